@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// A group of ranks. Collective: every rank of the group calls the same operation in the same order.
+/// There is no sum of floating-point numbers: what ranks add is exact (dist/sum), so no order shows in a result.
+/// Every failure throws Error with ExitCode::communication.
+class Communicator {
+  public:
+    virtual ~Communicator() = default;
+
+    virtual int rank() const = 0;
+    virtual int size() const = 0;
+    virtual std::string transport() const = 0;  ///< "serial", "mpi"
+
+    virtual void sum(std::span<std::int64_t> values) const = 0;  ///< in place, wraps nowhere: the caller checks ranges
+    virtual void min(std::span<std::int64_t> values) const = 0;  ///< in place
+    virtual void max(std::span<std::int64_t> values) const = 0;  ///< in place
+    virtual void barrier() const = 0;
+    virtual void broadcast(std::vector<std::byte>& bytes, int root) const = 0;  ///< resizes on the other ranks
+
+    /// Every rank's bytes in rank order on every rank.
+    virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) const = 0;
+    /// outgoing[r] goes to rank r; returns what each rank sent here.
+    virtual std::vector<std::vector<std::byte>> exchange(const std::vector<std::vector<std::byte>>& outgoing) const = 0;
+    virtual void send(std::span<const std::byte> bytes, int to) const = 0;
+    virtual std::vector<std::byte> receive(int from) const = 0;
+
+    /// The ranks that passed the same colour, in the order of their ranks here.
+    virtual std::unique_ptr<Communicator> split(int colour) const = 0;
+
+    /// True on every rank if it is on any.
+    bool any(bool here) const {
+        std::int64_t flag = here ? 1 : 0;
+        max({&flag, 1});
+        return flag != 0;
+    }
+    bool is_root() const { return rank() == 0; }
+};
+
+/// One process alone.
+std::unique_ptr<Communicator> make_serial_communicator();
+
+}  // namespace holdfast

@@ -1,0 +1,36 @@
+#include "dist/comm/communicator.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+class SerialCommunicator final : public Communicator {
+  public:
+    int rank() const override { return 0; }
+    int size() const override { return 1; }
+    std::string transport() const override { return "serial"; }
+    void sum(std::span<std::int64_t>) const override {}
+    void min(std::span<std::int64_t>) const override {}
+    void max(std::span<std::int64_t>) const override {}
+    void barrier() const override {}
+    void broadcast(std::vector<std::byte>&, int) const override {}
+    std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) const override {
+        return {{bytes.begin(), bytes.end()}};
+    }
+    std::vector<std::vector<std::byte>> exchange(const std::vector<std::vector<std::byte>>& outgoing) const override {
+        ensure(outgoing.size() == 1, "exchange has one message a rank");
+        return outgoing;
+    }
+    void send(std::span<const std::byte>, int) const override { ensure(false, "a serial run sends nothing"); }
+    std::vector<std::byte> receive(int) const override {
+        ensure(false, "a serial run receives nothing");
+        return {};
+    }
+    std::unique_ptr<Communicator> split(int) const override { return make_serial_communicator(); }
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_serial_communicator() { return std::make_unique<SerialCommunicator>(); }
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "dist/comm/communicator.hpp"
+
+namespace holdfast {
+
+/// Ranks as a grid members x levels x blocks. Members and levels need no communication between them; the ranks of one
+/// block group share a member's records and add their gradient sums once a step.
+class ProcessGrid {
+  public:
+    /// `wanted`: "auto", or "MxLxB" whose product is the number of ranks. Auto gives members first, then blocks.
+    /// Error (usage): a grid that does not fit the ranks, the members or the levels.
+    ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members, std::size_t levels);
+
+    struct Slice {
+        std::size_t first, last;  ///< [first, last)
+        bool contains(std::size_t index) const { return index >= first && index < last; }
+    };
+    Slice members() const { return slice(member_group_, member_groups_, members_); }  ///< of this rank
+    Slice levels() const { return slice(level_group_, level_groups_, levels_); }
+    std::size_t block() const { return block_; }
+    std::size_t blocks() const { return blocks_; }
+    const Communicator& block_group() const { return *block_group_; }
+    std::string text() const;  ///< "2x1x3"
+
+    /// The rank that holds this member, level and block.
+    int rank_of(std::size_t member, std::size_t level, std::size_t block) const;
+    std::size_t level_groups() const { return level_groups_; }
+    int rank_in_level_group(std::size_t member, std::size_t level_group, std::size_t block) const;
+
+  private:
+    static Slice slice(std::size_t group, std::size_t groups, std::size_t count) {
+        return {count * group / groups, count * (group + 1) / groups};
+    }
+    static std::size_t group_of(std::size_t index, std::size_t groups, std::size_t count);
+
+    std::size_t members_, levels_;
+    std::size_t member_groups_ = 1, level_groups_ = 1, blocks_ = 1;
+    std::size_t member_group_ = 0, level_group_ = 0, block_ = 0;
+    std::unique_ptr<Communicator> block_group_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// File modes: what is private stays so (mathematics section 5); the rest follows the umask.
+inline constexpr unsigned private_mode = 0600;
+inline constexpr unsigned public_mode = 0644;
+
+/// A file that appears under its name complete or not at all, written by whoever is given temporary().
+/// The temporary file exists (empty, with `mode`) from construction on and lies in the same folder; commit()
+/// syncs it, renames it over `path` and syncs the folder; without commit() the destructor removes it. Errors
+/// (ExitCode::output): folder missing or unwritable, `path` is a folder, full disk.
+class AtomicPath {
+  public:
+    explicit AtomicPath(std::string path, unsigned mode = private_mode);
+    ~AtomicPath();
+    AtomicPath(const AtomicPath&) = delete;
+    AtomicPath& operator=(const AtomicPath&) = delete;
+
+    const std::string& path() const { return path_; }
+    const std::string& temporary() const { return temporary_; }
+    void commit();
+
+  private:
+    std::string path_, temporary_;
+    bool pending_ = true;
+};
+
+/// `bytes` under `path`, all or nothing. Errors as AtomicPath.
+void write_file_atomically(const std::string& path, std::span<const std::byte> bytes,
+                           unsigned mode = private_mode);
+void write_file_atomically(const std::string& path, std::string_view text, unsigned mode = private_mode);
+
+}  // namespace holdfast

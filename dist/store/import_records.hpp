@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dist/store/record_source.hpp"
+
+namespace holdfast {
+
+/// What to do with a missing value: fail (the default), or put a public value in its place.
+struct MissingRule {
+    bool zero = false;                      ///< 0, in the column's own units
+    std::map<std::string, double> columns;  ///< this value for the column, in its own units
+};
+
+struct ImportOptions {
+    std::map<std::string, Range> ranges;  ///< public constants by column; "*" stands for every other column
+    bool ranges_from_data = false;  ///< least and greatest value: marks the dataset Scaling::private_data
+    MissingRule missing;
+    double test_fraction = 0;  ///< of records, by keyed hash of the id
+    std::uint64_t seed = 0;
+};
+
+/// A file and the split its records go to.
+struct NamedSource {
+    std::string split;
+    std::unique_ptr<RecordSource> source;
+};
+
+struct ImportSummary {
+    std::map<std::string, std::uint64_t> rows;                                  ///< by split
+    std::map<std::string, std::map<std::int32_t, std::uint64_t>> class_counts;  ///< by split, by label
+    std::size_t features = 0;
+    Scaling scaling = Scaling::unknown;
+    std::uint64_t clipped = 0, filled = 0;  ///< values outside their public range; missing values filled
+    std::string id_note;
+};
+
+/// Reads every source once (twice for `ranges_from_data`) and writes the dataset `path`, slab by slab. Values
+/// are clipped to their range and mapped to [0, 1]; without ranges they are stored as they are. Ids are the
+/// sources' own or numbers running over all sources. Errors: a missing or infinite value, a negative label,
+/// no records, a duplicate id (names both places), a range for an unknown column, columns left without a
+/// range.
+ImportSummary import_records(const std::vector<NamedSource>& sources, const ImportOptions& options,
+                             const std::string& path);
+
+}  // namespace holdfast

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// A training run on disk. For the data owner only: the folder is 0700 and its files 0600 (mathematics section 5).
+///   manifest.json   configuration, dataset, digest, guarantee
+///   metrics.jsonl   a line a step
+///   boxes.h5        lower, upper [members, levels, parameters] int64 parameter units; levels [levels]
+///   distances.h5, certificates.json, evaluation.json   written by certify and evaluate
+///   checkpoints/    while it trains
+class RunFolder {
+  public:
+    /// A new run. Error (output): the folder holds a run already (unless `resume`), or cannot be made.
+    static RunFolder create(const std::string& path, bool resume);
+    /// A finished run. Errors (input): no such folder, or training has not finished.
+    static RunFolder open(const std::string& path);
+
+    const std::string& path() const { return path_; }
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+    nlohmann::json read_json(const std::string& name) const;  ///< Error (input): missing or malformed
+    void write_json(const std::string& name, const nlohmann::json& value) const;
+    void write_text(const std::string& name, const std::string& text) const;
+
+  private:
+    explicit RunFolder(std::string path) : path_(std::move(path)) {}
+    std::string path_;
+};
+
+/// Writes boxes.h5 level by level; nothing appears before commit(). The digest covers all values in order.
+class BoxesWriter {
+  public:
+    BoxesWriter(const RunFolder& run, std::size_t members, const std::vector<std::int64_t>& levels, std::size_t parameters);
+    ~BoxesWriter();
+    BoxesWriter(const BoxesWriter&) = delete;
+    BoxesWriter& operator=(const BoxesWriter&) = delete;
+    /// In order of member, then level.
+    void write(std::size_t member, std::size_t level, const std::vector<std::int64_t>& lower, const std::vector<std::int64_t>& upper);
+    std::string commit();  ///< the digest, hex
+
+  private:
+    struct File;
+    std::unique_ptr<File> file_;
+};
+
+class BoxesReader {
+  public:
+    explicit BoxesReader(const RunFolder& run);
+    ~BoxesReader();
+    BoxesReader(BoxesReader&&) noexcept;
+    BoxesReader& operator=(BoxesReader&&) noexcept;
+
+    std::size_t members() const { return members_; }
+    const std::vector<std::int64_t>& levels() const { return levels_; }
+    std::size_t parameters() const { return parameters_; }
+    void read(std::size_t member, std::size_t level, std::vector<std::int64_t>& lower, std::vector<std::int64_t>& upper) const;
+
+  private:
+    struct File;
+    std::unique_ptr<File> file_;
+    std::size_t members_ = 0, parameters_ = 0;
+    std::vector<std::int64_t> levels_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,101 @@
+// holdfast certify: how many records would have to change before each answer could.
+//   mpirun -n 2 holdfast certify --run run --queries blobs.h5:test
+
+#include <cstdio>
+
+#include "dist/store/atomic_file.hpp"
+#include "dist/store/digest.hpp"
+#include "dist/store/hdf5.hpp"
+#include "jobs/finished_run.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string run, queries;
+};
+
+struct Result {
+    std::vector<Certificates> members;
+    std::vector<std::int32_t> labels;          // of the ensemble
+    std::vector<std::int64_t> distances;       // of the ensemble
+};
+
+/// distances.h5: label, distance [members, queries], ensemble_label, ensemble_distance, id [queries]; 0600.
+void write_distances(const FinishedRun& run, const Records& queries, const Result& result) {
+    AtomicPath path(run.folder.file("distances.h5"), private_mode);
+    auto file = hdf5::File::create(path.temporary(), path.path());
+    const std::uint64_t count = queries.size(), members = result.members.size();
+    {
+        hdf5::Dataset labels = file.create_dataset("label", hdf5::Type::int32, {members, count});
+        hdf5::Dataset distances = file.create_dataset("distance", hdf5::Type::int64, {members, count});
+        for (std::uint64_t m = 0; m < members; ++m) {
+            labels.write({m, 0}, {1, count}, result.members[m].labels.data());
+            distances.write({m, 0}, {1, count}, result.members[m].distances.data());
+        }
+        file.create_dataset("ensemble_label", hdf5::Type::int32, {count}).write({0}, {count}, result.labels.data());
+        file.create_dataset("ensemble_distance", hdf5::Type::int64, {count}).write({0}, {count}, result.distances.data());
+        file.create_dataset("id", hdf5::Type::uint64, {count}).write({0}, {count}, queries.ids.data());
+    }
+    file.close();
+    path.commit();
+}
+
+std::string digest_of(const Result& result) {
+    StreamDigest digest;
+    for (const Certificates& member : result.members) {
+        digest.add_values(std::span(member.labels));
+        digest.add_values(std::span(member.distances));
+    }
+    digest.add_values(std::span(result.labels));
+    digest.add_values(std::span(result.distances));
+    return digest.hex();
+}
+
+void certify_job(const Context& context, const Request& request) {
+    // 1. The run and the queries.
+    const FinishedRun run = FinishedRun::open(request.run);
+    const Records queries = read_queries(run, request.queries);
+
+    // 2. Every member's stable distances, then the ensemble's.
+    Result result{certify_members(context, run, queries, true), {}, {}};
+    std::vector<std::int64_t> single;
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+        const Evidence evidence = evidence_of(run, result.members, q);
+        result.labels.push_back(evidence.label);
+        result.distances.push_back(evidence.distance);
+        for (const Certificates& member : result.members) single.push_back(member.distances[q]);
+    }
+
+    // 3. For the owner: the distances, and a table of certified fractions.
+    if (context.world.is_root()) write_distances(run, queries, result);
+    const std::string digest = digest_of(result);
+    const std::vector<double> fractions = certified_fractions(single, run.cap());
+    const std::vector<double> ensemble = certified_fractions(result.distances, run.cap());
+    Guarantee claim = certificate_claim(run.settings, run.facts);
+    if (run.members() > 1) claim.combine(aggregation_guarantee(aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    nlohmann::json table = nlohmann::json::array();
+    std::string text = "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
+    const std::size_t stride = std::max<std::size_t>(1, fractions.size() / 10);
+    for (std::size_t level = 0; level < fractions.size(); ++level) {
+        table.push_back({{"k", run.levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
+        if (level % stride != 0 && level + 1 != fractions.size()) continue;
+        char line[96];
+        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n", static_cast<long long>(run.levels[level]), fractions[level], ensemble[level]);
+        text += line;
+    }
+    const nlohmann::json object = {{"queries", queries.size()}, {"certified", table}, {"digest", digest}, {"guarantee", claim.to_json()}};
+    if (context.world.is_root()) run.folder.write_json("certificates.json", object);
+    context.print(object, text + "distances " + digest.substr(0, 16) + " in " + run.folder.file("distances.h5") + "\n" + claim.text() + "\n");
+}
+
+}  // namespace
+
+Run declare_certify(CLI::App& app) {
+    auto request = std::make_shared<Request>();
+    app.add_option("--run", request->run, "Run folder of holdfast train")->required();
+    app.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")->required();
+    return [request](const Context& context) { certify_job(context, *request); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,252 @@
+#include "jobs/configuration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <toml++/toml.h>
+
+#include "dist/store/nearest_name.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+
+Option integer(std::string key, std::string help, std::int64_t Settings::*field, std::int64_t least, std::int64_t most, bool decides = true) {
+    help += " [" + std::to_string(least) + ".." + (most == INT64_MAX ? "" : std::to_string(most)) + "]";
+    return {std::move(key), std::move(help), decides, [field](const Settings& settings) { return json(settings.*field); },
+            [=](Settings& settings, const json& value) {
+                if (!value.is_number_integer()) throw std::string("wants a whole number");
+                const auto number = value.get<std::int64_t>();
+                if (number < least || number > most) throw "is " + std::to_string(number) + ", outside " + std::to_string(least) + ".." + (most == INT64_MAX ? "" : std::to_string(most));
+                settings.*field = number;
+            }};
+}
+
+using RealField = std::function<double&(Settings&)>;
+
+Option real(std::string key, std::string help, RealField field, double least, bool open, double most = 1e6, bool decides = true) {
+    std::ostringstream range;
+    range << (open ? " (" : " [") << least << ", " << most << "]";
+    help += range.str();
+    return {std::move(key), std::move(help), decides,
+            [field](const Settings& settings) { return json(field(const_cast<Settings&>(settings))); },
+            [=, range = range.str()](Settings& settings, const json& value) {
+                if (!value.is_number()) throw std::string("wants a number");
+                const auto number = value.get<double>();
+                if (!(open ? number > least : number >= least) || !(number <= most)) throw "is " + value.dump() + ", outside" + range;
+                field(settings) = number;
+            }};
+}
+
+template <typename Enum>
+Option choice(std::string key, std::string help, std::function<Enum&(Settings&)> field, std::vector<std::pair<std::string, Enum>> names) {
+    std::string list;
+    for (const auto& [name, value] : names) list += (list.empty() ? "" : " | ") + name;
+    help += ": " + list;
+    return {std::move(key), std::move(help), true,
+            [=](const Settings& settings) {
+                for (const auto& [name, value] : names) {
+                    if (value == field(const_cast<Settings&>(settings))) return json(name);
+                }
+                return json();
+            },
+            [=](Settings& settings, const json& value) {
+                for (const auto& [name, known] : names) {
+                    if (value.is_string() && value.get<std::string>() == name) {
+                        field(settings) = known;
+                        return;
+                    }
+                }
+                throw "is " + value.dump() + ", not one of " + list;
+            }};
+}
+
+Option text(std::string key, std::string help, std::string Settings::*field, std::vector<std::string> allowed, bool decides) {
+    return {std::move(key), std::move(help), decides, [field](const Settings& settings) { return json(settings.*field); },
+            [=](Settings& settings, const json& value) {
+                if (!value.is_string()) throw std::string("wants a text");
+                const auto word = value.get<std::string>();
+                if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), word) == allowed.end()) throw "is \"" + word + "\", not one of those named in its help";
+                settings.*field = word;
+            }};
+}
+
+Option integers(std::string key, std::string help, std::vector<std::int64_t> Settings::*field, std::int64_t least) {
+    return {std::move(key), std::move(help), true, [field](const Settings& settings) { return json(settings.*field); },
+            [=](Settings& settings, const json& value) {
+                if (!value.is_array()) throw std::string("wants a list of whole numbers, as [1, 2]");
+                std::vector<std::int64_t> numbers;
+                for (const json& entry : value) {
+                    if (!entry.is_number_integer() || entry.get<std::int64_t>() < least) throw "wants whole numbers of at least " + std::to_string(least) + ", not " + entry.dump();
+                    numbers.push_back(entry.get<std::int64_t>());
+                }
+                settings.*field = numbers;
+            }};
+}
+
+std::vector<Option> make_table() {
+    constexpr std::int64_t unlimited = INT64_MAX;
+    using S = Settings;
+    return {
+        integers("network.hidden", "widths of the hidden layers, [] for none", &S::hidden, 1),
+        integer("network.classes", "public number of classes", &S::classes, 2, 1000),
+        text("network.loss", "auto | binary_cross_entropy (one logit) | cross_entropy (a logit a class)", &S::loss, {"auto", "binary_cross_entropy", "cross_entropy"}, true),
+        integer("training.epochs", "passes over the records", &S::epochs, 1, 1000000),
+        integer("training.batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
+        real("training.learning_rate", "alpha", [](S& s) -> double& { return s.learning_rate; }, 0, true),
+        real("training.learning_rate_decay", "alpha_t = max(alpha / (1 + decay t), floor)", [](S& s) -> double& { return s.learning_rate_decay; }, 0, false),
+        real("training.learning_rate_floor", "the floor", [](S& s) -> double& { return s.learning_rate_floor; }, 0, false),
+        real("training.l2", "weight decay lambda", [](S& s) -> double& { return s.l2; }, 0, false),
+        integer("training.expected_records", "public number of private records, sets the normaliser B; 0: the count found, rounded, which is then taken as public", &S::expected_records, 0, unlimited),
+        choice<Normalise>("training.normalise", "divide by the public B or, as published, by the batch's count", [](S& s) -> Normalise& { return s.normalise; }, {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
+        choice<Batching>("training.batching", "batch of a record: by keyed hash of its id or, as published, by its row", [](S& s) -> Batching& { return s.batching; }, {{"hashed", Batching::hashed}, {"sequential", Batching::sequential}}),
+        integer("training.batch_size", "rows of a sequential batch", &S::batch_size, 0, unlimited),
+        integer("training.seed", "public seed of the initial weights and the assignment", &S::seed, 0, unlimited),
+        choice<Clip::Kind>("clip.kind", "bound of one record's gradient", [](S& s) -> Clip::Kind& { return s.clip.kind; }, {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
+        real("clip.gamma", "elementwise: every entry within +-gamma", [](S& s) -> double& { return s.clip.gamma; }, 0, true),
+        real("clip.delta_limit", "factored: a, of the backward factor", [](S& s) -> double& { return s.clip.delta_limit; }, 0, true),
+        real("clip.activation_limit", "factored: c, of the activations; gamma is a c", [](S& s) -> double& { return s.clip.activation_limit; }, 0, true),
+        integer("certificate.levels", "K: boxes for every k = 0..K changed records", &S::levels, 0, 1 << 20),
+        integers("certificate.level_list", "boxes for these k alone: certificates and reports, never a private release", &S::level_list, 1),
+        choice<Relation>("certificate.relation", "what a neighbouring dataset is", [](S& s) -> Relation& { return s.relation; }, {{"add_remove", Relation::add_remove}, {"substitute", Relation::substitute}, {"remove", Relation::remove}}),
+        choice<ChargeRule>("certificate.budget", "changed records act once an epoch (core + radius) or in every batch", [](S& s) -> ChargeRule& { return s.budget; }, {{"per_epoch", ChargeRule::per_epoch}, {"per_batch", ChargeRule::per_batch}}),
+        choice<Product>("certificate.product", "interval products: exact or, as published, midpoint-radius", [](S& s) -> Product& { return s.product; }, {{"exact", Product::exact}, {"rump", Product::rump}}),
+        integer("ensemble.members", "T: models on disjoint records", &S::members, 1, 100000),
+        text("ensemble.aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"}, true),
+        text("run.backend", "auto | cpu | reference", &S::backend, {"auto", "cpu", "reference"}, false),
+        integer("run.threads", "threads a rank; 0: OMP_NUM_THREADS or all cores", &S::threads, 0, 4096, false),
+        text("run.grid", "ranks as MEMBERSxLEVELSxBLOCKS, or auto", &S::grid, {}, false),
+        integer("run.checkpoint_steps", "checkpoint every so many steps; 0: by time only", &S::checkpoint_steps, 0, unlimited, false),
+        real("run.checkpoint_seconds", "checkpoint after so many seconds; 0: never by time", [](S& s) -> double& { return s.checkpoint_seconds; }, 0, false, 1e9, false),
+    };
+}
+
+std::vector<std::string> known_keys() {
+    std::vector<std::string> keys;
+    for (const Option& option : option_table()) keys.push_back(option.key);
+    return keys;
+}
+
+void apply(Settings& settings, const std::string& key, const json& value, const std::string& where) {
+    for (const Option& option : option_table()) {
+        if (option.key != key) continue;
+        try {
+            option.set(settings, value);
+        } catch (const std::string& problem) {
+            throw Error(ExitCode::usage, key + " " + problem, option.help, where);
+        }
+        return;
+    }
+    const std::string near = nearest_name(key, known_keys());
+    throw Error(ExitCode::usage, "unknown key " + key, near.empty() ? "holdfast train --help lists them" : "did you mean " + near + "?", where);
+}
+
+json to_json(const toml::node& node) {
+    if (const auto* value = node.as_integer()) return value->get();
+    if (const auto* value = node.as_floating_point()) return value->get();
+    if (const auto* value = node.as_string()) return value->get();
+    if (const auto* value = node.as_boolean()) return value->get();
+    json list = json::array();
+    if (const auto* values = node.as_array()) {
+        for (const toml::node& entry : *values) list.push_back(to_json(entry));
+    }
+    return list;
+}
+
+void apply_toml(Settings& settings, const std::string& path) {
+    if (!std::ifstream(path)) throw Error(ExitCode::usage, "no such configuration file", "jobs/configs has examples", path);
+    try {
+        const toml::table root = toml::parse_file(path);
+        for (const auto& [section, node] : root) {
+            const toml::table* table = node.as_table();
+            if (table == nullptr) apply(settings, std::string(section.str()), to_json(node), path);
+            if (table == nullptr) continue;
+            for (const auto& [name, value] : *table) apply(settings, std::string(section.str()) + "." + std::string(name.str()), to_json(value), path);
+        }
+    } catch (const toml::parse_error& error) {
+        std::ostringstream line;
+        line << "line " << error.source().begin.line << ": " << error.description();
+        throw Error(ExitCode::usage, line.str(), "see jobs/configs for examples of TOML", path);
+    }
+}
+
+/// "8", "0.5", "[1,2]" as JSON reads them; anything else is a text.
+json value_of(const std::string& text) {
+    json value = json::parse(text, nullptr, false);
+    return value.is_discarded() ? json(text) : value;
+}
+
+void check_together(const Settings& settings) {
+    const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) { throw Error(ExitCode::usage, message, hint, key); };
+    const bool charges_less = settings.relation == Relation::add_remove;
+    if (settings.clip.kind == Clip::Kind::factored && !charges_less) {
+        refuse("factored clipping goes with add_remove only", "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
+    }
+    if (settings.clip.kind == Clip::Kind::factored && settings.product == Product::rump) {
+        refuse("factored clipping has exact products only", "set certificate.product = \"exact\"", "certificate.product");
+    }
+    if (settings.batching == Batching::sequential) {
+        if (settings.batch_size < 1) refuse("sequential batches need their size", "set training.batch_size", "training.batch_size");
+        if (settings.members > 1) refuse("sequential batches are for one member", "set training.batching = \"hashed\"", "training.batching");
+    }
+    if (settings.loss == "binary_cross_entropy" && settings.classes != 2) {
+        refuse("one logit tells two classes apart, not " + std::to_string(settings.classes), "set network.loss = \"cross_entropy\"", "network.loss");
+    }
+    if (settings.aggregate == "paper" && settings.classes != 2) {
+        refuse("aggregate = \"paper\" is for two classes", "set ensemble.aggregate = \"stable\"", "ensemble.aggregate");
+    }
+}
+
+}  // namespace
+
+const std::vector<Option>& option_table() {
+    static const std::vector<Option> table = make_table();
+    return table;
+}
+
+Settings read_settings(const std::string& toml_path, const std::vector<std::string>& overrides) {
+    Settings settings;
+    if (!toml_path.empty()) apply_toml(settings, toml_path);
+    for (const std::string& assignment : overrides) {
+        const std::size_t equals = assignment.find('=');
+        if (equals == std::string::npos) throw Error(ExitCode::usage, "\"" + assignment + "\" is not section.key=value", "as --set training.epochs=8", "--set");
+        apply(settings, assignment.substr(0, equals), value_of(assignment.substr(equals + 1)), "--set");
+    }
+    check_together(settings);
+    return settings;
+}
+
+json settings_to_json(const Settings& settings) {
+    json values = json::object();
+    for (const Option& option : option_table()) values[option.key] = option.get(settings);
+    return values;
+}
+
+Settings settings_from_json(const json& values) {
+    Settings settings;
+    for (const auto& [key, value] : values.items()) apply(settings, key, value, "manifest.json");
+    check_together(settings);
+    return settings;
+}
+
+std::string deciding_settings(const Settings& settings) {
+    json values = json::object();
+    for (const Option& option : option_table()) {
+        if (option.decides) values[option.key] = option.get(settings);
+    }
+    return values.dump();
+}
+
+std::string settings_help() {
+    std::string help = "Options of the configuration file ([section] key = value) and of --set section.key=value:\n";
+    const json defaults = settings_to_json(Settings{});
+    for (const Option& option : option_table()) {
+        help += "  " + option.key + std::string(std::max<std::size_t>(1, 32 - option.key.size()), ' ') + option.help + "; default " + defaults[option.key].dump() + "\n";
+    }
+    return help;
+}
+
+}  // namespace holdfast

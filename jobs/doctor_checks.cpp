@@ -1,0 +1,356 @@
+#include "jobs/doctor_checks.hpp"
+
+#include <dlfcn.h>
+#include <omp.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cfenv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "dist/comm/mpi.hpp"
+#include "dist/store/hdf5_version.hpp"
+#include "kernels/cpu/simd_target.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+
+Finding judged(const std::string& name, const std::string& value, bool good, Health otherwise,
+               const std::string& remedy) {
+    return good ? Finding{name, value} : Finding{name, value, otherwise, remedy};
+}
+
+std::string size_text(double bytes) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f GiB", bytes / gibibyte);
+    return text.data();
+}
+
+std::string first_line(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+std::string find_on_path(const std::string& program) {
+    const char* path = std::getenv("PATH");
+    std::istringstream folders(path == nullptr ? "" : path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        const std::string candidate = folder + "/" + program;
+        if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+    }
+    return "";
+}
+
+Finding check_program(const std::string& program, const std::string& remedy) {
+    const std::string path = find_on_path(program);
+    return judged(program, path.empty() ? "not on PATH" : path, !path.empty(), Health::missing, remedy);
+}
+
+/// A shared library that may not be there; closed at the end.
+class OptionalLibrary {
+  public:
+    explicit OptionalLibrary(const char* name) : handle_(dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {}
+    ~OptionalLibrary() {
+        if (handle_ != nullptr) dlclose(handle_);
+    }
+    OptionalLibrary(const OptionalLibrary&) = delete;
+    OptionalLibrary& operator=(const OptionalLibrary&) = delete;
+
+    bool found() const { return handle_ != nullptr; }
+    /// The function of that name, or null.
+    template <typename Function>
+    Function* function(const char* name) const {
+        return found() ? reinterpret_cast<Function*>(dlsym(handle_, name)) : nullptr;
+    }
+
+  private:
+    void* handle_;
+};
+
+// ---- arithmetic: volatile keeps the compiler from answering for the processor
+
+bool subnormal_results() {
+    volatile double least_normal = std::numeric_limits<double>::min();
+    volatile float least_normal_single = std::numeric_limits<float>::min();
+    volatile double half = least_normal / 2;
+    volatile float half_single = least_normal_single / 2;
+    return half != 0 && half_single != 0;
+}
+
+bool subnormal_operands() {
+    volatile double subnormal = std::numeric_limits<double>::denorm_min();
+    volatile double scaled = subnormal * 0x1p200;
+    return scaled != 0;
+}
+
+bool contraction_off() {
+    volatile double source = 1.0 + 0x1p-30;
+    const double factor = source;
+    volatile double rounded = factor * factor;
+    return factor * factor - rounded == 0;  // a fused multiply-subtract leaves the rounding error
+}
+
+// ---- ranks
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
+
+std::vector<std::string> host_names(const Communicator& world) {
+    const std::string mine = host_name();
+    std::vector<std::string> names;
+    for (const std::vector<std::byte>& bytes : world.all_gather(std::as_bytes(std::span(mine)))) {
+        names.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    return names;
+}
+
+// ---- libraries
+
+Finding check_blas() {
+    // Already loaded where a backend links it; else looked up as the loader would.
+    const OptionalLibrary library("libopenblas.so.0");
+    const auto describe = library.function<char*()>("openblas_get_config");
+    if (describe == nullptr) {
+        return {"BLAS", "OpenBLAS not found", Health::missing, "apt-get install libopenblas0-serial"};
+    }
+    const auto parallel = library.function<int()>("openblas_get_parallel");
+    const bool serial =
+        parallel == nullptr || parallel() == 0 || std::getenv("OPENBLAS_NUM_THREADS") != nullptr;
+    return judged("BLAS", describe(), serial, Health::warn,
+                  "its threads compete with the ranks: apt-get install libopenblas0-serial, or set "
+                  "OPENBLAS_NUM_THREADS=1");
+}
+
+bool processor_has(const std::string& feature) {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.rfind("flags", 0) != 0 && line.rfind("Features", 0) != 0) continue;
+        return (line + " ").find(" " + feature + " ") != std::string::npos;
+    }
+    return false;
+}
+
+Finding check_fma() {
+    const bool fused = processor_has("fma") || processor_has("asimd");
+    return judged("FMA", fused ? "yes" : "no", fused, Health::warn,
+                  "matrix products run at half speed; results are the same within their bounds");
+}
+
+// ---- accelerators: the driver's own interface, so that no CUDA header is needed
+
+struct Driver {
+    OptionalLibrary library{"libcuda.so.1"};
+
+    int number(const char* query) const {
+        const auto ask = library.function<int(int*)>(query);
+        int value = 0;
+        return ask != nullptr && ask(&value) == 0 ? value : 0;
+    }
+    bool start() const {
+        const auto initialise = library.function<int(unsigned)>("cuInit");
+        return initialise != nullptr && initialise(0) == 0;
+    }
+    std::string device_name(int device) const {
+        const auto ask = library.function<int(char*, int, int)>("cuDeviceGetName");
+        std::array<char, 128> name{};
+        return ask != nullptr && ask(name.data(), static_cast<int>(name.size()) - 1, device) == 0
+                   ? name.data()
+                   : "unnamed";
+    }
+};
+
+Finding check_driver(const Driver& driver) {
+    const std::string remedy = "needed for GPUs only: install the NVIDIA driver";
+    if (!driver.library.found()) return {"CUDA driver", "libcuda.so.1 not found", Health::missing, remedy};
+    const int version = driver.number("cuDriverGetVersion");
+    return {"CUDA driver", std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10)};
+}
+
+Finding check_devices(const Driver& driver) {
+    const int count = driver.start() ? driver.number("cuDeviceGetCount") : 0;
+    std::string names;
+    for (int device = 0; device < count; ++device) {
+        names += (names.empty() ? "" : ", ") + driver.device_name(device);
+    }
+    return judged("GPUs", count == 0 ? "none" : names, count > 0, Health::missing,
+                  "needed for the CUDA backend only: see nvidia-smi and CUDA_VISIBLE_DEVICES");
+}
+
+Finding check_nccl() {
+    const OptionalLibrary library("libnccl.so.2");
+    const auto ask = library.function<int(int*)>("ncclGetVersion");
+    int version = 0;
+    if (ask == nullptr || ask(&version) != 0) {
+        return {"NCCL", "libnccl.so.2 not found", Health::missing,
+                "needed for several GPUs only: install libnccl2"};
+    }
+    return {"NCCL", std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+                        std::to_string(version % 100)};
+}
+
+// ---- resources
+
+int usable_cores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// "max 100000" or "200000 100000" (control groups v2): cores' worth of time, 0 without a limit.
+double core_quota() {
+    std::istringstream line(first_line("/sys/fs/cgroup/cpu.max"));
+    double quota = 0, period = 0;
+    return line >> quota >> period && period > 0 ? quota / period : 0;
+}
+
+Finding check_cores() {
+    const int cores = usable_cores();
+    const double quota = core_quota();
+    std::string text = std::to_string(cores) + " usable of " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN));
+    if (quota > 0) text += ", quota " + std::to_string(quota).substr(0, 4);
+    return judged("cores", text, quota == 0 || quota + 0.01 >= cores, Health::warn,
+                  "the container may use less than it sees: start no more ranks than the quota");
+}
+
+Finding check_threads(int ranks_here) {
+    const int threads = omp_get_max_threads();
+    const std::string text =
+        std::to_string(threads) + " a rank, " + std::to_string(ranks_here) + " rank(s) here";
+    return judged("OpenMP threads", text, threads * ranks_here <= usable_cores(), Health::warn,
+                  "more threads than cores: set OMP_NUM_THREADS=" +
+                      std::to_string(std::max(1, usable_cores() / ranks_here)));
+}
+
+// A field of /proc/meminfo in bytes.
+double memory_field(const std::string& name) {
+    std::ifstream file("/proc/meminfo");
+    for (std::string line; std::getline(file, line);) {
+        if (line.rfind(name + ":", 0) == 0)
+            return std::strtod(line.c_str() + name.size() + 1, nullptr) * 1024;
+    }
+    return 0;
+}
+
+Finding check_memory() {
+    double available = memory_field("MemAvailable");
+    const double limit =
+        std::strtod(first_line("/sys/fs/cgroup/memory.max").c_str(), nullptr);  // "max" reads as 0
+    const double used = std::strtod(first_line("/sys/fs/cgroup/memory.current").c_str(), nullptr);
+    if (limit > 0) available = std::min(available, std::max(0.0, limit - used));
+    const std::string text = size_text(available) + " available of " + size_text(memory_field("MemTotal")) +
+                             (limit > 0 ? ", limit " + size_text(limit) : "");
+    return judged("memory", text, available >= gibibyte, Health::warn,
+                  "use fewer levels or ranks, or free some");
+}
+
+Finding check_disk(const std::string& name, const std::filesystem::path& folder) {
+    std::error_code error;
+    const std::filesystem::space_info space = std::filesystem::space(folder, error);
+    const bool writable = !error && access(folder.c_str(), W_OK) == 0;
+    if (!writable) return {name, "not writable", Health::warn, "run from a folder that you may write"};
+    const double available = static_cast<double>(space.available);
+    return judged(name, size_text(available) + " available", available >= gibibyte, Health::warn,
+                  "free some space");
+}
+
+Finding check_limit(const std::string& name, int resource, rlim_t least, const std::string& remedy) {
+    rlimit limit{};
+    getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+    const bool unlimited = limit.rlim_cur == RLIM_INFINITY;
+    return judged(name, unlimited ? "unlimited" : std::to_string(limit.rlim_cur),
+                  unlimited || limit.rlim_cur >= least, Health::warn, remedy);
+}
+
+}  // namespace
+
+std::vector<Finding> check_arithmetic() {
+    const std::string flush =
+        "a library has set FTZ or DAZ (-ffast-math, MXCSR): remove it; no guarantee holds";
+    return {
+        judged("subnormal results", subnormal_results() ? "kept" : "flushed to zero", subnormal_results(),
+               Health::wrong, flush),
+        judged("subnormal operands", subnormal_operands() ? "kept" : "read as zero", subnormal_operands(),
+               Health::wrong, flush),
+        judged("rounding", std::fegetround() == FE_TONEAREST ? "to nearest" : "not to nearest",
+               std::fegetround() == FE_TONEAREST, Health::wrong,
+               "a library has called fesetround: remove it"),
+        judged("contraction", contraction_off() ? "off" : "on", contraction_off(), Health::wrong,
+               "build with -ffp-contract=off, as the presets do"),
+    };
+}
+
+int ranks_on_this_host(const Communicator& world) {
+    const std::vector<std::string> names = host_names(world);
+    return static_cast<int>(std::count(names.begin(), names.end(), host_name()));
+}
+
+std::vector<Finding> check_ranks(const Communicator& world) {
+    const std::vector<std::string> names = host_names(world);
+    const std::size_t hosts = std::set<std::string>(names.begin(), names.end()).size();
+    return {
+        {"MPI", MpiSession::library_version()},
+        {"ranks", std::to_string(world.size()) + " (" + world.transport() + ") on " + std::to_string(hosts) +
+                      (hosts == 1 ? " host" : " hosts")},
+        check_program("mpirun", "apt-get install openmpi-bin"),
+    };
+}
+
+std::vector<Finding> check_libraries() {
+    const std::string simd = simd_target();
+    const bool vectors = simd.rfind("EMU", 0) != 0 && simd.rfind("SCALAR", 0) != 0;
+    return {check_blas(),
+            judged("SIMD", simd, vectors, Health::warn,
+                   "no vector instructions: training is several times slower"),
+            check_fma(),
+            {"HDF5", hdf5_library_version()}};
+}
+
+std::vector<Finding> check_accelerators() {
+    const Driver driver;
+    return {check_driver(driver), check_devices(driver),
+            check_program("nvidia-smi", "needed to look at GPUs only: install the NVIDIA driver"),
+            check_program("nvcc", "needed to build the CUDA backend only: install the CUDA toolkit"),
+            check_nccl()};
+}
+
+std::vector<Finding> check_cluster() {
+    std::vector<Finding> findings;
+    for (const char* program : {"srun", "sbatch", "sinfo"}) {
+        findings.push_back(check_program(program, "needed on a Slurm cluster only: load its module"));
+    }
+    const char* job = std::getenv("SLURM_JOB_ID");
+    const char* tasks = std::getenv("SLURM_NTASKS");
+    findings.push_back({"Slurm job", job == nullptr
+                                         ? "none"
+                                         : std::string(job) + ", tasks " + (tasks == nullptr ? "?" : tasks)});
+    return findings;
+}
+
+std::vector<Finding> check_resources(int ranks_here) {
+    return {check_cores(),
+            check_threads(ranks_here),
+            check_memory(),
+            check_disk("disk, this folder", "."),
+            check_disk("disk, /tmp", "/tmp"),
+            check_limit("stack, bytes", RLIMIT_STACK, rlim_t{1} << 20, "ulimit -s 8192"),
+            check_limit("open files", RLIMIT_NOFILE, 256, "ulimit -n 1024")};
+}
+
+}  // namespace holdfast

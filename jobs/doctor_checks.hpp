@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dist/comm/communicator.hpp"
+
+namespace holdfast {
+
+enum class Health {
+    ok,
+    warn,     ///< works, but slower or tighter than need be
+    missing,  ///< not here; the remedy says who needs it
+    wrong,    ///< no guarantee holds on this machine until it is mended
+};
+
+/// One line of the doctor.
+struct Finding {
+    std::string name, value;
+    Health health = Health::ok;
+    std::string remedy{};  ///< empty when ok
+};
+
+/// Subnormals, rounding and contraction as this process has them now (mathematics section 6).
+std::vector<Finding> check_arithmetic();
+/// Ranks, hosts and launchers. Collective.
+std::vector<Finding> check_ranks(const Communicator& world);
+/// BLAS, SIMD, HDF5.
+std::vector<Finding> check_libraries();
+/// CUDA driver, devices, compiler, NCCL: looked for at run time, never required.
+std::vector<Finding> check_accelerators();
+/// Slurm commands, and the job this process belongs to.
+std::vector<Finding> check_cluster();
+/// Cores, threads, memory, disk, limits of this process. `ranks_here`: ranks on this host.
+std::vector<Finding> check_resources(int ranks_here);
+
+/// How many ranks of `world` run on this host. Collective.
+int ranks_on_this_host(const Communicator& world);
+
+}  // namespace holdfast

@@ -1,0 +1,191 @@
+// holdfast evaluate: for the data owner, who has the true labels. Nothing here is private: 0600, not for release.
+//   mpirun -n 2 holdfast evaluate --run run --data blobs.h5:test --epsilon 0.1,0.3,1,3
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "dist/store/digest.hpp"
+#include "jobs/finished_run.hpp"
+#include "kernels/base/error.hpp"
+#include "models/privacy/mechanisms.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string run, data;
+    std::vector<double> epsilons;
+    double delta = 1e-5;
+};
+
+/// Evidence of every query, single models member by member and the ensemble's.
+struct AllEvidence {
+    std::vector<std::vector<Evidence>> single;  // [members][queries]
+    std::vector<Evidence> ensemble;             // [queries]
+};
+
+/// The deltas at which a mechanism is shown: those it can take.
+std::vector<double> deltas_of(const MechanismInfo& info, double delta) {
+    std::vector<double> deltas;
+    if (!info.needs_delta) deltas.push_back(0);
+    if (info.takes_delta && delta > 0) deltas.push_back(delta);
+    return deltas;
+}
+
+bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble) {
+    if (info.binary_only && run.classes() != 2) return false;
+    if (info.needs_votes && !ensemble) return false;
+    if (std::string(info.name) == "paper_sparse" && run.settings.contiguous_levels()) return false;
+    return !(info.needs_class_distances && ensemble && run.settings.aggregate == "paper");
+}
+
+/// Mean probability that the released label is the true one: exact, nothing is drawn.
+double expected_accuracy(const Mechanism& mechanism, const std::vector<Evidence>& evidence, const std::vector<std::int32_t>& truth) {
+    std::map<std::vector<std::int64_t>, std::vector<double>> laws;  // queries with the same evidence share their law
+    double total = 0;
+    for (std::size_t q = 0; q < evidence.size(); ++q) {
+        std::vector<std::int64_t> key{evidence[q].label, evidence[q].distance, evidence[q].sparse_distance};
+        key.insert(key.end(), evidence[q].class_distances.begin(), evidence[q].class_distances.end());
+        key.insert(key.end(), evidence[q].votes.begin(), evidence[q].votes.end());
+        auto [law, fresh] = laws.try_emplace(std::move(key));
+        if (fresh) law->second = mechanism.law(evidence[q]);
+        total += law->second[static_cast<std::size_t>(truth[q])];
+    }
+    return total / static_cast<double>(evidence.size());
+}
+
+double accuracy_of(const std::vector<Evidence>& evidence, const std::vector<std::int32_t>& truth) {
+    std::size_t correct = 0;
+    for (std::size_t q = 0; q < evidence.size(); ++q) correct += evidence[q].label == truth[q];
+    return static_cast<double>(correct) / static_cast<double>(evidence.size());
+}
+
+std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
+    std::vector<std::int64_t> distances;
+    for (const Evidence& query : evidence) distances.push_back(query.distance);
+    return distances;
+}
+
+Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool ensemble) {
+    Guarantee claim = certificate_claim(run.settings, run.facts);
+    if (run.settings.relation == Relation::remove) return Guarantee::not_private("mechanism over boxes for removals", "boxes for removals say nothing of added records");
+    if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
+    return claim;
+}
+
+nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evidence, const std::vector<std::int32_t>& truth, const Request& request) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const MechanismInfo& info : mechanism_table()) {
+        for (const double delta : deltas_of(info, request.delta)) {
+            for (const bool ensemble : {false, true}) {
+                if (!applies(info, run, ensemble)) continue;
+                nlohmann::json accuracies = nlohmann::json::array();
+                std::optional<Guarantee> claim;
+                for (const double epsilon : request.epsilons) {
+                    const Mechanism mechanism(info.name, {epsilon, delta, static_cast<int>(run.classes()), distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
+                    if (!claim) claim = guarantee_of(mechanism, run, ensemble);
+                    double total = 0;
+                    if (ensemble) total = expected_accuracy(mechanism, evidence.ensemble, truth);
+                    for (const auto& member : evidence.single) total += ensemble ? 0 : expected_accuracy(mechanism, member, truth);
+                    accuracies.push_back(ensemble ? total : total / static_cast<double>(evidence.single.size()));
+                }
+                rows.push_back({{"mechanism", info.name}, {"delta", delta}, {"setting", ensemble ? "ensemble" : "single"}, {"accuracy", accuracies}, {"guarantee", claim->to_json()}});
+            }
+        }
+    }
+    return rows;
+}
+
+nlohmann::json histogram(const std::vector<std::int64_t>& distances) {
+    std::map<std::int64_t, std::int64_t> counts;
+    for (const std::int64_t distance : distances) ++counts[distance];
+    nlohmann::json values = nlohmann::json::array(), sizes = nlohmann::json::array();
+    for (const auto& [value, count] : counts) {
+        values.push_back(value);
+        sizes.push_back(count);
+    }
+    return {{"value", values}, {"count", sizes}};
+}
+
+std::string table_of(const nlohmann::json& result) {
+    std::string text;
+    char line[160];
+    const auto append = [&](auto... values) {
+        std::snprintf(line, sizeof line, values...);
+        text += line;
+    };
+    append("%s", "expected private accuracy\n");
+    append("%-28s%-10s", "mechanism", "setting");
+    for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
+    append("%s", "\n");
+    for (const auto& row : result["private_accuracy"]) {
+        const double delta = row["delta"];
+        char name[64];
+        std::snprintf(name, sizeof name, delta > 0 ? "%s (delta %g)" : "%s", row["mechanism"].get<std::string>().c_str(), delta);
+        append("%-28s%-10s", name, row["setting"].get<std::string>().c_str());
+        for (const double accuracy : row["accuracy"]) append("%-11.4f", accuracy);
+        append("%s", "\n");
+    }
+    append("nominal accuracy  single %.4f  ensemble %.4f\n", result["accuracy"]["single"].get<double>(), result["accuracy"]["ensemble"].get<double>());
+    return text;
+}
+
+void evaluate(const Context& context, const Request& request) {
+    // 1. The run, and queries with their true labels.
+    const FinishedRun run = FinishedRun::open(request.run);
+    const Records data = read_queries(run, request.data);
+    if (data.labels.empty()) throw Error(ExitCode::input, "no labels: accuracy cannot be computed", "use certify for queries without labels", request.data);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+        if (static_cast<std::size_t>(data.labels[i]) >= run.classes()) {
+            throw Error(ExitCode::input, "row " + std::to_string(i) + " has label " + std::to_string(data.labels[i]) + ", but the run has " + std::to_string(run.classes()) + " classes", "relabel it", request.data);
+        }
+    }
+
+    // 2. Certificates, and from them what a mechanism may see of each query.
+    const std::vector<Certificates> members = certify_members(context, run, data, true);
+    AllEvidence evidence;
+    std::vector<std::int64_t> single_distances;
+    double single_accuracy = 0;
+    for (const Certificates& member : members) {
+        std::vector<Evidence>& all = evidence.single.emplace_back();
+        for (std::size_t q = 0; q < data.size(); ++q) all.push_back(evidence_of(run, member, q));
+        single_distances.insert(single_distances.end(), member.distances.begin(), member.distances.end());
+        single_accuracy += accuracy_of(all, data.labels) / static_cast<double>(members.size());
+    }
+    for (std::size_t q = 0; q < data.size(); ++q) evidence.ensemble.push_back(evidence_of(run, members, q));
+
+    // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
+    const std::vector<std::int64_t> ensemble_distances = distances_of(evidence.ensemble);
+    const std::int64_t farthest = *std::max_element(ensemble_distances.begin(), ensemble_distances.end());
+    std::vector<std::int64_t> ensemble_k(static_cast<std::size_t>(farthest) + 1);
+    for (std::size_t k = 0; k < ensemble_k.size(); ++k) ensemble_k[k] = static_cast<std::int64_t>(k);
+    std::vector<std::int64_t> single_counts(static_cast<std::size_t>(run.cap()) + 1, 0);
+    for (const std::int64_t distance : single_distances) ++single_counts[static_cast<std::size_t>(distance)];
+    nlohmann::json result = {
+        {"data", request.data}, {"queries", data.size()}, {"classes", run.classes()}, {"levels", run.levels}, {"relation", name_of(run.settings.relation)}, {"members", run.members()},
+        {"accuracy", {{"single", single_accuracy}, {"ensemble", accuracy_of(evidence.ensemble, data.labels)}}},
+        {"certified_fraction", {{"single", certified_fractions(single_distances, run.cap())}, {"ensemble", {{"k", ensemble_k}, {"fraction", certified_fractions(ensemble_distances, farthest)}}}}},
+        {"distances", {{"single", single_counts}, {"ensemble", histogram(ensemble_distances)}}},
+        {"epsilons", request.epsilons}, {"private_accuracy", private_accuracies(run, evidence, data.labels, request)},
+        {"guarantee", certificate_claim(run.settings, run.facts).to_json()}};
+    result["digest"] = StreamDigest::of(result.dump());
+
+    // 4. For the owner's eyes.
+    if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
+    context.print(result, table_of(result) + "evaluation " + result["digest"].get<std::string>().substr(0, 16) + ", for the data owner only: " + run.folder.file("evaluation.json") + "\n");
+}
+
+}  // namespace
+
+Run declare_evaluate(CLI::App& app) {
+    auto request = std::make_shared<Request>();
+    app.add_option("--run", request->run, "Run folder of holdfast train")->required();
+    app.add_option("--data", request->data, "Dataset FILE[:SPLIT] with labels, split test by default")->required();
+    app.add_option("--epsilon", request->epsilons, "Privacy per answer, a comma-separated list")->delimiter(',')->required();
+    app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
+    return [request](const Context& context) { evaluate(context, *request); };
+}
+
+}  // namespace holdfast

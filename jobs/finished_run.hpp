@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dist/store/run_folder.hpp"
+#include "jobs/job.hpp"
+#include "models/certify/claims.hpp"
+#include "models/certify/stable_distance.hpp"
+#include "models/privacy/aggregate.hpp"
+#include "models/training/settings.hpp"
+
+namespace holdfast {
+
+/// A run that training finished, as certify, evaluate and release need it.
+struct FinishedRun {
+    RunFolder folder;
+    nlohmann::json manifest;
+    Settings settings;
+    Network network;
+    DataFacts facts;
+    std::vector<std::int64_t> levels;
+
+    static FinishedRun open(const std::string& path);
+    std::size_t members() const { return static_cast<std::size_t>(settings.members); }
+    std::size_t classes() const { return network.classes(); }
+    /// Largest distance of one member: levels counted, not records, if the list is sparse.
+    std::int64_t cap() const { return static_cast<std::int64_t>(levels.size()) - 1; }
+    std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
+};
+
+/// Opens queries FILE[:SPLIT] (test by default) and checks that they fit. Errors (input): other number of features.
+Records read_queries(const FinishedRun& run, const std::string& name);
+
+/// Certificates of every member for all queries, on every rank. Collective: members and queries are shared out.
+std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run, const Records& queries, bool with_class_distances);
+
+/// What a mechanism may look at, for one query: of a single member, and of the ensemble.
+Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);
+Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& members, std::size_t query);
+
+/// The largest distance the ensemble (or the single model) can have: public.
+std::int64_t distance_cap(const FinishedRun& run, bool ensemble);
+
+/// Fractions with distance >= k, for k = 0..most.
+std::vector<double> certified_fractions(const std::vector<std::int64_t>& distances, std::int64_t most);
+
+}  // namespace holdfast

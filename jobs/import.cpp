@@ -1,0 +1,364 @@
+// holdfast import FILE: a dataset of a CSV, NPY, NPZ, IDX or HDF5 file, scaled by public constants.
+//
+//   holdfast import adult.csv --label income --classes "<=50K|>50K" --categories "sex=Female|Male"
+//       --scale age=0:100 --scale '*=0:100000' --test-fraction 0.2 --seed 1 --out adult.h5
+//   holdfast import x.npy --labels y.npy --out data.h5
+//   holdfast import data.npz --features x --labels y --scale '*=0:1' --out data.h5
+//   holdfast import train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --out mnist.h5
+//   holdfast import other.h5 --out with_ids.h5
+
+#include <toml++/toml.h>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "dist/store/import_csv.hpp"
+#include "dist/store/import_hdf5.hpp"
+#include "dist/store/import_idx.hpp"
+#include "dist/store/import_npy.hpp"
+#include "dist/store/import_records.hpp"
+#include "jobs/job.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Options {
+    std::string input, test, out, format = "auto", delimiter = ",", encode = "onehot", source_scaling,
+                                  scale_file;
+    std::string label, classes, id;                            // CSV columns
+    std::string features, labels, ids, test_labels, test_ids;  // arrays or files
+    bool no_labels = false, scale_from_data = false;
+    std::vector<std::string> drop, categories, missing, scale;
+    double test_fraction = 0;
+    std::uint64_t seed = 1;
+};
+
+[[noreturn]] void fail(const std::string& option, const std::string& message, const std::string& hint) {
+    throw Error(ExitCode::usage, message, hint, option);
+}
+
+/// "COLUMN=REST", cut at the last '=': a column's own name may hold one.
+std::pair<std::string, std::string> cut(const std::string& option, const std::string& text,
+                                        const std::string& pattern) {
+    const auto at = text.rfind('=');
+    if (at == std::string::npos || at == 0)
+        fail(option, "'" + text + "' is not of the form " + pattern, "for example " + pattern);
+    return {text.substr(0, at), text.substr(at + 1)};
+}
+
+double parse_number(const std::string& option, const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) return value;
+    fail(option, "'" + text + "' is not a finite number", "write it in decimal, for example 0.5");
+}
+
+std::vector<std::string> cut_list(const std::string& text) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const auto end = std::min(text.find('|', begin), text.size());
+        parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+void require_distinct(const std::string& option, const std::vector<std::string>& values) {
+    const std::set<std::string> distinct(values.begin(), values.end());
+    if (distinct.size() != values.size())
+        fail(option, "a value is listed twice", "list each value once, as a|b|c");
+}
+
+std::map<std::string, Range> parse_scales(const std::vector<std::string>& texts) {
+    std::map<std::string, Range> ranges;
+    for (const std::string& text : texts) {
+        const auto [column, range] = cut("--scale", text, "COLUMN=LOW:HIGH");
+        const auto colon = range.find(':');
+        if (colon == std::string::npos)
+            fail("--scale", "'" + text + "' names no range", "write COLUMN=LOW:HIGH");
+        ranges[column] = {parse_number("--scale", range.substr(0, colon)),
+                          parse_number("--scale", range.substr(colon + 1))};
+    }
+    return ranges;
+}
+
+/// [scale] column = [low, high]
+std::map<std::string, Range> read_scale_file(const std::string& path) {
+    toml::table file;
+    try {
+        file = toml::parse_file(path);
+    } catch (const toml::parse_error& error) {
+        throw Error(ExitCode::usage, std::string(error.description()),
+                    "write a [scale] table with column = [low, high]", path);
+    }
+    const toml::table* table = file["scale"].as_table();
+    if (!table || file.size() != 1)
+        fail(path, "needs one table, [scale]", "write [scale] and below it column = [low, high]");
+    std::map<std::string, Range> ranges;
+    for (const auto& [key, value] : *table) {
+        const toml::array* ends = value.as_array();
+        const auto low = ends && ends->size() == 2 ? (*ends)[0].value<double>() : std::nullopt;
+        const auto high = ends && ends->size() == 2 ? (*ends)[1].value<double>() : std::nullopt;
+        if (!low || !high)
+            fail(path, "[scale] '" + std::string(key.str()) + "' is not [low, high]",
+                 "two numbers, low < high");
+        ranges[std::string(key.str())] = {*low, *high};
+    }
+    return ranges;
+}
+
+MissingRule parse_missing(const std::vector<std::string>& texts) {
+    MissingRule rule;
+    for (const std::string& text : texts) {
+        if (text == "error") continue;
+        if (text == "zero") {
+            rule.zero = true;
+            continue;
+        }
+        const auto [column, value] = cut("--missing", text, "error, zero or COLUMN=VALUE");
+        rule.columns[column] = parse_number("--missing", value);
+    }
+    return rule;
+}
+
+std::optional<Scaling> parse_scaling(const std::string& text) {
+    for (const Scaling scaling : {Scaling::none, Scaling::public_constants, Scaling::private_data}) {
+        if (text == name_of(scaling)) return scaling;
+    }
+    return {};
+}
+
+std::string format_of(const Options& options) {
+    if (options.format != "auto") return options.format;
+    const std::string name = std::filesystem::path(options.input).filename().string();
+    const auto ends = [&](const char* suffix) {
+        return name.ends_with(suffix) || name.ends_with(std::string(suffix) + ".gz");
+    };
+    if (ends(".csv") || ends(".tsv") || ends(".txt")) return "csv";
+    if (name.ends_with(".npy")) return "npy";
+    if (name.ends_with(".npz")) return "npz";
+    if (name.ends_with(".h5") || name.ends_with(".hdf5")) return "hdf5";
+    if (name.find("ubyte") != std::string::npos || name.find("idx") != std::string::npos) return "idx";
+    fail(options.input, "its name does not tell its format", "say --format csv, npy, npz, idx or hdf5");
+}
+
+CsvOptions csv_options(const Options& options) {
+    if (options.label.empty() && !options.no_labels)
+        fail("--label", "a CSV file needs its label column", "name it, or say --no-labels for queries");
+    if (options.delimiter.size() != 1)
+        fail("--delimiter", "must be one character", "for example --delimiter ';'");
+    CsvOptions csv;
+    csv.delimiter = options.delimiter[0];
+    csv.label = options.label;
+    if (!options.classes.empty()) csv.classes = cut_list(options.classes);
+    require_distinct("--classes", csv.classes);
+    csv.id = options.id;
+    csv.drop = {options.drop.begin(), options.drop.end()};
+    for (const std::string& text : options.categories) {
+        const auto at = text.find('=');  // the first: categories may hold one ("<=50K")
+        if (at == std::string::npos || at == 0)
+            fail("--categories", "'" + text + "' is not COLUMN=a|b|c", "write COLUMN=a|b|c");
+        csv.categories[text.substr(0, at)] = cut_list(text.substr(at + 1));
+        require_distinct("--categories", csv.categories[text.substr(0, at)]);
+    }
+    csv.encoding = options.encode == "integer" ? CategoryEncoding::integer : CategoryEncoding::one_hot;
+    csv.seed = options.seed;
+    return csv;
+}
+
+std::unique_ptr<RecordSource> open_one(const Options& options, const std::string& format, bool test) {
+    const std::string& path = test ? options.test : options.input;
+    const std::string& labels = test ? options.test_labels : options.labels;
+    const std::string& ids = test ? options.test_ids : options.ids;
+    if (format == "csv") return open_csv(path, csv_options(options));
+    if (labels.empty() && !options.no_labels) {
+        fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
+             "name them, or say --no-labels for queries");
+    }
+    if (format == "npy") return open_npy({path, ""}, {labels, ""}, {ids, ""});
+    if (format == "idx") return open_idx(path, labels);
+    const auto member = [&](const std::string& name) {
+        return name.empty() ? ArrayName{} : ArrayName{path, name};
+    };
+    return open_npy({path, options.features.empty() ? "x" : options.features}, member(labels), member(ids));
+}
+
+std::vector<NamedSource> open_hdf5(const Options& options) {
+    std::vector<NamedSource> sources;
+    for (const std::string& split : hdf5_splits(options.input)) {
+        sources.push_back(
+            {split, open_hdf5_split(options.input, split, parse_scaling(options.source_scaling))});
+    }
+    if (!sources.empty()) return sources;
+    throw Error(ExitCode::input, "has no dataset x_train or x_SPLIT",
+                "name the arrays x_train, y_train, x_test, y_test", options.input);
+}
+
+std::vector<NamedSource> open_npz_splits(const std::string& path) {
+    std::vector<NamedSource> sources;
+    const auto array = [&](const std::string& name) {
+        return npz_has(path, name) ? ArrayName{path, name} : ArrayName{};
+    };
+    for (const std::string& split : npz_splits(path)) {
+        sources.push_back({split, open_npy({path, "x_" + split}, array("y_" + split), array("id_" + split))});
+    }
+    return sources;
+}
+
+std::vector<NamedSource> open_sources(const Options& options) {
+    const std::string format = format_of(options);
+    if (format == "hdf5") return open_hdf5(options);
+    std::vector<NamedSource> sources;
+    if (format == "npz" && options.features.empty()) sources = open_npz_splits(options.input);
+    if (sources.empty()) sources.push_back({"train", open_one(options, format, false)});
+    if (!options.test.empty()) sources.push_back({"test", open_one(options, format, true)});
+    return sources;
+}
+
+ImportOptions import_options(const Options& options) {
+    ImportOptions parsed;
+    if (!options.scale_file.empty()) parsed.ranges = read_scale_file(options.scale_file);
+    for (const auto& [column, range] : parse_scales(options.scale)) parsed.ranges[column] = range;
+    parsed.ranges_from_data = options.scale_from_data;
+    if (parsed.ranges_from_data && !parsed.ranges.empty()) {
+        fail("--scale-from-data", "cannot be joined with public ranges",
+             "keep --scale: only public ranges support a guarantee");
+    }
+    parsed.missing = parse_missing(options.missing);
+    parsed.test_fraction = options.test_fraction;
+    parsed.seed = options.seed;
+    return parsed;
+}
+
+std::string as_text(const ImportSummary& summary, const std::string& out) {
+    std::string text = out + ": " + std::to_string(summary.features) + " features, scaling " +
+                       name_of(summary.scaling) + "\n";
+    for (const auto& [split, rows] : summary.rows) {
+        text += "  " + split + ": " + std::to_string(rows) + " records";
+        if (const auto counts = summary.class_counts.find(split); counts != summary.class_counts.end()) {
+            text += ", by label";
+            for (const auto& [label, count] : counts->second)
+                text += " " + std::to_string(label) + ": " + std::to_string(count);
+        }
+        text += "\n";
+    }
+    text += "  ids: " + summary.id_note + "\n";
+    if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
+    if (summary.clipped > 0)
+        text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
+    return text + "Next: holdfast inspect " + out + "\n";
+}
+
+nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
+    nlohmann::json counts = nlohmann::json::object();
+    for (const auto& [split, by_label] : summary.class_counts) {
+        for (const auto& [label, count] : by_label) counts[split][std::to_string(label)] = count;
+    }
+    return {{"path", out},
+            {"rows", summary.rows},
+            {"classes", counts},
+            {"features", summary.features},
+            {"scaling", name_of(summary.scaling)},
+            {"ids", summary.id_note},
+            {"filled", summary.filled},
+            {"clipped", summary.clipped}};
+}
+
+void run(const Options& options, const Context& context) {
+    ImportSummary summary;
+    if (context.world.is_root()) {
+        // 1. The options, before anything is read.
+        const ImportOptions parsed = import_options(options);
+
+        // 2. The files, with their headers checked.
+        const std::vector<NamedSource> sources = open_sources(options);
+        if (sources.size() > 1 && options.test_fraction > 0) {
+            fail("--test-fraction", "the input already has several splits", "leave it out");
+        }
+
+        // 3. One pass (two with --scale-from-data) into the dataset.
+        summary = import_records(sources, parsed, options.out);
+    }
+    context.world.barrier();
+
+    // 4. What was read, and where the ids come from.
+    context.print(as_json(summary, options.out), as_text(summary, options.out));
+}
+
+void declare_columns(CLI::App& app, Options& options) {
+    app.add_option("--label", options.label, "CSV: the label column");
+    app.add_option("--classes", options.classes,
+                   "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
+    app.add_option(
+        "--id", options.id,
+        "CSV: column of record ids, integers as they are, other text hashed (default: row numbers)");
+    app.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)")
+        ->allow_extra_args(false);
+    app.add_option("--categories", options.categories,
+                   "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable)")
+        ->allow_extra_args(false);
+    app.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
+        ->check(CLI::IsMember({"onehot", "integer"}))
+        ->capture_default_str();
+    app.add_option("--delimiter", options.delimiter, "CSV: the character between cells")
+        ->capture_default_str();
+}
+
+void declare_arrays(CLI::App& app, Options& options) {
+    app.add_option("--features", options.features,
+                   "NPZ: the array of features (default: x_train, x_test, …, or x)");
+    app.add_option("--labels", options.labels, "NPY, IDX: the file of labels; NPZ: the array of labels");
+    app.add_option("--ids", options.ids, "NPY: the file of ids; NPZ: the array of ids");
+    app.add_option("--test", options.test,
+                   "CSV, NPY, NPZ, IDX: a second file, which becomes the split 'test'");
+    app.add_option("--test-labels", options.test_labels, "The labels that belong to --test");
+    app.add_option("--test-ids", options.test_ids, "The ids that belong to --test");
+    app.add_flag("--no-labels", options.no_labels, "Queries: the records have no labels");
+}
+
+void declare_scaling(CLI::App& app, Options& options) {
+    app.add_option(
+           "--missing", options.missing,
+           "Missing values: error (default), zero, or COLUMN=VALUE (repeatable), in the column's own units")
+        ->allow_extra_args(false);
+    app.add_option("--scale", options.scale,
+                   "COLUMN=LOW:HIGH, public range: clipped and mapped to [0, 1] (repeatable; '*' for all "
+                   "other columns)")
+        ->allow_extra_args(false);
+    app.add_option("--scale-file", options.scale_file,
+                   "TOML file with a table [scale], column = [low, high]");
+    app.add_flag("--scale-from-data", options.scale_from_data,
+                 "Ranges from the data itself: marks the dataset 'private', which voids certificates and "
+                 "privacy claims");
+    app.add_option("--source-scaling", options.source_scaling,
+                   "HDF5: how the features were scaled, where the file does not say")
+        ->check(CLI::IsMember({"public", "private", "none"}));
+    app.add_option("--test-fraction", options.test_fraction,
+                   "Fraction of records for the split 'test', by keyed hash of the id")
+        ->capture_default_str();
+    app.add_option("--seed", options.seed, "Public seed of that split and of hashed ids")
+        ->capture_default_str();
+}
+
+}  // namespace
+
+Run declare_import(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("file", options->input,
+                   "CSV, NPY, NPZ, IDX or HDF5 file (CSV and IDX also compressed by gzip)")
+        ->required();
+    app.add_option("--out", options->out, "Dataset file to write (HDF5)")->required();
+    app.add_option("--format", options->format, "What the file is")
+        ->check(CLI::IsMember({"auto", "csv", "npy", "npz", "idx", "hdf5"}))
+        ->capture_default_str();
+    declare_columns(app, *options);
+    declare_arrays(app, *options);
+    declare_scaling(app, *options);
+    return [options](const Context& context) { run(*options, context); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,104 @@
+// holdfast SUBCOMMAND [options], the same under mpirun: parses, runs one job, turns errors into exit codes.
+
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <thread>
+
+#include "dist/comm/mpi.hpp"
+#include "jobs/job.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+volatile std::sig_atomic_t signal_received = 0;  // the one thing a signal handler may write
+
+constexpr Job jobs[] = {
+    {"synth", "Generate a dataset: blobs, halfmoons or tabular", declare_synth},
+    {"import", "Make a dataset of a CSV, NPZ, NPY, IDX or HDF5 file", declare_import},
+    {"inspect", "Describe a dataset: shapes, ranges, balance, duplicates", declare_inspect},
+    {"train", "Train an ensemble with boxes for every level k", declare_train},
+    {"certify", "Stable distance of every query", declare_certify},
+    {"evaluate", "For the data owner: accuracy, certified fractions, expected private accuracy", declare_evaluate},
+    {"release", "Answer queries under differential privacy, charged to a ledger", declare_release},
+    {"report", "One self-contained HTML page about a run", declare_report},
+    {"bench", "Measure a training step beside its plain counterpart", declare_bench},
+    {"doctor", "What this machine has, and what is wrong with it", declare_doctor},
+};
+
+constexpr const char* exit_codes =
+    "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 numerical failure, "
+    "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal.";
+
+int run(int argc, char** argv, const MpiSession& session) {
+    const Communicator& world = session.world();
+    CLI::App app{"Holdfast trains a model on private records and proves what one record could have changed.", "holdfast"};
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "holdfast 0.1.0");
+    app.footer(exit_codes);
+    Context context{world, std::make_shared<spdlog::logger>("holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};
+    context.log->set_pattern("%v");
+    std::vector<std::pair<CLI::App*, Run>> runs;
+    for (const Job& job : jobs) {
+        CLI::App* subcommand = app.add_subcommand(job.name, job.summary);
+        subcommand->add_flag("--json", context.json, "Print one JSON object on stdout");
+        subcommand->add_flag("--quiet", context.quiet, "No log, no progress");
+        subcommand->footer(exit_codes);
+        runs.emplace_back(subcommand, job.declare(*subcommand));
+    }
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const bool asked = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);  // --help, --version
+        if (world.is_root()) app.exit(error);
+        return static_cast<int>(asked ? ExitCode::success : ExitCode::usage);
+    }
+    if (context.quiet || !world.is_root()) context.log->set_level(spdlog::level::off);
+    for (auto& [subcommand, job] : runs) {
+        if (subcommand->parsed()) job(context);
+    }
+    return 0;
+}
+
+void on_signal(int number) { signal_received = number; }
+
+}  // namespace
+
+bool Context::interrupted_by_signal() const { return signal_received != 0; }
+
+void Context::print(const nlohmann::json& object, const std::string& text) const {
+    if (!world.is_root()) return;
+    std::cout << (json ? object.dump() + "\n" : text) << std::flush;
+}
+
+}  // namespace holdfast
+
+int main(int argc, char** argv) {
+    using namespace holdfast;
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGUSR1, on_signal);
+    MpiSession session(argc, argv);
+    const Communicator& world = session.world();
+    // Ranks mostly fail together: rank 0 speaks at once and ends the job, another only if rank 0 did not.
+    const auto report = [&](const std::string& text) {
+        if (!world.is_root()) std::this_thread::sleep_for(std::chrono::milliseconds(1000 + 10 * world.rank()));
+        std::cerr << "holdfast: " << text << std::endl;
+    };
+    int code = 0;
+    try {
+        return run(argc, argv, session);
+    } catch (const Error& error) {
+        code = static_cast<int>(error.code());
+        report(error.what());
+    } catch (const std::bad_alloc&) {
+        code = static_cast<int>(ExitCode::internal);
+        report("out of memory (use more ranks or fewer levels)");
+    } catch (const std::exception& error) {
+        code = static_cast<int>(ExitCode::internal);
+        report(std::string("unexpected: ") + error.what());
+    }
+    if (world.size() > 1) session.abort(code);
+    return code;
+}

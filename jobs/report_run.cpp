@@ -1,0 +1,249 @@
+#include "jobs/report_run.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+// Keeps the order of the file: the configuration is shown as it was written.
+using Json = nlohmann::ordered_json;
+
+constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+
+const Json& field(const Json& object, const char* name) {
+    static const Json null;
+    if (object.is_null()) return null;
+    const auto found = object.find(name);
+    return found == object.end() ? null : *found;
+}
+
+[[noreturn]] void wrong_type(const char* name, const char* expected, const Json& value) {
+    throw Error(ExitCode::input,
+                std::string("field \"") + name + "\" must be " + expected + ", found " + value.dump());
+}
+
+double number(const Json& value, const char* name) {
+    if (value.is_null()) return missing;  // also how JSON spells NaN
+    if (!value.is_number()) wrong_type(name, "a number", value);
+    return value.get<double>();
+}
+
+double number_field(const Json& object, const char* name) {
+    return number(field(object, name), name);
+}
+
+std::string text_field(const Json& object, const char* name) {
+    const Json& value = field(object, name);
+    if (value.is_null()) return "";
+    if (!value.is_string()) wrong_type(name, "a text", value);
+    return value.get<std::string>();
+}
+
+const Json& object_field(const Json& object, const char* name) {
+    const Json& value = field(object, name);
+    if (!value.is_null() && !value.is_object()) wrong_type(name, "an object", value);
+    return value;
+}
+
+const Json& list_field(const Json& object, const char* name) {
+    const Json& value = field(object, name);
+    if (!value.is_null() && !value.is_array()) wrong_type(name, "a list", value);
+    return value;
+}
+
+std::vector<double> number_list(const Json& object, const char* name) {
+    std::vector<double> values;
+    for (const Json& value : list_field(object, name)) values.push_back(number(value, name));
+    return values;
+}
+
+std::vector<std::string> text_list(const Json& object, const char* name) {
+    std::vector<std::string> values;
+    for (const Json& value : list_field(object, name)) {
+        if (!value.is_string()) wrong_type(name, "a list of texts", value);
+        values.push_back(value.get<std::string>());
+    }
+    return values;
+}
+
+// Any value as its reader would write it: texts without quotes, the rest as JSON.
+std::vector<std::pair<std::string, std::string>> named_values(const Json& object, const char* name) {
+    std::vector<std::pair<std::string, std::string>> values;
+    const Json& fields = object_field(object, name);
+    for (auto entry = fields.begin(); entry != fields.end(); ++entry) {
+        values.emplace_back(entry.key(), entry->is_string() ? entry->get<std::string>() : entry->dump());
+    }
+    return values;
+}
+
+GuaranteeText guarantee_field(const Json& object) {
+    const Json& guarantee = object_field(object, "guarantee");
+    return {text_field(guarantee, "status"), text_field(guarantee, "statement"),
+            text_field(guarantee, "relation"), text_list(guarantee, "conditions"),
+            text_list(guarantee, "breaks")};
+}
+
+RunManifest parse_manifest(const Json& json) {
+    return {.program = text_field(json, "program"),
+            .version = text_field(json, "version"),
+            .created = text_field(json, "created"),
+            .digest = text_field(json, "digest"),
+            .relation = text_field(json, "relation"),
+            .configuration = named_values(json, "configuration"),
+            .dataset = named_values(json, "dataset"),
+            .steps = number_field(json, "steps"),
+            .members = number_field(json, "members"),
+            .parameters = number_field(json, "parameters"),
+            .levels = number_list(json, "levels"),
+            .guarantee = guarantee_field(json)};
+}
+
+TrainingRow parse_training_row(const Json& json) {
+    return {.member = number_field(json, "member"),
+            .step = number_field(json, "step"),
+            .level = number_field(json, "level"),
+            .accuracy = number_field(json, "accuracy"),
+            .accuracy_lower = number_field(json, "accuracy_lower"),
+            .accuracy_upper = number_field(json, "accuracy_upper"),
+            .width_mean = number_field(json, "width_mean"),
+            .width_max = number_field(json, "width_max")};
+}
+
+void require_same_length(const Distribution& distribution, const char* name) {
+    if (distribution.at.size() == distribution.amount.size()) return;
+    throw Error(ExitCode::input, std::string("\"") + name + "\" has " +
+                                     std::to_string(distribution.at.size()) + " positions for " +
+                                     std::to_string(distribution.amount.size()) + " values");
+}
+
+// Amounts at 0, 1, 2, … (distances) or at the levels of the evaluation (fractions).
+Distribution by_position(std::vector<double> amount, const std::vector<double>& levels) {
+    Distribution distribution{{}, std::move(amount)};
+    const bool at_levels = levels.size() == distribution.amount.size();
+    for (std::size_t i = 0; i < distribution.amount.size(); ++i) {
+        distribution.at.push_back(at_levels ? levels[i] : static_cast<double>(i));
+    }
+    return distribution;
+}
+
+Distribution by_key(const Json& object, const char* name, const char* at, const char* amount) {
+    const Json& json = object_field(object, name);
+    Distribution distribution{number_list(json, at), number_list(json, amount)};
+    require_same_length(distribution, name);
+    return distribution;
+}
+
+PrivateAccuracy parse_private_accuracy(const Json& json, std::size_t epsilons) {
+    PrivateAccuracy row{.mechanism = text_field(json, "mechanism"),
+                        .setting = text_field(json, "setting"),
+                        .delta = number_field(json, "delta"),
+                        .accuracy = number_list(json, "accuracy"),
+                        .guarantee = guarantee_field(json)};
+    if (row.accuracy.size() != epsilons) {
+        throw Error(ExitCode::input, "\"private_accuracy\" of " + row.mechanism + " has " +
+                                         std::to_string(row.accuracy.size()) + " values for " +
+                                         std::to_string(epsilons) + " epsilons");
+    }
+    return row;
+}
+
+RunEvaluation parse_evaluation(const Json& json) {
+    const Json& accuracy = object_field(json, "accuracy");
+    const Json& certified = object_field(json, "certified_fraction");
+    const Json& distances = object_field(json, "distances");
+    RunEvaluation evaluation{
+        .data = text_field(json, "data"),
+        .relation = text_field(json, "relation"),
+        .digest = text_field(json, "digest"),
+        .queries = number_field(json, "queries"),
+        .classes = number_field(json, "classes"),
+        .members = number_field(json, "members"),
+        .accuracy_single = number_field(accuracy, "single"),
+        .accuracy_ensemble = number_field(accuracy, "ensemble"),
+        .certified_single = by_position(number_list(certified, "single"), number_list(json, "levels")),
+        .certified_ensemble = by_key(certified, "ensemble", "k", "fraction"),
+        .distance_single = by_position(number_list(distances, "single"), {}),
+        .distance_ensemble = by_key(distances, "ensemble", "value", "count"),
+        .epsilons = number_list(json, "epsilons"),
+        .private_accuracy = {},
+        .guarantee = guarantee_field(json)};
+    for (const Json& row : list_field(json, "private_accuracy")) {
+        evaluation.private_accuracy.push_back(parse_private_accuracy(row, evaluation.epsilons.size()));
+    }
+    return evaluation;
+}
+
+std::ifstream open_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw Error(ExitCode::input, "cannot be read", "check its permissions", path);
+    return file;
+}
+
+// Every complaint about the content of a file gets the file's name and the same remedy.
+template <typename Parse>
+auto parse_file(const std::string& path, const std::string& remedy, Parse parse) {
+    try {
+        return parse();
+    } catch (const Json::exception& error) {
+        throw Error(ExitCode::input, std::string("malformed JSON: ") + error.what(), remedy, path);
+    } catch (const Error& error) {
+        throw Error(error.code(), error.message(), remedy, path);
+    }
+}
+
+Json parse_object(const std::string& path) {
+    std::ifstream file = open_file(path);
+    Json json = Json::parse(file);
+    if (!json.is_object()) throw Error(ExitCode::input, "the file must hold one JSON object");
+    return json;
+}
+
+std::vector<TrainingRow> read_training(const std::string& path) {
+    std::ifstream file = open_file(path);
+    std::vector<TrainingRow> rows;
+    std::string line;
+    for (std::size_t number = 1; std::getline(file, line); ++number) {
+        if (line.empty()) continue;
+        const std::string where = path + ":" + std::to_string(number);
+        rows.push_back(parse_file(where, "remove the line, or train again", [&] {
+            const Json json = Json::parse(line);
+            if (!json.is_object()) throw Error(ExitCode::input, "the line must hold one JSON object");
+            return parse_training_row(json);
+        }));
+    }
+    return rows;
+}
+
+}  // namespace
+
+RunFiles read_run_files(const std::string& folder) {
+    const std::filesystem::path root(folder);
+    if (!std::filesystem::is_directory(root)) {
+        throw Error(ExitCode::input, "no such run folder", "name the folder given to holdfast train --out",
+                    folder);
+    }
+    const std::string manifest = root / "manifest.json", metrics = root / "metrics.jsonl",
+                      evaluation = root / "evaluation.json";
+    if (!std::filesystem::exists(manifest)) {
+        throw Error(ExitCode::input, "no manifest.json: not a finished run",
+                    "name the folder given to holdfast train --out, or finish it with --resume", folder);
+    }
+    RunFiles run;
+    run.folder = folder;
+    run.manifest = parse_file(manifest, "train again: holdfast train",
+                              [&] { return parse_manifest(parse_object(manifest)); });
+    if (std::filesystem::exists(metrics)) run.training = read_training(metrics);
+    if (std::filesystem::exists(evaluation)) {
+        run.evaluation = parse_file(evaluation, "write it again: holdfast evaluate",
+                                    [&] { return parse_evaluation(parse_object(evaluation)); });
+    }
+    return run;
+}
+
+}  // namespace holdfast

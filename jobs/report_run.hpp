@@ -1,0 +1,80 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast {
+
+// A run folder as the report reads it. Every field may be missing from the files: numbers are then NaN or
+// empty, texts empty; what is there must have its type.
+
+/// What a number claims, in the words of the job that computed it.
+struct GuaranteeText {
+    std::string
+        status;  ///< "proved", "as published (gap: …)" or "not differentially private"; empty: none stated
+    std::string statement, relation;
+    std::vector<std::string> conditions, breaks;
+
+    bool proved() const { return status == "proved"; }
+    bool stated() const { return !status.empty(); }
+    bool operator==(const GuaranteeText&) const = default;
+};
+
+/// manifest.json.
+struct RunManifest {
+    std::string program, version, created, digest, relation;
+    std::vector<std::pair<std::string, std::string>>
+        configuration;                                         ///< "section.key" and its value, in file order
+    std::vector<std::pair<std::string, std::string>> dataset;  ///< field and value
+    double steps, members, parameters;
+    std::vector<double> levels;
+    GuaranteeText guarantee;
+};
+
+/// One line of metrics.jsonl.
+struct TrainingRow {
+    double member, step, level;
+    double accuracy, accuracy_lower, accuracy_upper;  ///< nominal, and its bounds over the box of `level`
+    double width_mean, width_max;                     ///< of the parameters' intervals
+};
+
+/// A figure by whole number: certified fraction by level, or queries by stable distance.
+struct Distribution {
+    std::vector<double> at, amount;
+};
+
+/// Expected accuracy of one mechanism, one value an epsilon.
+struct PrivateAccuracy {
+    std::string mechanism, setting;  ///< setting: "single" (mean over members) or "ensemble"
+    double delta;
+    std::vector<double> accuracy;
+    GuaranteeText guarantee;
+};
+
+/// evaluation.json.
+struct RunEvaluation {
+    std::string data, relation, digest;
+    double queries, classes, members;
+    double accuracy_single, accuracy_ensemble;
+    Distribution certified_single, certified_ensemble;  ///< fraction by k
+    Distribution distance_single, distance_ensemble;    ///< number of queries by h
+    std::vector<double> epsilons;
+    std::vector<PrivateAccuracy> private_accuracy;
+    GuaranteeText guarantee;
+};
+
+struct RunFiles {
+    std::string folder;
+    RunManifest manifest;
+    std::vector<TrainingRow> training;        ///< empty without metrics.jsonl
+    std::optional<RunEvaluation> evaluation;  ///< empty before `holdfast evaluate`
+};
+
+/// Reads manifest.json, metrics.jsonl and evaluation.json of a run folder; the last two may be missing.
+/// Errors (ExitCode::input), each naming the file: no such folder, no manifest, malformed JSON, a field of
+/// another type.
+RunFiles read_run_files(const std::string& folder);
+
+}  // namespace holdfast

@@ -1,0 +1,80 @@
+// holdfast synth blobs|halfmoons|tabular: a generated dataset.
+//
+//   holdfast synth blobs --centre 1.25 --spread 0.35 --records 3000 --test 1000 --seed 1 --out blobs.h5
+//   holdfast synth halfmoons --noise 0.1 --records 3000 --test 1000 --out moons.h5
+//   holdfast synth tabular --records 5500000 --features 188 --positives 0.26 --out default.h5
+
+#include <memory>
+
+#include "dist/store/generate.hpp"
+#include "jobs/job.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Options {
+    std::string kind, out;
+    std::uint64_t records = 3000, test = 1000, seed = 1;
+    BlobsOptions blobs;
+    HalfmoonsOptions halfmoons;
+    TabularOptions tabular;
+    int degree = 3;
+};
+
+std::unique_ptr<Generator> make_generator(Options options) {
+    options.blobs.seed = options.halfmoons.seed = options.tabular.seed = options.seed;
+    options.blobs.degree = options.halfmoons.degree = options.degree;
+    if (options.kind == "blobs") return make_blobs(options.blobs);
+    if (options.kind == "halfmoons") return make_halfmoons(options.halfmoons);
+    return make_tabular(options.tabular);
+}
+
+void run(const Options& options, const Context& context) {
+    // 1. The generator: every record a pure function of (seed, row).
+    const std::unique_ptr<Generator> generator = make_generator(options);
+
+    // 2. Rank 0 writes the file, slab by slab; the others wait.
+    if (context.world.is_root()) write_generated(*generator, options.records, options.test, options.out);
+    context.world.barrier();
+
+    // 3. What was made.
+    const std::size_t features = generator->feature_names().size();
+    context.print({{"path", options.out},
+                   {"description", generator->description()},
+                   {"train", options.records},
+                   {"test", options.test},
+                   {"features", features},
+                   {"scaling", name_of(Scaling::public_constants)}},
+                  options.out + ": " + std::to_string(options.records) + " train and " +
+                      std::to_string(options.test) + " test records of " + std::to_string(features) +
+                      " features\n" + generator->description() + "\nNext: holdfast inspect " + options.out +
+                      "\n");
+}
+
+}  // namespace
+
+Run declare_synth(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    app.add_option("kind", options->kind, "What to generate")
+        ->required()
+        ->check(CLI::IsMember({"blobs", "halfmoons", "tabular"}));
+    app.add_option("--out", options->out, "Dataset file to write (HDF5)")->required();
+    app.add_option("--records", options->records, "Training records")->capture_default_str();
+    app.add_option("--test", options->test, "Test records; 0 for no test split")->capture_default_str();
+    app.add_option("--seed", options->seed, "Public seed")->capture_default_str();
+    app.add_option("--centre", options->blobs.centre, "blobs: the clusters lie at +-(centre, centre)")
+        ->capture_default_str();
+    app.add_option("--spread", options->blobs.spread, "blobs: standard deviation of a cluster")
+        ->capture_default_str();
+    app.add_option("--noise", options->halfmoons.noise, "halfmoons: standard deviation of the noise")
+        ->capture_default_str();
+    app.add_option("--degree", options->degree, "blobs, halfmoons: powers of x1 and x2 up to this one")
+        ->capture_default_str();
+    app.add_option("--features", options->tabular.features, "tabular: columns")->capture_default_str();
+    app.add_option("--positives", options->tabular.positives, "tabular: fraction of records labelled 1")
+        ->capture_default_str();
+    return [options](const Context& context) { run(*options, context); };
+}
+
+}  // namespace holdfast

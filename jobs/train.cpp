@@ -1,0 +1,268 @@
+// holdfast train: an ensemble with boxes for every level.
+//   holdfast train --config jobs/configs/quickstart.toml --data blobs.h5 --out run
+//   mpirun -n 4 holdfast train --data blobs.h5 --out run --set certificate.levels=100
+//   holdfast train --data blobs.h5 --out run --resume
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "dist/layout/distribute.hpp"
+#include "dist/store/checkpoint.hpp"
+#include "dist/store/digest.hpp"
+#include "dist/store/run_folder.hpp"
+#include "jobs/configuration.hpp"
+#include "jobs/job.hpp"
+#include "jobs/progress.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
+#include "models/training/trainer.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string config, data, out, public_data;
+    std::vector<std::string> overrides;
+    bool resume = false;
+};
+
+/// To two significant digits: what little of the count a default normaliser gives away.
+std::int64_t rounded_count(std::uint64_t count) {
+    const double scale = std::pow(10.0, std::max(0.0, std::floor(std::log10(static_cast<double>(count))) - 1));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
+}
+
+void check_against(const Settings& settings, const DatasetInfo& info) {
+    const auto refuse = [&](const std::string& key, std::int64_t value, const std::string& hint) {
+        throw Error(ExitCode::usage, key + " = " + std::to_string(value) + " exceeds the " + std::to_string(info.rows) + " records of " + info.path, hint, key);
+    };
+    const auto rows = static_cast<std::int64_t>(info.rows);
+    const std::int64_t largest = settings.level_values().back();
+    if (largest > rows) refuse(settings.contiguous_levels() ? "certificate.levels" : "certificate.level_list", largest, "no dataset is so many records away: lower it");
+    if (settings.members > rows) refuse("ensemble.members", settings.members, "lower it, or train on more records");
+}
+
+double normaliser(const Settings& settings, std::uint64_t rows, std::size_t public_rows) {
+    const std::int64_t records = settings.expected_records > 0 ? settings.expected_records : rounded_count(rows);
+    const double batches = static_cast<double>(settings.batches);
+    return static_cast<double>(records) / (static_cast<double>(settings.members) * batches) + static_cast<double>(public_rows) / batches;
+}
+
+/// Every public record, on every rank: they are few beside the private ones, and every member trains on all of them.
+Records read_public(const std::string& name, const DatasetInfo& private_data, const Settings& settings) {
+    Records records{FeatureMatrix(private_data.features, false), {}, {}, {}};
+    if (name.empty()) return records;
+    const DatasetReader reader(name);
+    if (reader.info().features != private_data.features) {
+        throw Error(ExitCode::input, std::to_string(reader.info().features) + " features, but " + private_data.path + " has " + std::to_string(private_data.features),
+                    "give both the same columns", reader.info().path);
+    }
+    records = reader.read_all();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        if (records.labels.empty() || records.labels[i] >= settings.classes) {
+            throw Error(ExitCode::input, "row " + std::to_string(i) + " has no label below network.classes = " + std::to_string(settings.classes), "label the public records as the private ones", reader.info().path);
+        }
+    }
+    return records;
+}
+
+/// The states of a member's checkpoint files that concern this rank's levels, joined.
+std::optional<MemberState> resumed_state(const std::vector<MemberState>& states, std::uint64_t member, const std::vector<std::int64_t>& levels) {
+    MemberState joined;
+    joined.member = member;
+    for (const MemberState& state : states) {
+        if (state.member != member) continue;
+        joined.step = state.step;
+        joined.normalisers = state.normalisers;
+        if (joined.metrics.empty()) {
+            joined.metrics = state.metrics;
+        } else {
+            for (std::size_t i = 0; i < joined.metrics.size(); ++i) joined.metrics[i].merge(state.metrics[i]);
+        }
+        for (const LevelState& level : state.levels) {
+            if (std::binary_search(levels.begin(), levels.end(), level.k)) joined.levels.push_back(level);
+        }
+    }
+    if (joined.levels.empty()) return std::nullopt;
+    std::sort(joined.levels.begin(), joined.levels.end(), [](const LevelState& a, const LevelState& b) { return a.k < b.k; });
+    ensure(joined.levels.size() == levels.size(), "a checkpoint holds every level of its members");
+    return joined;
+}
+
+/// Trains this rank's members in turn. All ranks step together, so that they agree on checkpoints and on stopping.
+class Rounds {
+  public:
+    Rounds(const Context& context, const Settings& settings, const ProcessGrid& grid, const CheckpointFolder& checkpoints, std::vector<MemberTrainer>& trainers)
+        : context_(context), settings_(settings), grid_(grid), checkpoints_(checkpoints), trainers_(trainers) {}
+
+    void run() {
+        const std::int64_t total = static_cast<std::int64_t>(trainers_.size()) * settings_.steps();
+        Progress progress(context_, "train", total);
+        double last_checkpoint = 0;
+        std::int64_t steps_since = 0;
+        for (;;) {
+            const auto current = std::find_if(trainers_.begin(), trainers_.end(), [](const MemberTrainer& trainer) { return !trainer.done(); });
+            const bool by_steps = settings_.checkpoint_steps > 0 && steps_since >= settings_.checkpoint_steps;
+            const bool by_time = context_.world.is_root() && settings_.checkpoint_seconds > 0 && progress.seconds() - last_checkpoint >= settings_.checkpoint_seconds;
+            std::int64_t flags[] = {current != trainers_.end(), context_.interrupted_by_signal(), by_steps || by_time};
+            context_.world.max(flags);
+            const auto [unfinished, interrupted, due] = flags;
+            if (unfinished != 0 && (interrupted != 0 || due != 0)) {
+                save();
+                last_checkpoint = progress.seconds();
+                steps_since = 0;
+            }
+            if (unfinished == 0) return;
+            if (interrupted != 0) {
+                throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written", "go on with the same command and --resume");
+            }
+            if (current != trainers_.end()) current->step(grid_.block_group());
+            ++steps_since;
+            progress.advance_to(std::accumulate(trainers_.begin(), trainers_.end(), std::int64_t{0}, [](std::int64_t sum, const MemberTrainer& trainer) { return sum + trainer.state().step; }));
+        }
+    }
+
+  private:
+    void save() const {
+        std::vector<std::pair<std::string, CheckpointFolder::Payload>> files;
+        for (const MemberTrainer& trainer : trainers_) {
+            if (grid_.block() != 0) break;
+            const MemberState& state = trainer.state();
+            files.emplace_back("member-" + std::to_string(state.member) + "-level-" + std::to_string(state.levels.front().k), state.packed());
+        }
+        checkpoints_.save(files, context_.world);
+        context_.log->info("checkpoint written");
+    }
+
+    const Context& context_;
+    const Settings& settings_;
+    const ProcessGrid& grid_;
+    const CheckpointFolder& checkpoints_;
+    std::vector<MemberTrainer>& trainers_;
+};
+
+/// Sends every level's box and every step's metrics to rank 0, which writes them in order. Returns the digest.
+std::string write_results(const Context& context, const RunFolder& run, const Settings& settings, const ProcessGrid& grid,
+                          const std::vector<MemberTrainer>& trainers, std::size_t parameters) {
+    const std::vector<std::int64_t> levels = settings.level_values();
+    const auto rank = context.world.rank();
+    std::optional<BoxesWriter> writer;
+    if (rank == 0) writer.emplace(run, static_cast<std::size_t>(settings.members), levels, parameters);
+    std::string metrics_lines;
+    // One message of one level, or of the metrics alone, from its owner to rank 0.
+    const auto collect = [&](int owner, auto make) {
+        MemberState part;
+        if (rank == owner) part = make();
+        if (owner != 0 && rank == owner) context.world.send(part.packed(), 0);
+        if (owner != 0 && rank == 0) part = MemberState::unpacked(context.world.receive(owner));
+        return part;
+    };
+    for (std::size_t member = 0; member < static_cast<std::size_t>(settings.members); ++member) {
+        const auto trainer = [&]() -> const MemberTrainer& { return trainers[member - grid.members().first]; };
+        std::vector<StepMetrics> metrics;
+        for (std::size_t level = 0; level < levels.size(); ++level) {
+            const int owner = grid.rank_of(member, level, 0);
+            const bool first_of_group = level == 0 || owner != grid.rank_of(member, level - 1, 0);
+            const MemberState part = collect(owner, [&] {
+                MemberState state;
+                state.levels.push_back(trainer().box(level - grid.levels().first));
+                if (first_of_group) state.metrics = trainer().state().metrics;
+                return state;
+            });
+            if (rank != 0) continue;
+            writer->write(member, level, part.levels[0].lower, part.levels[0].upper);
+            for (std::size_t i = 0; i < part.metrics.size(); ++i) {
+                if (level == 0) metrics.push_back(part.metrics[i]);
+                if (level != 0) metrics[i].merge(part.metrics[i]);
+            }
+        }
+        for (const StepMetrics& step : metrics) metrics_lines += step.to_json(member).dump() + "\n";
+    }
+    if (rank != 0) return "";
+    run.write_text("metrics.jsonl", metrics_lines);
+    return writer->commit();
+}
+
+void train(const Context& context, const Request& request) {
+    // 1. What is asked for.
+    const Settings settings = read_settings(request.config, request.overrides);
+    if (settings.threads > 0) omp_set_num_threads(static_cast<int>(settings.threads));
+    const DatasetReader reader(request.data);
+    check_against(settings, reader.info());
+
+    // 2. Who holds what; the records travel to their members.
+    const std::vector<std::int64_t> levels = settings.level_values();
+    const ProcessGrid grid(context.world, settings.grid, static_cast<std::size_t>(settings.members), levels.size());
+    std::vector<MemberRecords> held = distribute(reader, grid, context.world, static_cast<std::size_t>(settings.members), static_cast<std::size_t>(settings.classes), static_cast<std::uint64_t>(settings.seed));
+    const Records public_records = read_public(request.public_data, reader.info(), settings);
+    RecordDigest digest;
+    for (const MemberRecords& member : held) {
+        if (grid.levels().first == 0) digest.add(member.records);
+    }
+    const std::string data_digest = digest.hex(context.world);
+
+    // 3. The plan every member follows.
+    const std::vector<std::size_t> hidden(settings.hidden.begin(), settings.hidden.end());
+    const TrainingPlan plan{settings, Network(reader.info().features, hidden, static_cast<std::size_t>(settings.classes), settings.resolved_loss()),
+                            make_backend(settings.backend, settings.product), normaliser(settings, reader.info().rows, public_records.size()),
+                            std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first), levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};
+    context.log->info("{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks (members x levels x blocks {})",
+                      reader.info().rows, settings.members, levels.back(), plan.network.parameters(), plan.normaliser, plan.backend->name(),
+                      context.world.transport(), context.world.size(), grid.text());
+
+    // 4. A new folder, or where an interrupted run stopped.
+    if (context.world.is_root()) RunFolder::create(request.out, request.resume);
+    context.world.barrier();
+    const RunFolder run = RunFolder::create(request.out, true);
+    const CheckpointFolder checkpoints(run.file("checkpoints"), StreamDigest::of(deciding_settings(settings) + data_digest));
+    std::vector<MemberState> saved;
+    if (request.resume) {
+        for (const auto& payload : checkpoints.load_latest()) saved.push_back(MemberState::unpacked(payload));
+        if (saved.empty()) context.log->info("no checkpoint in {}: starting from the beginning", request.out);
+    }
+    std::vector<MemberTrainer> trainers;
+    for (MemberRecords& member : held) {
+        std::optional<MemberState> state = resumed_state(saved, member.member, plan.levels);
+        trainers.emplace_back(plan, std::move(member.records), public_records, state ? *state : MemberTrainer::fresh_state(plan, member.member));
+    }
+
+    // 5. Train.
+    Rounds(context, settings, grid, checkpoints, trainers).run();
+
+    // 6. Boxes, metrics and manifest; then the checkpoints have served.
+    const std::string boxes_digest = write_results(context, run, settings, grid, trainers, plan.network.parameters());
+    Settings resolved = settings;
+    const Guarantee claim = certificate_claim(resolved, {reader.info().scaling, reader.info().has_ids});
+    const nlohmann::json manifest = {
+        {"program", "holdfast"}, {"version", "0.1.0"}, {"configuration", settings_to_json(settings)},
+        {"dataset", {{"path", reader.info().path}, {"rows", reader.info().rows}, {"features", reader.info().features}, {"classes", settings.classes}, {"scaling", name_of(reader.info().scaling)}, {"ids", reader.info().has_ids}, {"digest", data_digest}}},
+        {"digest", boxes_digest}, {"steps", settings.steps()}, {"levels", levels}, {"members", settings.members}, {"parameters", plan.network.parameters()},
+        {"normaliser", plan.normaliser}, {"public_records", public_records.size()}, {"relation", name_of(settings.relation)}, {"guarantee", claim.to_json()}};
+    if (context.world.is_root()) {
+        run.write_json("manifest.json", manifest);
+        checkpoints.remove_all();
+    }
+    context.world.barrier();
+    context.print(manifest, "trained " + std::to_string(settings.members) + " x " + std::to_string(settings.steps()) + " steps, levels 0.." + std::to_string(levels.back()) + ", boxes " + boxes_digest.substr(0, 16) + "\n" + claim.text() + "\n");
+}
+
+}  // namespace
+
+Run declare_train(CLI::App& app) {
+    auto request = std::make_shared<Request>();
+    app.add_option("--config", request->config, "TOML file of the options below");
+    app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
+    app.add_option("--out", request->out, "New run folder (0700)")->required();
+    app.add_option("--public", request->public_data, "Public records FILE[:SPLIT] to train on beside: never charged");
+    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")->allow_extra_args(false);
+    app.add_flag("--resume", request->resume, "Go on from the last checkpoint of --out, on any number of ranks");
+    app.footer(settings_help() + app.get_footer());
+    return [request](const Context& context) { train(context, *request); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,574 @@
+// The SIMD kernels, compiled once an instruction set (Highway). Forward and backward put records in the lanes: a weight
+// is uniform over them, so the end of the activation's box that makes a product least is chosen by address, and each
+// bound is one fma chain. The outer product puts parameters in the lanes: there delta is uniform.
+
+#include "kernels/cpu/panel_kernels.hpp"
+
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "kernels/base/aligned.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/cpu/simd_target.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/panel_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace holdfast::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::ScalableTag<double>;
+using Integers = hn::ScalableTag<std::int64_t>;
+using Vec = hn::Vec<Doubles>;
+
+constexpr Doubles doubles;
+constexpr Integers integers;
+constexpr std::size_t lanes = HWY_LANES(double);
+constexpr std::size_t height = panel_height;
+// Vectors of records a tile holds: as many as the registers of the instruction set allow.
+constexpr std::size_t width = lanes >= 8 ? 4 : 2;
+constexpr std::size_t tile = lanes * width;
+static_assert(height % tile == 0);
+
+// fma is part of the definition of every result, so it is emulated where the instruction set has none.
+#if HWY_NATIVE_FMA
+HWY_INLINE Vec fused(Vec a, Vec b, Vec c) { return hn::MulAdd(a, b, c); }
+#else
+HWY_INLINE Vec fused(Vec a, Vec b, Vec c) {
+    alignas(64) double x[lanes], y[lanes], z[lanes];
+    hn::Store(a, doubles, x);
+    hn::Store(b, doubles, y);
+    hn::Store(c, doubles, z);
+    for (std::size_t i = 0; i < lanes; ++i) z[i] = std::fma(x[i], y[i], z[i]);
+    return hn::Load(doubles, z);
+}
+#endif
+
+/// `when_positive` if the value's sign bit is clear, else `when_negative`, without a branch.
+HWY_INLINE const double* by_sign(double value, const double* when_positive, const double* when_negative) {
+    const auto mask = static_cast<std::uintptr_t>(std::bit_cast<std::int64_t>(value) >> 63);
+    const auto positive = reinterpret_cast<std::uintptr_t>(when_positive);
+    return reinterpret_cast<const double*>(positive ^ ((positive ^ reinterpret_cast<std::uintptr_t>(when_negative)) & mask));
+}
+
+/// Sums of one tile of `Rows` outputs by `width` vectors of records.
+template <std::size_t Rows>
+struct Sums {
+    Vec at[Rows][width];
+
+    HWY_INLINE void set(std::size_t row, double value) {
+        for (std::size_t v = 0; v < width; ++v) at[row][v] = hn::Set(doubles, value);
+    }
+    HWY_INLINE void add(std::size_t row, double factor, const double* values) {
+        const Vec broadcast = hn::Set(doubles, factor);
+        for (std::size_t v = 0; v < width; ++v) at[row][v] = fused(broadcast, hn::Load(doubles, values + v * lanes), at[row][v]);
+    }
+    HWY_INLINE void store(std::size_t row, double* out) const {
+        for (std::size_t v = 0; v < width; ++v) hn::Store(at[row][v], doubles, out + v * lanes);
+    }
+};
+
+/// Calls kernel.template operator()<Rows>(first_row, first_record) over all tiles of [rows, height].
+template <std::size_t Rows, typename Kernel>
+HWY_INLINE void for_each_tile(std::size_t rows, Kernel kernel) {
+    for (std::size_t record = 0; record < height; record += tile) {
+        std::size_t row = 0;
+        for (; row + Rows <= rows; row += Rows) kernel.template run<Rows>(row, record);
+        for (; row < rows; ++row) kernel.template run<1>(row, record);
+    }
+}
+
+struct ForwardPoint {
+    const LayerView& layer;
+    const double* z;
+    double* a;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t in = layer.shape.in, step = in + 1;
+        const double* weights = layer.lower + row * step;
+        Sums<Rows> sums;
+        for (std::size_t o = 0; o < Rows; ++o) sums.set(o, weights[o * step + in]);
+        for (std::size_t j = 0; j < in; ++j) {
+            for (std::size_t o = 0; o < Rows; ++o) sums.add(o, weights[o * step + j], z + j * height + record);
+        }
+        for (std::size_t o = 0; o < Rows; ++o) sums.store(o, a + (row + o) * height + record);
+    }
+};
+
+/// Which signs a feature takes in a panel; adding a product with zero changes nothing, so the others are left out.
+enum class Signs : std::uint8_t { nonnegative, nonpositive, mixed };
+
+struct ForwardInput {
+    const LayerView& layer;
+    const double* x;
+    const double* x_negative;  // min(x, 0), for features of mixed sign
+    const double* x_positive;  // max(x, 0)
+    const Signs* signs;        // [in]
+    Interval a;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t in = layer.shape.in, step = in + 1;
+        const double* lower = layer.lower + row * step;
+        const double* upper = layer.upper + row * step;
+        Sums<Rows> least, greatest;
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.set(o, lower[o * step + in]);
+            greatest.set(o, upper[o * step + in]);
+        }
+        for (std::size_t j = 0; j < in; ++j) {
+            const std::size_t at = j * height + record;
+            if (signs[j] != Signs::nonpositive) {
+                const double* values = signs[j] == Signs::mixed ? x_positive + at : x + at;
+                for (std::size_t o = 0; o < Rows; ++o) {
+                    least.add(o, lower[o * step + j], values);
+                    greatest.add(o, upper[o * step + j], values);
+                }
+            }
+            if (signs[j] != Signs::nonnegative) {
+                const double* values = x_negative + at;
+                for (std::size_t o = 0; o < Rows; ++o) {
+                    least.add(o, upper[o * step + j], values);
+                    greatest.add(o, lower[o * step + j], values);
+                }
+            }
+        }
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.store(o, a.lower + (row + o) * height + record);
+            greatest.store(o, a.upper + (row + o) * height + record);
+        }
+    }
+};
+
+struct ForwardInterval {
+    const LayerView& layer;
+    ConstInterval z;
+    Interval a;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t in = layer.shape.in, step = in + 1;
+        const double* lower = layer.lower + row * step;
+        const double* upper = layer.upper + row * step;
+        Sums<Rows> least, greatest;
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.set(o, lower[o * step + in]);
+            greatest.set(o, upper[o * step + in]);
+        }
+        for (std::size_t j = 0; j < in; ++j) {
+            const double* z_lower = z.lower + j * height + record;
+            const double* z_upper = z.upper + j * height + record;
+            for (std::size_t o = 0; o < Rows; ++o) {
+                least.add(o, lower[o * step + j], by_sign(lower[o * step + j], z_lower, z_upper));
+                greatest.add(o, upper[o * step + j], by_sign(upper[o * step + j], z_upper, z_lower));
+            }
+        }
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.store(o, a.lower + (row + o) * height + record);
+            greatest.store(o, a.upper + (row + o) * height + record);
+        }
+    }
+};
+
+struct BackwardPoint {
+    const LayerView& layer;
+    const double* delta;
+    const double* z;
+    double* d;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t out = layer.shape.out;
+        const double* weights = layer.lower_transposed + row * out;
+        Sums<Rows> sums;
+        for (std::size_t j = 0; j < Rows; ++j) sums.set(j, 0.0);
+        for (std::size_t o = 0; o < out; ++o) {
+            for (std::size_t j = 0; j < Rows; ++j) sums.add(j, weights[j * out + o], delta + o * height + record);
+        }
+        for (std::size_t j = 0; j < Rows; ++j) {
+            for (std::size_t v = 0; v < width; ++v) {
+                const std::size_t at = (row + j) * height + record + v * lanes;
+                const auto open = hn::Gt(hn::Load(doubles, z + at), hn::Zero(doubles));
+                hn::Store(hn::IfThenElseZero(open, sums.at[j][v]), doubles, d + at);
+            }
+        }
+    }
+};
+
+/// The least of w delta over a box is at w_lower or w_upper, and there at the end of delta that the sign of w picks.
+struct BackwardInterval {
+    const LayerView& layer;
+    ConstInterval delta;
+    ConstInterval z;
+    Interval d;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t out = layer.shape.out;
+        const double* lower = layer.lower_transposed + row * out;
+        const double* upper = layer.upper_transposed + row * out;
+        Sums<Rows> least, greatest;
+        for (std::size_t j = 0; j < Rows; ++j) {
+            least.set(j, 0.0);
+            greatest.set(j, 0.0);
+        }
+        for (std::size_t o = 0; o < out; ++o) {
+            const double* delta_lower = delta.lower + o * height + record;
+            const double* delta_upper = delta.upper + o * height + record;
+            for (std::size_t j = 0; j < Rows; ++j) {
+                const double w_lower = lower[j * out + o], w_upper = upper[j * out + o];
+                const Vec low = hn::Set(doubles, w_lower), high = hn::Set(doubles, w_upper);
+                const double* low_for_least = by_sign(w_lower, delta_lower, delta_upper);
+                const double* high_for_least = by_sign(w_upper, delta_lower, delta_upper);
+                const double* low_for_greatest = by_sign(w_lower, delta_upper, delta_lower);
+                const double* high_for_greatest = by_sign(w_upper, delta_upper, delta_lower);
+                for (std::size_t v = 0; v < width; ++v) {
+                    const std::size_t at = v * lanes;
+                    least.at[j][v] = hn::Min(fused(low, hn::Load(doubles, low_for_least + at), least.at[j][v]),
+                                             fused(high, hn::Load(doubles, high_for_least + at), least.at[j][v]));
+                    greatest.at[j][v] = hn::Max(fused(low, hn::Load(doubles, low_for_greatest + at), greatest.at[j][v]),
+                                                fused(high, hn::Load(doubles, high_for_greatest + at), greatest.at[j][v]));
+                }
+            }
+        }
+        for (std::size_t j = 0; j < Rows; ++j) {
+            for (std::size_t v = 0; v < width; ++v) store_gated(least.at[j][v], greatest.at[j][v], (row + j) * height + record + v * lanes);
+        }
+    }
+
+    // The gate is [z_lower > 0, z_upper > 0]: closed gives 0, undecided the hull with 0.
+    HWY_INLINE void store_gated(Vec least, Vec greatest, std::size_t at) const {
+        const Vec zero = hn::Zero(doubles);
+        const auto surely_open = hn::Gt(hn::Load(doubles, z.lower + at), zero);
+        const auto maybe_open = hn::Gt(hn::Load(doubles, z.upper + at), zero);
+        const Vec hull_least = hn::IfThenElse(surely_open, least, hn::Min(least, zero));
+        const Vec hull_greatest = hn::IfThenElse(surely_open, greatest, hn::Max(greatest, zero));
+        hn::Store(hn::IfThenElseZero(maybe_open, hull_least), doubles, d.lower + at);
+        hn::Store(hn::IfThenElseZero(maybe_open, hull_greatest), doubles, d.upper + at);
+    }
+};
+
+void ForwardInputKernel(const LayerView& layer, const double* x, Interval a) {
+    if (a.is_point()) return for_each_tile<4>(layer.shape.out, ForwardPoint{layer, x, a.lower});
+    const std::size_t in = layer.shape.in;
+    std::vector<Signs> signs(in);
+    AlignedVector<double> negative(in * height), positive(in * height);
+    for (std::size_t j = 0; j < in; ++j) {
+        bool any_negative = false, any_positive = false;
+        for (std::size_t r = 0; r < height; ++r) {
+            const double value = x[j * height + r];
+            any_negative |= value < 0;
+            any_positive |= value > 0;
+            negative[j * height + r] = std::min(value, 0.0);
+            positive[j * height + r] = std::max(value, 0.0);
+        }
+        signs[j] = !any_negative ? Signs::nonnegative : any_positive ? Signs::mixed : Signs::nonpositive;
+    }
+    for_each_tile<2>(layer.shape.out, ForwardInput{layer, x, negative.data(), positive.data(), signs.data(), a});
+}
+
+void ForwardKernel(const LayerView& layer, ConstInterval z, Interval a) {
+    if (a.is_point()) return for_each_tile<4>(layer.shape.out, ForwardPoint{layer, z.lower, a.lower});
+    for_each_tile<2>(layer.shape.out, ForwardInterval{layer, z, a});
+}
+
+void BackwardKernel(const LayerView& layer, ConstInterval delta, ConstInterval z, Interval d) {
+    if (d.is_point()) return for_each_tile<4>(layer.shape.in, BackwardPoint{layer, delta.lower, z.lower, d.lower});
+    for_each_tile<2>(layer.shape.in, BackwardInterval{layer, delta, z, d});
+}
+
+void ReluKernel(std::size_t rows, Interval a) {
+    const auto clamp = [&](double* values) {
+        for (std::size_t i = 0; i < rows * height; i += lanes) {
+            hn::Store(hn::Max(hn::Load(doubles, values + i), hn::Zero(doubles)), doubles, values + i);
+        }
+    };
+    clamp(a.lower);
+    if (!a.is_point()) clamp(a.upper);
+}
+
+/// What the outer product needs of one layer: delta by records [height, out], activations [height, stride] >= 0 or a
+/// point, with the factors of a factored clip already clamped and made odd.
+struct Outer {
+    std::size_t out = 0, columns = 0, stride = 0;  // columns: in + 1
+    AlignedVector<double> delta_lower, delta_upper;
+    AlignedVector<double> z_lower_copy, z_upper_copy;  // only for a factored clip
+    const double* z_lower = nullptr;
+    const double* z_upper = nullptr;
+    bool point = false;    // one bound only
+    bool mixed = false;    // the activations are a point with negative entries
+    double gamma = 0;      // elementwise
+    double bias = 0;       // of the grid
+};
+
+double odd_clamped(double value, double limit) { return make_odd_nonzero(std::min(std::max(value, -limit), limit)); }
+
+Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride) {
+    Outer outer;
+    outer.out = shape.out;
+    outer.columns = shape.in + 1;
+    outer.stride = stride;
+    outer.point = delta.is_point() && z_rows.is_point();
+    outer.gamma = clip.gamma;
+    outer.bias = clip.grid().bias();
+    const bool factored = clip.kind == Clip::Kind::factored;
+    const auto by_records = [&](const double* panel) {
+        AlignedVector<double> rows(height * shape.out);
+        for (std::size_t o = 0; o < shape.out; ++o) {
+            for (std::size_t r = 0; r < height; ++r) {
+                const double value = panel[o * height + r];
+                rows[r * shape.out + o] = factored ? odd_clamped(value, clip.delta_limit) : value;
+            }
+        }
+        return rows;
+    };
+    outer.delta_lower = by_records(delta.lower);
+    if (!outer.point) outer.delta_upper = by_records(delta.upper);
+    const auto clamped = [&](const double* rows) {
+        AlignedVector<double> copy(rows, rows + height * stride);
+        for (std::size_t r = 0; r < height; ++r) {
+            for (std::size_t j = 0; j < shape.in; ++j) copy[r * stride + j] = odd_clamped(copy[r * stride + j], clip.activation_limit);
+        }
+        return copy;
+    };
+    outer.z_lower = z_rows.lower;
+    outer.z_upper = z_rows.upper;
+    if (factored) {
+        outer.z_lower_copy = clamped(z_rows.lower);
+        outer.z_lower = outer.z_upper = outer.z_lower_copy.data();
+        if (!z_rows.is_point()) {
+            outer.z_upper_copy = clamped(z_rows.upper);
+            outer.z_upper = outer.z_upper_copy.data();
+        }
+    }
+    outer.mixed = z_rows.is_point() && std::any_of(z_rows.lower, z_rows.lower + height * stride, [](double z) { return z < 0; });
+    return outer;
+}
+
+/// One clipped entry added to a biased sum; the products of both bounds from the ends of delta and z.
+struct Elementwise {
+    Vec gamma, negative_gamma, last_bit;
+
+    explicit HWY_INLINE Elementwise(const Outer& outer)
+        : gamma(hn::Set(doubles, outer.gamma)),
+          negative_gamma(hn::Set(doubles, -outer.gamma)),
+          last_bit(hn::BitCast(doubles, hn::Set(integers, 1))) {}
+
+    HWY_INLINE Vec rounded_into(Vec sum, Vec product) const {
+        return hn::Add(sum, hn::Or(hn::Min(hn::Max(product, negative_gamma), gamma), last_bit));
+    }
+    HWY_INLINE Vec add(Vec sum, Vec delta, Vec z) const { return rounded_into(sum, hn::Mul(delta, z)); }
+    HWY_INLINE Vec add_least(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return rounded_into(sum, hn::Min(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+    }
+    HWY_INLINE Vec add_greatest(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return rounded_into(sum, hn::Max(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+    }
+};
+
+/// Factors are clamped and odd: an fma onto the biased sum rounds the exact product to the grid.
+struct Factored {
+    explicit HWY_INLINE Factored(const Outer&) {}
+    HWY_INLINE Vec add(Vec sum, Vec delta, Vec z) const { return fused(delta, z, sum); }
+    HWY_INLINE Vec add_least(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return hn::Min(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    }
+    HWY_INLINE Vec add_greatest(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return hn::Max(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    }
+};
+
+/// Adds biased sums of `lanes` columns to int64 sums; the last columns of a row may be fewer than a vector.
+HWY_INLINE void flush(Vec biased, double bias, std::int64_t* sums, std::size_t count) {
+    const auto units = hn::Sub(hn::BitCast(integers, biased), hn::BitCast(integers, hn::Set(doubles, bias)));
+    if (count >= lanes) {
+        hn::StoreU(hn::Add(hn::LoadU(integers, sums), units), integers, sums);
+        return;
+    }
+    alignas(64) std::int64_t buffer[lanes];
+    hn::Store(units, integers, buffer);
+    for (std::size_t i = 0; i < count; ++i) sums[i] += buffer[i];
+}
+
+/// A tile of Rows outputs by Columns vectors of activations, kept in registers over all records of the panel.
+template <typename Rule, std::size_t Rows, std::size_t Columns>
+HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std::size_t row, std::size_t column,
+                                      std::int64_t* sums) {
+    Vec sum[Rows][Columns];
+    for (auto& line : sum) {
+        for (Vec& entry : line) entry = hn::Set(doubles, outer.bias);
+    }
+    for (std::size_t r = 0; r < height; ++r) {
+        const double* z = outer.z_lower + r * outer.stride + column;
+        const double* delta = outer.delta_lower.data() + r * outer.out + row;
+        for (std::size_t o = 0; o < Rows; ++o) {
+            const Vec factor = hn::Set(doubles, delta[o]);
+            for (std::size_t c = 0; c < Columns; ++c) sum[o][c] = rule.add(sum[o][c], factor, hn::LoadU(doubles, z + c * lanes));
+        }
+    }
+    for (std::size_t o = 0; o < Rows; ++o) {
+        for (std::size_t c = 0; c < Columns; ++c) {
+            const std::size_t first = column + c * lanes;
+            if (first < outer.columns) flush(sum[o][c], outer.bias, sums + (row + o) * outer.columns + first, outer.columns - first);
+        }
+    }
+}
+
+template <typename Rule, bool Mixed, std::size_t Rows, std::size_t Columns>
+HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, std::size_t row, std::size_t column,
+                                         std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    Vec least[Rows][Columns], greatest[Rows][Columns];
+    for (std::size_t o = 0; o < Rows; ++o) {
+        for (std::size_t c = 0; c < Columns; ++c) least[o][c] = greatest[o][c] = hn::Set(doubles, outer.bias);
+    }
+    for (std::size_t r = 0; r < height; ++r) {
+        const double* z_lower = outer.z_lower + r * outer.stride + column;
+        const double* z_upper = outer.z_upper + r * outer.stride + column;
+        for (std::size_t o = 0; o < Rows; ++o) {
+            const double low = outer.delta_lower[r * outer.out + row + o], high = outer.delta_upper[r * outer.out + row + o];
+            const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
+            const double* for_least = by_sign(low, z_lower, z_upper);
+            const double* for_greatest = by_sign(high, z_upper, z_lower);
+            for (std::size_t c = 0; c < Columns; ++c) {
+                const Vec z_least = hn::LoadU(doubles, for_least + c * lanes);
+                const Vec z_greatest = hn::LoadU(doubles, for_greatest + c * lanes);
+                if constexpr (Mixed) {
+                    least[o][c] = rule.add_least(least[o][c], lower, upper, z_least);
+                    greatest[o][c] = rule.add_greatest(greatest[o][c], lower, upper, z_greatest);
+                } else {
+                    least[o][c] = rule.add(least[o][c], lower, z_least);
+                    greatest[o][c] = rule.add(greatest[o][c], upper, z_greatest);
+                }
+            }
+        }
+    }
+    for (std::size_t o = 0; o < Rows; ++o) {
+        for (std::size_t c = 0; c < Columns; ++c) {
+            const std::size_t first = column + c * lanes;
+            if (first >= outer.columns) continue;
+            const std::size_t at = (row + o) * outer.columns + first;
+            flush(least[o][c], outer.bias, sum_lower + at, outer.columns - first);
+            flush(greatest[o][c], outer.bias, sum_upper + at, outer.columns - first);
+        }
+    }
+}
+
+template <typename Rule, std::size_t Rows, std::size_t Columns>
+HWY_INLINE void accumulate_tile(const Outer& outer, const Rule& rule, std::size_t row, std::size_t column,
+                                std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    if (outer.point) return accumulate_point_tile<Rule, Rows, Columns>(outer, rule, row, column, sum_lower);
+    if (outer.mixed) return accumulate_interval_tile<Rule, true, Rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+    accumulate_interval_tile<Rule, false, Rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+}
+
+template <typename Rule>
+void accumulate_with(const Outer& outer, std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    constexpr std::size_t rows = lanes >= 8 ? 4 : 2;
+    const Rule rule(outer);
+    std::size_t column = 0;
+    const auto sweep = [&]<std::size_t Columns>() {
+        std::size_t row = 0;
+        for (; row + rows <= outer.out; row += rows) accumulate_tile<Rule, rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+        for (; row < outer.out; ++row) accumulate_tile<Rule, 1, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+        column += Columns * lanes;
+    };
+    while (column + 2 * lanes <= outer.stride && column + lanes < outer.columns) sweep.template operator()<2>();
+    while (column < outer.columns) sweep.template operator()<1>();
+}
+
+void AccumulateKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
+                      std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    const Outer outer = prepare(shape, clip, delta, z_rows, stride);
+    if (clip.kind == Clip::Kind::factored) return accumulate_with<Factored>(outer, sum_lower, sum_upper);
+    accumulate_with<Elementwise>(outer, sum_lower, sum_upper);
+}
+
+/// Offers the lanes of `units` that are below their threshold to the selection; few are, once it is full.
+HWY_INLINE void offer(hn::Vec<Integers> units, std::size_t entry, std::size_t columns, Selection& selection,
+                      std::int64_t* thresholds) {
+    if (hn::AllFalse(integers, hn::Lt(units, hn::Load(integers, thresholds)))) return;
+    alignas(64) std::int64_t values[lanes];
+    hn::Store(units, integers, values);
+    for (std::size_t i = 0; i < columns; ++i) {
+        if (values[i] >= thresholds[i]) continue;
+        selection.insert(entry + i, values[i]);
+        thresholds[i] = selection.threshold(entry + i);
+    }
+}
+
+void SelectKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
+                  std::size_t count, std::size_t first_entry, Selection& least_upper, Selection& least_negated_lower) {
+    const Outer outer = prepare(shape, clip, delta, z_rows, stride);
+    ensure(clip.kind == Clip::Kind::elementwise && !outer.point, "selection is over elementwise bounds");
+    const Elementwise rule(outer);
+    const Vec bias = hn::Set(doubles, outer.bias);
+    const auto bias_units = hn::BitCast(integers, bias);
+    for (std::size_t column = 0; column < outer.columns; column += lanes) {
+        const std::size_t columns = std::min(lanes, outer.columns - column);
+        for (std::size_t o = 0; o < outer.out; ++o) {
+            const std::size_t entry = first_entry + o * outer.columns + column;
+            alignas(64) std::int64_t upper_thresholds[lanes] = {}, lower_thresholds[lanes] = {};
+            for (std::size_t i = 0; i < columns; ++i) {
+                upper_thresholds[i] = least_upper.threshold(entry + i);
+                lower_thresholds[i] = least_negated_lower.threshold(entry + i);
+            }
+            for (std::size_t i = columns; i < lanes; ++i) upper_thresholds[i] = lower_thresholds[i] = INT64_MIN;
+            for (std::size_t r = 0; r < count; ++r) {
+                const double low = outer.delta_lower[r * outer.out + o], high = outer.delta_upper[r * outer.out + o];
+                const double* z_lower = outer.z_lower + r * outer.stride + column;
+                const double* z_upper = outer.z_upper + r * outer.stride + column;
+                const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
+                const Vec least = rule.add_least(bias, lower, upper, hn::LoadU(doubles, by_sign(low, z_lower, z_upper)));
+                const Vec greatest = rule.add_greatest(bias, lower, upper, hn::LoadU(doubles, by_sign(high, z_upper, z_lower)));
+                offer(hn::Sub(hn::BitCast(integers, greatest), bias_units), entry, columns, least_upper, upper_thresholds);
+                offer(hn::Sub(bias_units, hn::BitCast(integers, least)), entry, columns, least_negated_lower, lower_thresholds);
+            }
+        }
+    }
+}
+
+std::string TargetName() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace holdfast::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace holdfast {
+namespace cpu {
+
+HWY_EXPORT(ForwardInputKernel);
+HWY_EXPORT(ForwardKernel);
+HWY_EXPORT(ReluKernel);
+HWY_EXPORT(BackwardKernel);
+HWY_EXPORT(AccumulateKernel);
+HWY_EXPORT(SelectKernel);
+HWY_EXPORT(TargetName);
+
+void forward_input(const LayerView& layer, const double* x, Interval a) {
+    HWY_DYNAMIC_DISPATCH(ForwardInputKernel)(layer, x, a);
+}
+void forward(const LayerView& layer, ConstInterval z, Interval a) { HWY_DYNAMIC_DISPATCH(ForwardKernel)(layer, z, a); }
+void relu(std::size_t rows, Interval a) { HWY_DYNAMIC_DISPATCH(ReluKernel)(rows, a); }
+void backward(const LayerView& layer, ConstInterval delta, ConstInterval z, Interval d) {
+    HWY_DYNAMIC_DISPATCH(BackwardKernel)(layer, delta, z, d);
+}
+void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
+                std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    HWY_DYNAMIC_DISPATCH(AccumulateKernel)(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
+}
+void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
+            std::size_t count, std::size_t first_entry, Selection& least_upper, Selection& least_negated_lower) {
+    HWY_DYNAMIC_DISPATCH(SelectKernel)(shape, clip, delta, z_rows, stride, count, first_entry, least_upper, least_negated_lower);
+}
+
+}  // namespace cpu
+
+std::string simd_target() { return HWY_DYNAMIC_DISPATCH(cpu::TargetName)(); }
+
+}  // namespace holdfast
+#endif  // HWY_ONCE

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "dist/store/dataset.hpp"
+#include "models/privacy/guarantee.hpp"
+#include "models/training/settings.hpp"
+
+namespace holdfast {
+
+/// What of the data decides the conditions of a claim.
+struct DataFacts {
+    Scaling scaling = Scaling::unknown;
+    bool has_ids = false;
+};
+
+const char* name_of(Relation relation);
+
+/// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.
+Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);
+
+/// The same as the basis of a release. Error (usage) where no release may rest on it: relation `remove`, a sparse list
+/// of levels, boxes that do not nest bit by bit; says which.
+Guarantee release_claim(const Settings& settings, const DataFacts& facts);
+
+}  // namespace holdfast

@@ -1,0 +1,129 @@
+#include "models/certify/stable_distance.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <numeric>
+
+#include "models/certify/margins.hpp"
+
+namespace holdfast {
+namespace {
+
+/// One question with a yes up to some level and no from there on: is the label certified (class -1), is class j beaten?
+struct Search {
+    std::uint32_t query;
+    std::int32_t tested_class;    // -1: the label
+    std::size_t yes, no;          // yes at every level below `yes`, no (or unknown) from `no` on
+    bool open() const { return yes < no; }
+    std::size_t next(bool nested) const { return nested ? yes + (no - yes) / 2 : yes; }
+    void answer(std::size_t level, bool positive) {
+        if (positive) {
+            yes = level + 1;
+        } else {
+            no = level;
+        }
+    }
+};
+
+class Certifier {
+  public:
+    Certifier(const Network& network, const Backend& backend, const Records& queries, const LevelLoader& load)
+        : network_(network), backend_(backend), queries_(queries), load_(load) {}
+
+    /// Calls visit(r, index, margins) for every listed query at one level, panels shared by the threads.
+    template <typename Visit>
+    void at_level(std::size_t level, const std::vector<std::uint32_t>& queries, Visit visit) const {
+        std::vector<std::int64_t> lower, upper;
+        load_(level, lower, upper);
+        const std::int64_t* high = level == 0 ? lower.data() : upper.data();
+        const PackedNetwork parameters(network_, backend_, lower.data(), high);
+        const MarginLayer margins(network_, backend_, lower.data(), high);
+        std::exception_ptr failure;
+        std::mutex mutex;
+#pragma omp parallel
+        {
+            IntervalPass pass(network_, backend_);
+            Panel panel(network_.inputs());
+#pragma omp for schedule(dynamic)
+            for (std::size_t first = 0; first < queries.size(); first += panel_height) {
+                try {
+                    panel.load(queries_, std::span(queries).subspan(first, std::min(panel_height, queries.size() - first)));
+                    pass.forward_hidden(parameters, panel);
+                    const Margins values(network_.classes(), pass.last_layer(margins.layer(), panel, parameters.is_point()));
+                    for (std::size_t r = 0; r < panel.count(); ++r) visit(r, first + r, values);
+                } catch (...) {
+                    const std::lock_guard lock(mutex);
+                    failure = std::current_exception();
+                }
+            }
+        }
+        if (failure) std::rethrow_exception(failure);
+    }
+
+    /// Asks every open search its next level, all searches of a level together, until none is open.
+    void settle(std::vector<Search>& searches, const std::vector<std::int32_t>& labels, bool nested) const {
+        for (;;) {
+            std::map<std::size_t, std::vector<std::size_t>> by_level;
+            for (std::size_t s = 0; s < searches.size(); ++s) {
+                if (searches[s].open()) by_level[searches[s].next(nested)].push_back(s);
+            }
+            if (by_level.empty()) return;
+            for (const auto& [level, members] : by_level) {
+                std::vector<std::uint32_t> queries;
+                for (const std::size_t s : members) queries.push_back(searches[s].query);
+                at_level(level, queries, [&, at = level, &open = members](std::size_t r, std::size_t index, const Margins& margins) {
+                    Search& search = searches[open[index]];
+                    const bool positive = search.tested_class < 0
+                                              ? margins.certified(static_cast<std::size_t>(labels[search.query]), r)
+                                              : margins.beaten(static_cast<std::size_t>(search.tested_class), r);
+                    search.answer(at, positive);
+                });
+            }
+        }
+    }
+
+  private:
+    const Network& network_;
+    const Backend& backend_;
+    const Records& queries_;
+    const LevelLoader& load_;
+};
+
+}  // namespace
+
+Certificates certify(const Network& network, const Backend& backend, const Records& queries, std::size_t levels,
+                     const LevelLoader& load, bool nested, bool with_class_distances) {
+    const Certifier certifier(network, backend, queries, load);
+    const std::size_t count = queries.size(), classes = network.classes();
+    Certificates result;
+    result.labels.resize(count);
+    std::vector<std::uint32_t> all(count);
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<Search> searches;
+    std::vector<char> decided(count);
+    certifier.at_level(0, all, [&](std::size_t r, std::size_t query, const Margins& margins) {
+        result.labels[query] = static_cast<std::int32_t>(margins.winner(r));
+        decided[query] = margins.certified(margins.winner(r), r);
+    });
+    for (const std::uint32_t query : all) searches.push_back({query, -1, 1, levels});
+    if (with_class_distances && classes > 2) {
+        for (const std::uint32_t query : all) {
+            for (std::size_t j = 0; j < classes; ++j) searches.push_back({query, static_cast<std::int32_t>(j), 0, levels});
+        }
+    }
+    certifier.settle(searches, result.labels, nested);
+    for (std::size_t q = 0; q < count; ++q) result.distances.push_back(static_cast<std::int64_t>(searches[q].yes) - 1);
+    if (classes == 2) {  // the other class is beaten as long as the label is certified, at level 0 too
+        for (std::size_t q = 0; q < count; ++q) {
+            const std::int64_t other = decided[q] ? result.distances[q] + 1 : 0;
+            for (std::int32_t j = 0; j < 2; ++j) result.class_distances.push_back(j == result.labels[q] ? 0 : other);
+        }
+    } else if (with_class_distances) {
+        for (std::size_t s = count; s < searches.size(); ++s) result.class_distances.push_back(static_cast<std::int64_t>(searches[s].yes));
+    }
+    return result;
+}
+
+}  // namespace holdfast

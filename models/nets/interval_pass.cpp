@@ -1,0 +1,99 @@
+#include "models/nets/interval_pass.hpp"
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+
+PackedNetwork::PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower, const std::int64_t* upper) {
+    for (std::size_t l = 0; l < network.layers().size(); ++l) {
+        layers_.push_back(backend.pack(network.layers()[l], lower + network.offset(l), upper + network.offset(l)));
+    }
+}
+
+IntervalPass::IntervalPass(const Network& network, const Backend& backend) : network_(network), backend_(backend) {
+    for (const LayerShape& layer : network.layers()) {
+        activations_.emplace_back(layer.out * panel_height);
+        rows_.emplace_back(row_stride(layer.out) * panel_height);
+        deltas_.emplace_back(layer.out * panel_height);
+    }
+    // A last layer of logit differences can have more rows than the logits.
+    const std::size_t pairs = std::max<std::size_t>(network.outputs(), network.classes() * (network.classes() - 1) / 2);
+    activations_.back() = Buffer(pairs * panel_height);
+}
+
+void IntervalPass::check_finite(std::size_t rows, ConstInterval values, std::size_t layer, const char* what) const {
+    if (backend_.all_finite(rows, values)) return;
+    throw Error(ExitCode::numerical, std::string("a NaN or infinity among the ") + what,
+                "features beyond about 1e100, or a network so deep that its bounds overflow: scale the features by public constants",
+                "layer " + std::to_string(layer));
+}
+
+void IntervalPass::forward_hidden(const PackedNetwork& parameters, const Panel& panel) {
+    const bool point = parameters.is_point();
+    for (std::size_t l = 0; l + 1 < network_.layers().size(); ++l) {
+        const Interval out = activations_[l].view(point);
+        if (l == 0) {
+            backend_.forward_input(parameters.layer(0), panel.by_feature(), out);
+        } else {
+            backend_.forward(parameters.layer(l), activations_[l - 1].view(point), out);
+        }
+        check_finite(network_.layers()[l].out, out, l, "activations");
+        backend_.relu(network_.layers()[l].out, out);
+    }
+}
+
+ConstInterval IntervalPass::last_layer(const PackedLayer& last, const Panel& panel, bool point) {
+    const std::size_t hidden = network_.layers().size() - 1;
+    const Interval out = activations_[hidden].view(point);
+    if (hidden == 0) {
+        backend_.forward_input(last, panel.by_feature(), out);
+    } else {
+        backend_.forward(last, activations_[hidden - 1].view(point), out);
+    }
+    check_finite(last.shape().out, out, hidden, "logits");
+    return out;
+}
+
+ConstInterval IntervalPass::forward(const PackedNetwork& parameters, const Panel& panel) {
+    forward_hidden(parameters, panel);
+    return last_layer(parameters.layer(network_.layers().size() - 1), panel, parameters.is_point());
+}
+
+void IntervalPass::accumulate(const PackedNetwork& parameters, const Panel& panel, const Clip& clip,
+                              std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    const bool point = parameters.is_point();
+    std::size_t l = network_.layers().size() - 1;
+    backend_.loss_gradient(network_.loss(), network_.outputs(), activations_[l].view(point), panel.labels(), panel.count(),
+                           deltas_[l].view(point));
+    for (;; --l) {
+        const LayerShape shape = network_.layers()[l];
+        std::int64_t* lower = sum_lower + network_.offset(l);
+        std::int64_t* upper = point ? lower : sum_upper + network_.offset(l);
+        if (l == 0) {
+            const ConstInterval rows{panel.by_record(), panel.by_record()};
+            backend_.accumulate(shape, clip, deltas_[0].view(point), rows, panel.stride(), lower, upper);
+            return;
+        }
+        const Interval z = activations_[l - 1].view(point), rows = rows_[l - 1].view(point);
+        const std::size_t stride = row_stride(shape.in);
+        backend_.transpose(shape.in, z.lower, rows.lower, stride);
+        if (!point) backend_.transpose(shape.in, z.upper, rows.upper, stride);
+        backend_.accumulate(shape, clip, deltas_[l].view(point), rows, stride, lower, upper);
+        backend_.backward(parameters.layer(l), deltas_[l].view(point), z, deltas_[l - 1].view(point));
+        check_finite(shape.in, deltas_[l - 1].view(point), l - 1, "gradients");
+    }
+}
+
+void IntervalPass::select(const PackedNetwork& parameters, const Panel& panel, const Clip& clip, Selection& least_upper,
+                          Selection& least_negated_lower) {
+    const bool point = parameters.is_point();
+    for (std::size_t l = 0; l < network_.layers().size(); ++l) {
+        const LayerShape shape = network_.layers()[l];
+        const std::size_t stride = l == 0 ? panel.stride() : row_stride(shape.in);
+        const ConstInterval rows = l == 0 ? ConstInterval{panel.by_record(), panel.by_record()} : ConstInterval{rows_[l - 1].view(point)};
+        backend_.select(shape, clip, deltas_[l].view(point), rows, stride, panel.count(), network_.offset(l), least_upper,
+                        least_negated_lower);
+    }
+}
+
+}  // namespace holdfast

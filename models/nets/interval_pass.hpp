@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/nets/network.hpp"
+#include "models/nets/panel.hpp"
+
+namespace holdfast {
+
+/// The parameters of a network at one level, packed for a backend. Point: lower == upper.
+class PackedNetwork {
+  public:
+    PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower, const std::int64_t* upper);
+    const PackedLayer& layer(std::size_t index) const { return *layers_[index]; }
+    bool is_point() const { return layers_.front()->is_point(); }
+
+  private:
+    std::vector<std::unique_ptr<PackedLayer>> layers_;
+};
+
+/// Forward and backward of one panel at one level, bounds and all. Holds the buffers; one a thread.
+/// Errors (numerical): a NaN or infinity, naming the layer and the likely cause.
+class IntervalPass {
+  public:
+    IntervalPass(const Network& network, const Backend& backend);
+
+    /// Activations up to the input of the last layer (the panel's features if there is only one layer).
+    void forward_hidden(const PackedNetwork& parameters, const Panel& panel);
+    /// The last layer's logits, [outputs, panel_height], after forward_hidden. `last` may be another last layer of the
+    /// same input (differences of logits: models/certify).
+    ConstInterval last_layer(const PackedLayer& last, const Panel& panel, bool point);
+    ConstInterval forward(const PackedNetwork& parameters, const Panel& panel);
+
+    /// After forward(): adds the clipped gradients' bounds to the sums [parameters].
+    void accumulate(const PackedNetwork& parameters, const Panel& panel, const Clip& clip, std::int64_t* sum_lower,
+                    std::int64_t* sum_upper);
+    /// After accumulate(): offers the same bounds to the selections, at entries from 0 on.
+    void select(const PackedNetwork& parameters, const Panel& panel, const Clip& clip, Selection& least_upper,
+                Selection& least_negated_lower);
+
+  private:
+    struct Buffer {
+        AlignedVector<double> lower, upper;
+        explicit Buffer(std::size_t size) : lower(size), upper(size) {}
+        Interval view(bool point) { return {lower.data(), point ? lower.data() : upper.data()}; }
+    };
+    void check_finite(std::size_t rows, ConstInterval values, std::size_t layer, const char* what) const;
+
+    const Network& network_;
+    const Backend& backend_;
+    std::vector<Buffer> activations_;  // [layer]: its output, after ReLU but for the last; [out, panel_height]
+    std::vector<Buffer> rows_;         // [layer]: the same transposed, for the outer product
+    std::vector<Buffer> deltas_;       // [layer]: derivative of the loss by its pre-activation
+};
+
+}  // namespace holdfast

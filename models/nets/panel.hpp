@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+
+#include "dist/store/dataset.hpp"
+#include "kernels/base/aligned.hpp"
+#include "kernels/ops/backend.hpp"
+
+namespace holdfast {
+
+/// Up to panel_height records as the kernels read them; unused columns are zero.
+class Panel {
+  public:
+    explicit Panel(std::size_t features)
+        : features_(features), stride_(row_stride(features)), by_feature_(features * panel_height), by_record_(panel_height * stride_) {}
+
+    /// Loads records `indices` (at most panel_height); labels are optional.
+    void load(const Records& records, std::span<const std::uint32_t> indices) {
+        count_ = indices.size();
+        std::fill(by_feature_.begin(), by_feature_.end(), 0.0);
+        std::fill(by_record_.begin(), by_record_.end(), 0.0);
+        for (std::size_t r = 0; r < count_; ++r) {
+            for (std::size_t j = 0; j < features_; ++j) {
+                by_feature_[j * panel_height + r] = by_record_[r * stride_ + j] = records.features.at(indices[r], j);
+            }
+            by_record_[r * stride_ + features_] = 1.0;
+            labels_[r] = records.labels.empty() ? 0 : records.labels[indices[r]];
+        }
+    }
+
+    std::size_t count() const { return count_; }
+    std::size_t stride() const { return stride_; }
+    const double* by_feature() const { return by_feature_.data(); }  ///< [features, panel_height]
+    const double* by_record() const { return by_record_.data(); }    ///< [panel_height, stride], a column of ones
+    const std::int32_t* labels() const { return labels_; }
+
+  private:
+    std::size_t features_, stride_, count_ = 0;
+    AlignedVector<double> by_feature_, by_record_;
+    std::int32_t labels_[panel_height] = {};
+};
+
+}  // namespace holdfast

@@ -1,0 +1,243 @@
+#include "models/privacy/aggregate.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+using Members = std::vector<MemberAnswer>;
+using Costs = std::vector<std::int64_t>;
+
+constexpr std::int64_t unreachable = std::numeric_limits<std::int64_t>::max() / 4;
+
+Error bad_member(std::size_t member, const std::string& message) {
+    return Error(ExitCode::input, message, "compute the stable distances again with this program",
+                 "ensemble member " + std::to_string(member));
+}
+
+void check(const Members& members, int classes, std::int64_t member_cap) {
+    if (members.empty())
+        throw Error(ExitCode::input, "an ensemble without members", "train at least one member");
+    if (classes < 2)
+        throw Error(ExitCode::input, "fewer than two classes", "train on labels of two classes or more");
+    const bool per_class = !members.front().class_distances.empty();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const MemberAnswer& member = members[i];
+        if (member.label < 0 || member.label >= classes) throw bad_member(i, "label out of range");
+        if (member.distance < 0 || member.distance > member_cap)
+            throw bad_member(i, "distance out of [0, K]");
+        const std::size_t expected = per_class ? static_cast<std::size_t>(classes) : 0;
+        if (member.class_distances.size() != expected) throw bad_member(i, "wrong number of class distances");
+        for (const std::int64_t distance : member.class_distances) {
+            if (distance < 0 || distance > member_cap + 1)
+                throw bad_member(i, "class distance out of [0, K + 1]");
+        }
+        if (per_class && member.class_distances[static_cast<std::size_t>(member.label)] != 0) {
+            throw bad_member(i, "the class distance of the label itself is not 0");
+        }
+    }
+}
+
+std::vector<std::int64_t> count_votes(const Members& members, int classes) {
+    std::vector<std::int64_t> votes(static_cast<std::size_t>(classes), 0);
+    for (const MemberAnswer& member : members) ++votes[static_cast<std::size_t>(member.label)];
+    return votes;
+}
+
+/// Which class a tie goes to: 1 of two (000, equation 11), the least index of more.
+bool wins_tie(int a, int b, int classes) {
+    return classes == 2 ? a == 1 : a < b;
+}
+
+int winner_of(const std::vector<std::int64_t>& votes) {
+    const int classes = static_cast<int>(votes.size());
+    int best = 0;
+    for (int c = 1; c < classes; ++c) {
+        const std::int64_t lead = votes[static_cast<std::size_t>(c)] - votes[static_cast<std::size_t>(best)];
+        if (lead > 0 || (lead == 0 && wins_tie(c, best, classes))) best = c;
+    }
+    return best;
+}
+
+/// Votes `b` must gain on `a` to stand before it; <= 0 where it does already.
+std::int64_t gain_needed(const std::vector<std::int64_t>& votes, int a, int b) {
+    const int classes = static_cast<int>(votes.size());
+    return votes[static_cast<std::size_t>(a)] - votes[static_cast<std::size_t>(b)] +
+           (wins_tie(a, b, classes) ? 1 : 0);
+}
+
+/// prefix[s] = cost of the s cheapest.
+Costs prefix_sums(Costs costs) {
+    std::sort(costs.begin(), costs.end());
+    Costs prefix(costs.size() + 1, 0);
+    std::partial_sum(costs.begin(), costs.end(), prefix.begin() + 1);
+    return prefix;
+}
+
+/// Least cost at which b overtakes a when a turn of member i costs h_i + 1 whatever the target: an a-voter
+/// turned to b gains 2, any other voter but b's gains 1.
+std::int64_t overtaking_cost(const Members& members, const std::vector<std::int64_t>& votes, int a, int b) {
+    const std::int64_t needed = gain_needed(votes, a, b);
+    if (needed <= 0) return 0;
+    Costs from_a, from_others;
+    for (const MemberAnswer& member : members) {
+        if (member.label == a) from_a.push_back(member.distance + 1);
+        if (member.label != a && member.label != b) from_others.push_back(member.distance + 1);
+    }
+    const Costs doubles = prefix_sums(std::move(from_a)), singles = prefix_sums(std::move(from_others));
+    std::int64_t least = unreachable;
+    for (std::size_t two = 0; two < doubles.size(); ++two) {
+        const std::int64_t rest = std::max<std::int64_t>(0, needed - 2 * static_cast<std::int64_t>(two));
+        if (rest < static_cast<std::int64_t>(singles.size())) {
+            least = std::min(least, doubles[two] + singles[static_cast<std::size_t>(rest)]);
+        }
+    }
+    return least;
+}
+
+/// The same when a turn of member i to class c costs its d_ic: a knapsack over the votes gained.
+std::int64_t overtaking_cost_per_class(const Members& members, const std::vector<std::int64_t>& votes, int a,
+                                       int b) {
+    const std::int64_t needed = gain_needed(votes, a, b);
+    if (needed <= 0) return 0;
+    const std::size_t goal = static_cast<std::size_t>(needed);
+    Costs least(goal + 1, unreachable);  // least[g]: cost of gaining at least g
+    least[0] = 0;
+    for (const MemberAnswer& member : members) {
+        if (member.label == b) continue;
+        const std::int64_t to_b = member.class_distances[static_cast<std::size_t>(b)];
+        const std::size_t gain_to_b = member.label == a ? 2 : 1;
+        std::int64_t away = unreachable;  // an a-voter to a third class
+        for (std::size_t c = 0; member.label == a && c < votes.size(); ++c) {
+            if (static_cast<int>(c) != a && static_cast<int>(c) != b)
+                away = std::min(away, member.class_distances[c]);
+        }
+        for (std::size_t gain = goal; gain > 0; --gain) {
+            const std::int64_t by_b = least[gain > gain_to_b ? gain - gain_to_b : 0] + to_b;
+            least[gain] = std::min({least[gain], by_b, least[gain - 1] + away});
+        }
+    }
+    return least[goal];
+}
+
+/// Least cost after which j wins, a turn costing h_i + 1 whatever the target. Turning to j is then never
+/// worse than turning elsewhere, so: for each number s of turns, take from every class as many of its
+/// cheapest voters as it has above j's new count, and the rest wherever they are cheapest.
+std::int64_t winning_cost(const Members& members, const std::vector<std::int64_t>& votes, int j) {
+    const int classes = static_cast<int>(votes.size());
+    std::vector<Costs> costs(votes.size());
+    for (const MemberAnswer& member : members)
+        costs[static_cast<std::size_t>(member.label)].push_back(member.distance + 1);
+    for (Costs& of_class : costs) std::sort(of_class.begin(), of_class.end());
+    const std::int64_t own = votes[static_cast<std::size_t>(j)];
+    std::int64_t least = unreachable;
+    for (std::int64_t turns = 0; own + turns <= static_cast<std::int64_t>(members.size()); ++turns) {
+        std::int64_t cost = 0, forced = 0;
+        Costs free;
+        for (int c = 0; c < classes; ++c) {
+            if (c == j) continue;
+            const Costs& of_class = costs[static_cast<std::size_t>(c)];
+            const std::int64_t allowed = own + turns - (wins_tie(c, j, classes) ? 1 : 0);
+            const std::int64_t excess =
+                std::max<std::int64_t>(0, votes[static_cast<std::size_t>(c)] - allowed);
+            if (excess > votes[static_cast<std::size_t>(c)])
+                forced = unreachable;  // own + turns = 0 and c wins ties
+            if (forced == unreachable) break;
+            cost += std::accumulate(of_class.begin(), of_class.begin() + excess, std::int64_t{0});
+            free.insert(free.end(), of_class.begin() + excess, of_class.end());
+            forced += excess;
+        }
+        if (forced > turns) continue;
+        std::sort(free.begin(), free.end());
+        cost += std::accumulate(free.begin(), free.begin() + (turns - forced), std::int64_t{0});
+        least = std::min(least, cost);
+    }
+    return least;
+}
+
+/// The least cost at which anyone overtakes the winner, less one.
+std::int64_t stable_distance(const Members& members, const std::vector<std::int64_t>& votes, int winner) {
+    const bool per_class = !members.front().class_distances.empty();
+    std::int64_t least = unreachable;
+    for (int b = 0; b < static_cast<int>(votes.size()); ++b) {
+        if (b == winner) continue;
+        least = std::min(least, per_class ? overtaking_cost_per_class(members, votes, winner, b)
+                                          : overtaking_cost(members, votes, winner, b));
+    }
+    return std::max<std::int64_t>(0, least - 1);  // -1: a member is tied between two classes already
+}
+
+std::vector<std::int64_t> class_distances(const Members& members, const std::vector<std::int64_t>& votes) {
+    const bool per_class = !members.front().class_distances.empty();
+    const int classes = static_cast<int>(votes.size());
+    std::vector<std::int64_t> distances(votes.size(), 0);
+    for (int j = 0; j < classes; ++j) {
+        std::int64_t& distance = distances[static_cast<std::size_t>(j)];
+        if (!per_class) distance = winning_cost(members, votes, j);
+        for (int c = 0; per_class && c < classes; ++c) {
+            if (c != j) distance = std::max(distance, overtaking_cost_per_class(members, votes, c, j));
+        }
+    }
+    return distances;
+}
+
+/// Theorem 5.3 of 000: the n smallest distances of all members, n = ceil(|n_1 - n_0|/2).
+std::int64_t published_distance(const Members& members, const std::vector<std::int64_t>& votes) {
+    Costs distances;
+    for (const MemberAnswer& member : members) distances.push_back(member.distance);
+    const std::int64_t flips = (std::abs(votes[1] - votes[0]) + 1) / 2;
+    const std::int64_t sum = prefix_sums(std::move(distances))[static_cast<std::size_t>(flips)];
+    return std::max<std::int64_t>(0, sum + flips - 1);
+}
+
+}  // namespace
+
+std::int64_t ensemble_cap(std::int64_t members, std::int64_t member_cap) {
+    return (members / 2 + 1) * (member_cap + 1) - 1;
+}
+
+Evidence aggregate(const Members& members, int classes, std::int64_t member_cap, Aggregation aggregation) {
+    check(members, classes, member_cap);
+    Evidence evidence;
+    evidence.classes = classes;
+    evidence.votes = count_votes(members, classes);
+    evidence.label = winner_of(evidence.votes);
+    evidence.cap = ensemble_cap(static_cast<std::int64_t>(members.size()), member_cap);
+    if (aggregation == Aggregation::paper) {
+        if (classes != 2) {
+            throw Error(ExitCode::usage, "Theorem 5.3 speaks of two classes only",
+                        "use aggregate = \"exact\"", "aggregate");
+        }
+        evidence.distance = published_distance(members, evidence.votes);
+        return evidence;
+    }
+    evidence.distance = stable_distance(members, evidence.votes, evidence.label);
+    evidence.class_distances = class_distances(members, evidence.votes);
+    return evidence;
+}
+
+Guarantee aggregation_guarantee(Aggregation aggregation) {
+    if (aggregation == Aggregation::exact) {
+        return Guarantee::proved(
+            "the ensemble's label stays for as many changed records as its distance says, and the "
+            "distance moves by at most one a record");
+    }
+    return Guarantee::as_published(
+        "Theorem 5.3: the ensemble's label is stable at distance K - 1",
+        "K takes its members from both sides of the vote and is not 1-Lipschitz: one record can move it from "
+        "0 to the "
+        "members' own distance, so a mechanism scaled by it spends more than epsilon");
+}
+
+Aggregation aggregation_from_name(const std::string& name) {
+    if (name == "exact") return Aggregation::exact;
+    if (name == "paper") return Aggregation::paper;
+    throw Error(ExitCode::usage, "unknown aggregation \"" + name + "\"", "choose exact or paper",
+                "aggregate");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,101 @@
+#include "models/privacy/composition.hpp"
+
+#include <algorithm>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/real.hpp"
+
+namespace holdfast {
+namespace {
+
+void check(const Rational& epsilon, std::int64_t answers, const Rational& delta) {
+    if (epsilon <= 0)
+        throw Error(ExitCode::usage, "not above 0", "give the privacy loss of one answer, such as 0.1",
+                    "epsilon");
+    if (answers < 0) throw Error(ExitCode::usage, "negative", "count answers from 0", "answers");
+    if (delta < 0 || delta >= 1)
+        throw Error(ExitCode::usage, "not in [0, 1)", "give a value such as 1e-6", "delta");
+}
+
+/// The terms of k-fold randomised response, one after the other, all rounded the same way: with l answers
+/// against the truth the outcome has probability C(k, l) p^(k-l) q^l under one dataset, q = 1/(1 + e^eps),
+/// and C(k, l) q^(k-l) p^l under the other. Floating point, since p^k may lie far below 2^-1000000.
+class Terms {
+  public:
+    /// The first term is first^answers; the l-th is the one before times ratio (answers - l + 1)/l.
+    Terms(const Rational& first, const Rational& ratio, std::int64_t answers, mpfr_rnd_t rounding)
+        : ratio_(ratio, rounding), term_(first, rounding), answers_(answers), rounding_(rounding) {
+        mpfr_pow_ui(term_.get(), term_.get(), static_cast<unsigned long>(answers), rounding);
+    }
+    const Real& sum() const { return sum_; }
+    void add_next() {
+        if (taken_ > 0) {
+            mpfr_mul(term_.get(), term_.get(), ratio_.get(), rounding_);
+            mpfr_mul_ui(term_.get(), term_.get(), static_cast<unsigned long>(answers_ - taken_ + 1),
+                        rounding_);
+            mpfr_div_ui(term_.get(), term_.get(), static_cast<unsigned long>(taken_), rounding_);
+        }
+        mpfr_add(sum_.get(), sum_.get(), term_.get(), rounding_);
+        ++taken_;
+    }
+
+  private:
+    Real ratio_, term_, sum_;
+    std::int64_t answers_;
+    mpfr_rnd_t rounding_;
+    std::int64_t taken_ = 0;
+};
+
+/// ln((sum - delta)/other) from above; sum > delta.
+Rational log_of_excess(const Real& sum, const Real& delta, const Real& other) {
+    Real value;
+    mpfr_sub(value.get(), sum.get(), delta.get(), MPFR_RNDU);
+    mpfr_div(value.get(), value.get(), other.get(), MPFR_RNDU);
+    mpfr_log(value.get(), value.get(), MPFR_RNDU);
+    return value.rational();
+}
+
+}  // namespace
+
+Rational basic_composition(const Rational& epsilon, std::int64_t answers) {
+    check(epsilon, answers, 0);
+    return epsilon * Rational(static_cast<long>(answers));
+}
+
+Rational advanced_composition(const Rational& epsilon, std::int64_t answers, const Rational& delta) {
+    check(epsilon, answers, delta);
+    if (delta == 0) return basic_composition(epsilon, answers);
+    const Rational k(static_cast<long>(answers));
+    const Rational tanh = 1 - 2 / (exp_upper(epsilon) + 1);  // increasing in e^eps
+    return k * epsilon * tanh + epsilon * sqrt_upper(2 * k * log_upper(1 / delta));
+}
+
+Rational optimal_composition(const Rational& epsilon, std::int64_t answers, const Rational& delta) {
+    check(epsilon, answers, delta);
+    if (answers == 0 || delta == 0) return basic_composition(epsilon, answers);
+    // delta(g) = max over i of A_i - e^g B_i, A_i and B_i the sums of the i terms of greatest loss under the
+    // two datasets; so the least g with delta(g) <= delta is the greatest ln((A_i - delta)/B_i), or 0.
+    const Rational grown = exp_upper(epsilon);
+    Terms under(grown / (1 + grown), exp_upper(Rational(-epsilon)), answers, MPFR_RNDU);
+    Terms other(1 / (1 + grown), exp_lower(epsilon), answers, MPFR_RNDD);
+    const Real allowance(delta, MPFR_RNDD);
+    Rational least = 0;
+    for (std::int64_t i = 1; 2 * (i - 1) <= answers; ++i) {
+        under.add_next();
+        other.add_next();
+        if (mpfr_greater_p(under.sum().get(), allowance.get()) != 0) {
+            least = std::max(least, log_of_excess(under.sum(), allowance, other.sum()));
+        }
+        if (epsilon * Rational(static_cast<long>(answers - 2 * i)) <= least)
+            break;  // later terms lose less than that
+    }
+    return least;
+}
+
+Rational least_composition(const Rational& epsilon, std::int64_t answers, const Rational& delta) {
+    const Rational basic = basic_composition(epsilon, answers);
+    return std::min(
+        {basic, advanced_composition(epsilon, answers, delta), optimal_composition(epsilon, answers, delta)});
+}
+
+}  // namespace holdfast

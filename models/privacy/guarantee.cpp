@@ -1,0 +1,78 @@
+#include "models/privacy/guarantee.hpp"
+
+#include <algorithm>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+
+Guarantee::Guarantee(Kind kind, std::string statement, std::string gap, std::string relation)
+    : kind_(kind), statement_(std::move(statement)), gap_(std::move(gap)), relation_(std::move(relation)) {
+    ensure(!statement_.empty(), "a guarantee says something");
+    ensure(kind_ == Kind::proved || !gap_.empty(), "what is not proved names its gap");
+}
+
+Guarantee Guarantee::proved(std::string statement, std::string relation) {
+    return Guarantee(Kind::proved, std::move(statement), "", std::move(relation));
+}
+
+Guarantee Guarantee::as_published(std::string statement, std::string gap, std::string relation) {
+    return Guarantee(Kind::as_published, std::move(statement), std::move(gap), std::move(relation));
+}
+
+Guarantee Guarantee::not_private(std::string statement, std::string reason) {
+    return Guarantee(Kind::not_private, std::move(statement), std::move(reason), "");
+}
+
+void Guarantee::require(std::string condition) {
+    if (std::find(conditions_.begin(), conditions_.end(), condition) == conditions_.end()) {
+        conditions_.push_back(std::move(condition));
+    }
+}
+
+void Guarantee::weaken(const std::string& gap) {
+    ensure(!gap.empty(), "what is not proved names its gap");
+    kind_ = std::max(kind_, Kind::as_published);
+    gap_ = gap_.empty() ? gap : gap_ + "; " + gap;
+}
+
+void Guarantee::combine(const Guarantee& other) {
+    kind_ = std::max(kind_, other.kind_);
+    if (statement_ != other.statement_) statement_ += "; " + other.statement_;
+    if (!other.gap_.empty()) gap_ = gap_.empty() ? other.gap_ : gap_ + "; " + other.gap_;
+    if (relation_.empty()) relation_ = other.relation_;
+    ensure(other.relation_.empty() || relation_ == other.relation_, "combined guarantees share one relation");
+    for (const std::string& condition : other.conditions_) require(condition);
+}
+
+std::string Guarantee::status() const {
+    switch (kind_) {
+        case Kind::proved:
+            return "proved";
+        case Kind::as_published:
+            return "as published (gap: " + gap_ + ")";
+        case Kind::not_private:
+            return "not differentially private";
+    }
+    throw Error(ExitCode::internal, "unknown kind of guarantee", "please report it");
+}
+
+std::string Guarantee::text() const {
+    std::string text = status() + ": " + statement_;
+    if (kind_ == Kind::not_private) text += " (" + gap_ + ")";
+    if (!relation_.empty()) text += ", neighbours: " + relation_;
+    for (std::size_t i = 0; i < conditions_.size(); ++i)
+        text += (i == 0 ? "; provided that " : ", and ") + conditions_[i];
+    return text;
+}
+
+nlohmann::json Guarantee::to_json() const {
+    nlohmann::json object = {{"status", status()},
+                             {"statement", statement_},
+                             {"relation", relation_},
+                             {"conditions", conditions_}};
+    if (!gap_.empty()) object["gap"] = gap_;
+    return object;
+}
+
+}  // namespace holdfast

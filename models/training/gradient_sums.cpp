@@ -1,0 +1,148 @@
+#include "models/training/gradient_sums.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+
+#include "models/nets/interval_pass.hpp"
+
+namespace holdfast {
+namespace {
+
+// Sums and selections one thread may hold; beyond it the levels go in groups, each another pass over the records.
+constexpr std::size_t bytes_per_thread = std::size_t{256} << 20;
+
+/// Up to panel_height records of one batch.
+struct Work {
+    const Batch* batch;
+    std::span<const std::uint32_t> indices;
+};
+
+std::vector<Work> cut_into_panels(std::span<const Batch> batches) {
+    std::vector<Work> work;
+    for (const Batch& batch : batches) {
+        for (std::size_t first = 0; first < batch.indices.size(); first += panel_height) {
+            const std::size_t count = std::min(panel_height, batch.indices.size() - first);
+            work.push_back({&batch, std::span(batch.indices).subspan(first, count)});
+        }
+    }
+    return work;
+}
+
+/// One logit says 1 where it is positive, several say the greatest.
+void count_correct(const Network& network, ConstInterval logits, const Panel& panel, LevelSums& sums) {
+    for (std::size_t r = 0; r < panel.count(); ++r) {
+        const auto label = static_cast<std::size_t>(panel.labels()[r]);
+        if (network.outputs() == 1) {
+            const bool low = logits.lower[r] > 0, high = logits.upper[r] > 0;
+            sums.surely_correct += label == 1 ? low : !high;
+            sums.possibly_correct += label == 1 ? high : !low;
+            continue;
+        }
+        bool surely = true, possibly = true;
+        for (std::size_t c = 0; c < network.outputs(); ++c) {
+            if (c == label) continue;
+            surely &= logits.lower[label * panel_height + r] > logits.upper[c * panel_height + r];
+            possibly &= logits.upper[label * panel_height + r] > logits.lower[c * panel_height + r];
+        }
+        sums.surely_correct += surely;
+        sums.possibly_correct += possibly;
+    }
+}
+
+LevelSums empty_sums(std::size_t parameters, std::int64_t selected) {
+    LevelSums sums;
+    sums.lower.assign(parameters, 0);
+    sums.upper.assign(parameters, 0);
+    if (selected > 0) {
+        sums.least_upper.emplace_back(parameters, static_cast<std::size_t>(selected));
+        sums.least_negated_lower.emplace_back(parameters, static_cast<std::size_t>(selected));
+    }
+    return sums;
+}
+
+void add(const LevelSums& part, LevelSums& total) {
+    for (std::size_t p = 0; p < total.lower.size(); ++p) {
+        total.lower[p] += part.lower[p];
+        total.upper[p] += part.upper[p];
+    }
+    total.surely_correct += part.surely_correct;
+    total.possibly_correct += part.possibly_correct;
+    for (std::size_t s = 0; s < total.least_upper.size(); ++s) {
+        total.least_upper[s].merge(part.least_upper[s]);
+        total.least_negated_lower[s].merge(part.least_negated_lower[s]);
+    }
+}
+
+/// All panels at the levels of one group, added to `totals`.
+void sum_group(const Network& network, const Backend& backend, const Clip& clip, const std::vector<PackedNetwork>& levels,
+               const std::vector<Work>& work, std::span<const std::int64_t> selection_counts, std::span<LevelSums> totals) {
+    std::exception_ptr failure;
+    std::mutex mutex;
+#pragma omp parallel
+    {
+        try {
+            std::vector<LevelSums> mine;
+            for (const std::int64_t count : selection_counts) mine.push_back(empty_sums(network.parameters(), count));
+            IntervalPass pass(network, backend);
+            Panel panel(network.inputs());
+#pragma omp for schedule(dynamic) nowait
+            for (std::size_t w = 0; w < work.size(); ++w) {
+                try {
+                    panel.load(work[w].batch->records, work[w].indices);
+                    for (std::size_t level = 0; level < levels.size(); ++level) {
+                        LevelSums& sums = mine[level];
+                        count_correct(network, pass.forward(levels[level], panel), panel, sums);
+                        pass.accumulate(levels[level], panel, clip, sums.lower.data(), sums.upper.data());
+                        if (selection_counts[level] > 0 && work[w].batch->selectable) {
+                            pass.select(levels[level], panel, clip, sums.least_upper[0], sums.least_negated_lower[0]);
+                        }
+                    }
+                } catch (...) {
+                    const std::lock_guard lock(mutex);
+                    failure = std::current_exception();
+                }
+            }
+            const std::lock_guard lock(mutex);
+            for (std::size_t level = 0; level < levels.size(); ++level) add(mine[level], totals[level]);
+        } catch (...) {
+            const std::lock_guard lock(mutex);
+            failure = std::current_exception();
+        }
+    }
+    if (failure) std::rethrow_exception(failure);
+}
+
+std::size_t bytes_of(std::size_t parameters, std::int64_t selected) {
+    return parameters * sizeof(std::int64_t) * 2 * (1 + static_cast<std::size_t>(selected));
+}
+
+}  // namespace
+
+std::vector<LevelSums> gradient_sums(const Network& network, const Backend& backend, const Clip& clip,
+                                     std::span<const BoxView> boxes, std::span<const Batch> batches,
+                                     std::span<const std::int64_t> selection_counts) {
+    const std::vector<Work> work = cut_into_panels(batches);
+    std::vector<LevelSums> totals;
+    for (const std::int64_t count : selection_counts) totals.push_back(empty_sums(network.parameters(), count));
+    for (std::size_t first = 0; first < boxes.size();) {
+        std::vector<PackedNetwork> group;
+        std::size_t bytes = 0, last = first;
+        while (last < boxes.size() && (last == first || bytes < bytes_per_thread)) {
+            bytes += bytes_of(network.parameters(), selection_counts[last]);
+            group.emplace_back(network, backend, boxes[last].lower, boxes[last].upper);
+            ++last;
+        }
+        sum_group(network, backend, clip, group, work, selection_counts.subspan(first, last - first),
+                  std::span(totals).subspan(first, last - first));
+        first = last;
+    }
+    for (std::size_t level = 0; level < boxes.size(); ++level) {
+        if (boxes[level].lower == boxes[level].upper) totals[level].upper = totals[level].lower;
+    }
+    return totals;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/training/settings.hpp"
+
+namespace holdfast {
+
+/// A positive real as significand / 2^shift, for exact integer updates: products are 128-bit, rounded once.
+class Factor {
+  public:
+    explicit Factor(double value);
+    /// floor(value * units + 1/2): non-decreasing in units, and apply(a + b) - apply(a) <= apply_up(b) for b >= 0.
+    std::int64_t apply(std::int64_t units) const;
+    std::int64_t apply_up(std::int64_t units) const;    ///< ceil(value * units)
+    std::int64_t apply_down(std::int64_t units) const;  ///< floor(value * units)
+
+  private:
+    std::int64_t significand_ = 0;
+    int shift_ = 0;
+};
+
+/// How far the response to one record's gradient reaches: R_t(1) of the core + radius budget (section 2), in integers.
+class ImpulseResponse {
+  public:
+    virtual ~ImpulseResponse() = default;
+    /// Takes step t (counted from 0), in which the record may act; `first_of_epoch`: it may act again from here.
+    virtual void advance(std::int64_t step, double normaliser, bool first_of_epoch) = 0;
+    /// Bound on |what one record's gradients moved a parameter by| after the steps taken, in parameter units.
+    virtual std::int64_t radius() const = 0;
+};
+
+/// Integer updates theta <- theta(theta, gradient sums), linear up to one rounding:
+///   non-decreasing in theta, non-increasing in the sums (so boxes are updated by swapping bounds), and
+///   a change of the sum by at most Gamma moves the result by at most what impulse_response says.
+class Optimiser {
+  public:
+    virtual ~Optimiser() = default;
+    /// In place, [parameters]; sums in gradient grid units; the step divides by `normaliser`.
+    virtual void update(std::int64_t step, double normaliser, std::span<std::int64_t> parameters,
+                        std::span<const std::int64_t> sums) const = 0;
+    /// Of a gradient entry of at most `gamma_units`.
+    virtual std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const = 0;
+};
+
+/// theta <- (1 - alpha_t l2) theta - (alpha_t / B) sum, clamped to the public parameter limit.
+/// Error (usage): alpha_t l2 > 1 for some step, where the update is not monotone (mathematics section 2).
+std::unique_ptr<Optimiser> make_sgd(const Settings& settings, const GradientGrid& grid);
+
+}  // namespace holdfast

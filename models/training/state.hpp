@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+namespace holdfast {
+
+/// One level of one member: parameters [parameters] in parameter units. The nominal run is level 0, a point.
+/// per_batch: the box T^k. per_epoch: its core G (T^k = G +- R_t(k), mathematics section 2).
+struct LevelState {
+    std::int64_t k = 0;
+    std::vector<std::int64_t> lower, upper;
+
+    template <typename Archive>
+    void serialize(Archive& archive, unsigned) { archive & k & lower & upper; }
+};
+
+/// What one step says of itself; -1 where this rank does not hold the level.
+struct StepMetrics {
+    std::int64_t step = 0, epoch = 0, batch = 0, records = 0;
+    std::int64_t correct = -1, surely_correct = -1, possibly_correct = -1;
+    std::int64_t level = 0;
+    double learning_rate = 0, width_mean = -1, width_max = -1;
+
+    template <typename Archive>
+    void serialize(Archive& archive, unsigned) {
+        archive & step & epoch & batch & records & correct & surely_correct & possibly_correct & level & learning_rate &
+            width_mean & width_max;
+    }
+    nlohmann::json to_json(std::size_t member) const;
+    void merge(const StepMetrics& other);  ///< of the same step, from a rank with other levels
+};
+
+/// Everything a member's training needs to go on: the levels this rank holds, after `step` steps.
+struct MemberState {
+    std::uint64_t member = 0;
+    std::int64_t step = 0;
+    std::vector<LevelState> levels;
+    std::vector<double> normalisers;  ///< [step], what each step divided by
+    std::vector<StepMetrics> metrics;
+
+    template <typename Archive>
+    void serialize(Archive& archive, unsigned) { archive & member & step & levels & normalisers & metrics; }
+
+    std::vector<std::byte> packed() const;
+    static MemberState unpacked(std::span<const std::byte> bytes);  ///< Error (input): damaged
+};
+
+}  // namespace holdfast

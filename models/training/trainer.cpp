@@ -1,0 +1,219 @@
+#include "models/training/trainer.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "dist/sum/selection_merge.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+/// c of section 2: how many Gamma one changed record can move a sum by.
+std::int64_t reach(Relation relation) { return relation == Relation::substitute ? 2 : 1; }
+
+std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(std::min<__int128>(static_cast<__int128>(a) * b, 4 * parameter_limit_units - 1));
+}
+
+std::int64_t clamped(__int128 value) {
+    return static_cast<std::int64_t>(std::clamp<__int128>(value, -parameter_limit_units, parameter_limit_units));
+}
+
+std::int64_t sum_of(std::span<const std::int64_t> values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
+
+}  // namespace
+
+MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records, MemberState state)
+    : plan_(plan),
+      records_(std::move(records)),
+      public_records_(public_records),
+      assignment_(static_cast<std::uint64_t>(plan.settings.seed)),
+      biases_(plan.network.biases()),
+      optimiser_(make_sgd(plan.settings, plan.settings.clip.grid())),
+      weight_response_(optimiser_->impulse_response(plan.settings.clip.weight_units())),
+      bias_response_(optimiser_->impulse_response(plan.settings.clip.bias_units())),
+      state_(std::move(state)) {
+    for (std::int64_t step = 0; step < state_.step; ++step) advance_responses(step, state_.normalisers[step]);
+}
+
+MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member) {
+    MemberState state;
+    state.member = member;
+    const auto initial = plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.seed), member);
+    for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial});
+    return state;
+}
+
+void MemberTrainer::advance_responses(std::int64_t step, double normaliser) {
+    const bool first_of_epoch = step % plan_.settings.batches == 0;
+    weight_response_->advance(step, normaliser, first_of_epoch);
+    bias_response_->advance(step, normaliser, first_of_epoch);
+}
+
+LevelState MemberTrainer::box(std::size_t index) const {
+    LevelState level = state_.levels[index];
+    if (plan_.settings.budget == ChargeRule::per_batch || level.k == 0) return level;
+    const std::int64_t changed = reach(plan_.settings.relation) * level.k;
+    const std::int64_t weight_radius = saturated_product(weight_response_->radius(), changed);
+    const std::int64_t bias_radius = saturated_product(bias_response_->radius(), changed);
+    for (std::size_t p = 0; p < level.lower.size(); ++p) {
+        const std::int64_t radius = biases_[p] ? bias_radius : weight_radius;
+        level.lower[p] = clamped(static_cast<__int128>(level.lower[p]) - radius);
+        level.upper[p] = clamped(static_cast<__int128>(level.upper[p]) + radius);
+    }
+    return level;
+}
+
+Batch MemberTrainer::batch_of(const Records& records, bool selectable) const {
+    Batch batch{records, {}, selectable};
+    const auto [epoch, number] = position();
+    for (std::uint32_t i = 0; i < records.size(); ++i) {
+        const std::uint64_t of_record =
+            plan_.settings.batching == Batching::sequential
+                ? records.rows[i] / static_cast<std::uint64_t>(plan_.settings.batch_size)
+                : assignment_.batch(records.ids[i], static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(plan_.settings.batches));
+        if (of_record == static_cast<std::uint64_t>(number)) batch.indices.push_back(i);
+    }
+    return batch;
+}
+
+bool MemberTrainer::selects(std::int64_t k) const {
+    return k > 0 && plan_.settings.budget == ChargeRule::per_batch && plan_.settings.relation != Relation::add_remove;
+}
+
+// Before the first step every box is the initial point, whatever its level.
+bool MemberTrainer::all_levels_equal() const {
+    return state_.step == 0 && std::none_of(state_.levels.begin(), state_.levels.end(), [&](const LevelState& level) { return selects(level.k); });
+}
+
+std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_group, std::int64_t& records_in_batch) const {
+    const std::vector<Batch> batches{batch_of(records_, true), batch_of(public_records_, false)};
+    records_in_batch = static_cast<std::int64_t>(batches[0].indices.size() + batches[1].indices.size());
+    const std::size_t distinct = all_levels_equal() ? 1 : state_.levels.size();
+    std::vector<LevelState> evaluated;
+    for (std::size_t level = 0; level < distinct; ++level) evaluated.push_back(box(level));
+    std::vector<BoxView> views;
+    std::vector<std::int64_t> selections;
+    for (const LevelState& level : evaluated) {
+        const bool point = level.k == 0 || all_levels_equal();
+        views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data()});
+        selections.push_back(selects(level.k) ? level.k : 0);
+    }
+    std::vector<LevelSums> sums = gradient_sums(plan_.network, *plan_.backend, plan_.settings.clip, views, batches, selections);
+    reduce(sums, records_in_batch, block_group);
+    while (sums.size() < state_.levels.size()) sums.push_back(sums.front());
+    return sums;
+}
+
+/// One exact reduction a step: all sums and counts of all levels in one message.
+void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch, const Communicator& block_group) const {
+    std::vector<std::int64_t> message{records_in_batch};
+    for (const LevelSums& level : sums) {
+        message.insert(message.end(), level.lower.begin(), level.lower.end());
+        message.insert(message.end(), level.upper.begin(), level.upper.end());
+        message.insert(message.end(), {level.surely_correct, level.possibly_correct});
+    }
+    block_group.sum(message);
+    auto at = message.begin();
+    records_in_batch = *at++;
+    for (LevelSums& level : sums) {
+        for (std::vector<std::int64_t>* side : {&level.lower, &level.upper}) {
+            std::copy_n(at, side->size(), side->begin());
+            at += static_cast<std::ptrdiff_t>(side->size());
+        }
+        level.surely_correct = *at++;
+        level.possibly_correct = *at++;
+        for (Selection& selection : level.least_upper) merge_across_ranks(selection, block_group);
+        for (Selection& selection : level.least_negated_lower) merge_across_ranks(selection, block_group);
+    }
+    // |sum| + K Gamma stays below 2^63 units, so no addition above has wrapped.
+    if (records_in_batch + plan_.settings.level_values().back() > GradientGrid::record_limit) {
+        throw Error(ExitCode::input, "a batch of " + std::to_string(records_in_batch) + " records is too large for exact sums (at most " + std::to_string(GradientGrid::record_limit) + " with the levels)",
+                    "use more batches an epoch or more members", "training.batches");
+    }
+}
+
+// Section 2, table of charges: the sum over a neighbour's records lies in [SL - cL(k), SU + cU(k)].
+void MemberTrainer::charge(const LevelState& level, LevelSums& sums) const {
+    if (level.k == 0 || plan_.settings.budget == ChargeRule::per_epoch) return;  // the core is not charged
+    const Clip& clip = plan_.settings.clip;
+    for (std::size_t p = 0; p < sums.lower.size(); ++p) {
+        const std::int64_t gamma = level.k * (biases_[p] ? clip.bias_units() : clip.weight_units());
+        std::int64_t up = gamma, down = gamma;
+        if (plan_.settings.relation != Relation::add_remove) {
+            const auto upper = sums.least_upper[0].values(p), negated_lower = sums.least_negated_lower[0].values(p);
+            if (plan_.settings.relation == Relation::substitute) {
+                up -= sum_of(upper);
+                down -= sum_of(negated_lower);
+            } else if (plan_.settings.normalise == Normalise::actual) {  // as published: exactly k are gone
+                up = -sum_of(upper);
+                down = -sum_of(negated_lower);
+            } else {
+                const auto gain = [](std::int64_t total, std::int64_t value) { return total + std::max<std::int64_t>(0, -value); };
+                up = std::accumulate(upper.begin(), upper.end(), std::int64_t{0}, gain);
+                down = std::accumulate(negated_lower.begin(), negated_lower.end(), std::int64_t{0}, gain);
+            }
+        }
+        sums.lower[p] -= down;
+        sums.upper[p] += up;
+    }
+}
+
+double MemberTrainer::normaliser_of(std::int64_t k, std::int64_t records_in_batch) const {
+    if (plan_.settings.normalise == Normalise::expected) return plan_.normaliser;
+    const std::int64_t gone = plan_.settings.relation == Relation::remove ? k : 0;
+    if (records_in_batch <= gone) {
+        throw Error(ExitCode::input, "a batch of " + std::to_string(records_in_batch) + " records, of which " + std::to_string(gone) + " may go, cannot be averaged",
+                    "use normalise = \"expected\" or larger batches", "training.normalise");
+    }
+    return static_cast<double>(records_in_batch - gone);
+}
+
+void MemberTrainer::step(const Communicator& block_group) try {
+    std::int64_t records_in_batch = 0;
+    std::vector<LevelSums> sums = sums_of_levels(block_group, records_in_batch);
+    for (std::size_t index = 0; index < state_.levels.size(); ++index) {
+        LevelState& level = state_.levels[index];
+        const double normaliser = normaliser_of(level.k, records_in_batch);
+        charge(level, sums[index]);
+        // The update falls with the sum: the lower bound takes the upper sum.
+        optimiser_->update(state_.step, normaliser, level.lower, sums[index].upper);
+        optimiser_->update(state_.step, normaliser, level.upper, sums[index].lower);
+    }
+    const double nominal_normaliser = normaliser_of(0, records_in_batch);
+    advance_responses(state_.step, nominal_normaliser);
+    state_.normalisers.push_back(nominal_normaliser);
+    record_metrics(sums, records_in_batch);
+    ++state_.step;
+} catch (const Error& error) {
+    if (error.code() != ExitCode::numerical) throw;
+    throw Error(error.code(), error.message(), error.hint(),
+                "member " + std::to_string(state_.member) + ", step " + std::to_string(state_.step) + ", " + error.where());
+}
+
+void MemberTrainer::record_metrics(const std::vector<LevelSums>& sums, std::int64_t records_in_batch) {
+    const auto [epoch, batch] = position();
+    StepMetrics metrics;
+    metrics.step = state_.step;
+    metrics.epoch = epoch;
+    metrics.batch = batch;
+    metrics.records = records_in_batch;
+    metrics.learning_rate = plan_.settings.learning_rate_at(state_.step);
+    if (state_.levels.front().k == 0) metrics.correct = sums.front().surely_correct;
+    metrics.level = state_.levels.back().k;
+    metrics.surely_correct = sums.back().surely_correct;
+    metrics.possibly_correct = sums.back().possibly_correct;
+    const LevelState widest = box(state_.levels.size() - 1);
+    double total = 0, largest = 0;
+    for (std::size_t p = 0; p < widest.lower.size(); ++p) {
+        const double width = parameter_value(widest.upper[p] - widest.lower[p]);
+        total += width;
+        largest = std::max(largest, width);
+    }
+    metrics.width_mean = total / static_cast<double>(widest.lower.size());
+    metrics.width_max = largest;
+    state_.metrics.push_back(metrics);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "dist/comm/communicator.hpp"
+#include "dist/layout/assignment.hpp"
+#include "models/nets/network.hpp"
+#include "models/training/gradient_sums.hpp"
+#include "models/training/optimiser.hpp"
+#include "models/training/settings.hpp"
+#include "models/training/state.hpp"
+
+namespace holdfast {
+
+/// What all members of a run share.
+struct TrainingPlan {
+    Settings settings;
+    Network network;
+    std::shared_ptr<const Backend> backend;
+    double normaliser;                 ///< the public constant B, public records counted in
+    std::vector<std::int64_t> levels;  ///< the k of this rank's levels, ascending
+};
+
+/// Abstract gradient training of one member over the records this rank holds (mathematics section 2).
+class MemberTrainer {
+  public:
+    /// Starts from `state`, which may be fresh_state() or a checkpoint's. The plan must outlive the trainer.
+    MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records, MemberState state);
+    static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member);
+
+    bool done() const { return state_.step >= plan_.settings.steps(); }
+    /// One step of every level. Collective over the member's block group.
+    /// Errors (numerical): NaN or infinity, naming step, level and layer; (input): a batch too large for exact sums.
+    void step(const Communicator& block_group);
+
+    const MemberState& state() const { return state_; }
+    /// T^k of a level of the state: encloses the parameters of every run on every neighbour at distance <= k.
+    LevelState box(std::size_t level) const;
+
+  private:
+    struct StepPosition {
+        std::int64_t epoch, batch;
+    };
+    StepPosition position() const { return {state_.step / plan_.settings.batches, state_.step % plan_.settings.batches}; }
+    Batch batch_of(const Records& records, bool selectable) const;
+    bool selects(std::int64_t k) const;
+    bool all_levels_equal() const;
+    std::vector<LevelSums> sums_of_levels(const Communicator& block_group, std::int64_t& records_in_batch) const;
+    void reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch, const Communicator& block_group) const;
+    void charge(const LevelState& level, LevelSums& sums) const;
+    double normaliser_of(std::int64_t k, std::int64_t records_in_batch) const;
+    void advance_responses(std::int64_t step, double normaliser);
+    void record_metrics(const std::vector<LevelSums>& sums, std::int64_t records_in_batch);
+
+    const TrainingPlan& plan_;
+    Records records_;
+    const Records& public_records_;
+    Assignment assignment_;
+    std::vector<bool> biases_;
+    std::unique_ptr<Optimiser> optimiser_;
+    std::unique_ptr<ImpulseResponse> weight_response_, bias_response_;
+    MemberState state_;
+};
+
+}  // namespace holdfast

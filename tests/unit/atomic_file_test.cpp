@@ -1,0 +1,132 @@
+#include "dist/store/atomic_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dist/store/generate.hpp"
+#include "kernels/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+unsigned mode_of(const std::string& path) {
+    struct stat status {};
+    stat(path.c_str(), &status);
+    return status.st_mode & 0777;
+}
+
+/// Runs `work` in a child whose files may not outgrow `bytes`: what a full disk does to a writer. Returns the
+/// code of the Error it throws, 0 if it throws none, 99 for any other end.
+template <class Work>
+int code_on_full_disk(rlim_t bytes, Work work) {
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{bytes, bytes};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        int code = 0;
+        try {
+            work();
+        } catch (const Error& error) {
+            code = static_cast<int>(error.code());
+        } catch (...) {
+            code = 99;
+        }
+        std::exit(code);  // through the libraries' own exit handlers, as the program would
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+TEST(AtomicFile, WritesTheBytesPrivatelyAndLeavesNothingElse) {
+    TemporaryFolder folder;
+    write_file_atomically(folder.file("a"), "hello");
+    EXPECT_EQ(folder.read("a"), "hello");
+    EXPECT_EQ(mode_of(folder.file("a")), 0600u);
+    EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
+TEST(AtomicFile, ReplacesAFileAndKeepsTheModeAskedFor) {
+    TemporaryFolder folder;
+    folder.write("a", "a much longer text than the new one");
+    const mode_t before = umask(022);
+    write_file_atomically(folder.file("a"), "new", public_mode);
+    umask(before);
+    EXPECT_EQ(folder.read("a"), "new");
+    EXPECT_EQ(mode_of(folder.file("a")), 0644u);
+}
+
+TEST(AtomicFile, AnUncommittedGuardKeepsTheOldFileAndRemovesItsOwn) {
+    TemporaryFolder folder;
+    folder.write("a", "old");
+    {
+        AtomicPath guard(folder.file("a"));
+        EXPECT_EQ(folder.names().size(), 2u);
+    }
+    EXPECT_EQ(folder.read("a"), "old");
+    EXPECT_THAT(folder.names(), ElementsAre("a"));
+}
+
+TEST(AtomicFile, TwoGuardsOfOnePathDoNotMeet) {
+    TemporaryFolder folder;
+    AtomicPath first(folder.file("a")), second(folder.file("a"));
+    EXPECT_NE(first.temporary(), second.temporary());
+}
+
+TEST(AtomicFile, AMissingFolderIsNamed) {
+    TemporaryFolder folder;
+    try {
+        write_file_atomically(folder.file("none/a"), "x");
+        FAIL() << "wrote into a folder that is not there";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::output);
+        EXPECT_EQ(error.where(), folder.file("none/a"));
+        EXPECT_THAT(error.hint(), HasSubstr("folder that exists"));
+    }
+}
+
+TEST(AtomicFile, AFolderAsTargetIsRefused) {
+    TemporaryFolder folder;
+    EXPECT_THROW(AtomicPath{folder.path()}, Error);
+    EXPECT_THROW(AtomicPath{""}, Error);
+}
+
+TEST(AtomicFile, AnUnwritableFolderIsAnError) {
+    if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+    TemporaryFolder folder;
+    chmod(folder.path().c_str(), 0500);
+    EXPECT_THROW(write_file_atomically(folder.file("a"), "x"), Error);
+    chmod(folder.path().c_str(), 0700);
+}
+
+TEST(AtomicFile, AFullDiskIsAnErrorAndLeavesNothingBehind) {
+    TemporaryFolder folder;
+    const std::string bytes(100000, 'x');
+    EXPECT_EQ(code_on_full_disk(1000, [&] { write_file_atomically(folder.file("a"), bytes); }),
+              static_cast<int>(ExitCode::output));
+    EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+TEST(AtomicFile, ADatasetOnAFullDiskIsAnErrorAndLeavesNothingBehind) {
+    TemporaryFolder folder;
+    for (const rlim_t limit : {rlim_t{0}, rlim_t{100}, rlim_t{3000}, rlim_t{60000}, rlim_t{500000}}) {
+        const int code = code_on_full_disk(
+            limit, [&] { write_generated(*make_blobs({}), 20000, 100, folder.file("a.h5")); });
+        EXPECT_EQ(code, static_cast<int>(ExitCode::output)) << "limit " << limit;
+        EXPECT_THAT(folder.names(), IsEmpty()) << "limit " << limit;
+    }
+}
+
+}  // namespace
+}  // namespace holdfast

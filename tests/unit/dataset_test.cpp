@@ -1,0 +1,296 @@
+#include "dist/store/dataset.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "dist/store/hdf5.hpp"
+#include "dist/store/statistics.hpp"
+#include "kernels/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+template <class Work>
+Error error_of(Work work) {
+    try {
+        work();
+    } catch (const Error& error) {
+        return error;
+    }
+    ADD_FAILURE() << "no Error thrown";
+    return Error(ExitCode::success, "");
+}
+
+Records make_records(std::size_t count, std::size_t columns, bool wide, std::uint64_t first_id = 100) {
+    Records records;
+    records.features = FeatureMatrix(columns, wide);
+    std::vector<double> row(columns);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t column = 0; column < columns; ++column)
+            row[column] = 1.0 / static_cast<double>(1 + i + column);
+        records.features.append(row.data());
+        records.labels.push_back(static_cast<std::int32_t>(i % 3));
+        records.ids.push_back(first_id + 7 * i);
+        records.rows.push_back(i);
+    }
+    return records;
+}
+
+/// A file of raw arrays, as others write them.
+struct RawFile {
+    TemporaryFolder folder;
+    std::string path = folder.file("raw.h5");
+    hdf5::File file = hdf5::File::create(path);
+
+    template <class T>
+    RawFile& add(const std::string& name, const hdf5::Shape& shape, const std::vector<T>& values) {
+        file.create_dataset(name, hdf5::TypeOf<T>::value, shape)
+            .write(hdf5::Shape(shape.size(), 0), shape, values.data());
+        return *this;
+    }
+    Error error(const std::string& split = "train") {
+        file.close();
+        const Error found = error_of([&] { DatasetReader(path + ":" + split).read_all(); });
+        EXPECT_EQ(found.code(), ExitCode::input);
+        EXPECT_THAT(found.what(), HasSubstr(path));
+        EXPECT_FALSE(found.hint().empty());
+        return found;
+    }
+};
+
+class RoundTrip : public testing::TestWithParam<bool> {};
+
+TEST_P(RoundTrip, SlabsOfTwoSplitsComeBackAsWritten) {
+    const bool wide = GetParam();
+    TemporaryFolder folder;
+    const std::string path = folder.file("a.h5");
+    const Records train = make_records(1000, 5, wide), test = make_records(10, 5, wide, 1000000);
+    {
+        DatasetWriter writer(path, wide ? 0 : 4);
+        writer.set_attributes(Scaling::public_constants, "a test", {"a", "b", "c,d", "e", "f"});
+        writer.begin_split("train", 5, wide);
+        writer.append(train);
+        writer.begin_split("test", 5, wide);
+        writer.append(test);
+        writer.append("train", make_records(20, 5, wide, 500000));
+        EXPECT_FALSE(std::filesystem::exists(path));
+        writer.commit();
+    }
+    const DatasetReader reader(path);
+    EXPECT_EQ(reader.info().rows, 1020u);
+    EXPECT_EQ(reader.info().features, 5u);
+    EXPECT_EQ(reader.info().wide, wide);
+    EXPECT_EQ(reader.info().scaling, Scaling::public_constants);
+    EXPECT_TRUE(reader.info().has_ids && reader.info().has_labels);
+    EXPECT_THAT(reader.info().feature_names, ElementsAre("a", "b", "c;d", "e", "f"));
+    EXPECT_THAT(reader.info().splits, ElementsAre("test", "train"));
+    const Records slab = reader.read(300, 50);
+    ASSERT_EQ(slab.size(), 50u);
+    for (std::size_t i = 0; i < 50; ++i) {
+        EXPECT_EQ(slab.ids[i], train.ids[300 + i]);
+        EXPECT_EQ(slab.labels[i], train.labels[300 + i]);
+        EXPECT_EQ(slab.rows[i], 300 + i);
+        for (std::size_t column = 0; column < 5; ++column) {
+            EXPECT_EQ(slab.features.at(i, column), train.features.at(300 + i, column));
+        }
+    }
+    EXPECT_EQ(reader.read_ids(1000, 2), (std::vector<std::uint64_t>{500000, 500007}));
+    EXPECT_EQ(DatasetReader(path + ":test").read_all().size(), 10u);
+    EXPECT_EQ(DatasetReader(path, "test").info().rows, 10u);
+    require_unique_ids(reader);
+    EXPECT_THAT(folder.names(), ElementsAre("a.h5"));
+}
+INSTANTIATE_TEST_SUITE_P(Precision, RoundTrip, testing::Values(false, true));
+
+TEST(Dataset, QueriesWithoutLabelsComeBack) {
+    TemporaryFolder folder;
+    DatasetWriter writer(folder.file("q.h5"));
+    Records records = make_records(3, 2, true);
+    records.labels.clear();
+    writer.begin_split("test", 2, true);
+    writer.append(records);
+    writer.commit();
+    const DatasetReader reader(folder.file("q.h5"), "test");
+    EXPECT_FALSE(reader.info().has_labels);
+    EXPECT_TRUE(reader.read_all().labels.empty());
+    EXPECT_EQ(reader.info().scaling, Scaling::unknown);
+}
+
+TEST(Dataset, AnUncommittedWriterLeavesNothing) {
+    TemporaryFolder folder;
+    {
+        DatasetWriter writer(folder.file("a.h5"));
+        writer.begin_split("train", 2, false);
+        writer.append(make_records(5, 2, false));
+    }
+    EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(Dataset, OneRowWorks) {
+    RawFile raw;
+    raw.add<double>("x_train", {1, 2}, {0.5, 0.25}).add<std::int32_t>("y_train", {1}, {1}).file.close();
+    const Records records = DatasetReader(raw.path).read_all();
+    EXPECT_EQ(records.size(), 1u);
+    EXPECT_EQ(records.ids, std::vector<std::uint64_t>{0});  // row numbers where the file has no ids
+    EXPECT_EQ(records.features.at(0, 1), 0.25);
+}
+
+TEST(Dataset, BytesAreDividedByAPublicConstant) {
+    RawFile raw;
+    raw.add<std::uint8_t>("x_train", {1, 3}, {0, 51, 255}).file.close();
+    const DatasetReader reader(raw.path);
+    EXPECT_EQ(reader.info().scaling, Scaling::public_constants);
+    EXPECT_EQ(reader.info().divisor, 255);
+    EXPECT_THAT(reader.read_all().features.values(), ElementsAre(0.0f, 0.2f, 1.0f));
+}
+
+TEST(Dataset, AnotherDivisorMayBeNamed) {
+    RawFile raw;
+    raw.add<std::uint8_t>("x_train", {1, 2}, {0, 1}).file.write_attribute("divisor", 1.0);
+    raw.file.close();
+    EXPECT_THAT(DatasetReader(raw.path).read_all().features.values(), ElementsAre(0.0f, 1.0f));
+}
+
+TEST(Dataset, NotFiniteFeaturesAreNamed) {
+    for (const double bad :
+         {std::nan(""), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
+        RawFile raw;
+        raw.add<double>("x_train", {2, 2}, {0, 1, bad, 0})
+            .file.write_attribute("feature_names", "age,income");
+        const Error error = raw.error();
+        EXPECT_THAT(error.message(), HasSubstr("row 1, column 0 (age)"));
+        EXPECT_EQ(DatasetReader(raw.path).read_unchecked(0, 2).size(), 2u);
+        EXPECT_EQ(DatasetReader(raw.path).read(0, 1).size(), 1u);
+    }
+}
+
+TEST(Dataset, NegativeLabelsAreNamed) {
+    RawFile raw;
+    raw.add<double>("x_train", {2, 1}, {0, 1}).add<std::int32_t>("y_train", {2}, {1, -1});
+    EXPECT_THAT(raw.error().message(), HasSubstr("row 1 has label -1"));
+}
+
+TEST(Dataset, FloatingLabelsAreRefused) {
+    RawFile raw;
+    raw.add<double>("x_train", {2, 1}, {0, 1}).add<float>("y_train", {2}, {1, 0.5});
+    EXPECT_THAT(raw.error().message(), HasSubstr("labels are float32"));
+}
+
+TEST(Dataset, NegativeIdsAreNamed) {
+    RawFile raw;
+    raw.add<double>("x_train", {2, 1}, {0, 1}).add<std::int64_t>("id_train", {2}, {4, -3});
+    EXPECT_THAT(raw.error().message(), HasSubstr("row 1 has id -3"));
+}
+
+TEST(Dataset, ShapesThatDisagreeAreNamed) {
+    RawFile labels;
+    labels.add<double>("x_train", {2, 1}, {0, 1}).add<std::int32_t>("y_train", {3}, {0, 1, 1});
+    EXPECT_THAT(labels.error().what(), HasSubstr("y_train"));
+    RawFile flat;
+    flat.add<double>("x_train", {2}, {0, 1});
+    EXPECT_THAT(flat.error().message(), HasSubstr("[2] instead of [rows, features]"));
+    RawFile empty;
+    empty.add<double>("x_train", {0, 3}, {});
+    EXPECT_THAT(empty.error().message(), HasSubstr("no rows"));
+    RawFile narrow;
+    narrow.add<double>("x_train", {3, 0}, {});
+    EXPECT_THAT(narrow.error().message(), HasSubstr("no features"));
+}
+
+TEST(Dataset, OtherTypesOfFeaturesAreRefused) {
+    RawFile raw;
+    raw.add<std::int32_t>("x_train", {2, 1}, {0, 1});
+    EXPECT_THAT(raw.error().message(), HasSubstr("int32"));
+}
+
+TEST(Dataset, ACorruptShapeIsNotAllocated) {
+    RawFile raw;
+    raw.file.create_dataset("x_train", hdf5::Type::uint8, {std::uint64_t{1} << 40, std::uint64_t{1} << 30},
+                            {{1, 1024}, 0, true});
+    EXPECT_THAT(raw.error().message(), HasSubstr("more than any machine holds"));
+}
+
+TEST(Dataset, AnUnknownSplitListsThoseThereAre) {
+    RawFile raw;
+    raw.add<double>("x_train", {1, 1}, {0}).add<double>("x_test", {1, 1}, {0});
+    EXPECT_THAT(raw.error("valid").hint(), HasSubstr("test, train"));
+}
+
+TEST(Dataset, AnUnknownScalingIsNamed) {
+    RawFile raw;
+    raw.add<double>("x_train", {1, 1}, {0}).file.write_attribute("scaling", "minmax");
+    EXPECT_THAT(raw.error().message(), HasSubstr("'minmax'"));
+}
+
+TEST(Dataset, MissingAndForeignFilesAreNamed) {
+    TemporaryFolder folder;
+    EXPECT_EQ(error_of([&] { DatasetReader(folder.file("none.h5")); }).where(), folder.file("none.h5"));
+    const std::string csv = folder.write("a.csv", "a,b\n1,2\n");
+    EXPECT_THAT(error_of([&] { DatasetReader{csv}; }).hint(), HasSubstr("holdfast import"));
+    EXPECT_EQ(error_of([&] { DatasetWriter(folder.file("no/where.h5")); }).code(), ExitCode::output);
+}
+
+TEST(Dataset, TruncatedFilesAreErrorsWhereverTheyEnd) {
+    TemporaryFolder folder;
+    {
+        DatasetWriter writer(folder.file("a.h5"));
+        writer.begin_split("train", 4, true);
+        writer.append(make_records(500, 4, true));
+        writer.commit();
+    }
+    const std::string whole = folder.read("a.h5");
+    for (std::size_t size = 0; size < whole.size(); size += 1 + whole.size() / 200) {
+        const std::string cut = folder.write("cut.h5", whole.substr(0, size));
+        EXPECT_EQ(error_of([&] { DatasetReader(cut).read_all(); }).code(), ExitCode::input) << size;
+    }
+}
+
+TEST(Dataset, DuplicateIdsAreNamedWithTheirRows) {
+    RawFile raw;
+    raw.add<double>("x_train", {4, 1}, {0, 1, 2, 3})
+        .add<std::uint64_t>("id_train", {4}, {9, 4, 8, 4})
+        .file.close();
+    const Error error = error_of([&] { require_unique_ids(DatasetReader(raw.path)); });
+    EXPECT_THAT(error.message(), HasSubstr("id 4 appears twice: row 1 and row 3"));
+}
+
+TEST(Dataset, NamesAreCutAtTheLastColon) {
+    using Pair = std::pair<std::string, std::string>;
+    EXPECT_EQ(split_dataset_name("a.h5", "train"), Pair("a.h5", "train"));
+    EXPECT_EQ(split_dataset_name("a.h5:test", "train"), Pair("a.h5", "test"));
+    EXPECT_EQ(split_dataset_name("a:b.h5:test", "train"), Pair("a:b.h5", "test"));
+    EXPECT_EQ(split_dataset_name("host:/data/a.h5", "train"), Pair("host:/data/a.h5", "train"));
+    EXPECT_EQ(error_of([] { split_dataset_name("a.h5:", "train"); }).code(), ExitCode::usage);
+    EXPECT_EQ(error_of([] { split_dataset_name(":test", "train"); }).code(), ExitCode::usage);
+    TemporaryFolder folder;
+    const std::string path = folder.write("odd:name", "x");
+    EXPECT_EQ(split_dataset_name(path, "train"), Pair(path, "train"));
+}
+
+TEST(Dataset, TheSharedDatasetsAreRead) {
+    const std::string folder = std::string(HOLDFAST_SHARED) + "/data/";
+    if (!std::filesystem::exists(folder + "adult.h5")) GTEST_SKIP() << "no datasets under " << folder;
+    const DatasetReader adult(folder + "adult.h5");
+    EXPECT_EQ(adult.info().rows, 32561u);
+    EXPECT_EQ(adult.info().features, 14u);
+    EXPECT_EQ(adult.info().scaling, Scaling::unknown);
+    EXPECT_FALSE(adult.info().has_ids);
+    EXPECT_EQ(adult.read_all().size(), 32561u);
+    const DatasetReader mnist(folder + "mnist.h5:test");
+    EXPECT_THAT(mnist.info().image_shape, ElementsAre(1, 28, 28));
+    EXPECT_EQ(mnist.info().scaling, Scaling::public_constants);
+    const Records images = mnist.read(0, 100);
+    EXPECT_EQ(*std::max_element(images.features.values().begin(), images.features.values().end()), 1.0f);
+    EXPECT_EQ(error_of([&] { DatasetReader(folder + "casp.h5"); }).code(), ExitCode::input);  // regression
+}
+
+}  // namespace
+}  // namespace holdfast

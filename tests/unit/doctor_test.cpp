@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cfenv>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "jobs/doctor_checks.hpp"
+#include "jobs/doctor_diagnosis.hpp"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace holdfast {
+namespace {
+
+const Finding& find(const std::vector<Finding>& findings, const std::string& name) {
+    const auto found =
+        std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.name == name; });
+    if (found == findings.end()) throw std::out_of_range("no finding named " + name);
+    return *found;
+}
+
+/// Sets an environment variable for one test.
+class Variable {
+  public:
+    Variable(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {
+        if (before_ != nullptr) kept_ = before_;
+        setenv(name, value.c_str(), 1);
+    }
+    ~Variable() { before_ == nullptr ? unsetenv(name_) : setenv(name_, kept_.c_str(), 1); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+  private:
+    const char* name_;
+    const char* before_;
+    std::string kept_;
+};
+
+TEST(Doctor, FindsTheArithmeticOfThisBuildSound) {
+    for (const Finding& finding : check_arithmetic()) {
+        EXPECT_EQ(finding.health, Health::ok) << finding.name << ": " << finding.value;
+        EXPECT_TRUE(finding.remedy.empty());
+    }
+}
+
+TEST(Doctor, FindsAnotherRoundingModeWrong) {
+    ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+    const std::vector<Finding> findings = check_arithmetic();
+    ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+    EXPECT_EQ(find(findings, "rounding").health, Health::wrong);
+    EXPECT_FALSE(find(findings, "rounding").remedy.empty());
+}
+
+#if defined(__x86_64__)
+constexpr unsigned flush_to_zero = 0x8000, denormals_are_zero = 0x0040;
+
+std::vector<Finding> arithmetic_under(unsigned mode) {
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | mode);
+    const std::vector<Finding> findings = check_arithmetic();
+    _mm_setcsr(before);
+    return findings;
+}
+
+TEST(Doctor, FindsFlushedSubnormalsWrong) {
+    EXPECT_EQ(find(arithmetic_under(flush_to_zero), "subnormal results").health, Health::wrong);
+    EXPECT_EQ(find(arithmetic_under(denormals_are_zero), "subnormal operands").health, Health::wrong);
+}
+#endif
+
+TEST(Doctor, IsNotSoundWhereNoGuaranteeHolds) {
+    const auto world = make_serial_communicator();
+    EXPECT_TRUE(diagnose(*world).sound);
+    ASSERT_EQ(std::fesetround(FE_DOWNWARD), 0);
+    const Diagnosis diagnosis = diagnose(*world);
+    ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+    EXPECT_FALSE(diagnosis.sound);
+}
+
+TEST(Doctor, WritesOneJsonObjectWithARemedyForEveryComplaint) {
+    const nlohmann::json json = diagnosis_json(diagnose(*make_serial_communicator()));
+    EXPECT_TRUE(json.at("sound").get<bool>());
+    std::set<std::string> groups;
+    for (const auto& finding : json.at("findings")) {
+        groups.insert(finding.at("group").get<std::string>());
+        EXPECT_EQ(finding.at("status") == "ok", finding.at("remedy").get<std::string>().empty()) << finding;
+        EXPECT_FALSE(finding.at("value").get<std::string>().empty()) << finding;
+    }
+    EXPECT_EQ(groups, (std::set<std::string>{"Accelerators", "Arithmetic", "Cluster", "Libraries", "Ranks",
+                                             "Resources"}));
+}
+
+TEST(Doctor, WritesATableWithTheRemediesUnderTheirLines) {
+    const Variable path("PATH", "");
+    const std::string text = diagnosis_text(diagnose(*make_serial_communicator()));
+    EXPECT_NE(text.find("ok       rounding            to nearest\n"), std::string::npos) << text;
+    const std::size_t line = text.find("missing  mpirun              not on PATH\n");
+    ASSERT_NE(line, std::string::npos) << text;
+    EXPECT_EQ(text.find("apt-get install openmpi-bin", line),
+              text.find_first_not_of(' ', text.find('\n', line) + 1));
+}
+
+TEST(Doctor, LooksForProgramsOnThePath) {
+    const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "doctor_path";
+    std::filesystem::create_directories(folder);
+    std::filesystem::remove(folder / "srun");
+    const Variable path("PATH", folder.string());
+    EXPECT_EQ(find(check_cluster(), "srun").health, Health::missing);
+    std::filesystem::create_symlink("/bin/true", folder / "srun");
+    EXPECT_EQ(find(check_cluster(), "srun").health, Health::ok);
+    EXPECT_EQ(find(check_cluster(), "srun").value, (folder / "srun").string());
+    std::filesystem::remove_all(folder);
+}
+
+TEST(Doctor, WarnsOfMoreThreadsThanCores) {
+    EXPECT_EQ(find(check_resources(1 << 20), "OpenMP threads").health, Health::warn);
+}
+
+TEST(Doctor, CountsTheRanksOfThisHost) {
+    const auto world = make_serial_communicator();
+    EXPECT_EQ(ranks_on_this_host(*world), 1);
+    EXPECT_EQ(find(check_ranks(*world), "ranks").value, "1 (serial) on 1 host");
+}
+
+}  // namespace
+}  // namespace holdfast

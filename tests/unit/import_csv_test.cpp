@@ -1,0 +1,266 @@
+#include "dist/store/import_csv.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "dist/store/import_records.hpp"
+#include "kernels/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// One import of a text; `out` is the dataset.
+struct CsvImport {
+    TemporaryFolder folder;
+    CsvOptions csv;
+    ImportOptions options;
+    std::string out = folder.file("out.h5");
+
+    CsvImport() { csv.label = "y"; }
+    ImportSummary run(const std::string& text) {
+        std::vector<NamedSource> sources;
+        sources.push_back({"train", open_csv(folder.write("a.csv", text), csv)});
+        return import_records(sources, options, out);
+    }
+    Records records(const std::string& text) {
+        run(text);
+        return DatasetReader(out).read_all();
+    }
+    /// The one Error of this text; nothing is left behind.
+    Error error(const std::string& text) {
+        try {
+            run(text);
+        } catch (const Error& error) {
+            EXPECT_FALSE(error.hint().empty());
+            EXPECT_THAT(folder.names(), ElementsAre("a.csv"));
+            return error;
+        }
+        ADD_FAILURE() << "no Error thrown for " << text;
+        return Error(ExitCode::success, "");
+    }
+};
+
+TEST(ImportCsv, ReadsNumbersAndLabels) {
+    CsvImport import;
+    const Records records = import.records("a,y,b\n1,0,2.5\r\n-3e2,1, +4 \n");
+    EXPECT_THAT(records.features.wide_values(), ElementsAre(1, 2.5, -300, 4));
+    EXPECT_THAT(records.labels, ElementsAre(0, 1));
+    EXPECT_THAT(records.ids, ElementsAre(0, 1));
+    const DatasetInfo info = DatasetReader(import.out).info();
+    EXPECT_EQ(info.scaling, Scaling::none);
+    EXPECT_THAT(info.feature_names, ElementsAre("a", "b"));
+}
+
+TEST(ImportCsv, ReadsQuotesBlankLinesAndAByteOrderMark) {
+    CsvImport import;
+    import.csv.categories["c"] = {"x,1", "says \"hi\"", "two\nlines"};
+    import.csv.encoding = CategoryEncoding::integer;
+    const Records records =
+        import.records("\xef\xbb\xbf\"y\",c\n0,\"x,1\"\n\n1,\"says \"\"hi\"\"\"\n\"1\",\"two\nlines\"");
+    EXPECT_THAT(records.features.wide_values(), ElementsAre(0, 1, 2));
+    EXPECT_THAT(records.labels, ElementsAre(0, 1, 1));
+}
+
+TEST(ImportCsv, CategoriesBecomeOneColumnEach) {
+    CsvImport import;
+    import.csv.categories["c"] = {"red", "green"};
+    import.options.ranges["a"] = {0, 10};
+    const Records records = import.records("a,c,y\n5,green,0\n20,red,1\n");
+    EXPECT_THAT(records.features.wide_values(), ElementsAre(0.5, 0, 1, 1, 1, 0));
+    const DatasetInfo info = DatasetReader(import.out).info();
+    EXPECT_EQ(info.scaling, Scaling::public_constants);
+    EXPECT_THAT(info.feature_names, ElementsAre("a", "c=red", "c=green"));
+}
+
+TEST(ImportCsv, ClassesNameTheLabels) {
+    CsvImport import;
+    import.csv.classes = {"<=50K", ">50K"};
+    EXPECT_THAT(import.records("a,y\n1,>50K\n2,<=50K\n").labels, ElementsAre(1, 0));
+    std::filesystem::remove(import.out);
+    EXPECT_THAT(import.error("a,y\n1,>50K\n2,>50k\n").message(),
+                AllOf(HasSubstr("line 3, column 'y'"), HasSubstr("'>50k'")));
+}
+
+TEST(ImportCsv, PublicRangesClipAndMap) {
+    CsvImport import;
+    import.options.ranges = {{"a", { -1, 1 }}, { "*", { 0, 4 } }};
+    const ImportSummary summary = import.run("a,b,y\n0,1,0\n-5,9,1\n");
+    EXPECT_EQ(summary.clipped, 2u);
+    EXPECT_THAT(DatasetReader(import.out).read_all().features.wide_values(), ElementsAre(0.5, 0.25, 0, 1));
+}
+
+TEST(ImportCsv, RangesOfTheDataMarkTheDatasetPrivate) {
+    CsvImport import;
+    import.options.ranges_from_data = true;
+    const Records records = import.records("a,b,y\n10,3,0\n30,3,1\n20,3,1\n");
+    EXPECT_THAT(records.features.wide_values(), ElementsAre(0, 0, 1, 0, 0.5, 0));
+    EXPECT_EQ(DatasetReader(import.out).info().scaling, Scaling::private_data);
+}
+
+TEST(ImportCsv, MissingValuesFollowTheStatedRule) {
+    for (const char* missing : {"", "NA", "n/a", "NaN", "null", "?", "  "}) {
+        CsvImport import;
+        const std::string text = std::string("a,b,y\n1,2,0\n3,") + missing + ",1\n";
+        EXPECT_THAT(import.error(text).message(),
+                    AllOf(HasSubstr("line 3"), HasSubstr("column 'b'"), HasSubstr("missing")));
+        import.options.missing.zero = true;
+        EXPECT_THAT(import.records(text).features.wide_values(), ElementsAre(1, 2, 3, 0));
+        import.options.missing = {false, { { "b", 7 } }};
+        EXPECT_EQ(import.run(text).filled, 1u);
+        EXPECT_THAT(DatasetReader(import.out).read_all().features.wide_values(), ElementsAre(1, 2, 3, 7));
+    }
+}
+
+TEST(ImportCsv, InfiniteValuesAreErrorsWhateverTheRule) {
+    CsvImport import;
+    import.options.missing.zero = true;
+    EXPECT_THAT(import.error("a,y\ninf,0\n").message(), AllOf(HasSubstr("line 2"), HasSubstr("infinite")));
+}
+
+TEST(ImportCsv, IdsComeFromTheirColumn) {
+    CsvImport import;
+    import.csv.id = "id";
+    const Records records = import.records("id,a,y\n17,1,0\nana,2,1\n007,3,1\n7,4,0\n");
+    EXPECT_EQ(records.ids[0], 17u);
+    EXPECT_EQ(records.ids[3], 7u);
+    EXPECT_NE(records.ids[2], 7u);  // "007" is text: another id than 7
+    import.csv.seed = 5;
+    EXPECT_NE(import.records("id,a,y\nana,2,1\n").ids[0], records.ids[1]);
+}
+
+TEST(ImportCsv, DuplicateIdsAreNamedWithTheirLines) {
+    CsvImport import;
+    import.csv.id = "id";
+    EXPECT_THAT(import.error("id,a,y\n5,1,0\n6,2,1\n\n5,3,1\n").message(),
+                HasSubstr("id 5 appears twice: line 2 and line 5"));
+}
+
+TEST(ImportCsv, AMissingIdIsNamed) {
+    CsvImport import;
+    import.csv.id = "id";
+    EXPECT_THAT(import.error("id,a,y\n,1,0\n").message(), HasSubstr("line 2, column 'id'"));
+}
+
+TEST(ImportCsv, TheTestSplitFollowsTheIdNotTheOrder) {
+    CsvImport import;
+    import.csv.id = "id";
+    import.options.test_fraction = 0.3;
+    std::vector<std::string> lines;
+    for (int i = 0; i < 2000; ++i) lines.push_back(std::to_string(i) + ",1," + std::to_string(i % 2) + "\n");
+    const auto text = [&] {
+        std::string all = "id,a,y\n";
+        for (const std::string& line : lines) all += line;
+        return all;
+    };
+    import.run(text());
+    auto first = DatasetReader(import.out + ":test").read_all().ids;
+    std::reverse(lines.begin(), lines.end());
+    import.run(text());
+    auto second = DatasetReader(import.out + ":test").read_all().ids;
+    std::sort(second.begin(), second.end());
+    EXPECT_EQ(first, second);
+    EXPECT_NEAR(static_cast<double>(first.size()), 600, 100);
+    EXPECT_EQ(DatasetReader(import.out + ":train").info().rows, 2000 - first.size());
+}
+
+TEST(ImportCsv, ManyRowsAreStreamedInOrder) {
+    CsvImport import;
+    std::string text = "a,y\n";
+    for (int i = 0; i < 10001; ++i) text += std::to_string(i) + ",0\n";
+    const Records records = import.records(text);
+    ASSERT_EQ(records.size(), 10001u);
+    for (std::size_t i = 0; i < records.size(); ++i)
+        ASSERT_EQ(records.features.at(i, 0), static_cast<double>(i));
+}
+
+TEST(ImportCsv, ColumnsMayBeDroppedAndTheDelimiterNamed) {
+    CsvImport import;
+    import.csv.drop = {"name"};
+    import.csv.delimiter = ';';
+    EXPECT_THAT(import.records("a;name;y\n1;Ana, B.;0\n").features.wide_values(), ElementsAre(1));
+}
+
+TEST(ImportCsv, QueriesNeedNoLabels) {
+    CsvImport import;
+    import.csv.label = "";
+    import.run("a,b\n1,2\n");
+    EXPECT_FALSE(DatasetReader(import.out).info().has_labels);
+}
+
+TEST(ImportCsv, BadFilesAreNamedOnce) {
+    const auto message = [](const std::string& text) {
+        CsvImport import;
+        const Error error = import.error(text);
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_EQ(error.where(), import.folder.file("a.csv"));
+        return error.message();
+    };
+    EXPECT_THAT(message(""), HasSubstr("is empty"));
+    EXPECT_THAT(message("a,y\n"), HasSubstr("header but no records"));
+    EXPECT_THAT(message("a,b,y\n1,2,0\n1,2\n"), HasSubstr("line 3 has 2 cells, the header has 3"));
+    EXPECT_THAT(message("a,y\n1,0\n\"2,1\n3,0\n"), HasSubstr("opened on line 3 is never closed"));
+    EXPECT_THAT(message("a,y\n\"1\"2,0\n"), HasSubstr("line 2: text behind a closing quote"));
+    EXPECT_THAT(message("a,y\nabc,0\n"), HasSubstr("line 2, column 'a': 'abc' is not a number"));
+    EXPECT_THAT(message("a,y\n1,-1\n"), HasSubstr("line 2 has label -1"));
+    EXPECT_THAT(message("a,y\n1,0.5\n"), HasSubstr("label '0.5' is not an integer"));
+    EXPECT_THAT(message("a,y\n1,\n"), HasSubstr("label '' is not an integer"));
+    EXPECT_THAT(message("a,a,y\n1,2,0\n"), HasSubstr("two columns are named 'a'"));
+    EXPECT_THAT(message("y\n0\n"), HasSubstr("no feature columns"));
+}
+
+TEST(ImportCsv, UnknownColumnsSuggestTheNearest) {
+    CsvImport import;
+    import.csv.label = "incme";
+    const Error error = import.error("age,income\n1,0\n");
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_EQ(error.where(), "--label");
+    EXPECT_THAT(error.hint(), HasSubstr("'income'"));
+    CsvImport scale;
+    scale.options.ranges["aeg"] = {0, 1};
+    EXPECT_THAT(scale.error("age,y\n1,0\n").hint(), HasSubstr("'age'"));
+    CsvImport missing;
+    missing.options.missing.columns["agg"] = 1;
+    EXPECT_THAT(missing.error("age,y\n1,0\n").hint(), HasSubstr("'age'"));
+}
+
+TEST(ImportCsv, AnUnknownCategoryIsNamed) {
+    CsvImport import;
+    import.csv.categories["c"] = {"red", "green"};
+    EXPECT_THAT(import.error("c,y\nred,0\nblue,1\n").message(),
+                AllOf(HasSubstr("line 3, column 'c'"), HasSubstr("'blue'")));
+}
+
+TEST(ImportCsv, EveryColumnNeedsAPublicRangeOrNone) {
+    CsvImport import;
+    import.options.ranges["a"] = {0, 1};
+    EXPECT_THAT(import.error("a,b,c,y\n1,2,3,0\n").message(), HasSubstr("b, c"));
+    import.options.ranges = {{ "*", { 2, 2 } }};
+    EXPECT_THAT(import.error("a,y\n1,0\n").message(), HasSubstr("LOW < HIGH"));
+}
+
+TEST(ImportCsv, AnUnwritableOutputIsAnOutputError) {
+    CsvImport import;
+    import.out = import.folder.file("none/out.h5");
+    EXPECT_EQ(import.error("a,y\n1,0\n").code(), ExitCode::output);
+}
+
+TEST(ImportCsv, AMissingFileIsNamed) {
+    TemporaryFolder folder;
+    try {
+        open_csv(folder.file("none.csv"), {});
+        FAIL() << "no Error thrown";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.where(), folder.file("none.csv"));
+        EXPECT_THAT(error.message(), HasSubstr("No such file"));
+    }
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,161 @@
+// The jobs synth, import and inspect as their command lines run them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "dist/store/dataset.hpp"
+#include "jobs/job.hpp"
+#include "kernels/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+
+// The program's own stands in jobs/main.cpp, which no test links.
+void Context::print(const nlohmann::json& object, const std::string& text) const {
+    std::cout << (json ? object.dump() : text);
+}
+
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string run(Run (*declare)(CLI::App&), const std::vector<std::string>& words, bool json = false) {
+    CLI::App app;
+    const Run job = declare(app);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    const auto world = make_serial_communicator();
+    testing::internal::CaptureStdout();
+    try {
+        Context context{*world, nullptr, json};
+        job(context);
+    } catch (...) {
+        testing::internal::GetCapturedStdout();
+        throw;
+    }
+    return testing::internal::GetCapturedStdout();
+}
+
+Error error_of(Run (*declare)(CLI::App&), const std::vector<std::string>& words) {
+    try {
+        run(declare, words);
+    } catch (const Error& error) {
+        EXPECT_FALSE(error.hint().empty());
+        return error;
+    }
+    ADD_FAILURE() << "no Error thrown";
+    return Error(ExitCode::success, "");
+}
+
+TEST(ImportJob, ACsvWithEveryOption) {
+    TemporaryFolder folder;
+    const std::string csv = folder.write("a.csv",
+                                         "name;age;sex;pay;income\n"
+                                         "ana;50;F;?;>50K\n"
+                                         "bob;150;M;10;<=50K\n");
+    const std::string scale = folder.write("scale.toml", "[scale]\nage = [0, 100]\n"),
+                      out = folder.file("a.h5");
+    const std::string text =
+        run(declare_import,
+            {csv,           "--out",     out,     "--label", "income",       "--classes",    "<=50K|>50K",
+             "--delimiter", ";",         "--id",  "name",    "--categories", "sex=F|M",      "--encode",
+             "integer",     "--missing", "pay=5", "--scale", "pay=0:20",     "--scale-file", scale});
+    EXPECT_THAT(text, HasSubstr("train: 2 records, by label 0: 1 1: 1"));
+    EXPECT_THAT(text, HasSubstr("ids: column 'name'"));
+    EXPECT_THAT(text, HasSubstr("filled: 1"));
+    EXPECT_THAT(text, HasSubstr("clipped to their range: 1"));
+    const Records records = DatasetReader(out).read_all();
+    EXPECT_THAT(records.features.wide_values(), ElementsAre(0.5, 0, 0.25, 1, 1, 0.5));
+    EXPECT_THAT(records.labels, ElementsAre(1, 0));
+    EXPECT_EQ(DatasetReader(out).info().scaling, Scaling::public_constants);
+}
+
+TEST(ImportJob, SaysThatRowNumbersAreTheIds) {
+    TemporaryFolder folder;
+    const std::string csv = folder.write("a.csv", "a,y\n1,0\n");
+    EXPECT_THAT(run(declare_import, {csv, "--out", folder.file("a.h5"), "--label", "y"}),
+                HasSubstr("row numbers"));
+}
+
+TEST(ImportJob, TwoCsvFilesBecomeTwoSplits) {
+    TemporaryFolder folder;
+    const std::string train = folder.write("a.csv", "a,y\n1,0\n2,1\n"),
+                      test = folder.write("b.csv", "a,y\n3,1\n");
+    const std::string out = folder.file("a.h5");
+    run(declare_import, {train, "--test", test, "--out", out, "--label", "y"});
+    EXPECT_THAT(DatasetReader(out, "test").read_all().ids, ElementsAre(2));
+    EXPECT_EQ(error_of(declare_import,
+                       {train, "--test", test, "--out", out, "--label", "y", "--test-fraction", "0.5"})
+                  .where(),
+              "--test-fraction");
+    const std::string other = folder.write("c.csv", "b,y\n3,1\n");
+    EXPECT_THAT(error_of(declare_import, {train, "--test", other, "--out", out, "--label", "y"}).message(),
+                HasSubstr("differs from"));
+}
+
+TEST(ImportJob, IllegalOptionsAreNamed) {
+    TemporaryFolder folder;
+    const std::string csv = folder.write("a.csv", "a,y\n1,0\n"), out = folder.file("a.h5");
+    const auto where = [&](std::vector<std::string> more) {
+        std::vector<std::string> words{csv, "--out", out, "--label", "y"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Error error = error_of(declare_import, words);
+        EXPECT_EQ(error.code(), ExitCode::usage);
+        return error.where();
+    };
+    EXPECT_EQ(where({"--scale", "a"}), "--scale");
+    EXPECT_EQ(where({"--scale", "a=1"}), "--scale");
+    EXPECT_EQ(where({"--scale", "a=1:x"}), "--scale");
+    EXPECT_EQ(where({"--scale", "a=nan:1"}), "--scale");
+    EXPECT_EQ(where({"--scale", "a=1:0"}), "--scale");
+    EXPECT_EQ(where({"--scale", "a=0:1", "--scale-from-data"}), "--scale-from-data");
+    EXPECT_EQ(where({"--missing", "a"}), "--missing");
+    EXPECT_EQ(where({"--missing", "a=none"}), "--missing");
+    EXPECT_EQ(where({"--categories", "a"}), "--categories");
+    EXPECT_EQ(where({"--categories", "a=x|x"}), "--categories");
+    EXPECT_EQ(where({"--classes", "0|0"}), "--classes");
+    EXPECT_EQ(where({"--delimiter", ",,"}), "--delimiter");
+    EXPECT_EQ(where({"--test-fraction", "1.5"}), "--test-fraction");
+    EXPECT_EQ(where({"--test-fraction", "nan"}), "--test-fraction");
+    EXPECT_EQ(where({"--drop", "b"}), "--drop");
+    EXPECT_EQ(where({"--id", "b"}), "--id");
+    const std::string bad = folder.write("bad.toml", "[scale]\na = 3\n"),
+                      broken = folder.write("broken.toml", "[scale");
+    EXPECT_EQ(where({"--scale-file", bad}), bad);
+    EXPECT_EQ(where({"--scale-file", broken}), broken);
+    EXPECT_EQ(where({"--scale-file", folder.file("none.toml")}), folder.file("none.toml"));
+    EXPECT_EQ(error_of(declare_import, {csv, "--out", out}).where(), "--label");
+    EXPECT_EQ(error_of(declare_import, {folder.file("data"), "--out", out}).where(), folder.file("data"));
+}
+
+TEST(ImportJob, AGeneratedDatasetIsInspectedAndImportedAgain) {
+    TemporaryFolder folder;
+    const std::string made = folder.file("a.h5"), again = folder.file("b.h5");
+    EXPECT_THAT(run(declare_synth, {"blobs", "--records", "50", "--test", "10", "--out", made}),
+                HasSubstr("50 train and 10 test"));
+    run(declare_import, {made, "--out", again});
+    EXPECT_EQ(DatasetReader(again).read_all().features.wide_values(),
+              DatasetReader(made).read_all().features.wide_values());
+    EXPECT_EQ(DatasetReader(again, "test").read_all().ids, DatasetReader(made, "test").read_all().ids);
+    const std::string text = run(declare_inspect, {again});
+    EXPECT_THAT(text, HasSubstr("50 x 6 features (float64)"));
+    EXPECT_THAT(text, HasSubstr(":test\n"));
+    EXPECT_THAT(text, HasSubstr("no guarantee is affected"));
+    const auto json = nlohmann::json::parse(run(declare_inspect, {again + ":test"}, true));
+    ASSERT_EQ(json["splits"].size(), 1u);
+    EXPECT_EQ(json["splits"][0]["rows"], 10);
+    EXPECT_EQ(json["splits"][0]["scaling"], "public");
+    EXPECT_EQ(json["splits"][0]["features"][2]["name"], "x1^2");
+}
+
+TEST(ImportJob, UnknownKindsAreUsageErrors) {
+    CLI::App app;
+    declare_synth(app);
+    std::vector<std::string> words{"a.h5", "--out", "rings"};
+    EXPECT_THROW(app.parse(words), CLI::ParseError);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,270 @@
+#include "models/privacy/ledger.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <set>
+
+#include "kernels/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+const Charge tenth{Rational(1, 10), 0, "stable_rr"};
+const Charge half{Rational(1, 2), 0, "stable_rr"};
+
+Budget budget(const Rational& epsilon, const Rational& delta = 0) { return {epsilon, delta, std::nullopt}; }
+
+Digest query(double value) { return query_digest(std::span<const double>(&value, 1)); }
+std::vector<Digest> queries(int first, int count) {
+    std::vector<Digest> result;
+    for (int i = 0; i < count; ++i) result.push_back(query(first + i));
+    return result;
+}
+
+template <typename Action>
+ExitCode code_of(Action action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error.code();
+    }
+    return ExitCode::success;
+}
+
+/// Runs `action` in a child process; its exit status comes from wait_for.
+template <typename Action>
+pid_t fork_child(Action action) {
+    const pid_t child = fork();
+    if (child == 0) {
+        int status = 99;
+        try {
+            status = action();
+        } catch (const Error& error) {
+            status = static_cast<int>(error.code());
+        }
+        _exit(status);
+    }
+    return child;
+}
+int wait_for(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+struct LedgerTest : ::testing::Test {
+    TemporaryFolder folder;
+    std::string path = folder.file("ledger.db");
+};
+
+TEST_F(LedgerTest, TenAnswersAtATenthFillABudgetOfOneAndTheEleventhIsRefusedBeforeAnyDraw) {
+    Ledger ledger(path);
+    ledger.set_budget("data", budget(1));
+    int draws = 0;
+    const auto draw = [&](std::size_t) { return ++draws % 2; };
+    for (int i = 0; i < 10; ++i) ledger.answer("data", tenth, queries(i, 1), draw);
+    EXPECT_EQ(ledger.spending("data")->epsilon, 1);
+    EXPECT_EQ(code_of([&] { ledger.answer("data", tenth, queries(10, 1), draw); }), ExitCode::budget);
+    EXPECT_EQ(draws, 10);
+    EXPECT_EQ(ledger.spending("data")->answers, 10);
+}
+
+TEST_F(LedgerTest, AnAnswerIsRememberedAcrossProcessesModelsAndMechanisms) {
+    {
+        Ledger ledger(path);
+        ledger.set_budget("data", budget(Rational(1, 2)));
+        const auto answers = ledger.answer("data", half, queries(7, 1), [](std::size_t) { return 3; });
+        EXPECT_EQ(answers[0].label, 3);
+        EXPECT_FALSE(answers[0].remembered);
+    }
+    Ledger again(path);  // the budget is gone, the answer is not
+    const auto never = [](std::size_t) -> int { throw std::logic_error("drawn twice"); };
+    const auto answers = again.answer("data", {Rational(9), 0, "cauchy"}, queries(7, 1), never);
+    EXPECT_EQ(answers[0].label, 3);
+    EXPECT_TRUE(answers[0].remembered);
+    EXPECT_EQ(again.spending("data")->answers, 1);
+}
+
+TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
+    Ledger ledger(path);
+    ledger.set_budget("data", budget(1));
+    int draws = 0;
+    const std::vector<Digest> asked{query(1), query(2), query(1), query(0.0), query(-0.0)};
+    const auto answers = ledger.answer("data", tenth, asked, [&](std::size_t) { return draws++; });
+    EXPECT_EQ(draws, 3);
+    EXPECT_EQ(answers[0].label, answers[2].label);
+    EXPECT_EQ(answers[3].label, answers[4].label);
+    EXPECT_EQ(ledger.spending("data")->answers, 3);
+}
+
+TEST_F(LedgerTest, ARequestThatDoesNotFitIsRefusedWhole) {
+    Ledger ledger(path);
+    ledger.set_budget("data", budget(1));
+    int draws = 0;
+    try {
+        ledger.answer("data", tenth, queries(0, 11), [&](std::size_t) { return ++draws; });
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::budget);
+        EXPECT_NE(error.hint().find("10 more do"), std::string::npos) << error.hint();
+    }
+    EXPECT_EQ(draws, 0);
+    EXPECT_EQ(ledger.spending("data")->answers, 0);
+}
+
+TEST_F(LedgerTest, DeltasAddUpToo) {
+    Ledger ledger(path);
+    ledger.set_budget("data", budget(100, Rational(1, 1000)));
+    const Charge charge{1, Rational(1, 2000), "ptr"};
+    ledger.answer("data", charge, queries(0, 2), [](std::size_t) { return -1; });  // refusals are answers
+    EXPECT_EQ(ledger.answer("data", charge, queries(1, 1), [](std::size_t) { return 5; })[0].label, -1);
+    EXPECT_EQ(code_of([&] { ledger.answer("data", charge, queries(2, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    ledger.answer("data", half, queries(2, 1), [](std::size_t) { return 0; });  // pure still fits
+}
+
+TEST_F(LedgerTest, AFixedEpsilonBuysMoreThanItsSum) {
+    Ledger ledger(path);
+    ledger.set_budget("fixed", {2, Rational(1, 100000), Rational(1, 100)});
+    const Charge small{Rational(1, 100), 0, "stable_rr"};
+    ledger.answer("fixed", small, queries(0, 1000), [](std::size_t) { return 0; });  // the basic sum would be 10
+    EXPECT_LE(ledger.spending("fixed")->epsilon, 2);
+    EXPECT_EQ(ledger.spending("fixed")->delta, Rational(1, 100000));
+    EXPECT_EQ(code_of([&] { ledger.answer("fixed", tenth, queries(5000, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    const Charge impure{Rational(1, 100), Rational(1, 1000000), "ptr"};
+    EXPECT_EQ(code_of([&] { ledger.answer("fixed", impure, queries(5000, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    ledger.set_budget("adaptive", budget(2, Rational(1, 100000)));
+    EXPECT_EQ(code_of([&] { ledger.answer("adaptive", small, queries(0, 1000), [](std::size_t) { return 0; }); }), ExitCode::budget);
+}
+
+TEST_F(LedgerTest, DatasetsHaveAccountsOfTheirOwnAndABudgetIsSetOnce) {
+    Ledger ledger(path);
+    ledger.set_budget("a", budget(1));
+    ledger.set_budget("a", budget(1));
+    EXPECT_EQ(code_of([&] { ledger.set_budget("a", budget(2)); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.set_budget("a", budget(1, Rational(1, 10))); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.set_budget("b", budget(0)); }), ExitCode::usage);
+    EXPECT_EQ(code_of([&] { ledger.set_budget("b", budget(1, 1)); }), ExitCode::usage);
+    EXPECT_EQ(code_of([&] { ledger.answer("b", tenth, queries(0, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.answer("a", {-1, 0, "x"}, queries(0, 1), [](std::size_t) { return 0; }); }), ExitCode::usage);
+    EXPECT_FALSE(ledger.spending("b").has_value());
+    ledger.answer("a", half, queries(0, 2), [](std::size_t) { return 1; });
+    ledger.set_budget("b", budget(1));
+    EXPECT_FALSE(ledger.answer("b", half, queries(0, 1), [](std::size_t) { return 0; })[0].remembered);
+}
+
+TEST_F(LedgerTest, ProcessesRacingForTheLastBudgetHaveExactlyOneWinner) {
+    { Ledger(path).set_budget("data", budget(half.epsilon)); }
+    std::vector<pid_t> children;
+    for (int racer = 0; racer < 6; ++racer) {
+        children.push_back(fork_child([&, racer] {
+            Ledger ledger(path);
+            ledger.answer("data", half, queries(racer, 1), [](std::size_t) { return 1; });
+            return 0;
+        }));
+    }
+    int won = 0, refused_count = 0;
+    for (const pid_t child : children) {
+        const int status = wait_for(child);
+        won += status == 0;
+        refused_count += status == static_cast<int>(ExitCode::budget);
+    }
+    EXPECT_EQ(won, 1);
+    EXPECT_EQ(refused_count, 5);
+    EXPECT_EQ(Ledger(path).spending("data")->epsilon, half.epsilon);
+}
+
+TEST_F(LedgerTest, TheSameQueryAskedAtOnceHasOneAnswerForOneCharge) {
+    { Ledger(path).set_budget("data", budget(10)); }
+    std::vector<pid_t> children;
+    for (int racer = 1; racer <= 5; ++racer) {
+        children.push_back(fork_child([&, racer] {
+            Ledger ledger(path);
+            const auto slow = [&](std::size_t) {
+                usleep(100000);
+                return racer;
+            };
+            return ledger.answer("data", half, queries(0, 1), slow)[0].label;
+        }));
+    }
+    std::set<int> labels;
+    for (const pid_t child : children) labels.insert(wait_for(child));
+    EXPECT_EQ(labels.size(), 1U);
+    EXPECT_EQ(Ledger(path).spending("data")->answers, 1);
+}
+
+TEST_F(LedgerTest, AProcessKilledBetweenChargeAndStoreHasSpent) {
+    { Ledger(path).set_budget("data", budget(1)); }
+    const pid_t child = fork_child([&] {
+        Ledger ledger(path);
+        ledger.answer("data", half, queries(0, 1), [](std::size_t) { return raise(SIGKILL); });
+        return 0;
+    });
+    EXPECT_EQ(wait_for(child), -SIGKILL);
+    Ledger ledger(path, 50);
+    EXPECT_EQ(ledger.spending("data")->answers, 1);
+    // Asked again it costs again; then nothing is left.
+    EXPECT_EQ(ledger.answer("data", half, queries(0, 1), [](std::size_t) { return 4; })[0].label, 4);
+    EXPECT_EQ(ledger.spending("data")->epsilon, 1);
+    EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(1, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+}
+
+TEST_F(LedgerTest, AClaimTakenOverMeanwhileIsDropped) {
+    Ledger slow(path, 30), other(path, 30);
+    slow.set_budget("data", budget(10));
+    const auto answers = slow.answer("data", half, queries(0, 1), [&](std::size_t) {
+        usleep(60000);
+        EXPECT_EQ(other.answer("data", half, queries(0, 1), [](std::size_t) { return 2; })[0].label, 2);
+        return 1;
+    });
+    EXPECT_EQ(answers[0].label, 2);  // what was stored, not what was drawn
+    EXPECT_EQ(slow.spending("data")->answers, 2);
+}
+
+TEST_F(LedgerTest, TheFileIsItsOwnersOnly) {
+    { Ledger(path).set_budget("data", budget(1)); }
+    struct stat status{};
+    ASSERT_EQ(stat(path.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600U);
+    chmod(path.c_str(), 0644);
+    EXPECT_EQ(code_of([&] { Ledger ledger(path); }), ExitCode::input);
+}
+
+TEST_F(LedgerTest, OtherFilesAreRefused) {
+    const auto with_mode = [](const std::string& file) {
+        chmod(file.c_str(), 0600);
+        return file;
+    };
+    const std::string text = with_mode(folder.write("notes.txt", std::string(5000, 'x')));
+    EXPECT_EQ(code_of([&] { Ledger ledger(text); }), ExitCode::input);
+    EXPECT_EQ(folder.read("notes.txt"), std::string(5000, 'x'));
+    EXPECT_EQ(code_of([&] { Ledger ledger(folder.path()); }), ExitCode::output);
+    EXPECT_EQ(code_of([&] { Ledger ledger(folder.file("no/such/folder.db")); }), ExitCode::output);
+    EXPECT_EQ(code_of([&] { Ledger ledger("/dev/null"); }), ExitCode::input);
+    { Ledger ledger(path); }
+    std::string bytes = folder.read("ledger.db");
+    bytes[68] = static_cast<char>(bytes[68] ^ 1);  // the application id
+    const std::string foreign = with_mode(folder.write("foreign.db", bytes));
+    EXPECT_EQ(code_of([&] { Ledger ledger(foreign); }), ExitCode::input);
+    bytes.resize(bytes.size() / 2);
+    const std::string torn = with_mode(folder.write("torn.db", bytes));
+    EXPECT_EQ(code_of([&] { Ledger ledger(torn); }), ExitCode::input);
+}
+
+TEST(QueryDigest, NamesAQueryByItsValues) {
+    const std::vector<double> values{0.5, 0.0, -3.25}, negative_zero{0.5, -0.0, -3.25}, shorter{0.5, 0.0}, moved{0.0, 0.5, -3.25};
+    EXPECT_EQ(query_digest(values), query_digest(negative_zero));
+    EXPECT_NE(query_digest(values), query_digest(shorter));
+    EXPECT_NE(query_digest(values), query_digest(moved));
+    const double nan = std::nan("");
+    EXPECT_THROW(query_digest(std::span<const double>(&nan, 1)), Error);
+    EXPECT_EQ(content_digest({}).size(), 64U);
+}
+
+}  // namespace
+}  // namespace holdfast

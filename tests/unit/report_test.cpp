@@ -1,0 +1,288 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <regex>
+
+#include "jobs/report_chart.hpp"
+#include "jobs/report_page.hpp"
+#include "jobs/report_run.hpp"
+#include "jobs/report_text.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* manifest = R"({"program":"holdfast","version":"0.1.0","created":"2024-05-01T10:00:00Z",
+ "configuration":{"training.batch":500,"training.learning_rate":0.5,"network.hidden":[16],"network.name":"<b>&\"net\""},
+ "dataset":{"path":"blobs.h5","rows":3000,"features":2},"digest":"abc123","steps":2,"levels":[0,1,2],"members":2,
+ "parameters":65,"relation":"add_remove","guarantee":{"status":"proved","statement":"Boxes enclose <all> runs.",
+ "relation":"add_remove","conditions":["public scaling"],"breaks":["one person, two ids"]}})";
+
+constexpr const char* metrics =
+    R"({"member":0,"step":0,"accuracy":0.5,"level":2,"accuracy_lower":0.4,"accuracy_upper":0.6,"width_mean":1e-3,"width_max":1e-2}
+{"member":0,"step":1,"accuracy":0.9,"level":2,"accuracy_lower":0.7,"accuracy_upper":1.0,"width_mean":2e-3,"width_max":2e-2}
+{"member":1,"step":1,"accuracy":0.9,"level":2,"accuracy_lower":null,"accuracy_upper":1.0,"width_mean":2e-3,"width_max":2e-2}
+)";
+
+constexpr const char* evaluation =
+    R"json({"data":"blobs.h5:test","queries":1000,"classes":2,"levels":[0,1,2],"members":2,
+ "relation":"add_remove","accuracy":{"single":0.99,"ensemble":0.995},
+ "certified_fraction":{"single":[1.0,0.75,0.5],"ensemble":{"k":[0,1,2,3],"fraction":[1,0.9,0.8,0.7]}},
+ "distances":{"single":[500,500,1000],"ensemble":{"value":[0,2,5],"count":[100,200,700]}},"epsilons":[0.1,1],
+ "private_accuracy":[
+  {"mechanism":"stable_rr","delta":0,"setting":"single","accuracy":[0.913,0.971],"guarantee":{"status":"proved","statement":"Pure."}},
+  {"mechanism":"ptr","delta":1e-6,"setting":"ensemble","accuracy":[0.5,0.972],"guarantee":{"status":"proved","statement":"Pure."}},
+  {"mechanism":"paper_sparse","delta":0,"setting":"single","accuracy":[0.999,0.999],
+   "guarantee":{"status":"not differentially private","statement":"Sparse levels."}}],
+ "guarantee":{"status":"as published (gap: assumed)","statement":"Labels."},"digest":"77aa"})json";
+
+/// A run folder in the temporary folder of the test.
+class Report : public testing::Test {
+  protected:
+    Report() : folder_(std::filesystem::path(testing::TempDir()) / unique_name()) {
+        std::filesystem::remove_all(folder_);
+        std::filesystem::create_directories(folder_);
+        write("manifest.json", manifest);
+    }
+    ~Report() override { std::filesystem::remove_all(folder_); }
+
+    static std::string unique_name() {
+        return std::string("report_") + testing::UnitTest::GetInstance()->current_test_info()->name();
+    }
+    void write(const std::string& name, const std::string& content) const {
+        std::ofstream(folder_ / name) << content;
+    }
+    void write_all() const {
+        write("metrics.jsonl", metrics);
+        write("evaluation.json", evaluation);
+    }
+    std::string path(const std::string& name = "") const { return name.empty() ? folder_ : folder_ / name; }
+    std::string page() const { return render_report(read_run_files(path())); }
+    Error error() const {
+        try {
+            read_run_files(path());
+        } catch (const Error& error) {
+            return error;
+        }
+        return Error(ExitCode::success, "nothing was thrown");
+    }
+
+    std::filesystem::path folder_;
+};
+
+std::string body_of(const std::string& page) {
+    return page.substr(page.find("</style>"));
+}
+
+int count(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+}
+
+TEST_F(Report, ShowsEveryNumberOfTheEvaluation) {
+    write_all();
+    const std::string page = body_of(this->page());
+    for (const char* figure :
+         {"99.0%", "99.5%", "91.3%", "97.1%", "97.2%", "50.0%", "ε = 0.1", "3000", "abc123", "77aa"}) {
+        EXPECT_THAT(page, HasSubstr(figure));
+    }
+    EXPECT_THAT(page, HasSubstr("certified at k = 2"));
+    EXPECT_THAT(page, HasSubstr("ptr δ=1e-06"));
+}
+
+TEST_F(Report, HasAChartForEachSubject) {
+    write_all();
+    const std::string page = this->page();
+    for (const char* description :
+         {"Expected accuracy against epsilon, single", "Expected accuracy against epsilon, ensemble",
+          "Fraction of queries whose label is certified", "distance, One member", "distance, Ensemble",
+          "Training accuracy of member 0", "Training accuracy of member 1", "\"Width of the parameters"}) {
+        EXPECT_EQ(count(page, description), 1) << description;
+    }
+    EXPECT_EQ(count(page, "<svg"), 8);
+}
+
+TEST_F(Report, StandsAlone) {
+    write_all();
+    const std::string page = this->page();
+    for (const char* outside : {"<script", "<link", "<img", "http:", "https:", "url(", "@import"}) {
+        EXPECT_THAT(page, Not(HasSubstr(outside)));
+    }
+}
+
+TEST_F(Report, ClosesEveryElementItOpens) {
+    write_all();
+    const std::string page = body_of(this->page());
+    for (const char* tag :
+         {"div", "p", "table", "tr", "td", "th", "svg", "text", "title", "ul", "li", "dl", "dd", "section"}) {
+        const std::string open(tag);
+        EXPECT_EQ(count(page, "<" + open + ">") + count(page, "<" + open + " "),
+                  count(page, "</" + open + ">"))
+            << tag;
+    }
+}
+
+TEST_F(Report, EscapesWhatFilesSay) {
+    write_all();
+    const std::string page = this->page();
+    EXPECT_THAT(page, HasSubstr("&lt;b&gt;&amp;&quot;net&quot;"));
+    EXPECT_THAT(page, HasSubstr("Boxes enclose &lt;all&gt; runs."));
+    EXPECT_THAT(page, Not(HasSubstr("<b>&")));
+    EXPECT_THAT(page, Not(HasSubstr("<all>")));
+}
+
+TEST_F(Report, NamesTheGuaranteeOfEachNumber) {
+    write_all();
+    const std::string page = body_of(this->page());
+    EXPECT_THAT(page, HasSubstr("The guarantee of each number"));
+    EXPECT_THAT(page, HasSubstr("badge fair\">as published (gap: assumed)"));
+    EXPECT_THAT(page, HasSubstr("badge bad\">not differentially private"));
+    // Mechanisms with the same guarantee share a card.
+    EXPECT_EQ(count(page, "Pure."), 1);
+    EXPECT_THAT(page, HasSubstr("<code>stable_rr</code>, <code>ptr δ=1e-06</code>"));
+}
+
+TEST_F(Report, CallsOnlyAProvedMechanismTheBest) {
+    write_all();
+    const std::string page = body_of(this->page());
+    EXPECT_THAT(page, HasSubstr("figure best\">91.3%"));
+    EXPECT_THAT(page, Not(HasSubstr("figure best\">99.9%")));
+    EXPECT_EQ(count(page, "dashed\""), 1);  // paper_sparse
+}
+
+TEST_F(Report, SaysThatTheEvaluationIsMissing) {
+    const std::string page = this->page();
+    EXPECT_THAT(page, HasSubstr("Not evaluated yet."));
+    EXPECT_THAT(page, HasSubstr("holdfast evaluate --run"));
+    EXPECT_THAT(page, HasSubstr("learning_rate"));
+    EXPECT_THAT(page, Not(HasSubstr("<svg")));
+    write("metrics.jsonl", metrics);
+    EXPECT_EQ(count(this->page(), "<svg"), 3);
+}
+
+TEST_F(Report, ToleratesMissingFields) {
+    write("manifest.json", "{}");
+    write("metrics.jsonl", "{}\n");
+    write("evaluation.json", R"({"distances":{"single":[null,1],"ensemble":{"value":[null],"count":[1]}}})");
+    EXPECT_THAT(page(), HasSubstr("no guarantee stated"));
+    EXPECT_THAT(page(), Not(HasSubstr("nan")));
+}
+
+TEST_F(Report, NamesTheMalformedFile) {
+    for (const char* name : {"manifest.json", "evaluation.json"}) {
+        for (const char* content :
+             {"{\"steps\": ", "[1, 2]", "", "{\"guarantee\": 3}", "{\"levels\": [\"x\"]}"}) {
+            write("manifest.json", manifest);
+            write(name, content);
+            EXPECT_EQ(error().code(), ExitCode::input) << content;
+            EXPECT_EQ(error().where(), path(name)) << content;
+            EXPECT_FALSE(error().hint().empty());
+        }
+    }
+}
+
+TEST_F(Report, NamesTheMalformedLine) {
+    write("metrics.jsonl", "{\"step\": 1}\n{\"step\": oops}\n");
+    EXPECT_EQ(error().code(), ExitCode::input);
+    EXPECT_EQ(error().where(), path("metrics.jsonl") + ":2");
+    write("metrics.jsonl", "{\"step\": \"one\"}\n");
+    EXPECT_THAT(error().message(), HasSubstr("field \"step\" must be a number"));
+}
+
+TEST_F(Report, RefusesListsOfDifferentLengths) {
+    write("evaluation.json",
+          R"({"epsilons":[1,2],"private_accuracy":[{"mechanism":"ptr","accuracy":[0.5]}]})");
+    EXPECT_THAT(error().message(), HasSubstr("ptr has 1 values for 2 epsilons"));
+    write("evaluation.json", R"({"certified_fraction":{"ensemble":{"k":[0,1],"fraction":[1]}}})");
+    EXPECT_THAT(error().message(), HasSubstr("2 positions for 1 values"));
+}
+
+TEST_F(Report, RefusesWhatIsNoRunFolder) {
+    std::filesystem::remove(path("manifest.json"));
+    EXPECT_THAT(error().message(), HasSubstr("no manifest.json"));
+    std::filesystem::remove_all(folder_);
+    EXPECT_THAT(error().message(), HasSubstr("no such run folder"));
+}
+
+// ---- charts and texts
+
+std::vector<double> attributes(const std::string& svg, const std::string& pattern) {
+    const std::regex expression(pattern + "=\"(-?[0-9.]+)\"");
+    std::vector<double> values;
+    for (std::sregex_iterator match(svg.begin(), svg.end(), expression), end; match != end; ++match) {
+        values.push_back(std::stod((*match)[1]));
+    }
+    return values;
+}
+
+TEST(ReportChart, PutsEqualRatiosAtEqualDistancesOnALogarithmicAxis) {
+    LineChart chart{.x = {.logarithmic = true},
+                    .series = {{.x = {0.1, 1, 10}, .y = {0, 1, 2}, .dots = true}}};
+    const std::vector<double> x = attributes(draw(chart), "cx"), y = attributes(draw(chart), "cy");
+    ASSERT_EQ(x.size(), 3U);
+    EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.11);
+    EXPECT_LT(x[0], x[1]);
+    EXPECT_GT(y[0], y[1]);  // pixels count downwards
+}
+
+TEST(ReportChart, KeepsLabelsApart) {
+    LineChart chart;
+    for (int i = 0; i < 6; ++i) chart.series.push_back({.label = "s", .x = {0, 1}, .y = {0, 0.5}});
+    chart.series.push_back({.label = "other", .x = {0, 1}, .y = {0, 1}});
+    std::vector<double> y = attributes(draw(chart), "label s0\" text-anchor=\"start\" x=\"[0-9.]+\" y");
+    ASSERT_EQ(y.size(), 7U);
+    std::sort(y.begin(), y.end());
+    for (std::size_t i = 1; i < y.size(); ++i) EXPECT_GE(y[i] - y[i - 1], 14.8);
+}
+
+TEST(ReportChart, BreaksTheLineWhereThereIsNoValue) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    LineChart chart{.series = {{.x = {0, 1, 2, 3, 4}, .y = {1, 2, none, 2, 1}}}};
+    const std::string svg = draw(chart);
+    const std::size_t path = svg.find(" d=\"");
+    const std::string commands = svg.substr(path, svg.find('>', path) - path);
+    EXPECT_EQ(count(commands, "M"), 2) << commands;
+    EXPECT_EQ(count(commands, "L"), 2) << commands;
+}
+
+TEST(ReportChart, DrawsNothingStrangeFromNothing) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    for (const std::vector<double>& values : {std::vector<double>{}, {none}, {0.0}, {5.0}, {0.0, 0.0}}) {
+        for (const bool logarithmic : {false, true}) {
+            LineChart lines{.x = {.logarithmic = logarithmic},
+                            .series = {{.label = "s", .x = values, .y = values}}};
+            const std::string svg = draw(lines) + draw(BarChart{.at = values, .height_of = values});
+            EXPECT_THAT(svg, Not(HasSubstr("nan")));
+            EXPECT_THAT(svg, Not(HasSubstr("inf")));
+        }
+    }
+}
+
+TEST(ReportChart, GivesBarsTheirHeights) {
+    const std::string svg = draw(BarChart{.y = {.lowest = 0.0}, .at = {0, 1, 3}, .height_of = {1, 4, 2}});
+    const std::vector<double> heights = attributes(svg, " height");
+    ASSERT_EQ(heights.size(), 3U);
+    EXPECT_NEAR(heights[1], 4 * heights[0], 0.4);
+    EXPECT_NEAR(heights[2], 2 * heights[0], 0.4);
+}
+
+TEST(ReportText, WritesNumbersForPeople) {
+    EXPECT_EQ(percent_text(0.9949), "99.5%");
+    EXPECT_EQ(percent_text(std::nan("")), "–");
+    EXPECT_EQ(number_text(1e-6), "1e-06");
+    EXPECT_EQ(count_text(999), "999");
+    EXPECT_EQ(count_text(-1234567), "-1\u202f234\u202f567");
+    EXPECT_EQ(escape_html("<a href='x'>&\"</a>"), "&lt;a href=&#39;x&#39;&gt;&amp;&quot;&lt;/a&gt;");
+}
+
+}  // namespace
+}  // namespace holdfast

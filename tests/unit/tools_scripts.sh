@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The scripts of tools/: packages are installed only if missing, options are checked, foreign folders left alone.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# A machine of our own: dpkg-query knows the packages listed in a file, apt-get and sudo only write down their calls.
+mkdir "$scratch/bin"
+cat >"$scratch/bin/dpkg-query" <<END
+#!/bin/bash
+sed 's/\$/ installed/' "$scratch/installed"
+END
+cat >"$scratch/bin/apt-get" <<END
+#!/bin/bash
+echo "apt-get \$*" >>"$scratch/calls"
+END
+printf '#!/bin/bash\n"$@"\n' >"$scratch/bin/sudo"
+chmod +x "$scratch"/bin/*
+source "$root/tools/lib.sh"
+install_on_it() {
+    : >"$scratch/calls"
+    PATH="$scratch/bin:$PATH" "$root/tools/install" "$@" 2>"$scratch/words"
+}
+
+printf '%s\n' "${build_packages[@]}" "${check_packages[@]}" >"$scratch/installed"
+install_on_it || fail "tools/install where nothing is missing"
+[[ ! -s $scratch/calls ]] || fail "apt was called though nothing is missing: $(cat "$scratch/calls")"
+
+sed -i '/^cmake$/d; /^clang-tidy$/d' "$scratch/installed"
+install_on_it || fail "tools/install where two packages are missing"
+grep -q '^apt-get install .* cmake clang-tidy$' "$scratch/calls" || fail "not just what is missing: $(cat "$scratch/calls")"
+grep -q 'Installing 2 of .*: cmake clang-tidy' "$scratch/words" || fail "does not say what it installs"
+install_on_it --build-only
+grep -q '^apt-get install .* cmake$' "$scratch/calls" || fail "--build-only: $(cat "$scratch/calls")"
+
+# refuses WORDS COMMAND…: fails with these words.
+refuses() {
+    local words=$1 output
+    shift
+    if output=$("$@" 2>&1 </dev/null); then
+        fail "accepted: $*"
+    elif [[ $output != *"$words"* ]]; then
+        fail "$*: '$output' does not say '$words'"
+    fi
+}
+refuses 'unknown option --colour' "$root/tools/install" --colour
+refuses 'unknown option --colour' "$root/tools/lint" --colour
+refuses '--csv needs --label' "$root/tools/quickstart" --csv data.csv
+refuses 'cannot read' "$root/tools/quickstart" --csv "$scratch/none.csv" --label y
+refuses 'goes with --csv' "$root/tools/quickstart" --label y
+refuses 'goes with --csv' "$root/tools/quickstart" --scale-from-data
+refuses '--out needs a value' "$root/tools/quickstart" --out
+refuses 'positive number' "$root/tools/quickstart" --ranks none
+mkdir "$scratch/precious"
+touch "$scratch/precious/thesis.txt"
+refuses 'has not made' "$root/tools/quickstart" --out "$scratch/precious"
+[[ -e $scratch/precious/thesis.txt ]] || fail "a foreign folder was emptied"
+
+for script in install quickstart test lint check_includes; do
+    [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
+    [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
+done
+[[ -x $root/.ci/run ]] || fail ".ci/run is not executable"
+
+((failures == 0)) && echo "all scripts as they should be"

@@ -1,0 +1,65 @@
+# Shared by the scripts of this folder (sourced, never run): words on the screen and the packages of Debian 12.
+
+# What building the program and its tests takes.
+build_packages=(
+    build-essential g++ cmake ninja-build pkg-config git ca-certificates
+    libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-serialization-dev libopenblas-serial-dev libhwy-dev
+    libsodium-dev libsqlite3-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev
+    libgtest-dev libgmock-dev libbenchmark-dev librandom123-dev libmpfr-dev zlib1g-dev
+)
+# What tools/lint takes besides.
+check_packages=(clang-format clang-tidy)
+
+say() { printf '%s\n' "$*" >&2; }
+
+heading() { printf '\n== %s\n' "$*" >&2; }
+
+die() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
+
+# The comment block at the top of a script is its --help.
+print_help() { awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$1"; }
+
+# Two jobs at least, as many as there are cores at most.
+job_count() {
+    local cores
+    cores=$(nproc)
+    echo $((cores > 2 ? cores : 2))
+}
+
+# Prints those of its arguments that dpkg does not hold as installed.
+missing_packages() {
+    local installed
+    # dpkg-query fails when it has never heard of one of the names; what it prints still stands.
+    installed=$(dpkg-query --show --showformat='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
+    local package
+    for package in "$@"; do
+        grep -qx "$package installed" <<<"$installed" || echo "$package"
+    done
+}
+
+# Installs what is missing of its arguments; calls apt only if something is.
+install_packages() {
+    command -v dpkg-query >/dev/null ||
+        die "this is not Debian (no dpkg-query): install the equivalents of: $*"
+    local missing
+    mapfile -t missing < <(missing_packages "$@")
+    if ((${#missing[@]} == 0)); then
+        say "All $# Debian packages needed are installed."
+        return
+    fi
+    say "Installing ${#missing[@]} of $# Debian packages: ${missing[*]}"
+    local as_root=()
+    if ((EUID != 0)); then
+        command -v sudo >/dev/null ||
+            die "neither root nor sudo here; ask an administrator to run: apt-get install ${missing[*]}"
+        as_root=(sudo)
+    fi
+    "${as_root[@]}" apt-get update -qq ||
+        die "apt-get update failed: check the network, or install by hand: apt-get install ${missing[*]}"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        "${missing[@]}" >&2 </dev/null ||
+        die "apt-get install failed; see its message above"
+}
