@@ -16,10 +16,12 @@
 #include <fstream>
 #include <limits>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include "dist/comm/mpi.hpp"
 #include "dist/store/hdf5_version.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
 namespace holdfast {
@@ -49,8 +51,9 @@ std::string find_on_path(const std::string& program) {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);
     for (std::string folder; std::getline(folders, folder, ':');) {
-        const std::string candidate = folder + "/" + program;
-        if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
+        if (folder.empty()) continue;
+        folder.append("/").append(program);
+        if (access(folder.c_str(), X_OK) == 0) return folder;
     }
     return "";
 }
@@ -123,21 +126,6 @@ std::vector<std::string> host_names(const Communicator& world) {
 
 // ---- libraries
 
-Finding check_blas() {
-    // Already loaded where a backend links it; else looked up as the loader would.
-    const OptionalLibrary library("libopenblas.so.0");
-    const auto describe = library.function<char*()>("openblas_get_config");
-    if (describe == nullptr) {
-        return {"BLAS", "OpenBLAS not found", Health::missing, "apt-get install libopenblas0-serial"};
-    }
-    const auto parallel = library.function<int()>("openblas_get_parallel");
-    const bool serial =
-        parallel == nullptr || parallel() == 0 || std::getenv("OPENBLAS_NUM_THREADS") != nullptr;
-    return judged("BLAS", describe(), serial, Health::warn,
-                  "its threads compete with the ranks: apt-get install libopenblas0-serial, or set "
-                  "OPENBLAS_NUM_THREADS=1");
-}
-
 bool processor_has(const std::string& feature) {
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
@@ -145,6 +133,33 @@ bool processor_has(const std::string& feature) {
         return (line + " ").find(" " + feature + " ") != std::string::npos;
     }
     return false;
+}
+
+// OpenBLAS that does not know a processor falls back to kernels without AVX.
+bool outdated_kernels(const std::string& core) {
+    const bool plain = core == "Prescott" || core == "Core2" || core == "Nehalem" || core == "Penryn";
+    return plain && processor_has("avx2");
+}
+
+Finding check_blas() {
+    // Already loaded where a backend links it; else looked up as the loader would.
+    const OptionalLibrary library("libopenblas.so.0");
+    const auto describe = library.function<char*()>("openblas_get_config");
+    if (describe == nullptr) {
+        return {"BLAS", "OpenBLAS not found", Health::missing, "apt-get install libopenblas0-serial"};
+    }
+    const auto core = library.function<char*()>("openblas_get_corename");
+    if (core != nullptr && outdated_kernels(core())) {
+        return {"BLAS", describe(), Health::warn,
+                std::string("slow: it does not know this processor; set OPENBLAS_CORETYPE=") +
+                    (processor_has("avx512f") ? "SkylakeX" : "Haswell") + " for every run on this dataset"};
+    }
+    const auto parallel = library.function<int()>("openblas_get_parallel");
+    const bool serial =
+        parallel == nullptr || parallel() == 0 || std::getenv("OPENBLAS_NUM_THREADS") != nullptr;
+    return judged("BLAS", describe(), serial, Health::warn,
+                  "its threads compete with the ranks: apt-get install libopenblas0-serial, or set "
+                  "OPENBLAS_NUM_THREADS=1");
 }
 
 Finding check_fma() {
@@ -207,12 +222,6 @@ Finding check_nccl() {
 
 // ---- resources
 
-int usable_cores() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 // "max 100000" or "200000 100000" (control groups v2): cores' worth of time, 0 without a limit.
 double core_quota() {
     std::istringstream line(first_line("/sys/fs/cgroup/cpu.max"));
@@ -220,8 +229,7 @@ double core_quota() {
     return line >> quota >> period && period > 0 ? quota / period : 0;
 }
 
-Finding check_cores() {
-    const int cores = usable_cores();
+Finding check_cores(int cores) {
     const double quota = core_quota();
     std::string text = std::to_string(cores) + " usable of " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN));
     if (quota > 0) text += ", quota " + std::to_string(quota).substr(0, 4);
@@ -229,13 +237,13 @@ Finding check_cores() {
                   "the container may use less than it sees: start no more ranks than the quota");
 }
 
-Finding check_threads(int ranks_here) {
+Finding check_threads(const HostShare& share) {
     const int threads = omp_get_max_threads();
     const std::string text =
-        std::to_string(threads) + " a rank, " + std::to_string(ranks_here) + " rank(s) here";
-    return judged("OpenMP threads", text, threads * ranks_here <= usable_cores(), Health::warn,
-                  "more threads than cores: set OMP_NUM_THREADS=" +
-                      std::to_string(std::max(1, usable_cores() / ranks_here)));
+        std::to_string(threads) + " a rank, " + std::to_string(share.ranks) + " rank(s) on this host";
+    return judged("OpenMP threads", text, threads * share.ranks <= share.cores, Health::warn,
+                  "more threads than cores: set OMP_NUM_THREADS=1 and start at most " +
+                      std::to_string(share.cores) + " rank(s) here");
 }
 
 // A field of /proc/meminfo in bytes.
@@ -296,9 +304,24 @@ std::vector<Finding> check_arithmetic() {
     };
 }
 
-int ranks_on_this_host(const Communicator& world) {
+HostShare share_of_host(const Communicator& world) {
+    cpu_set_t mine;
+    CPU_ZERO(&mine);
+    ensure(sched_getaffinity(0, sizeof(mine), &mine) == 0, "a process may ask for its cores");
     const std::vector<std::string> names = host_names(world);
-    return static_cast<int>(std::count(names.begin(), names.end(), host_name()));
+    const auto sets = world.all_gather(std::as_bytes(std::span(&mine, 1)));
+    cpu_set_t together;
+    CPU_ZERO(&together);
+    HostShare share{0, 0};
+    for (std::size_t rank = 0; rank < names.size(); ++rank) {
+        if (names[rank] != host_name()) continue;
+        cpu_set_t its;
+        std::memcpy(&its, sets[rank].data(), sizeof(its));
+        CPU_OR(&together, &together, &its);
+        ++share.ranks;
+    }
+    share.cores = CPU_COUNT(&together);
+    return share;
 }
 
 std::vector<Finding> check_ranks(const Communicator& world) {
@@ -343,9 +366,9 @@ std::vector<Finding> check_cluster() {
     return findings;
 }
 
-std::vector<Finding> check_resources(int ranks_here) {
-    return {check_cores(),
-            check_threads(ranks_here),
+std::vector<Finding> check_resources(const HostShare& share) {
+    return {check_cores(share.cores),
+            check_threads(share),
             check_memory(),
             check_disk("disk, this folder", "."),
             check_disk("disk, /tmp", "/tmp"),

@@ -31,10 +31,16 @@ std::vector<Finding> check_libraries();
 std::vector<Finding> check_accelerators();
 /// Slurm commands, and the job this process belongs to.
 std::vector<Finding> check_cluster();
-/// Cores, threads, memory, disk, limits of this process. `ranks_here`: ranks on this host.
-std::vector<Finding> check_resources(int ranks_here);
 
-/// How many ranks of `world` run on this host. Collective.
-int ranks_on_this_host(const Communicator& world);
+/// What the ranks of one host have between them.
+struct HostShare {
+    int ranks = 1;
+    int cores = 1;  ///< cores that at least one of the ranks may run on
+};
+/// Of this host. Collective.
+HostShare share_of_host(const Communicator& world);
+
+/// Cores, threads, memory, disk, limits of this process.
+std::vector<Finding> check_resources(const HostShare& share);
 
 }  // namespace holdfast

@@ -35,14 +35,14 @@ std::string finding_text(const Finding& finding) {
 Diagnosis diagnose(const Communicator& world) {
     const std::vector<Finding> arithmetic = check_arithmetic();
     const bool sound = !world.any(any_wrong(arithmetic));
-    const int ranks_here = ranks_on_this_host(world);
+    const HostShare share = share_of_host(world);
     return {sound,
             {{"Arithmetic", arithmetic},
              {"Ranks", check_ranks(world)},
              {"Libraries", check_libraries()},
              {"Accelerators", check_accelerators()},
              {"Cluster", check_cluster()},
-             {"Resources", check_resources(ranks_here)}}};
+             {"Resources", check_resources(share)}}};
 }
 
 std::string diagnosis_text(const Diagnosis& diagnosis) {

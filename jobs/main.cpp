@@ -1,6 +1,5 @@
 // holdfast SUBCOMMAND [options], the same under mpirun: parses, runs one job, turns errors into exit codes.
 
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -12,8 +11,6 @@
 
 namespace holdfast {
 namespace {
-
-volatile std::sig_atomic_t signal_received = 0;  // the one thing a signal handler may write
 
 constexpr Job jobs[] = {
     {"synth", "Generate a dataset: blobs, halfmoons or tabular", declare_synth},
@@ -62,23 +59,13 @@ int run(int argc, char** argv, const MpiSession& session) {
     return 0;
 }
 
-void on_signal(int number) { signal_received = number; }
-
 }  // namespace
-
-bool Context::interrupted_by_signal() const { return signal_received != 0; }
-
-void Context::print(const nlohmann::json& object, const std::string& text) const {
-    if (!world.is_root()) return;
-    std::cout << (json ? object.dump() + "\n" : text) << std::flush;
-}
 
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
     using namespace holdfast;
-    std::signal(SIGTERM, on_signal);
-    std::signal(SIGUSR1, on_signal);
+    install_signal_handlers();
     MpiSession session(argc, argv);
     const Communicator& world = session.world();
     // Ranks mostly fail together: rank 0 speaks at once and ends the job, another only if rank 0 did not.

@@ -6,11 +6,11 @@
 
 namespace holdfast {
 
-// Charts as SVG for inline use in a page. Colours and fonts come from the page's style sheet: classes s0…s7
+// Charts as SVG for inline use in a page. Colours and fonts come from the page's style sheet: classes s0…s9
 // (a series: its colour), grid, axis, tick, name, band, bar. Labels stand at the ends of the lines, so there
 // are no legends.
 
-constexpr int series_colours = 8;
+constexpr int series_colours = 10;
 
 struct Axis {
     std::string title{};
@@ -18,6 +18,7 @@ struct Axis {
     std::optional<double> lowest{}, highest{};
     bool logarithmic = false;  ///< values <= 0 are left out
     bool percent = false;      ///< values are fractions, ticks show percent
+    bool whole = false;        ///< whole numbers: no ticks between them
 };
 
 /// A line through (x[i], y[i]); a gap where a value is not finite.

@@ -14,7 +14,7 @@ namespace holdfast {
 namespace {
 
 constexpr double full_width = 1040, half_width = 500, third_width = 320;
-constexpr int reference_colour = 7;  // grey: what the mechanisms are compared with
+constexpr int reference_colour = 9;  // grey: what the mechanisms are compared with
 constexpr std::size_t most_members = 12, most_points = 240, most_bars = 110;
 
 std::string element(const std::string& tag, const std::string& content) {
@@ -107,9 +107,9 @@ std::string tiles(const RunFiles& run) {
     std::string list;
     if (run.evaluation) {
         const RunEvaluation& evaluation = *run.evaluation;
-        list += tile("accuracy, one member", percent_text(evaluation.accuracy_single));
-        if (run.manifest.members > 1)
-            list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
+        const bool single = evaluation.members == 1;
+        list += tile(single ? "accuracy" : "accuracy, one member", percent_text(evaluation.accuracy_single));
+        if (!single) list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
         list += certified_tile(evaluation);
     }
     if (const std::string* rows = find_value(run.manifest.dataset, "rows")) {
@@ -162,7 +162,7 @@ std::map<std::string, int> mechanism_colours(const RunEvaluation& evaluation) {
     std::map<std::string, int> colours;
     for (const PrivateAccuracy& row : evaluation.private_accuracy) {
         const int next = static_cast<int>(colours.size()) % reference_colour;
-        colours.try_emplace(mechanism_name(row), next);
+        colours.try_emplace(row.mechanism, next);
     }
     return colours;
 }
@@ -176,13 +176,14 @@ double lowest_accuracy(const RunEvaluation& evaluation) {
     return std::clamp(std::floor(10 * lowest - 1e-9) / 10, 0.0, 0.9);
 }
 
-std::string privacy_chart(const RunEvaluation& evaluation, const std::string& setting, double nominal) {
+std::string privacy_chart(const RunEvaluation& evaluation, const std::string& setting, double nominal,
+                          double width) {
     const std::map<std::string, int> colours = mechanism_colours(evaluation);
     LineChart chart{
         .description = "Expected accuracy against epsilon, " + setting,
         .x = {.title = "epsilon per query", .ticks = evaluation.epsilons, .logarithmic = true},
         .y = {.title = "accuracy", .lowest = lowest_accuracy(evaluation), .highest = 1.0, .percent = true},
-        .width = half_width,
+        .width = width,
         .height = 340};
     if (std::isfinite(nominal)) {
         chart.series.push_back({.label = "no privacy",
@@ -195,7 +196,7 @@ std::string privacy_chart(const RunEvaluation& evaluation, const std::string& se
         chart.series.push_back({.label = mechanism_name(row),
                                 .x = evaluation.epsilons,
                                 .y = row.accuracy,
-                                .colour = colours.at(mechanism_name(row)),
+                                .colour = colours.at(row.mechanism),
                                 .dashed = !row.guarantee.proved(),
                                 .dots = true});
     }
@@ -218,16 +219,35 @@ double best_accuracy(const RunEvaluation& evaluation, const std::string& setting
     return best;
 }
 
+// One member is its own ensemble.
+bool alone(const RunEvaluation& evaluation) {
+    return evaluation.members == 1;
+}
+
+std::string answerer(const RunEvaluation& evaluation, const std::string& setting) {
+    if (alone(evaluation)) return "the model";
+    return setting == "single" ? "one member" : setting;
+}
+
 std::string privacy_row(const RunEvaluation& evaluation, const PrivateAccuracy& row) {
     std::string cells = element("td class=\"key\"", escape_html(mechanism_name(row))) +
-                        element("td", escape_html(row.setting == "single" ? "one member" : row.setting));
+                        element("td", escape_html(answerer(evaluation, row.setting)));
     for (std::size_t i = 0; i < row.accuracy.size(); ++i) {
+        const std::string shown = percent_text(row.accuracy[i]);
         const bool best =
-            row.guarantee.proved() && row.accuracy[i] == best_accuracy(evaluation, row.setting, i);
-        cells +=
-            element(best ? "td class=\"figure best\"" : "td class=\"figure\"", percent_text(row.accuracy[i]));
+            row.guarantee.proved() && shown == percent_text(best_accuracy(evaluation, row.setting, i));
+        cells += element(best ? "td class=\"figure best\"" : "td class=\"figure\"", shown);
     }
     return element("tr", cells + element("td class=\"figure\"", short_badge(row.guarantee))) + "\n";
+}
+
+std::vector<std::string> settings_shown(const RunEvaluation& evaluation) {
+    std::vector<std::string> settings;
+    for (const char* setting : {"single", "ensemble"}) {
+        if (has_setting(evaluation, setting)) settings.emplace_back(setting);
+    }
+    if (alone(evaluation) && settings.size() == 2) return {"ensemble"};  // which has every mechanism
+    return settings;
 }
 
 std::string privacy_table(const RunEvaluation& evaluation) {
@@ -236,7 +256,7 @@ std::string privacy_table(const RunEvaluation& evaluation) {
         head += element("th class=\"figure\"", "ε = " + number_text(epsilon));
     }
     std::string rows = element("tr", head + element("th class=\"figure\"", "guarantee")) + "\n";
-    for (const char* setting : {"single", "ensemble"}) {
+    for (const std::string& setting : settings_shown(evaluation)) {
         for (const PrivateAccuracy& row : evaluation.private_accuracy) {
             if (row.setting == setting) rows += privacy_row(evaluation, row);
         }
@@ -244,22 +264,26 @@ std::string privacy_table(const RunEvaluation& evaluation) {
     return element("div class=\"card wide\"", element("table", rows)) + "\n";
 }
 
+std::string privacy_card(const RunEvaluation& evaluation, const std::string& setting, double width) {
+    const bool single = setting == "single";
+    const double nominal = single ? evaluation.accuracy_single : evaluation.accuracy_ensemble;
+    const char* title = single ? "One member, mean over members" : "Ensemble";
+    return chart_card(alone(evaluation) ? "" : title, privacy_chart(evaluation, setting, nominal, width));
+}
+
 std::string privacy_section(const RunEvaluation& evaluation) {
-    if (evaluation.private_accuracy.empty() || evaluation.epsilons.empty()) return "";
+    const std::vector<std::string> settings = settings_shown(evaluation);
+    if (settings.empty() || evaluation.epsilons.empty()) return "";
     std::string charts;
-    if (has_setting(evaluation, "single")) {
-        charts += chart_card("One member, mean over members",
-                             privacy_chart(evaluation, "single", evaluation.accuracy_single));
-    }
-    if (has_setting(evaluation, "ensemble")) {
-        charts += chart_card("Ensemble", privacy_chart(evaluation, "ensemble", evaluation.accuracy_ensemble));
+    for (const std::string& setting : settings) {
+        charts += privacy_card(evaluation, setting, settings.size() == 1 ? full_width : half_width);
     }
     return heading(
                "Accuracy against epsilon",
                "Expected accuracy of released labels, for each mechanism, at the privacy cost of one query. "
                "Dashed: not proved.") +
            element("div class=\"halves\"", charts) + "\n" + privacy_table(evaluation) +
-           element("p class=\"note\"", "Bold: best of the proved mechanisms of the same setting.");
+           element("p class=\"note\"", "Bold: best of the proved mechanisms, as far as the digits show.");
 }
 
 // ---- certificates
@@ -268,7 +292,7 @@ std::string certified_section(const RunEvaluation& evaluation) {
     if (evaluation.certified_single.at.empty() && evaluation.certified_ensemble.at.empty()) return "";
     LineChart chart{
         .description = "Fraction of queries whose label is certified, against the changed records k",
-        .x = {.title = "changed records k"},
+        .x = {.title = "changed records k", .whole = true},
         .y = {.title = "certified", .lowest = 0.0, .highest = 1.0, .percent = true},
         .steps = true,
         .width = full_width,
@@ -276,8 +300,8 @@ std::string certified_section(const RunEvaluation& evaluation) {
     const auto add = [&](const char* label, const Distribution& certified, int colour) {
         if (!certified.at.empty()) chart.series.push_back({label, certified.at, certified.amount, colour});
     };
-    add("one member", evaluation.certified_single, 0);
-    if (evaluation.members > 1) add("ensemble", evaluation.certified_ensemble, 1);
+    add(alone(evaluation) ? "the model" : "one member", evaluation.certified_single, 0);
+    if (!alone(evaluation)) add("ensemble", evaluation.certified_ensemble, 1);
     return heading("Certified fraction",
                    "Share of the " + count_or_dash(evaluation.queries) +
                        " queries whose label no change of k training records can alter.") +
@@ -301,24 +325,29 @@ std::pair<Distribution, double> binned(const Distribution& counts) {
     return {grouped, width};
 }
 
-std::string distance_chart(const std::string& title, const Distribution& counts, int colour) {
-    const auto [bars, width] = binned(counts);
+std::string distance_chart(const std::string& title, const Distribution& counts, int colour, double width) {
+    const auto [bars, bar_width] = binned(counts);
     if (bars.at.empty()) return "";
     const BarChart chart{.description = "Number of queries by stable distance, " + title,
-                         .x = {.title = "stable distance h"},
+                         .x = {.title = "stable distance h", .whole = true},
                          .y = {.title = "queries", .lowest = 0.0},
                          .at = bars.at,
                          .height_of = bars.amount,
-                         .bar_width = width,
+                         .bar_width = bar_width,
                          .colour = colour,
-                         .width = half_width,
+                         .width = width,
                          .height = 260};
     return chart_card(title, draw(chart));
 }
 
+std::string distance_charts(const RunEvaluation& evaluation) {
+    if (alone(evaluation)) return distance_chart("", evaluation.distance_single, 0, full_width);
+    return distance_chart("One member, all members together", evaluation.distance_single, 0, half_width) +
+           distance_chart("Ensemble", evaluation.distance_ensemble, 1, half_width);
+}
+
 std::string distance_section(const RunEvaluation& evaluation) {
-    std::string charts = distance_chart("One member, all members together", evaluation.distance_single, 0);
-    if (evaluation.members > 1) charts += distance_chart("Ensemble", evaluation.distance_ensemble, 1);
+    const std::string charts = distance_charts(evaluation);
     if (charts.empty()) return "";
     return heading("Stable distances",
                    "How many records must change before a label may. Distance 0: not certified. The last bar "
@@ -363,6 +392,7 @@ std::vector<TrainingRow> thinned(const std::vector<TrainingRow>& rows) {
 
 std::vector<double> column(const std::vector<TrainingRow>& rows, double TrainingRow::*field) {
     std::vector<double> values;
+    values.reserve(rows.size());
     for (const TrainingRow& row : rows) values.push_back(row.*field);
     return values;
 }
@@ -371,7 +401,7 @@ std::string accuracy_chart(double member, const MemberCurve& curve) {
     const std::vector<TrainingRow> rows = thinned(curve.rows);
     const std::vector<double> steps = column(rows, &TrainingRow::step);
     LineChart chart{.description = "Training accuracy of member " + number_text(member) + " with its bounds",
-                    .x = {.title = "step"},
+                    .x = {.title = "step", .whole = true},
                     .y = {.title = "accuracy", .lowest = 0.0, .highest = 1.0, .percent = true},
                     .series = {{.x = steps, .y = column(rows, &TrainingRow::accuracy)}},
                     .bands = {{steps, column(rows, &TrainingRow::accuracy_lower),
@@ -385,7 +415,7 @@ std::string accuracy_chart(double member, const MemberCurve& curve) {
 
 std::string width_chart(const std::map<double, MemberCurve>& curves) {
     LineChart chart{.description = "Width of the parameters' intervals during training",
-                    .x = {.title = "step"},
+                    .x = {.title = "step", .whole = true},
                     .y = {.title = "width", .logarithmic = true},
                     .width = full_width,
                     .height = 260};

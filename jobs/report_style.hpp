@@ -8,13 +8,15 @@ inline constexpr const char* report_style = R"css(
   color-scheme: light dark;
   --page: #fbfaf8; --card: #ffffff; --ink: #1d2126; --quiet: #626a73; --rule: #e3e1dc; --grid: #eeece7;
   --good: #1f7a55; --good-back: #e5f2ec; --fair: #8a5a00; --fair-back: #faf0da; --bad: #a8322b; --bad-back: #f9e6e4;
-  --s0: #2563a8; --s1: #c2562c; --s2: #2a8572; --s3: #7a54a6; --s4: #a67a14; --s5: #b04a78; --s6: #4f7f2f; --s7: #858d96;
+  --s0: #2563a8; --s1: #c2562c; --s2: #2a8572; --s3: #7a54a6; --s4: #a67a14; --s5: #b04a78; --s6: #4f7f2f; --s7: #1f87a6;
+  --s8: #8a6a55; --s9: #858d96;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #14171a; --card: #1b1f23; --ink: #e6e8ea; --quiet: #9aa3ac; --rule: #2e343a; --grid: #262b30;
     --good: #6cc9a1; --good-back: #17332a; --fair: #e0b45c; --fair-back: #38290f; --bad: #ee8d85; --bad-back: #3d1d1b;
-    --s0: #6fa8e6; --s1: #e88a61; --s2: #5fc0aa; --s3: #b394dd; --s4: #d6ae4e; --s5: #e288b1; --s6: #92c56d; --s7: #8b949d;
+    --s0: #6fa8e6; --s1: #e88a61; --s2: #5fc0aa; --s3: #b394dd; --s4: #d6ae4e; --s5: #e288b1; --s6: #92c56d; --s7: #63c1dc;
+    --s8: #c9a98f; --s9: #8b949d;
   }
 }
 * { box-sizing: border-box; }
@@ -80,6 +82,8 @@ svg text { font-size: 12px; fill: var(--quiet); font-variant-numeric: tabular-nu
 .line.s5, .leader.s5 { stroke: var(--s5); } .label.s5, .dot.s5, .band.s5, .bar.s5 { fill: var(--s5); }
 .line.s6, .leader.s6 { stroke: var(--s6); } .label.s6, .dot.s6, .band.s6, .bar.s6 { fill: var(--s6); }
 .line.s7, .leader.s7 { stroke: var(--s7); } .label.s7, .dot.s7, .band.s7, .bar.s7 { fill: var(--s7); }
+.line.s8, .leader.s8 { stroke: var(--s8); } .label.s8, .dot.s8, .band.s8, .bar.s8 { fill: var(--s8); }
+.line.s9, .leader.s9 { stroke: var(--s9); } .label.s9, .dot.s9, .band.s9, .bar.s9 { fill: var(--s9); }
 @media print { .card { break-inside: avoid; } main { padding: 0; max-width: none; } }
 )css";
 

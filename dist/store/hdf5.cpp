@@ -57,8 +57,9 @@ Diagnosis diagnose() {
                 "check the free space and the rights of the folder", where);
 }
 
-/// Silences HDF5's own printing and forbids filters loaded from files; HDF5 keeps these settings for the process.
-/// No clean-up at exit: Handle closes everything, and the clean-up crashes over a file that a full disk kept open.
+/// Silences HDF5's own printing and forbids filters loaded from files; HDF5 keeps these settings for the
+/// process. No clean-up at exit: Handle closes everything, and the clean-up crashes over a file that a full
+/// disk kept open.
 void prepare_library() {
     H5dont_atexit();  // fails when called again, which is as good
     H5open();
@@ -226,7 +227,8 @@ Handle open_file(const std::string& path, unsigned flags) {
         throw Error(ExitCode::input, "is not an HDF5 file",
                     "CSV, NPY, NPZ and IDX files become datasets by `holdfast import`", path);
     }
-    const Handle access = access_properties();  // closed only after the diagnosis: every call clears HDF5's errors
+    const Handle access =
+        access_properties();  // closed only after the diagnosis: every call clears HDF5's errors
     const hid_t id = H5Fopen(path.c_str(), flags, access.id());
     if (id >= 0) return Handle(id, H5Fclose);
     const Diagnosis diagnosis = diagnose();

@@ -318,11 +318,14 @@ Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInte
     outer.bias = clip.grid().bias();
     const bool factored = clip.kind == Clip::Kind::factored;
     const auto by_records = [&](const double* panel) {
+        constexpr std::size_t block = 8;  // a cache line of records at a time
         AlignedVector<double> rows(height * shape.out);
-        for (std::size_t o = 0; o < shape.out; ++o) {
-            for (std::size_t r = 0; r < height; ++r) {
-                const double value = panel[o * height + r];
-                rows[r * shape.out + o] = factored ? odd_clamped(value, clip.delta_limit) : value;
+        for (std::size_t first = 0; first < height; first += block) {
+            for (std::size_t o = 0; o < shape.out; ++o) {
+                for (std::size_t r = first; r < first + block; ++r) {
+                    const double value = panel[o * height + r];
+                    rows[r * shape.out + o] = factored ? odd_clamped(value, clip.delta_limit) : value;
+                }
             }
         }
         return rows;

@@ -39,12 +39,9 @@ nlohmann::json StepMetrics::to_json(std::size_t member) const {
 }
 
 void StepMetrics::merge(const StepMetrics& other) {
-    correct = std::max(correct, other.correct);
-    surely_correct = std::max(surely_correct, other.surely_correct);
-    possibly_correct = std::max(possibly_correct, other.possibly_correct);
-    level = std::max(level, other.level);
-    width_mean = std::max(width_mean, other.width_mean);
-    width_max = std::max(width_max, other.width_max);
+    const std::int64_t nominal = std::max(correct, other.correct);
+    if (other.level > level) *this = other;  // the bounds are those of the largest level
+    correct = nominal;
 }
 
 }  // namespace holdfast

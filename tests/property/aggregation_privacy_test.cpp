@@ -1,4 +1,5 @@
-// The ensemble's distances against brute force over every way of turning votes, and over every neighbouring ensemble.
+// The ensemble's distances against brute force over every way of turning votes, and over every neighbouring
+// ensemble.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,8 @@ std::int64_t turning_cost(const MemberAnswer& member, int target) {
 
 /// Least cost at which each class wins, over all classes^T outcomes of the vote.
 std::vector<std::int64_t> winning_costs(const Members& members, int classes) {
-    std::vector<std::int64_t> costs(static_cast<std::size_t>(classes), std::numeric_limits<std::int64_t>::max());
+    std::vector<std::int64_t> costs(static_cast<std::size_t>(classes),
+                                    std::numeric_limits<std::int64_t>::max());
     std::vector<int> labels(members.size(), 0);
     for (;;) {
         std::int64_t cost = 0;
@@ -54,10 +56,12 @@ std::int64_t distance_by_rule(const Members& members, int classes, int winner) {
     return std::max<std::int64_t>(0, least - 1);
 }
 
-/// Everything one changed record can make of one member: the distance moves by at most one; the label only from 0 to 0.
+/// Everything one changed record can make of one member: the distance moves by at most one; the label only
+/// from 0 to 0.
 std::vector<MemberAnswer> neighbours_of(const MemberAnswer& member, int classes, std::int64_t cap) {
     std::vector<MemberAnswer> result;
-    for (std::int64_t distance = std::max<std::int64_t>(0, member.distance - 1); distance <= std::min(cap, member.distance + 1); ++distance) {
+    for (std::int64_t distance = std::max<std::int64_t>(0, member.distance - 1);
+         distance <= std::min(cap, member.distance + 1); ++distance) {
         result.push_back({member.label, distance, {}});
     }
     for (int label = 0; member.distance == 0 && label < classes; ++label) {
@@ -121,19 +125,22 @@ TEST_P(EverySmallEnsemble, HasTheLeastCostsAndMovesByOneARecord) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, EverySmallEnsemble,
-                         ::testing::Values(Size{1, 2, 3}, Size{2, 2, 3}, Size{3, 2, 3}, Size{4, 2, 2}, Size{5, 2, 2}, Size{6, 2, 1},
-                                           Size{1, 3, 2}, Size{2, 3, 2}, Size{3, 3, 2}, Size{4, 3, 1}, Size{5, 3, 1}, Size{3, 4, 1}));
+                         ::testing::Values(Size{1, 2, 3}, Size{2, 2, 3}, Size{3, 2, 3}, Size{4, 2, 2},
+                                           Size{5, 2, 2}, Size{6, 2, 1}, Size{1, 3, 2}, Size{2, 3, 2},
+                                           Size{3, 3, 2}, Size{4, 3, 1}, Size{5, 3, 1}, Size{3, 4, 1}));
 
 /// A member drawn at random that has distances to every class.
 MemberAnswer random_member(std::mt19937& generator, int classes, std::int64_t cap) {
     MemberAnswer member;
     member.class_distances.resize(static_cast<std::size_t>(classes));
-    for (std::int64_t& distance : member.class_distances) distance = static_cast<std::int64_t>(generator() % static_cast<unsigned>(cap + 2));
+    for (std::int64_t& distance : member.class_distances)
+        distance = static_cast<std::int64_t>(generator() % static_cast<unsigned>(cap + 2));
     member.label = static_cast<int>(generator() % static_cast<unsigned>(classes));
     member.class_distances[static_cast<std::size_t>(member.label)] = 0;
     std::int64_t nearest = cap + 1;
     for (int c = 0; c < classes; ++c) {
-        if (c != member.label) nearest = std::min(nearest, member.class_distances[static_cast<std::size_t>(c)]);
+        if (c != member.label)
+            nearest = std::min(nearest, member.class_distances[static_cast<std::size_t>(c)]);
     }
     member.distance = std::max<std::int64_t>(0, nearest - 1);
     return member;
@@ -157,7 +164,8 @@ TEST(PerClassDistances, AgreeWithBruteForceAndMoveByOneARecord) {
         const Evidence evidence = aggregate(members, classes, cap);
         ASSERT_EQ(evidence.distance, distance_by_rule(members, classes, evidence.label));
         const std::vector<std::int64_t> exact = winning_costs(members, classes);
-        for (std::size_t j = 0; j < exact.size(); ++j) ASSERT_LE(evidence.class_distances[j], exact[j]);  // a lower bound
+        for (std::size_t j = 0; j < exact.size(); ++j)
+            ASSERT_LE(evidence.class_distances[j], exact[j]);  // a lower bound
         ASSERT_EQ(evidence.class_distances[static_cast<std::size_t>(evidence.label)], 0);
         ASSERT_TRUE(classes > 2 || evidence.class_distances == exact);
         above_zero += evidence.distance > 0;
@@ -182,7 +190,8 @@ TEST(PerClassDistances, NeverGiveASmallerDistanceThanTheGlobalOne) {
         for (int i = 0; i < 5; ++i) {
             members.push_back(random_member(generator, 3, 4));
             for (std::int64_t& distance : members.back().class_distances) distance += distance == 0 ? 1 : 0;
-            members.back().class_distances[static_cast<std::size_t>(members.back().label)] = 0;  // no ties inside a member
+            members.back().class_distances[static_cast<std::size_t>(members.back().label)] =
+                0;  // no ties inside a member
             global.push_back({members.back().label, members.back().distance, {}});
         }
         EXPECT_GE(aggregate(members, 3, 4).distance, aggregate(global, 3, 4).distance);
@@ -203,7 +212,8 @@ TEST(OffByOneInTheFlips, IsFound) {
         const std::int64_t lead = evidence.votes[1] - evidence.votes[0];
         const std::int64_t flips = 1 + (evidence.label == 1 ? lead / 2 + 1 : (1 - lead) / 2);
         evidence.distance = -1;
-        for (std::int64_t i = 0; i < std::min<std::int64_t>(flips, static_cast<std::int64_t>(costs.size())); ++i) {
+        for (std::int64_t i = 0; i < std::min<std::int64_t>(flips, static_cast<std::int64_t>(costs.size()));
+             ++i) {
             evidence.distance += costs[static_cast<std::size_t>(i)];
         }
         return mechanism.exact_law(evidence);
@@ -213,8 +223,10 @@ TEST(OffByOneInTheFlips, IsFound) {
             for (const MemberAnswer& changed : neighbours_of(members[i], 2, 2)) {
                 Members others = members;
                 others[i] = changed;
-                violated = violated || !test::is_private(law_with_one_more(members, 2), law_with_one_more(others, 2), 1, 0);
-                ASSERT_TRUE(test::is_private(mechanism.exact_law(aggregate(members, 2, 2)), mechanism.exact_law(aggregate(others, 2, 2)), 1, 0));
+                violated = violated || !test::is_private(law_with_one_more(members, 2),
+                                                         law_with_one_more(others, 2), 1, 0);
+                ASSERT_TRUE(test::is_private(mechanism.exact_law(aggregate(members, 2, 2)),
+                                             mechanism.exact_law(aggregate(others, 2, 2)), 1, 0));
             }
         }
     });

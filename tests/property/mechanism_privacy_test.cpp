@@ -1,5 +1,5 @@
-// The exact privacy loss of every mechanism over every pair of neighbouring evidence, in rational arithmetic: a pass is
-// a proof for those parameters. Then: what the same check says of laws known to be wrong.
+// The exact privacy loss of every mechanism over every pair of neighbouring evidence, in rational arithmetic:
+// a pass is a proof for those parameters. Then: what the same check says of laws known to be wrong.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,9 @@ void expect_private_over_distances(const Mechanism& mechanism) {
     const std::int64_t cap = mechanism.parameters().cap;
     const std::string name = mechanism.info().name + (" epsilon " + mechanism.epsilon().get_str());
     Law before = mechanism.exact_law(at_distance(0, classes, 0));
-    ASSERT_TRUE(is_private(before, mechanism.exact_law(at_distance(0, classes, 1)), mechanism.epsilon(), mechanism.delta())) << name;
+    ASSERT_TRUE(is_private(before, mechanism.exact_law(at_distance(0, classes, 1)), mechanism.epsilon(),
+                           mechanism.delta()))
+        << name;
     for (std::int64_t h = 1; h <= cap; ++h) {
         Law next = mechanism.exact_law(at_distance(h, classes, 0));
         ASSERT_TRUE(is_private(before, next, mechanism.epsilon(), mechanism.delta())) << name << " h " << h;
@@ -48,8 +50,10 @@ TEST(MechanismPrivacy, NoFlipLawExceedsItsEpsilonAtAnyDistance) {
         for (const int classes : {2, 3, 10, 1000}) {
             for (const double delta : {0.0, 1e-30, 1e-6, 0.2, 0.9}) {
                 expect_private_over_distances(Mechanism("stable_rr", {epsilon, delta, classes, 120, 0}));
-                if (delta > 0) expect_private_over_distances(Mechanism("ptr", {epsilon, delta, classes, 120, 0}));
-                if (delta > 0 && classes == 2) expect_private_over_distances(Mechanism("laplace_smooth", {epsilon, delta, 2, 120, 0}));
+                if (delta > 0)
+                    expect_private_over_distances(Mechanism("ptr", {epsilon, delta, classes, 120, 0}));
+                if (delta > 0 && classes == 2)
+                    expect_private_over_distances(Mechanism("laplace_smooth", {epsilon, delta, 2, 120, 0}));
             }
         }
         expect_private_over_distances(Mechanism("cauchy", {epsilon, 0, 2, 300, 0}));
@@ -69,7 +73,9 @@ TEST(MechanismPrivacy, StableRandomisedResponseSpendsAllOfItsEpsilon) {
     // Optimal: a smaller flip anywhere would break the ratio to its neighbour.
     const Mechanism mechanism("stable_rr", {0.5, 0, 2, 40, 0});
     for (std::int64_t h = 0; h < 40; ++h) {
-        EXPECT_NEAR(privacy_loss(mechanism.exact_law(at_distance(h, 2, 0)), mechanism.exact_law(at_distance(h + 1, 2, 0))), 0.5, 1e-9);
+        EXPECT_NEAR(privacy_loss(mechanism.exact_law(at_distance(h, 2, 0)),
+                                 mechanism.exact_law(at_distance(h + 1, 2, 0))),
+                    0.5, 1e-9);
     }
 }
 
@@ -105,7 +111,8 @@ TEST(MechanismPrivacy, ClassDistanceLawsHoldOverAllNeighbouringVectors) {
             for (const auto& [distances, law] : laws) {
                 for (const auto& [others, other_law] : laws) {
                     bool neighbours = true;
-                    for (std::size_t j = 0; j < 3; ++j) neighbours = neighbours && std::abs(distances[j] - others[j]) <= 1;
+                    for (std::size_t j = 0; j < 3; ++j)
+                        neighbours = neighbours && std::abs(distances[j] - others[j]) <= 1;
                     if (!neighbours) continue;
                     ++pairs;
                     ASSERT_TRUE(is_private(law, other_law, mechanism.epsilon(), 0)) << name << " " << epsilon;
@@ -117,12 +124,14 @@ TEST(MechanismPrivacy, ClassDistanceLawsHoldOverAllNeighbouringVectors) {
 }
 
 TEST(MechanismPrivacy, PermuteAndFlipIsNeverWorseThanTheExponentialMechanism) {
-    const Mechanism permute("permute_and_flip", {0.7, 0, 3, 9, 0}), exponential("class_exponential", {0.7, 0, 3, 9, 0});
+    const Mechanism permute("permute_and_flip", {0.7, 0, 3, 9, 0}),
+        exponential("class_exponential", {0.7, 0, 3, 9, 0});
     for (auto distances : all_vectors(2, 6)) {
         distances.insert(distances.begin(), 0);
         Evidence evidence = at_distance(0, 3, 0);
         evidence.class_distances = distances;
-        EXPECT_GE(permute.exact_law(evidence)[0] + Rational(1, power_of_two(90)), exponential.exact_law(evidence)[0]);
+        EXPECT_GE(permute.exact_law(evidence)[0] + Rational(1, power_of_two(90)),
+                  exponential.exact_law(evidence)[0]);
     }
 }
 
@@ -149,7 +158,8 @@ TEST(MechanismPrivacy, NoisyVotesHoldWhenOneMemberChangesItsVote) {
 }
 
 TEST(MechanismPrivacy, NoiseOnOneCountHoldsAtEveryNoisySum) {
-    // The clamped sum's weights for counts n and n + 1, at interior sums and in both tails: ratio at most e^rate.
+    // The clamped sum's weights for counts n and n + 1, at interior sums and in both tails: ratio at most
+    // e^rate.
     for (const char* rate_text : {"0.05", "0.5", "4"}) {
         const Rational rate = parse_rational(rate_text, "rate"), factor = exp_lower(rate);
         const NoiseTable table = noise_table(rate, 7);
@@ -158,7 +168,8 @@ TEST(MechanismPrivacy, NoiseOnOneCountHoldsAtEveryNoisySum) {
             const Integer weight = to_integer(table.tails[k]) - to_integer(table.tails[k + 1]);
             ASSERT_LE(Rational(previous), factor * Rational(weight));
             ASSERT_LE(weight, previous);
-            ASSERT_LE(Rational(to_integer(table.tails[k])), factor * Rational(to_integer(table.tails[k + 1])));
+            ASSERT_LE(Rational(to_integer(table.tails[k])),
+                      factor * Rational(to_integer(table.tails[k + 1])));
             previous = weight;
         }
     }
@@ -183,7 +194,8 @@ TEST(WrongLaws, LeaveOneOutUnanimityFedToStableResponseIsFound) {
     // h = 1 where removing any record keeps the label. D + r may have the other label, and then h = 0.
     const Rational epsilon = 1;
     const Mechanism mechanism("stable_rr", {1.0, 0, 2, 1, 0});
-    EXPECT_FALSE(is_private(mechanism.exact_law(at_distance(1, 2, 0)), mechanism.exact_law(at_distance(0, 2, 1)), epsilon, 0));
+    EXPECT_FALSE(is_private(mechanism.exact_law(at_distance(1, 2, 0)),
+                            mechanism.exact_law(at_distance(0, 2, 1)), epsilon, 0));
     // The law of section 7 for it: flip 1/2 at 0, e^-1/2 at 1.
     const Rational flip = exp_upper(-1) / 2, half(1, 2);
     EXPECT_TRUE(is_private({1 - flip, flip}, {half, half}, epsilon, 0));
@@ -198,7 +210,8 @@ TEST(WrongLaws, TheBinaryFormulaStretchedToTenClassesIsFound) {
         return law;
     };
     bool found = false;
-    for (int h = 0; h < 10; ++h) found = found || !is_private(stretched(h), stretched(h + 1), Rational(1, 2), 0);
+    for (int h = 0; h < 10; ++h)
+        found = found || !is_private(stretched(h), stretched(h + 1), Rational(1, 2), 0);
     EXPECT_TRUE(found);
 }
 
@@ -233,10 +246,12 @@ TEST(WrongLaws, PureResponseWithoutTheRecursionInDeltaIsFound) {
 
 TEST(WrongLaws, Theorem53OfThePaperIsNotSmooth) {
     // Six members, five certified far away and one on the edge: its vote moves K from 0 to 41.
-    std::vector<MemberAnswer> members{{1, 40, {}}, {1, 40, {}}, {1, 40, {}}, {0, 0, {}}, {1, 40, {}}, {0, 40, {}}};
+    std::vector<MemberAnswer> members{{1, 40, {}}, {1, 40, {}}, {1, 40, {}},
+                                      {0, 0, {}},  {1, 40, {}}, {0, 40, {}}};
     std::vector<MemberAnswer> neighbour = members;
     neighbour[3].label = 1;
-    const Evidence before = aggregate(members, 2, 40, Aggregation::paper), after = aggregate(neighbour, 2, 40, Aggregation::paper);
+    const Evidence before = aggregate(members, 2, 40, Aggregation::paper),
+                   after = aggregate(neighbour, 2, 40, Aggregation::paper);
     EXPECT_EQ(before.distance, 0);
     EXPECT_EQ(after.distance, 41);
     const Mechanism mechanism("cauchy", {1.0, 0, 2, before.cap, 0});

@@ -12,11 +12,6 @@
 
 namespace holdfast {
 
-// The program's own stands in jobs/main.cpp, which no test links.
-void Context::print(const nlohmann::json& object, const std::string& text) const {
-    std::cout << (json ? object.dump() : text);
-}
-
 namespace {
 
 using testing::ElementsAre;

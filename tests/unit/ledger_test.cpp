@@ -18,9 +18,13 @@ namespace {
 const Charge tenth{Rational(1, 10), 0, "stable_rr"};
 const Charge half{Rational(1, 2), 0, "stable_rr"};
 
-Budget budget(const Rational& epsilon, const Rational& delta = 0) { return {epsilon, delta, std::nullopt}; }
+Budget budget(const Rational& epsilon, const Rational& delta = 0) {
+    return {epsilon, delta, std::nullopt};
+}
 
-Digest query(double value) { return query_digest(std::span<const double>(&value, 1)); }
+Digest query(double value) {
+    return query_digest(std::span<const double>(&value, 1));
+}
 std::vector<Digest> queries(int first, int count) {
     std::vector<Digest> result;
     for (int i = 0; i < count; ++i) result.push_back(query(first + i));
@@ -124,7 +128,8 @@ TEST_F(LedgerTest, DeltasAddUpToo) {
     const Charge charge{1, Rational(1, 2000), "ptr"};
     ledger.answer("data", charge, queries(0, 2), [](std::size_t) { return -1; });  // refusals are answers
     EXPECT_EQ(ledger.answer("data", charge, queries(1, 1), [](std::size_t) { return 5; })[0].label, -1);
-    EXPECT_EQ(code_of([&] { ledger.answer("data", charge, queries(2, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.answer("data", charge, queries(2, 1), [](std::size_t) { return 0; }); }),
+              ExitCode::budget);
     ledger.answer("data", half, queries(2, 1), [](std::size_t) { return 0; });  // pure still fits
 }
 
@@ -132,14 +137,21 @@ TEST_F(LedgerTest, AFixedEpsilonBuysMoreThanItsSum) {
     Ledger ledger(path);
     ledger.set_budget("fixed", {2, Rational(1, 100000), Rational(1, 100)});
     const Charge small{Rational(1, 100), 0, "stable_rr"};
-    ledger.answer("fixed", small, queries(0, 1000), [](std::size_t) { return 0; });  // the basic sum would be 10
+    ledger.answer("fixed", small, queries(0, 1000),
+                  [](std::size_t) { return 0; });  // the basic sum would be 10
     EXPECT_LE(ledger.spending("fixed")->epsilon, 2);
     EXPECT_EQ(ledger.spending("fixed")->delta, Rational(1, 100000));
-    EXPECT_EQ(code_of([&] { ledger.answer("fixed", tenth, queries(5000, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    EXPECT_EQ(
+        code_of([&] { ledger.answer("fixed", tenth, queries(5000, 1), [](std::size_t) { return 0; }); }),
+        ExitCode::budget);
     const Charge impure{Rational(1, 100), Rational(1, 1000000), "ptr"};
-    EXPECT_EQ(code_of([&] { ledger.answer("fixed", impure, queries(5000, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    EXPECT_EQ(
+        code_of([&] { ledger.answer("fixed", impure, queries(5000, 1), [](std::size_t) { return 0; }); }),
+        ExitCode::budget);
     ledger.set_budget("adaptive", budget(2, Rational(1, 100000)));
-    EXPECT_EQ(code_of([&] { ledger.answer("adaptive", small, queries(0, 1000), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    EXPECT_EQ(
+        code_of([&] { ledger.answer("adaptive", small, queries(0, 1000), [](std::size_t) { return 0; }); }),
+        ExitCode::budget);
 }
 
 TEST_F(LedgerTest, DatasetsHaveAccountsOfTheirOwnAndABudgetIsSetOnce) {
@@ -150,8 +162,12 @@ TEST_F(LedgerTest, DatasetsHaveAccountsOfTheirOwnAndABudgetIsSetOnce) {
     EXPECT_EQ(code_of([&] { ledger.set_budget("a", budget(1, Rational(1, 10))); }), ExitCode::budget);
     EXPECT_EQ(code_of([&] { ledger.set_budget("b", budget(0)); }), ExitCode::usage);
     EXPECT_EQ(code_of([&] { ledger.set_budget("b", budget(1, 1)); }), ExitCode::usage);
-    EXPECT_EQ(code_of([&] { ledger.answer("b", tenth, queries(0, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
-    EXPECT_EQ(code_of([&] { ledger.answer("a", {-1, 0, "x"}, queries(0, 1), [](std::size_t) { return 0; }); }), ExitCode::usage);
+    EXPECT_EQ(code_of([&] { ledger.answer("b", tenth, queries(0, 1), [](std::size_t) { return 0; }); }),
+              ExitCode::budget);
+    EXPECT_EQ(code_of([&] {
+                  ledger.answer("a", {-1, 0, "x"}, queries(0, 1), [](std::size_t) { return 0; });
+              }),
+              ExitCode::usage);
     EXPECT_FALSE(ledger.spending("b").has_value());
     ledger.answer("a", half, queries(0, 2), [](std::size_t) { return 1; });
     ledger.set_budget("b", budget(1));
@@ -211,7 +227,8 @@ TEST_F(LedgerTest, AProcessKilledBetweenChargeAndStoreHasSpent) {
     // Asked again it costs again; then nothing is left.
     EXPECT_EQ(ledger.answer("data", half, queries(0, 1), [](std::size_t) { return 4; })[0].label, 4);
     EXPECT_EQ(ledger.spending("data")->epsilon, 1);
-    EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(1, 1), [](std::size_t) { return 0; }); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(1, 1), [](std::size_t) { return 0; }); }),
+              ExitCode::budget);
 }
 
 TEST_F(LedgerTest, AClaimTakenOverMeanwhileIsDropped) {
@@ -228,7 +245,7 @@ TEST_F(LedgerTest, AClaimTakenOverMeanwhileIsDropped) {
 
 TEST_F(LedgerTest, TheFileIsItsOwnersOnly) {
     { Ledger(path).set_budget("data", budget(1)); }
-    struct stat status{};
+    struct stat status {};
     ASSERT_EQ(stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600U);
     chmod(path.c_str(), 0644);
@@ -257,7 +274,8 @@ TEST_F(LedgerTest, OtherFilesAreRefused) {
 }
 
 TEST(QueryDigest, NamesAQueryByItsValues) {
-    const std::vector<double> values{0.5, 0.0, -3.25}, negative_zero{0.5, -0.0, -3.25}, shorter{0.5, 0.0}, moved{0.0, 0.5, -3.25};
+    const std::vector<double> values{0.5, 0.0, -3.25}, negative_zero{0.5, -0.0, -3.25}, shorter{0.5, 0.0},
+        moved{0.0, 0.5, -3.25};
     EXPECT_EQ(query_digest(values), query_digest(negative_zero));
     EXPECT_NE(query_digest(values), query_digest(shorter));
     EXPECT_NE(query_digest(values), query_digest(moved));

@@ -26,10 +26,14 @@ MechanismParameters parameters(double epsilon, double delta = 0, int classes = 2
     return {epsilon, delta, classes, cap, 0};
 }
 
-double flip(const Mechanism& mechanism, std::int64_t h) { return mechanism.law(at_distance(h))[1]; }
+double flip(const Mechanism& mechanism, std::int64_t h) {
+    return mechanism.law(at_distance(h))[1];
+}
 
 /// Relative: probabilities here go down to 1e-20.
-void expect_close(double actual, double expected) { EXPECT_NEAR(actual, expected, 1e-12 * expected); }
+void expect_close(double actual, double expected) {
+    EXPECT_NEAR(actual, expected, 1e-12 * expected);
+}
 
 ExitCode code_of(const std::string& name, const MechanismParameters& parameters) {
     try {
@@ -123,8 +127,10 @@ TEST(Mechanisms, ClassDistancesGiveTheExponentialAndPermuteAndFlipLaws) {
     const double epsilon = 0.8;
     Evidence evidence = at_distance(2, 3, 1);
     evidence.class_distances = {3, 0, 7};
-    const std::vector<double> exponential = Mechanism("class_exponential", parameters(epsilon, 0, 3)).law(evidence);
-    const std::vector<double> permute = Mechanism("permute_and_flip", parameters(epsilon, 0, 3)).law(evidence);
+    const std::vector<double> exponential =
+        Mechanism("class_exponential", parameters(epsilon, 0, 3)).law(evidence);
+    const std::vector<double> permute =
+        Mechanism("permute_and_flip", parameters(epsilon, 0, 3)).law(evidence);
     const double a = std::exp(-epsilon * 1.5), b = std::exp(-epsilon * 3.5), sum = 1 + a + b;
     expect_close(exponential[0], a / sum);
     expect_close(exponential[2], b / sum);
@@ -191,14 +197,16 @@ TEST(Mechanisms, EpsilonMeansItsDecimal) {
 }
 
 TEST(Mechanisms, IllegalNumbersAreRefused) {
-    const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+    const double nan = std::numeric_limits<double>::quiet_NaN(),
+                 infinity = std::numeric_limits<double>::infinity();
     for (const double epsilon : {nan, infinity, -infinity, 0.0, -0.0, -1.0, 1e-7, 1001.0, 1e300}) {
         EXPECT_EQ(code_of("stable_rr", parameters(epsilon)), ExitCode::usage) << epsilon;
     }
     for (const double delta : {nan, infinity, -1e-9, 1.0, 2.0, 1e-31}) {
         EXPECT_EQ(code_of("stable_rr", parameters(1, delta)), ExitCode::usage) << delta;
     }
-    for (const int classes : {-1, 0, 1, 4097}) EXPECT_EQ(code_of("stable_rr", parameters(1, 0, classes)), ExitCode::usage);
+    for (const int classes : {-1, 0, 1, 4097})
+        EXPECT_EQ(code_of("stable_rr", parameters(1, 0, classes)), ExitCode::usage);
     EXPECT_EQ(code_of("stable_rr", parameters(1, 0, 2, -1)), ExitCode::usage);
     EXPECT_EQ(code_of("noisy_argmax", {1, 0, 2, 10, -5}), ExitCode::usage);
     EXPECT_EQ(code_of("stable_rr", parameters(1000)), ExitCode::success);
@@ -211,10 +219,16 @@ TEST(Mechanisms, MisfitsAreRefusedByName) {
     for (const MechanismInfo& info : mechanism_table()) {
         const double delta = info.needs_delta ? 1e-6 : 0;
         EXPECT_EQ(code_of(info.name, {1, delta, 2, 10, 5}), ExitCode::success) << info.name;
-        EXPECT_EQ(code_of(info.name, {1, 1e-6, 2, 10, 5}), info.takes_delta ? ExitCode::success : ExitCode::usage);
-        EXPECT_EQ(code_of(info.name, {1, 0, 2, 10, 5}), info.needs_delta ? ExitCode::usage : ExitCode::success);
-        EXPECT_EQ(code_of(info.name, {1, delta, 3, 10, 5}), info.binary_only ? ExitCode::usage : ExitCode::success) << info.name;
-        EXPECT_EQ(code_of(info.name, {1, delta, 2, 10, 0}), info.needs_votes ? ExitCode::usage : ExitCode::success) << info.name;
+        EXPECT_EQ(code_of(info.name, {1, 1e-6, 2, 10, 5}),
+                  info.takes_delta ? ExitCode::success : ExitCode::usage);
+        EXPECT_EQ(code_of(info.name, {1, 0, 2, 10, 5}),
+                  info.needs_delta ? ExitCode::usage : ExitCode::success);
+        EXPECT_EQ(code_of(info.name, {1, delta, 3, 10, 5}),
+                  info.binary_only ? ExitCode::usage : ExitCode::success)
+            << info.name;
+        EXPECT_EQ(code_of(info.name, {1, delta, 2, 10, 0}),
+                  info.needs_votes ? ExitCode::usage : ExitCode::success)
+            << info.name;
         EXPECT_NE(mechanism_help().find(info.name), std::string::npos);
     }
 }
@@ -286,7 +300,8 @@ TEST(GuaranteeWords, StatusesAreExactAndOnlyGetWeaker) {
     guarantee.require("features were scaled by public constants");
     guarantee.require("features were scaled by public constants");
     EXPECT_EQ(guarantee.text(),
-              "proved: each answer is private, neighbours: add_remove; provided that features were scaled by public constants");
+              "proved: each answer is private, neighbours: add_remove; provided that features were scaled by "
+              "public constants");
     guarantee.combine(Guarantee::as_published("Theorem 5.3", "not smooth"));
     EXPECT_EQ(guarantee.status(), "as published (gap: not smooth)");
     guarantee.weaken("batches assumed not to move");

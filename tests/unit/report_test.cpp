@@ -46,7 +46,7 @@ constexpr const char* evaluation =
 
 /// A run folder in the temporary folder of the test.
 class Report : public testing::Test {
-  protected:
+  public:
     Report() : folder_(std::filesystem::path(testing::TempDir()) / unique_name()) {
         std::filesystem::remove_all(folder_);
         std::filesystem::create_directories(folder_);
@@ -54,6 +54,7 @@ class Report : public testing::Test {
     }
     ~Report() override { std::filesystem::remove_all(folder_); }
 
+  protected:
     static std::string unique_name() {
         return std::string("report_") + testing::UnitTest::GetInstance()->current_test_info()->name();
     }
@@ -159,6 +160,16 @@ TEST_F(Report, CallsOnlyAProvedMechanismTheBest) {
     EXPECT_EQ(count(page, "dashed\""), 1);  // paper_sparse
 }
 
+TEST_F(Report, ShowsOneModelOnce) {
+    std::string one = evaluation;
+    one.replace(one.find("\"members\":2"), 11, "\"members\":1");
+    write("evaluation.json", one);
+    const std::string page = body_of(this->page());
+    EXPECT_EQ(count(page, "<svg"), 3);
+    EXPECT_THAT(page, Not(HasSubstr("one member")));
+    EXPECT_THAT(page, Not(HasSubstr(">Ensemble<")));
+}
+
 TEST_F(Report, SaysThatTheEvaluationIsMissing) {
     const std::string page = this->page();
     EXPECT_THAT(page, HasSubstr("Not evaluated yet."));
@@ -232,6 +243,26 @@ TEST(ReportChart, PutsEqualRatiosAtEqualDistancesOnALogarithmicAxis) {
     EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.11);
     EXPECT_LT(x[0], x[1]);
     EXPECT_GT(y[0], y[1]);  // pixels count downwards
+}
+
+std::vector<std::string> tick_texts(double first, double last, bool logarithmic, bool whole) {
+    const std::string svg = draw(LineChart{.x = {.logarithmic = logarithmic, .whole = whole},
+                                           .series = {{.x = {first, last}, .y = {0, 1}}},
+                                           .width = 320});
+    const std::regex expression("class=\"tick\" text-anchor=\"middle\"[^>]*>([^<]*)<");
+    std::vector<std::string> texts;
+    for (std::sregex_iterator match(svg.begin(), svg.end(), expression), end; match != end; ++match) {
+        texts.push_back((*match)[1]);
+    }
+    return texts;
+}
+
+TEST(ReportChart, ChoosesRoundTicks) {
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(tick_texts(0, 3, false, true), (Texts{"0", "1", "2", "3"}));
+    EXPECT_EQ(tick_texts(0, 1, false, false), (Texts{"0", "0.2", "0.4", "0.6", "0.8", "1"}));
+    EXPECT_EQ(tick_texts(0.004, 0.0335, true, false), (Texts{"0.005", "0.01", "0.02"}));
+    EXPECT_EQ(tick_texts(0.01, 20, true, false), (Texts{"0.01", "0.1", "1", "10"}));
 }
 
 TEST(ReportChart, KeepsLabelsApart) {

@@ -1,5 +1,5 @@
-// The samplers against probabilities worked out in rational arithmetic: every bit string of a length is tried, so that
-// a frequency here is a probability, not an estimate.
+// The samplers against probabilities worked out in rational arithmetic: every bit string of a length is
+// tried, so that a frequency here is a probability, not an estimate.
 
 #include "models/privacy/samplers.hpp"
 
@@ -54,7 +54,8 @@ TEST(ExactSamplers, ADyadicBernoulliIsItsProbability) {
         const Rational p(numerator, 256);
         Rational canonical = p;
         canonical.canonicalize();
-        const Counts counts = outcomes_within_two_bytes([&](RandomBits& bits) { return bernoulli(canonical, bits); });
+        const Counts counts =
+            outcomes_within_two_bytes([&](RandomBits& bits) { return bernoulli(canonical, bits); });
         EXPECT_EQ(counts.yes, canonical);
         EXPECT_EQ(counts.no, 1 - canonical);
     }
@@ -70,14 +71,15 @@ TEST(ExactSamplers, RejectionKeepsTheOddsExact) {
 }
 
 TEST(ExactSamplers, ExponentialBernoulliIsTheAlternatingSeries) {
-    // Within n bytes the partial sums of e^-x come out exactly: here x = 1/2, and three trials of a byte each, scripted
-    // so that trial k sees p = x/k. The outcome is decided by the first failure; its parity gives the series.
+    // Within n bytes the partial sums of e^-x come out exactly: here x = 1/2, and three trials of a byte
+    // each, scripted so that trial k sees p = x/k. The outcome is decided by the first failure; its parity
+    // gives the series.
     const Rational x(1, 2);
     Counts counts = outcomes_within_two_bytes([&](RandomBits& bits) { return bernoulli_exp(x, bits); });
     // First trial fails: true with 1 - x. First succeeds, second fails: false with x (1 - x/2).
     EXPECT_EQ(counts.yes, 1 - x);
     EXPECT_EQ(counts.no, x * (1 - x / 2));
-    EXPECT_LE(counts.yes, exp_lower(-x));       // what is missing belongs to longer runs
+    EXPECT_LE(counts.yes, exp_lower(-x));  // what is missing belongs to longer runs
     EXPECT_LE(exp_upper(-x), 1 - counts.no);
 }
 
@@ -92,7 +94,8 @@ TEST(ExactSamplers, UniformCoversItsRange) {
             }
         }
         ASSERT_EQ(hits.size(), static_cast<std::size_t>(bound));
-        for (const auto& [value, count] : hits) EXPECT_EQ(count, hits.begin()->second) << value << " of " << bound;
+        for (const auto& [value, count] : hits)
+            EXPECT_EQ(count, hits.begin()->second) << value << " of " << bound;
     }
 }
 
@@ -111,10 +114,16 @@ TEST(ExactSamplers, EdgesAreCertain) {
 
 TEST(FixedBits, WideProductsAgreeWithIntegerArithmetic) {
     const std::uint64_t all = ~std::uint64_t{0};
-    const Bits256 patterns[] = {{0, 0, 0, 0}, {all, all, all, all}, {1, 2, 3, 4}, {all, 0, all, 0}, {0, 0, 0, std::uint64_t{1} << 63},
-                                {0x0123456789abcdef, 0xfedcba9876543210, 0xdeadbeefcafef00d, 0x8badf00d5ca1ab1e}};
+    const Bits256 patterns[] = {
+        {0, 0, 0, 0},
+        {all, all, all, all},
+        {1, 2, 3, 4},
+        {all, 0, all, 0},
+        {0, 0, 0, std::uint64_t{1} << 63},
+        {0x0123456789abcdef, 0xfedcba9876543210, 0xdeadbeefcafef00d, 0x8badf00d5ca1ab1e}};
     const Word128 largest = ~Word128{0};
-    const Word128 bounds[] = {1, 2, 3, Word128{1} << 64, (Word128{1} << 64) - 1, largest, largest / 3, (Word128{1} << 112) + 12345};
+    const Word128 bounds[] = {
+        1, 2, 3, Word128{1} << 64, (Word128{1} << 64) - 1, largest, largest / 3, (Word128{1} << 112) + 12345};
     for (const Bits256& words : patterns) {
         Integer value = 0;
         for (std::size_t i = 4; i-- > 0;) value = (value << 64) + to_integer(words[i]);
@@ -130,7 +139,8 @@ TEST(FixedBits, WideProductsAgreeWithIntegerArithmetic) {
 }
 
 TEST(FixedBits, WordsAndIntegersConvertBothWays) {
-    for (const Word128 word : {Word128{0}, Word128{1}, Word128{1} << 64, ~Word128{0}}) EXPECT_TRUE(to_word(to_integer(word)) == word);
+    for (const Word128 word : {Word128{0}, Word128{1}, Word128{1} << 64, ~Word128{0}})
+        EXPECT_TRUE(to_word(to_integer(word)) == word);
     EXPECT_THROW(to_word(power_of_two(128)), Error);
     EXPECT_THROW(to_word(-1), Error);
 }
@@ -144,9 +154,11 @@ TEST(FixedBits, AFlipHappensExactlyBelowItsTableEntry) {
         const Rational scaled = mechanism.exact_law(evidence)[1] * Rational(power_of_two(128));
         ASSERT_EQ(scaled.get_den(), 1);
         const Word128 entry = to_word(scaled.get_num());
-        for (const auto& [uniform, label] : {std::pair{entry - 1, 1}, std::pair{entry, 0}, std::pair{Word128{0}, 1}, std::pair{~Word128{0}, 0}}) {
+        for (const auto& [uniform, label] : {std::pair{entry - 1, 1}, std::pair{entry, 0},
+                                             std::pair{Word128{0}, 1}, std::pair{~Word128{0}, 0}}) {
             std::vector<std::byte> script(16);
-            for (std::size_t i = 0; i < 16; ++i) script[i] = static_cast<std::byte>(static_cast<unsigned char>(uniform >> (8 * i)));
+            for (std::size_t i = 0; i < 16; ++i)
+                script[i] = static_cast<std::byte>(static_cast<unsigned char>(uniform >> (8 * i)));
             ScriptedBits bits(script);
             EXPECT_EQ(mechanism.draw(evidence, bits), label);
         }

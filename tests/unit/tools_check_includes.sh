@@ -40,6 +40,8 @@ breaks_direction kernels/ops/a.hpp kernels/cpu/b.hpp
 breaks_direction kernels/cpu/a.cpp kernels/reference/b.hpp
 breaks_direction kernels/cuda/a.cu kernels/cpu/b.hpp
 breaks_direction kernels/reference/a.cpp dist/comm/communicator.hpp
+breaks_direction kernels/cpu/a.cpp kernels/backends.hpp
+breaks_direction kernels/a.cpp dist/comm/communicator.hpp
 breaks_direction dist/comm/a.cpp models/privacy/b.hpp
 breaks_direction models/privacy/a.hpp jobs/job.hpp
 breaks_direction jobs/a.cpp tests/support/b.hpp
@@ -111,6 +113,7 @@ expect_clean tests/unit/a_test.cpp <<'END'
 #include <hdf5.h>
 #include "jobs/job.hpp"
 END
+expect_clean kernels/backends.cpp <<<'#include "kernels/cpu/cpu.hpp"'
 expect_clean kernels/cuda/a.cu <<<'#include <cublas_v2.h>'
 expect_clean dist/comm/nccl.cpp <<<'#include <cuda_runtime.h>'
 expect_clean kernels/cpu/a.cpp <<<'#include "hwy/foreach_target.h"'

@@ -1,0 +1,35 @@
+// The recorded cases of the AGT package, in compatibility mode. Skips where the numbers are absent.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tools/golden/golden_case.hpp"
+
+namespace holdfast {
+namespace {
+
+class GoldenTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenTest, IsReproduced) {
+    const std::string path = std::string(HOLDFAST_SHARED) + "/golden/" + GetParam() + ".h5";
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no golden numbers at " << path;
+    const GoldenComparison result = replay_golden_case(path);
+    ASSERT_EQ(result.unsupported, "");
+    EXPECT_LT(result.nominal, 1e-9);
+    EXPECT_LT(result.lower, 1e-9);
+    EXPECT_LT(result.upper, 1e-9);
+    EXPECT_LT(result.logits, 1e-9);
+    EXPECT_EQ(result.certified_mismatches, 0);
+    EXPECT_TRUE(result.enclosed);
+}
+
+INSTANTIATE_TEST_SUITE_P(AgtPackage, GoldenTest,
+                         testing::Values("01_logreg_ce2_priv_k1", "03_mlp1_ce2_priv_k20_rump", "03_mlp1_ce2_priv_k20_exact",
+                                         "04_mlp1_ce2_priv_k5_l2_batches", "05_mlp2_ce4_priv_k5", "06_mlp3_bce_priv_k1",
+                                         "10_mlp1_ce2_unlearn_k5", "23_blobs3000_mlp128_ce2_priv_k20", "24_mlp1_ce2_priv_k0",
+                                         "k1_blobs_logreg_ce2", "k3_blobs_mlp32x2_bce"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,110 @@
+// Communicator, grid and merges on the ranks that mpirun gives. Every rank runs every test.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "dist/comm/mpi.hpp"
+#include "dist/layout/process_grid.hpp"
+#include "dist/sum/selection_merge.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/random.hpp"
+
+namespace holdfast {
+namespace {
+
+const Communicator* world = nullptr;  // set once by main, before any test
+
+std::vector<std::byte> bytes_of(int rank, std::size_t count) {
+    std::vector<std::byte> bytes(count);
+    for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>((static_cast<std::size_t>(rank) * 31 + i) % 251);
+    return bytes;
+}
+
+TEST(Communicator, ReducesIntegersExactly) {
+    const std::int64_t rank = world->rank(), size = world->size();
+    std::vector<std::int64_t> sum{(std::int64_t{1} << 60) / size * (rank % 2 == 0 ? 1 : -1), rank}, least{rank, -rank}, greatest = least;
+    std::int64_t expected = 0;
+    for (std::int64_t r = 0; r < size; ++r) expected += (std::int64_t{1} << 60) / size * (r % 2 == 0 ? 1 : -1);
+    world->sum(sum);
+    world->min(least);
+    world->max(greatest);
+    EXPECT_EQ(sum, (std::vector<std::int64_t>{expected, size * (size - 1) / 2}));
+    EXPECT_EQ(least, (std::vector<std::int64_t>{0, -(size - 1)}));
+    EXPECT_EQ(greatest, (std::vector<std::int64_t>{size - 1, 0}));
+    EXPECT_TRUE(world->any(rank == size - 1));
+    EXPECT_FALSE(world->any(false));
+}
+
+TEST(Communicator, MovesBytes) {
+    const int rank = world->rank(), size = world->size();
+    std::vector<std::byte> message = rank == size - 1 ? bytes_of(rank, 1000) : std::vector<std::byte>();
+    world->broadcast(message, size - 1);
+    EXPECT_EQ(message, bytes_of(size - 1, 1000));
+
+    const auto gathered = world->all_gather(bytes_of(rank, static_cast<std::size_t>(rank) * 7));
+    for (int r = 0; r < size; ++r) EXPECT_EQ(gathered[r], bytes_of(r, static_cast<std::size_t>(r) * 7));
+
+    std::vector<std::vector<std::byte>> outgoing;
+    for (int r = 0; r < size; ++r) outgoing.push_back(bytes_of(rank * 10 + r, static_cast<std::size_t>(rank + r)));
+    const auto incoming = world->exchange(outgoing);
+    for (int r = 0; r < size; ++r) EXPECT_EQ(incoming[r], bytes_of(r * 10 + rank, static_cast<std::size_t>(rank + r)));
+}
+
+TEST(Communicator, SplitsByColour) {
+    const auto part = world->split(world->rank() % 2);
+    EXPECT_EQ(part->size(), (world->size() + 1 - world->rank() % 2) / 2);
+    EXPECT_EQ(part->rank(), world->rank() / 2);
+}
+
+TEST(ProcessGrid, EveryMemberLevelAndBlockHasOneRank) {
+    for (const std::size_t members : {1, 2, 3, 5}) {
+        const ProcessGrid grid(*world, "auto", members, 11);
+        std::vector<std::int64_t> owned(members * 11 * grid.blocks());
+        for (std::size_t m = grid.members().first; m < grid.members().last; ++m) {
+            for (std::size_t l = grid.levels().first; l < grid.levels().last; ++l) {
+                ++owned[(m * 11 + l) * grid.blocks() + grid.block()];
+                EXPECT_EQ(grid.rank_of(m, l, grid.block()), world->rank());
+            }
+        }
+        world->sum(owned);
+        EXPECT_TRUE(std::all_of(owned.begin(), owned.end(), [](std::int64_t owners) { return owners == 1; }));
+    }
+}
+
+TEST(ProcessGrid, RefusesAGridThatDoesNotFit) {
+    for (const char* wanted : {"2x2", "0x1x1", "5x5x5", "1x1x", "axbxc", "-1x1x1", ""}) {
+        EXPECT_THROW(ProcessGrid(*world, wanted, 1, 3), Error) << wanted;
+    }
+}
+
+TEST(Selection, MergesToTheSelectionOfAllRecords) {
+    constexpr std::size_t entries = 5, kept = 7, per_rank = 40;
+    const KeyedHash hash{9};
+    const auto value = [&](int rank, std::size_t entry, std::size_t i) { return static_cast<std::int64_t>(hash(entry, static_cast<std::uint64_t>(rank) * per_rank + i) % 90) - 45; };
+    Selection selection(entries, kept);
+    std::vector<std::vector<std::int64_t>> all(entries);
+    for (std::size_t entry = 0; entry < entries; ++entry) {
+        for (std::size_t i = 0; i < per_rank; ++i) {
+            selection.insert(entry, value(world->rank(), entry, i));
+            for (int rank = 0; rank < world->size(); ++rank) all[entry].push_back(value(rank, entry, i));
+        }
+    }
+    merge_across_ranks(selection, *world);
+    for (std::size_t entry = 0; entry < entries; ++entry) {
+        std::sort(all[entry].begin(), all[entry].end());
+        std::vector<std::int64_t> merged(selection.values(entry).begin(), selection.values(entry).end());
+        std::sort(merged.begin(), merged.end());
+        EXPECT_EQ(merged, std::vector<std::int64_t>(all[entry].begin(), all[entry].begin() + kept));
+    }
+}
+
+}  // namespace
+}  // namespace holdfast
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    holdfast::MpiSession session(argc, argv);
+    holdfast::world = &session.world();
+    return RUN_ALL_TESTS();
+}
