@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "tools/golden/golden_case.hpp"
+#include "tools/checks/golden_case.hpp"
 
 namespace holdfast {
 namespace {

@@ -1,6 +1,6 @@
 // A bounded run of tools/attack: enclosure (section 2) and smoothness (section 3), bit by bit.
 
-#include "tools/attack/attack.hpp"
+#include "tools/checks/attack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "tools/attack/attack.hpp"
+#include "tools/checks/attack.hpp"
 
 int main(int argc, char** argv) {
     using namespace holdfast;

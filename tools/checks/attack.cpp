@@ -1,4 +1,4 @@
-#include "tools/attack/attack.hpp"
+#include "tools/checks/attack.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tools/golden/golden_case.hpp"
+#include "tools/checks/golden_case.hpp"
 
 #include <cmath>
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "kernels/base/error.hpp"
-#include "tools/golden/golden_case.hpp"
+#include "tools/checks/golden_case.hpp"
 
 int main(int argc, char** argv) {
     using namespace holdfast;
