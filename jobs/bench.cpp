@@ -122,8 +122,7 @@ void bench_step(const Context& context, const Request& request) {
     settings.budget = settings.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
     settings.clip.kind = request.clip == "factored" ? Clip::Kind::factored : Clip::Kind::elementwise;
     const Records records = random_records(workload);
-    const std::vector<std::size_t> hidden(settings.hidden.begin(), settings.hidden.end());
-    TrainingPlan plan{settings, Network(workload.features, hidden, 2, Loss::cross_entropy), make_backend("auto"), static_cast<double>(workload.records), settings.level_values()};
+    TrainingPlan plan{settings, settings.network(workload.features), make_backend("auto"), static_cast<double>(workload.records), settings.level_values()};
     TrainingPlan plain = plan;
     plain.levels = {0};
 

@@ -1,6 +1,7 @@
 #include "jobs/configuration.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -94,6 +95,8 @@ std::vector<Option> make_table() {
         integers("network.hidden", "widths of the hidden layers, [] for none", &S::hidden, 1),
         integer("network.classes", "public number of classes", &S::classes, 2, 1000),
         text("network.loss", "auto | binary_cross_entropy (one logit) | cross_entropy (a logit a class)", &S::loss, {"auto", "binary_cross_entropy", "cross_entropy"}, true),
+        real("network.input_shift", "public constant: the network sees (x - shift) * scale", [](S& s) -> double& { return s.input_shift; }, -1e6, false),
+        real("network.input_scale", "the scale", [](S& s) -> double& { return s.input_scale; }, 0, true),
         integer("training.epochs", "passes over the records", &S::epochs, 1, 1000000),
         integer("training.batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
         real("training.learning_rate", "alpha", [](S& s) -> double& { return s.learning_rate; }, 0, true),
@@ -173,10 +176,13 @@ void apply_toml(Settings& settings, const std::string& path) {
     }
 }
 
-/// "8", "0.5", "[1,2]" as JSON reads them; anything else is a text.
+/// "8", "[1,2]" as JSON reads them, ".5" as a number too; anything else is a text.
 json value_of(const std::string& text) {
-    json value = json::parse(text, nullptr, false);
-    return value.is_discarded() ? json(text) : value;
+    const json value = json::parse(text, nullptr, false);
+    if (!value.is_discarded()) return value;
+    double number = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return status == std::errc() && end == text.data() + text.size() && std::isfinite(number) ? json(number) : json(text);
 }
 
 void check_together(const Settings& settings) {

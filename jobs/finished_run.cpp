@@ -66,8 +66,7 @@ FinishedRun FinishedRun::open(const std::string& path) {
     try {
         const Settings settings = settings_from_json(manifest.at("configuration"));
         const nlohmann::json& dataset = manifest.at("dataset");
-        const std::vector<std::size_t> hidden(settings.hidden.begin(), settings.hidden.end());
-        Network network(dataset.at("features"), hidden, static_cast<std::size_t>(settings.classes), settings.resolved_loss());
+        Network network = settings.network(dataset.at("features"));
         const DataFacts facts{scaling_from_name(dataset.at("scaling")), dataset.at("ids")};
         return {folder, manifest, settings, std::move(network), facts, settings.level_values()};
     } catch (const nlohmann::json::exception& error) {

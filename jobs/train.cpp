@@ -207,8 +207,7 @@ void train(const Context& context, const Request& request) {
     const std::string data_digest = digest.hex(context.world);
 
     // 3. The plan every member follows.
-    const std::vector<std::size_t> hidden(settings.hidden.begin(), settings.hidden.end());
-    const TrainingPlan plan{settings, Network(reader.info().features, hidden, static_cast<std::size_t>(settings.classes), settings.resolved_loss()),
+    const TrainingPlan plan{settings, settings.network(reader.info().features),
                             make_backend(settings.backend, settings.product), normaliser(settings, reader.info().rows, public_records.size()),
                             std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first), levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};
     context.log->info("{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks (members x levels x blocks {})",

@@ -45,7 +45,7 @@ class Certifier {
 #pragma omp parallel
         {
             IntervalPass pass(network_, backend_);
-            Panel panel(network_.inputs());
+            Panel panel = network_.empty_panel();
 #pragma omp for schedule(dynamic)
             for (std::size_t first = 0; first < queries.size(); first += panel_height) {
                 try {

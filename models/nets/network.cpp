@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t initial_stream = 0x1217;
 }
 
-Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss)
-    : classes_(classes), loss_(loss) {
+Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss, InputTransform transform)
+    : classes_(classes), loss_(loss), transform_(transform) {
     if (inputs == 0) throw Error(ExitCode::input, "the data has no features", "name at least one feature column");
     if (classes < 2) throw Error(ExitCode::usage, "a classifier needs at least two classes", "set network.classes to 2 or more", "network.classes");
     if (loss == Loss::binary_cross_entropy && classes != 2) {

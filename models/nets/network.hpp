@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/ops/backend.hpp"
+#include "models/nets/panel.hpp"
 
 namespace holdfast {
 
@@ -13,7 +14,7 @@ class Network {
   public:
     /// One logit with binary cross-entropy, or `classes` logits with cross-entropy.
     /// Error (usage): no inputs, a hidden layer of width 0, fewer than two classes, one logit for more than two.
-    Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss);
+    Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss, InputTransform transform = {});
 
     const std::vector<LayerShape>& layers() const { return layers_; }
     std::size_t offset(std::size_t layer) const { return offsets_[layer]; }  ///< of its first parameter
@@ -23,6 +24,7 @@ class Network {
     std::size_t classes() const { return classes_; }
     std::size_t widest() const;  ///< most rows of any panel
     Loss loss() const { return loss_; }
+    Panel empty_panel() const { return Panel(inputs(), transform_); }
 
     /// For each parameter: is it a bias?
     std::vector<bool> biases() const;
@@ -35,6 +37,7 @@ class Network {
     std::vector<std::size_t> offsets_;  // one more than layers
     std::size_t classes_;
     Loss loss_;
+    InputTransform transform_;
 };
 
 }  // namespace holdfast

@@ -8,11 +8,17 @@
 
 namespace holdfast {
 
+/// What a network sees of a feature x: (x - shift) * scale, by public constants.
+struct InputTransform {
+    double shift = 0, scale = 1;
+    double operator()(double feature) const { return (feature - shift) * scale; }
+};
+
 /// Up to panel_height records as the kernels read them; unused columns are zero.
 class Panel {
   public:
-    explicit Panel(std::size_t features)
-        : features_(features), stride_(row_stride(features)), by_feature_(features * panel_height), by_record_(panel_height * stride_) {}
+    Panel(std::size_t features, InputTransform transform)
+        : features_(features), transform_(transform), stride_(row_stride(features)), by_feature_(features * panel_height), by_record_(panel_height * stride_) {}
 
     /// Loads records `indices` (at most panel_height); labels are optional.
     void load(const Records& records, std::span<const std::uint32_t> indices) {
@@ -21,7 +27,7 @@ class Panel {
         std::fill(by_record_.begin(), by_record_.end(), 0.0);
         for (std::size_t r = 0; r < count_; ++r) {
             for (std::size_t j = 0; j < features_; ++j) {
-                by_feature_[j * panel_height + r] = by_record_[r * stride_ + j] = records.features.at(indices[r], j);
+                by_feature_[j * panel_height + r] = by_record_[r * stride_ + j] = transform_(records.features.at(indices[r], j));
             }
             by_record_[r * stride_ + features_] = 1.0;
             labels_[r] = records.labels.empty() ? 0 : records.labels[indices[r]];
@@ -35,7 +41,9 @@ class Panel {
     const std::int32_t* labels() const { return labels_; }
 
   private:
-    std::size_t features_, stride_, count_ = 0;
+    std::size_t features_;
+    InputTransform transform_;
+    std::size_t stride_, count_ = 0;
     AlignedVector<double> by_feature_, by_record_;
     std::int32_t labels_[panel_height] = {};
 };

@@ -87,7 +87,7 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
             std::vector<LevelSums> mine;
             for (const std::int64_t count : selection_counts) mine.push_back(empty_sums(network.parameters(), count));
             IntervalPass pass(network, backend);
-            Panel panel(network.inputs());
+            Panel panel = network.empty_panel();
 #pragma omp for schedule(dynamic) nowait
             for (std::size_t w = 0; w < work.size(); ++w) {
                 try {

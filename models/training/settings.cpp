@@ -27,4 +27,8 @@ Loss Settings::resolved_loss() const {
     return loss == "binary_cross_entropy" ? Loss::binary_cross_entropy : Loss::cross_entropy;
 }
 
+Network Settings::network(std::size_t inputs) const {
+    return Network(inputs, {hidden.begin(), hidden.end()}, static_cast<std::size_t>(classes), resolved_loss(), {input_shift, input_scale});
+}
+
 }  // namespace holdfast

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/ops/backend.hpp"
+#include "models/nets/network.hpp"
 
 namespace holdfast {
 
@@ -22,6 +23,7 @@ struct Settings {
     std::vector<std::int64_t> hidden{128};
     std::int64_t classes = 2;
     std::string loss = "auto";  ///< auto: one logit for two classes
+    double input_shift = 0.0, input_scale = 1.0;  ///< the network sees (x - shift) * scale
     // training
     std::int64_t epochs = 4;
     std::int64_t batches = 1;  ///< a member's batches an epoch
@@ -58,6 +60,7 @@ struct Settings {
     std::int64_t steps() const { return epochs * batches; }
     double learning_rate_at(std::int64_t step) const;
     Loss resolved_loss() const;
+    Network network(std::size_t inputs) const;
 };
 
 }  // namespace holdfast

@@ -80,7 +80,7 @@ std::vector<std::int64_t> influence(const AttackProblem& problem, const Records&
     const auto initial = problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.seed), 0);
     const PackedNetwork packed(problem.network, *backend, initial.data(), initial.data());
     IntervalPass pass(problem.network, *backend);
-    Panel panel(problem.network.inputs());
+    Panel panel = problem.network.empty_panel();
     std::vector<std::int64_t> values;
     for (const std::uint32_t index : all_indices(records)) {
         std::vector<std::int64_t> sums(problem.network.parameters());
@@ -261,8 +261,9 @@ AttackProblem draw_problem(std::uint64_t seed) {
     const std::size_t features = 1 + choices.below(8), count = choices.pick<std::size_t>({1, 7, 40, 150});
     settings.expected_records = static_cast<std::int64_t>(count);
 
-    const std::vector<std::size_t> hidden(settings.hidden.begin(), settings.hidden.end());
-    AttackProblem problem{settings, Network(features, hidden, static_cast<std::size_t>(settings.classes), settings.resolved_loss()), no_records(features), no_records(features)};
+    settings.input_shift = choices.pick({0.0, 0.0, 0.5});
+    settings.input_scale = choices.pick({1.0, 1.0, 3.0});
+    AttackProblem problem{settings, settings.network(features), no_records(features), no_records(features)};
     for (std::uint64_t id = 0; id < count + 40; ++id) {
         std::vector<double> row = choices.chance(0.1) ? any_features(choices, features) : std::vector<double>(features);
         const auto label = static_cast<std::int32_t>(choices.below(problem.network.classes()));

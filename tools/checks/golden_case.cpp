@@ -18,7 +18,6 @@ using Parameters = std::vector<double>;  // [parameters], in the order of Networ
 struct Case {
     hdf5::File file;
     Settings settings;
-    std::vector<std::size_t> hidden;
     std::size_t inputs = 0;
     std::size_t outputs = 0;
     std::vector<std::int64_t> levels;  // k of each box
@@ -49,13 +48,14 @@ std::string unsupported(const hdf5::File& file) {
 Case open_case(hdf5::File file) {
     Case golden;
     Settings& settings = golden.settings;
+    settings.hidden.clear();
     for (const auto& layer : nlohmann::json::parse(file.read_text_attribute("arch"))) {
         if (layer["type"] != "linear") continue;
         if (golden.inputs == 0) golden.inputs = layer["inp"];
-        golden.hidden.push_back(layer["out"]);
+        settings.hidden.push_back(layer["out"]);
     }
-    golden.outputs = golden.hidden.back();
-    golden.hidden.pop_back();
+    golden.outputs = static_cast<std::size_t>(settings.hidden.back());
+    settings.hidden.pop_back();
     settings.loss = file.read_text_attribute("loss");
     settings.classes = static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
     settings.learning_rate = number(file, "learning_rate", 1);
@@ -167,7 +167,7 @@ void compare_predictions(const Case& golden, const Network& network, const Backe
     if (sweep) certified.erase(certified.begin(), certified.begin() + static_cast<std::ptrdiff_t>(level_index * queries.size()));
     const PackedNetwork packed(network, backend, box.lower.data(), box.upper.data());
     IntervalPass pass(network, backend);
-    Panel panel(network.inputs());
+    Panel panel = network.empty_panel();
     std::vector<std::uint32_t> indices;
     for (std::uint32_t q = 0; q < queries.size(); ++q) indices.push_back(q);
     for (std::size_t first = 0; first < indices.size(); first += panel_height) {
@@ -202,7 +202,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
     golden.settings.batches = static_cast<std::int64_t>(records.size()) / golden.settings.batch_size;
 
     const std::shared_ptr<const Backend> backend = make_backend("auto", golden.settings.product);
-    const TrainingPlan plan{golden.settings, Network(golden.inputs, golden.hidden, static_cast<std::size_t>(golden.settings.classes), golden.settings.resolved_loss()), backend, 1.0, golden.settings.level_values()};
+    const TrainingPlan plan{golden.settings, golden.settings.network(golden.inputs), backend, 1.0, golden.settings.level_values()};
     MemberState state = MemberTrainer::fresh_state(plan, 0);
     const Parameters initial = read_parameters(golden, plan.network, "init").value();
     for (LevelState& level : state.levels) {

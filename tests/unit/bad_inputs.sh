@@ -1,0 +1,204 @@
+#!/usr/bin/env bash
+# bad_inputs.sh HOLDFAST: every bad input ends with its documented exit code and one line on stderr that names the file,
+# field or option and what to do, and leaves no file behind. Prints a table "input | exit | message".
+set -uo pipefail
+holdfast=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'umount "$scratch/tiny" 2> /dev/null; rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+failures=0
+rows=()
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+shown() { sed "s|$scratch/||g" <<< "$1"; }
+
+# expect INPUT EXIT WORDS COMMAND…: WORDS is an extended regular expression the one message matches.
+expect() {
+    local input=$1 code=$2 words=$3 found message before
+    shift 3
+    before=$(find . -path ./tiny -prune -o -print | sort)
+    "$@" > "$scratch.out" 2> "$scratch.err"
+    found=$?
+    message=$(grep '^holdfast: ' "$scratch.err")
+    rows+=("$input | $found | $(shown "${message#holdfast: }")")
+    [ "$found" = "$code" ] || fail "$input: exit $found instead of $code: $(cat "$scratch.err")"
+    [ "$(grep -c '^holdfast: ' "$scratch.err")" = 1 ] || fail "$input: not one message: $(cat "$scratch.err")"
+    # mpirun adds its own words behind ours; without it there is nothing else.
+    [ "$1" = mpirun ] || [ "$(wc -l < "$scratch.err")" = 1 ] || fail "$input: more than one line: $(cat "$scratch.err")"
+    grep -qE -- "$words" <<< "$message" || fail "$input: '$message' does not say '$words'"
+    [[ $message == *"("*")" ]] || fail "$input: '$message' names no remedy"
+    [ -s "$scratch.out" ] && fail "$input: printed a result: $(cat "$scratch.out")"
+    [ "$(find . -path ./tiny -prune -o -print | sort)" = "$before" ] || fail "$input: left something behind: $(diff <(echo "$before") <(find . -path ./tiny -prune -o -print | sort))"
+    rm -f "$scratch.out" "$scratch.err"
+}
+# works INPUT COMMAND…
+works() {
+    local input=$1
+    shift
+    if "$@" > /dev/null 2> "$scratch.err"; then rows+=("$input | 0 | works"); else fail "$input: $(cat "$scratch.err")"; fi
+    rm -f "$scratch.err"
+}
+
+# Files to go wrong with. Their values are stored as they stand, so that perl can find and change them in place.
+csv() { # csv FILE ROWS LABEL: a table of ROWS records, the last with features 12345.5, 4242.25, label LABEL and id 987654321
+    { echo id,a,b,y; for ((i = 1; i < $2; ++i)); do echo "$((1000 + i)),0.$((i % 10)),0.$((i % 7)),$((i % 2))"; done; echo "987654321,12345.5,4242.25,$3"; } > "$1.csv"
+    "$holdfast" import "$1.csv" --label y --id id --out "$1" --quiet > /dev/null || fail "cannot import $1"
+    rm "$1.csv"
+}
+# patch FROM TO OLD NEW: perl expressions of the bytes.
+patch() {
+    OLD=$3 NEW=$4 perl -0777 -pe 'BEGIN { $old = eval $ENV{OLD}; $new = eval $ENV{NEW}; } $n += s/\Q$old\E/$new/; END { exit($n == 1 ? 0 : 1) }' "$1" > "$2" || fail "$2 could not be made"
+}
+csv good.h5 61 1
+csv label.h5 61 9
+csv one.h5 1 1
+patch good.h5 nan.h5 'pack("f<", 12345.5)' 'pack("L<", 0x7fc00000)'
+patch good.h5 inf.h5 'pack("f<", 4242.25)' 'pack("L<", 0x7f800000)'
+patch good.h5 twice.h5 'pack("Q<", 987654321)' 'pack("Q<", 1001)'
+patch good.h5 empty.h5 'pack("Q<Q<", 61, 2)' 'pack("Q<Q<", 0, 2)'
+head -c 900 good.h5 > cut.h5
+echo "not HDF5" > text.h5
+"$holdfast" synth blobs --records 200 --test 20 --out blobs.h5 --quiet > /dev/null
+"$holdfast" synth blobs --degree 2 --records 20 --test 20 --out narrow.h5 --quiet > /dev/null
+patch blobs.h5 wrong_label.h5 'pack("l<*", (0, 1) x 10)' 'pack("l<*", (0, 7) x 10)' 2> /dev/null
+
+small=(--set "network.hidden=[4]" --set certificate.levels=5 --set training.expected_records=60 --set training.epochs=2)
+train() { "$holdfast" train --quiet "${small[@]}" --out new "$@"; }
+
+# 1. Datasets
+expect "data file missing" 3 'nowhere\.h5' train --data nowhere.h5
+expect "data file is not HDF5" 3 'text\.h5.*HDF5' train --data text.h5
+expect "data file truncated" 3 'cut\.h5' train --data cut.h5
+expect "data file is a folder" 3 '/' train --data "$scratch"
+expect "no such split" 3 "good\.h5.*split 'tset'" train --data good.h5:tset
+expect "a feature is NaN" 3 'nan\.h5.*row 60' train --data nan.h5
+expect "a feature is infinite" 3 'inf\.h5.*row 60' train --data inf.h5
+expect "label beyond network.classes" 3 'label\.h5.*row 60 .*label 9.*network\.classes' train --data label.h5
+expect "no records" 3 'empty\.h5.*no rows' train --data empty.h5
+expect "an id twice" 3 'twice\.h5.*rows 0 and 60.*id 1001' train --data twice.h5
+works "one record" train --data one.h5 --set certificate.levels=1 --set training.expected_records=1
+rm -rf new
+
+# 2. Configuration
+printf '[training]\nepoch = 3\n' > unknown.toml
+printf '[training\nepochs = 3\n' > malformed.toml
+printf '[network]\nhidden = 1979-05-27\n' > date.toml
+printf '[training]\nlearning_rate = nan\n' > nan.toml
+printf '[training]\nepochs = "3"\n' > typed.toml
+expect "TOML: unknown key" 2 'unknown\.toml.*training\.epoch.*did you mean training\.epochs' train --data good.h5 --config unknown.toml
+expect "TOML: malformed" 2 'malformed\.toml.*line 1' train --data good.h5 --config malformed.toml
+expect "TOML: missing" 2 'none\.toml' train --data good.h5 --config none.toml
+expect "TOML: a folder" 2 '/' train --data good.h5 --config "$scratch"
+expect "TOML: a date for a list" 2 'date\.toml.*network\.hidden' train --data good.h5 --config date.toml
+expect "TOML: learning rate NaN" 2 'nan\.toml.*training\.learning_rate' train --data good.h5 --config nan.toml
+expect "TOML: text for a number" 2 'typed\.toml.*training\.epochs.*whole number' train --data good.h5 --config typed.toml
+expect "--set: unknown key" 2 'clip\.gama.*did you mean clip\.gamma' train --data good.h5 --set clip.gama=0.1
+expect "--set: no value" 2 '"training\.epochs" is not section\.key=value' train --data good.h5 --set training.epochs
+expect "--set: zero epochs" 2 'training\.epochs is 0, outside 1' train --data good.h5 --set training.epochs=0
+expect "--set: no such choice" 2 'certificate\.relation .*add_remove' train --data good.h5 --set certificate.relation=swap
+expect "--set: a layer too wide to exist" 2 'network\.hidden' train --data good.h5 --set "network.hidden=[4611686018427387904]"
+expect "--set: a grid that does not fit" 2 'run\.grid.*MEMBERSxLEVELSxBLOCKS' train --data good.h5 --set run.grid=3x3x3
+expect "more levels than records" 2 'certificate\.levels = 62 exceeds the 61 records of good\.h5' train --data good.h5 --set certificate.levels=62
+expect "more members than records" 2 'ensemble\.members = 62 exceeds the 61 records' train --data good.h5 --set ensemble.members=62
+expect "factored clip for substitute" 2 'clip\.kind' train --data good.h5 --set clip.kind=factored --set certificate.relation=substitute
+
+# 3. Output
+mkdir occupied && touch occupied/thesis.txt
+expect "run folder holds something" 4 'occupied.*--resume' "$holdfast" train --quiet "${small[@]}" --data good.h5 --out occupied
+expect "run folder below a file" 4 'good\.h5/run' "$holdfast" train --quiet "${small[@]}" --data good.h5 --out good.h5/run
+# The largest file allowed is 1 KiB: boxes cannot be written. Nothing may be left but an empty folder.
+limited() { (trap '' XFSZ; ulimit -f 1; "$@"); }
+mkdir full
+expect "output: no room for the boxes" 4 'full/boxes\.h5' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]"
+expect "output: no room for a checkpoint" 4 'full/checkpoints' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]" --set run.checkpoint_steps=1
+mkdir tiny
+if mount -t tmpfs -o size=64k tmpfs tiny 2> /dev/null; then
+    expect "output: disk full" 4 'tiny/' "$holdfast" train --quiet "${small[@]}" --data good.h5 --out tiny/run --set "network.hidden=[512]"
+    [ -z "$(find tiny -type f)" ] || fail "left on the full disk: $(find tiny)"
+    mount -o remount,ro tiny
+    expect "output: read-only disk" 4 'tiny/other' "$holdfast" train --quiet "${small[@]}" --data good.h5 --out tiny/other
+fi
+
+# 4. Checkpoints: a run stopped by a signal, then resumed in the wrong ways
+"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out whole --set training.epochs=400 > /dev/null
+slow=(train --quiet "${small[@]}" --set training.epochs=400 --set run.backend=reference --set run.checkpoint_steps=1 --data blobs.h5)
+"$holdfast" "${slow[@]}" --out stopped > /dev/null 2> stopped.log &
+until [ -e stopped/checkpoints/2 ] || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
+kill -TERM $!
+wait $!
+[ $? = 7 ] || fail "a run stopped by SIGTERM does not exit with 7: $(cat stopped.log)"
+rows+=("SIGTERM while training | 7 | $(sed 's/^holdfast: //' stopped.log)")
+rm stopped.log
+expect "query an unfinished run" 3 'stopped.*--resume' "$holdfast" certify --quiet --run stopped --queries blobs.h5
+expect "resume with another configuration" 2 'stopped/checkpoints/[0-9]+/.*configuration' "$holdfast" "${slow[@]}" --out stopped --resume --set training.learning_rate=0.5
+expect "resume with other data" 2 'stopped/checkpoints/[0-9]+/.*dataset' "$holdfast" "${slow[@]}" --out stopped --resume --data good.h5 --set network.classes=2
+expect "start again in a stopped run's folder" 4 'stopped.*--resume' "$holdfast" "${slow[@]}" --out stopped
+newest=stopped/checkpoints/$(ls stopped/checkpoints | sort -n | tail -1)
+cp -r stopped torn
+for file in "torn/${newest#stopped/}"/*; do truncate -s -9 "$file"; done
+cp -r torn ruined
+works "newest checkpoint truncated: the one before serves" "$holdfast" "${slow[@]}" --out torn --resume --set run.backend=auto
+boxes() { grep -o '^ "digest": "[0-9a-f]*"' "$1/manifest.json"; }
+[ -n "$(boxes whole)" ] && [ "$(boxes whole)" = "$(boxes torn)" ] || fail "resumed from the checkpoint before, the boxes differ"
+for file in ruined/checkpoints/*/*; do truncate -s 40 "$file"; done
+expect "every checkpoint truncated" 3 'ruined/checkpoints/[0-9]+/.*damaged' "$holdfast" "${slow[@]}" --out ruined --resume
+
+# 5. Queries
+query() { "$holdfast" "$1" --quiet --run whole "${@:2}"; }
+expect "no such run" 3 'nowhere' "$holdfast" certify --quiet --run nowhere --queries blobs.h5
+expect "queries of another width" 3 'narrow\.h5.*6.*|narrow\.h5.*features' query certify --queries narrow.h5
+expect "evaluate: labels out of range" 3 'label\.h5|wrong_label\.h5.*label 7' query evaluate --data wrong_label.h5 --epsilon 1
+expect "evaluate: no such split" 3 "good\.h5.*split 'test'" query evaluate --data good.h5 --epsilon 1
+expect "evaluate: epsilon 0" 2 'epsilon' query evaluate --data blobs.h5 --epsilon 0
+expect "evaluate: delta NaN" 2 'delta' query evaluate --data blobs.h5 --epsilon 1 --delta nan
+expect "queries with NaN" 3 'nan\.h5.*row 60' query certify --queries nan.h5:train
+mkdir damaged && cp whole/* damaged/ 2> /dev/null
+truncate -s 2000 damaged/boxes.h5
+expect "boxes truncated" 3 'damaged/boxes\.h5' "$holdfast" certify --quiet --run damaged --queries blobs.h5
+cp whole/boxes.h5 damaged/ && truncate -s 300 damaged/manifest.json
+expect "manifest truncated" 3 'damaged/manifest\.json' "$holdfast" certify --quiet --run damaged --queries blobs.h5
+echo '{"configuration": {}, "dataset": {"features": -1, "scaling": 3, "ids": "yes"}}' > damaged/manifest.json
+expect "manifest of something else" 3 'damaged/manifest\.json' "$holdfast" certify --quiet --run damaged --queries blobs.h5
+sed 's/"certificate.levels": 5/"certificate.levels": 7/' whole/manifest.json > damaged/manifest.json
+expect "manifest and boxes disagree" 3 'damaged/(boxes\.h5|manifest\.json)' "$holdfast" certify --quiet --run damaged --queries blobs.h5
+
+# 6. Releases
+ledger=$scratch/ledger.db
+release() { "$holdfast" release --quiet --queries blobs.h5 --ledger "$ledger" "$@"; }
+for epsilon in 0 -0.1 nan inf; do expect "release: epsilon $epsilon" 2 'epsilon' release --run whole --budget 10 --epsilon=$epsilon; done
+expect "release: unknown mechanism" 2 'stable_r.*stable_rr' release --run whole --epsilon 0.1 --budget 10 --mechanism stable_r
+expect "release: mechanism not private" 2 'paper_sparse' release --run whole --epsilon 0.1 --budget 10 --mechanism paper_sparse
+expect "release: ptr without delta" 2 'delta' release --run whole --epsilon 0.1 --budget 10 --mechanism ptr
+expect "release: votes of one model" 2 'noisy_argmax.*ensemble' release --run whole --epsilon 0.1 --budget 10 --mechanism noisy_argmax
+expect "release: budget NaN" 2 '--budget' release --run whole --epsilon 0.1 --budget nan
+expect "release: budget negative" 2 '--budget' release --run whole --epsilon 0.1 --budget=-1
+expect "release: no budget yet" 2 'ledger\.db.*--budget' release --run whole --epsilon 0.1
+"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out sparse --set "certificate.level_list=[2,5]" > /dev/null
+"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out removal --set certificate.relation=remove --set certificate.budget=per_batch > /dev/null
+"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out rump --set certificate.product=rump > /dev/null
+expect "release from a sparse list of levels" 2 'certificate\.level_list.*not differentially private' release --run sparse --epsilon 0.1 --budget 10
+expect "release from boxes for removals" 2 'certificate\.relation.*removals' release --run removal --epsilon 0.1 --budget 10
+expect "release from midpoint-radius boxes" 2 'certificate\.product.*nest' release --run rump --epsilon 0.1 --budget 10
+rm -f "$ledger"
+expect "ledger in no folder" 4 'no/such/ledger\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --budget 10 --ledger no/such/ledger.db
+mountpoint -q tiny && expect "ledger on a read-only disk" 4 'tiny/ledger\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --budget 10 --ledger tiny/ledger.db
+cp text.h5 text.db && chmod 600 text.db
+expect "ledger is another file" 3 'text\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --budget 10 --ledger text.db
+
+# 7. The same on two ranks: one message, not two
+both() { mpirun -n 2 "$holdfast" "$@"; }
+expect "2 ranks: data file missing" 3 'nowhere\.h5' both train --quiet "${small[@]}" --out new --data nowhere.h5
+expect "2 ranks: NaN on the second rank only" 3 'nan\.h5.*row 60' both train --quiet "${small[@]}" --out new --data nan.h5
+expect "2 ranks: an id twice" 3 'twice\.h5.*id 1001' both train --quiet "${small[@]}" --out new --data twice.h5
+expect "2 ranks: unknown key" 2 'did you mean clip\.gamma' both train --quiet --out new --data good.h5 --set clip.gama=0.1
+expect "2 ranks: run folder holds something" 4 'occupied' both train --quiet "${small[@]}" --data good.h5 --out occupied
+expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both "${slow[@]}" --out ruined --resume
+expect "2 ranks: queries of another width" 3 'narrow\.h5' both certify --quiet --run whole --queries narrow.h5
+expect "2 ranks: release with epsilon 0" 2 'epsilon' both release --quiet --queries blobs.h5 --ledger "$ledger" --run whole --epsilon 0 --budget 1
+
+printf 'input | exit | message\n--- | --- | ---\n'
+printf '%s\n' "${rows[@]}"
+((failures == 0)) && echo "all ${#rows[@]} bad inputs end as documented"
