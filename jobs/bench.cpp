@@ -1,4 +1,5 @@
-// holdfast bench step: one certified training step beside its plain counterpart and the machine's own rate, in one run.
+// holdfast bench step: one certified training step beside its plain counterpart and the machine's own rate,
+// in one run.
 //   holdfast bench step --workload imdb --relation add_remove --clip elementwise --levels 20 --json
 
 #include <cblas.h>
@@ -32,10 +33,12 @@ struct Workload {
 };
 
 Workload workload_of(const std::string& name) {
-    const std::map<std::string, Workload> known = {
-        {"blobs", {3000, 6, {128}, 4, 0.06}}, {"imdb", {40000, 768, {100}, 1, 0.04}}, {"amex", {100000, 188, {128, 128}, 1, 0.05}}};
+    const std::map<std::string, Workload> known = {{"blobs", {3000, 6, {128}, 4, 0.06}},
+                                                   {"imdb", {40000, 768, {100}, 1, 0.04}},
+                                                   {"amex", {100000, 188, {128, 128}, 1, 0.05}}};
     const auto found = known.find(name);
-    if (found == known.end()) throw Error(ExitCode::usage, "no workload \"" + name + "\"", "use blobs, imdb or amex", "--workload");
+    if (found == known.end())
+        throw Error(ExitCode::usage, "no workload \"" + name + "\"", "use blobs, imdb or amex", "--workload");
     return found->second;
 }
 
@@ -45,11 +48,15 @@ std::vector<std::int64_t> levels_of(const std::string& text) {
     try {
         const std::size_t dots = text.find("..");
         const std::int64_t last = std::stoll(dots == std::string::npos ? text : text.substr(dots + 2));
-        for (std::int64_t k = dots == std::string::npos ? last : std::max<std::int64_t>(1, std::stoll(text)); k <= last; ++k) levels.push_back(k);
+        for (std::int64_t k = dots == std::string::npos ? last : std::max<std::int64_t>(1, std::stoll(text));
+             k <= last; ++k)
+            levels.push_back(k);
     } catch (const std::exception&) {
         levels.clear();
     }
-    if (levels.empty() || levels.front() < 1) throw Error(ExitCode::usage, "\"" + text + "\" is not a level or 0..K", "as --levels 20 or --levels 0..20", "--levels");
+    if (levels.empty() || levels.front() < 1)
+        throw Error(ExitCode::usage, "\"" + text + "\" is not a level or 0..K",
+                    "as --levels 20 or --levels 0..20", "--levels");
     return levels;
 }
 
@@ -57,7 +64,9 @@ Records random_records(const Workload& workload) {
     Records records{FeatureMatrix(workload.features, false), {}, {}, {}};
     const KeyedHash hash{7};
     records.features.values().resize(workload.records * workload.features);
-    for (std::size_t i = 0; i < records.features.values().size(); ++i) records.features.values()[i] = static_cast<float>(hash.uniform(0, i) - (workload.features == 6 ? 0.5 : 0.0));
+    for (std::size_t i = 0; i < records.features.values().size(); ++i)
+        records.features.values()[i] =
+            static_cast<float>(hash.uniform(0, i) - (workload.features == 6 ? 0.5 : 0.0));
     for (std::size_t i = 0; i < workload.records; ++i) {
         const float* row = records.features.values().data() + i * workload.features;
         records.labels.push_back(row[0] + row[1] > (workload.features == 6 ? 0.0F : 1.0F) ? 1 : 0);
@@ -67,11 +76,14 @@ Records random_records(const Workload& workload) {
     return records;
 }
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
-/// Seconds of the steps after the first (in which all levels are one point) or, where there is only one step, of a step
-/// from boxes that a first step has opened.
-double seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t steps, const Communicator& alone) {
+/// Seconds of the steps after the first (in which all levels are one point) or, where there is only one step,
+/// of a step from boxes that a first step has opened.
+double seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t steps,
+                  const Communicator& alone) {
     const Records none{FeatureMatrix(plan.network.inputs(), false), {}, {}, {}};
     MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
     if (steps == 1) trainer.step(alone);
@@ -90,7 +102,8 @@ double dgemm_rate(int threads) {
         {
             const std::vector<double> a(n * n, 1.5), b(n * n, 0.5);
             std::vector<double> c(n * n);
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0, a.data(), n, b.data(), n, 0.0, c.data(), n);
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0, a.data(), n, b.data(), n,
+                        0.0, c.data(), n);
         }
         best = std::max(best, static_cast<double>(threads) * n * n * n / (now() - start));
     }
@@ -101,7 +114,8 @@ double dgemm_rate(int threads) {
 double plain_work(const Network& network) {
     double work = 0;
     for (std::size_t l = 0; l < network.layers().size(); ++l) {
-        const double products = static_cast<double>(network.layers()[l].in) * static_cast<double>(network.layers()[l].out);
+        const double products =
+            static_cast<double>(network.layers()[l].in) * static_cast<double>(network.layers()[l].out);
         work += products * (l == 0 ? 2 : 3);
     }
     return work;
@@ -118,11 +132,15 @@ void bench_step(const Context& context, const Request& request) {
     settings.level_list = levels_of(request.levels);
     settings.epochs = workload.steps + 1;
     settings.clip.gamma = workload.gamma;
-    settings.relation = request.relation == "substitute" ? Relation::substitute : request.relation == "remove" ? Relation::remove : Relation::add_remove;
-    settings.budget = settings.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
+    settings.relation = request.relation == "substitute" ? Relation::substitute
+                        : request.relation == "remove"   ? Relation::remove
+                                                         : Relation::add_remove;
+    settings.budget =
+        settings.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
     settings.clip.kind = request.clip == "factored" ? Clip::Kind::factored : Clip::Kind::elementwise;
     const Records records = random_records(workload);
-    TrainingPlan plan{settings, settings.network(workload.features), make_backend("auto"), static_cast<double>(workload.records), settings.level_values()};
+    TrainingPlan plan{settings, settings.network(workload.features), make_backend("auto"),
+                      static_cast<double>(workload.records), settings.level_values()};
     TrainingPlan plain = plan;
     plain.levels = {0};
 
@@ -136,16 +154,32 @@ void bench_step(const Context& context, const Request& request) {
 
     // 3. Beside what the machine can do.
     const double rate = dgemm_rate(threads);
-    const double plain_rate = plain_work(plan.network) * static_cast<double>(workload.records) * static_cast<double>(workload.steps) / plain_seconds;
+    const double plain_rate = plain_work(plan.network) * static_cast<double>(workload.records) *
+                              static_cast<double>(workload.steps) / plain_seconds;
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const double ratio = (certified_seconds - plain_seconds) / plain_seconds / static_cast<double>(settings.level_list.size());
-    const nlohmann::json result = {{"workload", request.workload}, {"relation", request.relation}, {"clip", request.clip}, {"levels", request.levels}, {"threads", threads}, {"steps", workload.steps},
-                                   {"certified_seconds", certified_seconds}, {"plain_seconds", plain_seconds}, {"ratio", ratio}, {"peak_bytes", std::int64_t{usage.ru_maxrss} * 1024},
-                                   {"data_bytes", workload.records * workload.features * sizeof(float)}, {"dgemm_gflops", 2e-9 * rate}, {"plain_fraction_of_dgemm", plain_rate / rate}};
+    const double ratio =
+        (certified_seconds - plain_seconds) / plain_seconds / static_cast<double>(settings.level_list.size());
+    const nlohmann::json result = {{"workload", request.workload},
+                                   {"relation", request.relation},
+                                   {"clip", request.clip},
+                                   {"levels", request.levels},
+                                   {"threads", threads},
+                                   {"steps", workload.steps},
+                                   {"certified_seconds", certified_seconds},
+                                   {"plain_seconds", plain_seconds},
+                                   {"ratio", ratio},
+                                   {"peak_bytes", std::int64_t{usage.ru_maxrss} * 1024},
+                                   {"data_bytes", workload.records * workload.features * sizeof(float)},
+                                   {"dgemm_gflops", 2e-9 * rate},
+                                   {"plain_fraction_of_dgemm", plain_rate / rate}};
     char text[256];
-    std::snprintf(text, sizeof text, "%-6s %-10s %-11s levels %-6s certified %8.4f s  plain %8.4f s  a level costs %5.2f plain steps  plain at %4.1f%% of dgemm  peak %lld MB\n", request.workload.c_str(),
-                  request.relation.c_str(), request.clip.c_str(), request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_rate / rate, static_cast<long long>(usage.ru_maxrss / 1024));
+    std::snprintf(text, sizeof text,
+                  "%-6s %-10s %-11s levels %-6s certified %8.4f s  plain %8.4f s  a level costs %5.2f plain "
+                  "steps  plain at %4.1f%% of dgemm  peak %lld MB\n",
+                  request.workload.c_str(), request.relation.c_str(), request.clip.c_str(),
+                  request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_rate / rate,
+                  static_cast<long long>(usage.ru_maxrss / 1024));
     context.print(result, text);
 }
 
@@ -156,10 +190,15 @@ Run declare_bench(CLI::App& app) {
     CLI::App* step = app.add_subcommand("step", "One training step of a published experiment's size");
     app.require_subcommand(1);
     step->add_option("--workload", request->workload, "blobs, imdb or amex")->capture_default_str();
-    step->add_option("--relation", request->relation, "Neighbours")->check(CLI::IsMember({"add_remove", "substitute", "remove"}))->capture_default_str();
-    step->add_option("--clip", request->clip, "Clip")->check(CLI::IsMember({"elementwise", "factored"}))->capture_default_str();
+    step->add_option("--relation", request->relation, "Neighbours")
+        ->check(CLI::IsMember({"add_remove", "substitute", "remove"}))
+        ->capture_default_str();
+    step->add_option("--clip", request->clip, "Clip")
+        ->check(CLI::IsMember({"elementwise", "factored"}))
+        ->capture_default_str();
     step->add_option("--levels", request->levels, "One level k, or 0..K")->capture_default_str();
-    step->add_option("--repeats", request->repeats, "Runs of which the fastest counts")->capture_default_str();
+    step->add_option("--repeats", request->repeats, "Runs of which the fastest counts")
+        ->capture_default_str();
     step->add_option("--threads", request->threads, "0: all cores")->capture_default_str();
     step->fallthrough();
     return [request](const Context& context) { bench_step(context, *request); };

@@ -17,8 +17,8 @@ struct Request {
 
 struct Result {
     std::vector<Certificates> members;
-    std::vector<std::int32_t> labels;          // of the ensemble
-    std::vector<std::int64_t> distances;       // of the ensemble
+    std::vector<std::int32_t> labels;     // of the ensemble
+    std::vector<std::int64_t> distances;  // of the ensemble
 };
 
 /// distances.h5: label, distance [members, queries], ensemble_label, ensemble_distance, id [queries]; 0600.
@@ -33,8 +33,10 @@ void write_distances(const FinishedRun& run, const Records& queries, const Resul
             labels.write({m, 0}, {1, count}, result.members[m].labels.data());
             distances.write({m, 0}, {1, count}, result.members[m].distances.data());
         }
-        file.create_dataset("ensemble_label", hdf5::Type::int32, {count}).write({0}, {count}, result.labels.data());
-        file.create_dataset("ensemble_distance", hdf5::Type::int64, {count}).write({0}, {count}, result.distances.data());
+        file.create_dataset("ensemble_label", hdf5::Type::int32, {count})
+            .write({0}, {count}, result.labels.data());
+        file.create_dataset("ensemble_distance", hdf5::Type::int64, {count})
+            .write({0}, {count}, result.distances.data());
         file.create_dataset("id", hdf5::Type::uint64, {count}).write({0}, {count}, queries.ids.data());
     }
     file.close();
@@ -73,20 +75,29 @@ void certify_job(const Context& context, const Request& request) {
     const std::vector<double> fractions = certified_fractions(single, run.cap());
     const std::vector<double> ensemble = certified_fractions(result.distances, run.cap());
     Guarantee claim = certificate_claim(run.settings, run.facts);
-    if (run.members() > 1) claim.combine(aggregation_guarantee(aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    if (run.members() > 1)
+        claim.combine(aggregation_guarantee(
+            aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
     nlohmann::json table = nlohmann::json::array();
-    std::string text = "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
+    std::string text =
+        "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
     const std::size_t stride = std::max<std::size_t>(1, fractions.size() / 10);
     for (std::size_t level = 0; level < fractions.size(); ++level) {
-        table.push_back({{"k", run.levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
+        table.push_back(
+            {{"k", run.levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
         if (level % stride != 0 && level + 1 != fractions.size()) continue;
         char line[96];
-        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n", static_cast<long long>(run.levels[level]), fractions[level], ensemble[level]);
+        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n", static_cast<long long>(run.levels[level]),
+                      fractions[level], ensemble[level]);
         text += line;
     }
-    const nlohmann::json object = {{"queries", queries.size()}, {"certified", table}, {"digest", digest}, {"guarantee", claim.to_json()}};
+    const nlohmann::json object = {{"queries", queries.size()},
+                                   {"certified", table},
+                                   {"digest", digest},
+                                   {"guarantee", claim.to_json()}};
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
-    context.print(object, text + "distances " + digest.substr(0, 16) + " in " + run.folder.file("distances.h5") + "\n" + claim.text() + "\n");
+    context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
+                              run.folder.file("distances.h5") + "\n" + claim.text() + "\n");
 }
 
 }  // namespace

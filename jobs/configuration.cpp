@@ -1,11 +1,11 @@
 #include "jobs/configuration.hpp"
 
+#include <toml++/toml.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <sstream>
-#include <toml++/toml.h>
 
 #include "dist/store/nearest_name.hpp"
 #include "kernels/base/error.hpp"
@@ -15,20 +15,25 @@ namespace {
 
 using nlohmann::json;
 
-Option integer(std::string key, std::string help, std::int64_t Settings::*field, std::int64_t least, std::int64_t most, bool decides = true) {
+Option integer(std::string key, std::string help, std::int64_t Settings::*field, std::int64_t least,
+               std::int64_t most, bool decides = true) {
     help += " [" + std::to_string(least) + ".." + (most == INT64_MAX ? "" : std::to_string(most)) + "]";
-    return {std::move(key), std::move(help), decides, [field](const Settings& settings) { return json(settings.*field); },
+    return {std::move(key), std::move(help), decides,
+            [field](const Settings& settings) { return json(settings.*field); },
             [=](Settings& settings, const json& value) {
                 if (!value.is_number_integer()) throw std::string("wants a whole number");
                 const auto number = value.get<std::int64_t>();
-                if (number < least || number > most) throw "is " + std::to_string(number) + ", outside " + std::to_string(least) + ".." + (most == INT64_MAX ? "" : std::to_string(most));
+                if (number < least || number > most)
+                    throw "is " + std::to_string(number) + ", outside " + std::to_string(least) + ".." +
+                        (most == INT64_MAX ? "" : std::to_string(most));
                 settings.*field = number;
             }};
 }
 
 using RealField = std::function<double&(Settings&)>;
 
-Option real(std::string key, std::string help, RealField field, double least, bool open, double most = 1e6, bool decides = true) {
+Option real(std::string key, std::string help, RealField field, double least, bool open, double most = 1e6,
+            bool decides = true) {
     std::ostringstream range;
     range << (open ? " (" : " [") << least << ", " << most << "]";
     help += range.str();
@@ -37,13 +42,15 @@ Option real(std::string key, std::string help, RealField field, double least, bo
             [=, range = range.str()](Settings& settings, const json& value) {
                 if (!value.is_number()) throw std::string("wants a number");
                 const auto number = value.get<double>();
-                if (!(open ? number > least : number >= least) || !(number <= most)) throw "is " + value.dump() + ", outside" + range;
+                if (!(open ? number > least : number >= least) || !(number <= most))
+                    throw "is " + value.dump() + ", outside" + range;
                 field(settings) = number;
             }};
 }
 
 template <typename Enum>
-Option choice(std::string key, std::string help, std::function<Enum&(Settings&)> field, std::vector<std::pair<std::string, Enum>> names) {
+Option choice(std::string key, std::string help, std::function<Enum&(Settings&)> field,
+              std::vector<std::pair<std::string, Enum>> names) {
     std::string list;
     for (const auto& [name, value] : names) list += (list.empty() ? "" : " | ") + name;
     help += ": " + list;
@@ -65,23 +72,30 @@ Option choice(std::string key, std::string help, std::function<Enum&(Settings&)>
             }};
 }
 
-Option text(std::string key, std::string help, std::string Settings::*field, std::vector<std::string> allowed, bool decides) {
-    return {std::move(key), std::move(help), decides, [field](const Settings& settings) { return json(settings.*field); },
+Option text(std::string key, std::string help, std::string Settings::*field, std::vector<std::string> allowed,
+            bool decides) {
+    return {std::move(key), std::move(help), decides,
+            [field](const Settings& settings) { return json(settings.*field); },
             [=](Settings& settings, const json& value) {
                 if (!value.is_string()) throw std::string("wants a text");
                 const auto word = value.get<std::string>();
-                if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), word) == allowed.end()) throw "is \"" + word + "\", not one of those named in its help";
+                if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), word) == allowed.end())
+                    throw "is \"" + word + "\", not one of those named in its help";
                 settings.*field = word;
             }};
 }
 
-Option integers(std::string key, std::string help, std::vector<std::int64_t> Settings::*field, std::int64_t least) {
-    return {std::move(key), std::move(help), true, [field](const Settings& settings) { return json(settings.*field); },
+Option integers(std::string key, std::string help, std::vector<std::int64_t> Settings::*field,
+                std::int64_t least) {
+    return {std::move(key), std::move(help), true,
+            [field](const Settings& settings) { return json(settings.*field); },
             [=](Settings& settings, const json& value) {
                 if (!value.is_array()) throw std::string("wants a list of whole numbers, as [1, 2]");
                 std::vector<std::int64_t> numbers;
                 for (const json& entry : value) {
-                    if (!entry.is_number_integer() || entry.get<std::int64_t>() < least) throw "wants whole numbers of at least " + std::to_string(least) + ", not " + entry.dump();
+                    if (!entry.is_number_integer() || entry.get<std::int64_t>() < least)
+                        throw "wants whole numbers of at least " + std::to_string(least) + ", not " +
+                            entry.dump();
                     numbers.push_back(entry.get<std::int64_t>());
                 }
                 settings.*field = numbers;
@@ -94,36 +108,80 @@ std::vector<Option> make_table() {
     return {
         integers("network.hidden", "widths of the hidden layers, [] for none", &S::hidden, 1),
         integer("network.classes", "public number of classes", &S::classes, 2, 1000),
-        text("network.loss", "auto | binary_cross_entropy (one logit) | cross_entropy (a logit a class)", &S::loss, {"auto", "binary_cross_entropy", "cross_entropy"}, true),
-        real("network.input_shift", "public constant: the network sees (x - shift) * scale", [](S& s) -> double& { return s.input_shift; }, -1e6, false),
-        real("network.input_scale", "the scale", [](S& s) -> double& { return s.input_scale; }, 0, true),
+        text("network.loss", "auto | binary_cross_entropy (one logit) | cross_entropy (a logit a class)",
+             &S::loss, {"auto", "binary_cross_entropy", "cross_entropy"}, true),
+        real(
+            "network.input_shift", "public constant: the network sees (x - shift) * scale",
+            [](S& s) -> double& { return s.input_shift; }, -1e6, false),
+        real(
+            "network.input_scale", "the scale", [](S& s) -> double& { return s.input_scale; }, 0, true),
         integer("training.epochs", "passes over the records", &S::epochs, 1, 1000000),
         integer("training.batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
-        real("training.learning_rate", "alpha", [](S& s) -> double& { return s.learning_rate; }, 0, true),
-        real("training.learning_rate_decay", "alpha_t = max(alpha / (1 + decay t), floor)", [](S& s) -> double& { return s.learning_rate_decay; }, 0, false),
-        real("training.learning_rate_floor", "the floor", [](S& s) -> double& { return s.learning_rate_floor; }, 0, false),
-        real("training.l2", "weight decay lambda", [](S& s) -> double& { return s.l2; }, 0, false),
-        integer("training.expected_records", "public number of private records, sets the normaliser B; 0: the count found, rounded, which is then taken as public", &S::expected_records, 0, unlimited),
-        choice<Normalise>("training.normalise", "divide by the public B or, as published, by the batch's count", [](S& s) -> Normalise& { return s.normalise; }, {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
-        choice<Batching>("training.batching", "batch of a record: by keyed hash of its id or, as published, by its row", [](S& s) -> Batching& { return s.batching; }, {{"hashed", Batching::hashed}, {"sequential", Batching::sequential}}),
+        real(
+            "training.learning_rate", "alpha", [](S& s) -> double& { return s.learning_rate; }, 0, true),
+        real(
+            "training.learning_rate_decay", "alpha_t = max(alpha / (1 + decay t), floor)",
+            [](S& s) -> double& { return s.learning_rate_decay; }, 0, false),
+        real(
+            "training.learning_rate_floor", "the floor",
+            [](S& s) -> double& { return s.learning_rate_floor; }, 0, false),
+        real(
+            "training.l2", "weight decay lambda", [](S& s) -> double& { return s.l2; }, 0, false),
+        integer("training.expected_records",
+                "public number of private records, sets the normaliser B; 0: the count found, rounded, which "
+                "is then taken as public",
+                &S::expected_records, 0, unlimited),
+        choice<Normalise>("training.normalise",
+                          "divide by the public B or, as published, by the batch's count",
+                          [](S& s) -> Normalise& { return s.normalise; },
+                          {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
+        choice<Batching>("training.batching",
+                         "batch of a record: by keyed hash of its id or, as published, by its row",
+                         [](S& s) -> Batching& { return s.batching; },
+                         {{"hashed", Batching::hashed}, {"sequential", Batching::sequential}}),
         integer("training.batch_size", "rows of a sequential batch", &S::batch_size, 0, unlimited),
-        integer("training.seed", "public seed of the initial weights and the assignment", &S::seed, 0, unlimited),
-        choice<Clip::Kind>("clip.kind", "bound of one record's gradient", [](S& s) -> Clip::Kind& { return s.clip.kind; }, {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
-        real("clip.gamma", "elementwise: every entry within +-gamma", [](S& s) -> double& { return s.clip.gamma; }, 0, true),
-        real("clip.delta_limit", "factored: a, of the backward factor", [](S& s) -> double& { return s.clip.delta_limit; }, 0, true),
-        real("clip.activation_limit", "factored: c, of the activations; gamma is a c", [](S& s) -> double& { return s.clip.activation_limit; }, 0, true),
+        integer("training.seed", "public seed of the initial weights and the assignment", &S::seed, 0,
+                unlimited),
+        choice<Clip::Kind>("clip.kind", "bound of one record's gradient",
+                           [](S& s) -> Clip::Kind& { return s.clip.kind; },
+                           {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
+        real(
+            "clip.gamma", "elementwise: every entry within +-gamma",
+            [](S& s) -> double& { return s.clip.gamma; }, 0, true),
+        real(
+            "clip.delta_limit", "factored: a, of the backward factor",
+            [](S& s) -> double& { return s.clip.delta_limit; }, 0, true),
+        real(
+            "clip.activation_limit", "factored: c, of the activations; gamma is a c",
+            [](S& s) -> double& { return s.clip.activation_limit; }, 0, true),
         integer("certificate.levels", "K: boxes for every k = 0..K changed records", &S::levels, 0, 1 << 20),
-        integers("certificate.level_list", "boxes for these k alone: certificates and reports, never a private release", &S::level_list, 1),
-        choice<Relation>("certificate.relation", "what a neighbouring dataset is", [](S& s) -> Relation& { return s.relation; }, {{"add_remove", Relation::add_remove}, {"substitute", Relation::substitute}, {"remove", Relation::remove}}),
-        choice<ChargeRule>("certificate.budget", "changed records act once an epoch (core + radius) or in every batch", [](S& s) -> ChargeRule& { return s.budget; }, {{"per_epoch", ChargeRule::per_epoch}, {"per_batch", ChargeRule::per_batch}}),
-        choice<Product>("certificate.product", "interval products: exact or, as published, midpoint-radius", [](S& s) -> Product& { return s.product; }, {{"exact", Product::exact}, {"rump", Product::rump}}),
+        integers("certificate.level_list",
+                 "boxes for these k alone: certificates and reports, never a private release", &S::level_list,
+                 1),
+        choice<Relation>("certificate.relation", "what a neighbouring dataset is",
+                         [](S& s) -> Relation& { return s.relation; },
+                         {{"add_remove", Relation::add_remove},
+                          {"substitute", Relation::substitute},
+                          {"remove", Relation::remove}}),
+        choice<ChargeRule>("certificate.budget",
+                           "changed records act once an epoch (core + radius) or in every batch",
+                           [](S& s) -> ChargeRule& { return s.budget; },
+                           {{"per_epoch", ChargeRule::per_epoch}, {"per_batch", ChargeRule::per_batch}}),
+        choice<Product>("certificate.product", "interval products: exact or, as published, midpoint-radius",
+                        [](S& s) -> Product& { return s.product; },
+                        {{"exact", Product::exact}, {"rump", Product::rump}}),
         integer("ensemble.members", "T: models on disjoint records", &S::members, 1, 100000),
-        text("ensemble.aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"}, true),
+        text("ensemble.aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate,
+             {"stable", "paper"}, true),
         text("run.backend", "auto | cpu | reference", &S::backend, {"auto", "cpu", "reference"}, false),
-        integer("run.threads", "threads a rank; 0: OMP_NUM_THREADS or all cores", &S::threads, 0, 4096, false),
+        integer("run.threads", "threads a rank; 0: OMP_NUM_THREADS or all cores", &S::threads, 0, 4096,
+                false),
         text("run.grid", "ranks as MEMBERSxLEVELSxBLOCKS, or auto", &S::grid, {}, false),
-        integer("run.checkpoint_steps", "checkpoint every so many steps; 0: by time only", &S::checkpoint_steps, 0, unlimited, false),
-        real("run.checkpoint_seconds", "checkpoint after so many seconds; 0: never by time", [](S& s) -> double& { return s.checkpoint_seconds; }, 0, false, 1e9, false),
+        integer("run.checkpoint_steps", "checkpoint every so many steps; 0: by time only",
+                &S::checkpoint_steps, 0, unlimited, false),
+        real(
+            "run.checkpoint_seconds", "checkpoint after so many seconds; 0: never by time",
+            [](S& s) -> double& { return s.checkpoint_seconds; }, 0, false, 1e9, false),
     };
 }
 
@@ -144,7 +202,8 @@ void apply(Settings& settings, const std::string& key, const json& value, const 
         return;
     }
     const std::string near = nearest_name(key, known_keys());
-    throw Error(ExitCode::usage, "unknown key " + key, near.empty() ? "holdfast train --help lists them" : "did you mean " + near + "?", where);
+    throw Error(ExitCode::usage, "unknown key " + key,
+                near.empty() ? "holdfast train --help lists them" : "did you mean " + near + "?", where);
 }
 
 json to_json(const toml::node& node) {
@@ -160,14 +219,17 @@ json to_json(const toml::node& node) {
 }
 
 void apply_toml(Settings& settings, const std::string& path) {
-    if (!std::ifstream(path)) throw Error(ExitCode::usage, "no such configuration file", "jobs/configs has examples", path);
+    if (!std::ifstream(path))
+        throw Error(ExitCode::usage, "no such configuration file", "jobs/configs has examples", path);
     try {
         const toml::table root = toml::parse_file(path);
         for (const auto& [section, node] : root) {
             const toml::table* table = node.as_table();
             if (table == nullptr) apply(settings, std::string(section.str()), to_json(node), path);
             if (table == nullptr) continue;
-            for (const auto& [name, value] : *table) apply(settings, std::string(section.str()) + "." + std::string(name.str()), to_json(value), path);
+            for (const auto& [name, value] : *table)
+                apply(settings, std::string(section.str()) + "." + std::string(name.str()), to_json(value),
+                      path);
         }
     } catch (const toml::parse_error& error) {
         std::ostringstream line;
@@ -182,27 +244,37 @@ json value_of(const std::string& text) {
     if (!value.is_discarded()) return value;
     double number = 0;
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return status == std::errc() && end == text.data() + text.size() && std::isfinite(number) ? json(number) : json(text);
+    return status == std::errc() && end == text.data() + text.size() && std::isfinite(number) ? json(number)
+                                                                                              : json(text);
 }
 
 void check_together(const Settings& settings) {
-    const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) { throw Error(ExitCode::usage, message, hint, key); };
+    const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
+        throw Error(ExitCode::usage, message, hint, key);
+    };
     const bool charges_less = settings.relation == Relation::add_remove;
     if (settings.clip.kind == Clip::Kind::factored && !charges_less) {
-        refuse("factored clipping goes with add_remove only", "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
+        refuse("factored clipping goes with add_remove only",
+               "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
     }
     if (settings.clip.kind == Clip::Kind::factored && settings.product == Product::rump) {
-        refuse("factored clipping has exact products only", "set certificate.product = \"exact\"", "certificate.product");
+        refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
+               "certificate.product");
     }
     if (settings.batching == Batching::sequential) {
-        if (settings.batch_size < 1) refuse("sequential batches need their size", "set training.batch_size", "training.batch_size");
-        if (settings.members > 1) refuse("sequential batches are for one member", "set training.batching = \"hashed\"", "training.batching");
+        if (settings.batch_size < 1)
+            refuse("sequential batches need their size", "set training.batch_size", "training.batch_size");
+        if (settings.members > 1)
+            refuse("sequential batches are for one member", "set training.batching = \"hashed\"",
+                   "training.batching");
     }
     if (settings.loss == "binary_cross_entropy" && settings.classes != 2) {
-        refuse("one logit tells two classes apart, not " + std::to_string(settings.classes), "set network.loss = \"cross_entropy\"", "network.loss");
+        refuse("one logit tells two classes apart, not " + std::to_string(settings.classes),
+               "set network.loss = \"cross_entropy\"", "network.loss");
     }
     if (settings.aggregate == "paper" && settings.classes != 2) {
-        refuse("aggregate = \"paper\" is for two classes", "set ensemble.aggregate = \"stable\"", "ensemble.aggregate");
+        refuse("aggregate = \"paper\" is for two classes", "set ensemble.aggregate = \"stable\"",
+               "ensemble.aggregate");
     }
 }
 
@@ -218,7 +290,9 @@ Settings read_settings(const std::string& toml_path, const std::vector<std::stri
     if (!toml_path.empty()) apply_toml(settings, toml_path);
     for (const std::string& assignment : overrides) {
         const std::size_t equals = assignment.find('=');
-        if (equals == std::string::npos) throw Error(ExitCode::usage, "\"" + assignment + "\" is not section.key=value", "as --set training.epochs=8", "--set");
+        if (equals == std::string::npos)
+            throw Error(ExitCode::usage, "\"" + assignment + "\" is not section.key=value",
+                        "as --set training.epochs=8", "--set");
         apply(settings, assignment.substr(0, equals), value_of(assignment.substr(equals + 1)), "--set");
     }
     check_together(settings);
@@ -247,10 +321,12 @@ std::string deciding_settings(const Settings& settings) {
 }
 
 std::string settings_help() {
-    std::string help = "Options of the configuration file ([section] key = value) and of --set section.key=value:\n";
+    std::string help =
+        "Options of the configuration file ([section] key = value) and of --set section.key=value:\n";
     const json defaults = settings_to_json(Settings{});
     for (const Option& option : option_table()) {
-        help += "  " + option.key + std::string(std::max<std::size_t>(1, 32 - option.key.size()), ' ') + option.help + "; default " + defaults[option.key].dump() + "\n";
+        help += "  " + option.key + std::string(std::max<std::size_t>(1, 32 - option.key.size()), ' ') +
+                option.help + "; default " + defaults[option.key].dump() + "\n";
     }
     return help;
 }

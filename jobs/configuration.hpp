@@ -11,9 +11,9 @@ namespace holdfast {
 
 /// One row of the option table: parsing, ranges, --help and the manifest all come from it.
 struct Option {
-    std::string key;    ///< "section.name", as in TOML and --set
-    std::string help;   ///< with its range
-    bool decides;       ///< a result depends on it (false: only how the run is carried out)
+    std::string key;   ///< "section.name", as in TOML and --set
+    std::string help;  ///< with its range
+    bool decides;      ///< a result depends on it (false: only how the run is carried out)
     std::function<nlohmann::json(const Settings&)> get;
     /// Throws std::string with what is wrong.
     std::function<void(Settings&, const nlohmann::json&)> set;
@@ -22,7 +22,8 @@ struct Option {
 const std::vector<Option>& option_table();
 
 /// Defaults, then the TOML file (may be empty), then each "key=value" of `overrides`.
-/// Errors (usage): unknown key (with the nearest known one), wrong type, out of range, settings that contradict.
+/// Errors (usage): unknown key (with the nearest known one), wrong type, out of range, settings that
+/// contradict.
 Settings read_settings(const std::string& toml_path, const std::vector<std::string>& overrides);
 
 /// {"section.key": value, …} of every option, and back.

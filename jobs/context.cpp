@@ -8,7 +8,9 @@ namespace {
 
 volatile std::sig_atomic_t signal_received = 0;  // the one thing a signal handler may write
 
-void on_signal(int number) { signal_received = number; }
+void on_signal(int number) {
+    signal_received = number;
+}
 
 }  // namespace
 
@@ -17,7 +19,9 @@ void install_signal_handlers() {
     std::signal(SIGUSR1, on_signal);
 }
 
-bool Context::interrupted_by_signal() const { return signal_received != 0; }
+bool Context::interrupted_by_signal() const {
+    return signal_received != 0;
+}
 
 void Context::print(const nlohmann::json& object, const std::string& text) const {
     if (!world.is_root()) return;

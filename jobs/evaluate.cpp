@@ -1,4 +1,5 @@
-// holdfast evaluate: for the data owner, who has the true labels. Nothing here is private: 0600, not for release.
+// holdfast evaluate: for the data owner, who has the true labels. Nothing here is private: 0600, not for
+// release.
 //   mpirun -n 2 holdfast evaluate --run run --data blobs.h5:test --epsilon 0.1,0.3,1,3
 
 #include <algorithm>
@@ -41,8 +42,10 @@ bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble) {
 }
 
 /// Mean probability that the released label is the true one: exact, nothing is drawn.
-double expected_accuracy(const Mechanism& mechanism, const std::vector<Evidence>& evidence, const std::vector<std::int32_t>& truth) {
-    std::map<std::vector<std::int64_t>, std::vector<double>> laws;  // queries with the same evidence share their law
+double expected_accuracy(const Mechanism& mechanism, const std::vector<Evidence>& evidence,
+                         const std::vector<std::int32_t>& truth) {
+    std::map<std::vector<std::int64_t>, std::vector<double>>
+        laws;  // queries with the same evidence share their law
     double total = 0;
     for (std::size_t q = 0; q < evidence.size(); ++q) {
         std::vector<std::int64_t> key{evidence[q].label, evidence[q].distance, evidence[q].sparse_distance};
@@ -69,13 +72,18 @@ std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
 
 Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool ensemble) {
     Guarantee claim = certificate_claim(run.settings, run.facts);
-    if (run.settings.relation == Relation::remove) return Guarantee::not_private("mechanism over boxes for removals", "boxes for removals say nothing of added records");
-    if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    if (run.settings.relation == Relation::remove)
+        return Guarantee::not_private("mechanism over boxes for removals",
+                                      "boxes for removals say nothing of added records");
+    if (ensemble && run.members() > 1)
+        claim.combine(aggregation_guarantee(
+            aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
     claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
     return claim;
 }
 
-nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evidence, const std::vector<std::int32_t>& truth, const Request& request) {
+nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evidence,
+                                  const std::vector<std::int32_t>& truth, const Request& request) {
     nlohmann::json rows = nlohmann::json::array();
     for (const MechanismInfo& info : mechanism_table()) {
         for (const double delta : deltas_of(info, request.delta)) {
@@ -84,14 +92,22 @@ nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evi
                 nlohmann::json accuracies = nlohmann::json::array();
                 std::optional<Guarantee> claim;
                 for (const double epsilon : request.epsilons) {
-                    const Mechanism mechanism(info.name, {epsilon, delta, static_cast<int>(run.classes()), distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
+                    const Mechanism mechanism(
+                        info.name, {epsilon, delta, static_cast<int>(run.classes()),
+                                    distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
                     if (!claim) claim = guarantee_of(mechanism, run, ensemble);
                     double total = 0;
                     if (ensemble) total = expected_accuracy(mechanism, evidence.ensemble, truth);
-                    for (const auto& member : evidence.single) total += ensemble ? 0 : expected_accuracy(mechanism, member, truth);
-                    accuracies.push_back(ensemble ? total : total / static_cast<double>(evidence.single.size()));
+                    for (const auto& member : evidence.single)
+                        total += ensemble ? 0 : expected_accuracy(mechanism, member, truth);
+                    accuracies.push_back(ensemble ? total
+                                                  : total / static_cast<double>(evidence.single.size()));
                 }
-                rows.push_back({{"mechanism", info.name}, {"delta", delta}, {"setting", ensemble ? "ensemble" : "single"}, {"accuracy", accuracies}, {"guarantee", claim->to_json()}});
+                rows.push_back({{"mechanism", info.name},
+                                {"delta", delta},
+                                {"setting", ensemble ? "ensemble" : "single"},
+                                {"accuracy", accuracies},
+                                {"guarantee", claim->to_json()}});
             }
         }
     }
@@ -123,12 +139,14 @@ std::string table_of(const nlohmann::json& result) {
     for (const auto& row : result["private_accuracy"]) {
         const double delta = row["delta"];
         char name[64];
-        std::snprintf(name, sizeof name, delta > 0 ? "%s (delta %g)" : "%s", row["mechanism"].get<std::string>().c_str(), delta);
+        std::snprintf(name, sizeof name, delta > 0 ? "%s (delta %g)" : "%s",
+                      row["mechanism"].get<std::string>().c_str(), delta);
         append("%-28s%-10s", name, row["setting"].get<std::string>().c_str());
         for (const double accuracy : row["accuracy"]) append("%-11.4f", accuracy);
         append("%s", "\n");
     }
-    append("nominal accuracy  single %.4f  ensemble %.4f\n", result["accuracy"]["single"].get<double>(), result["accuracy"]["ensemble"].get<double>());
+    append("nominal accuracy  single %.4f  ensemble %.4f\n", result["accuracy"]["single"].get<double>(),
+           result["accuracy"]["ensemble"].get<double>());
     return text;
 }
 
@@ -136,10 +154,15 @@ void evaluate(const Context& context, const Request& request) {
     // 1. The run, and queries with their true labels.
     const FinishedRun run = FinishedRun::open(request.run);
     const Records data = read_queries(run, request.data);
-    if (data.labels.empty()) throw Error(ExitCode::input, "no labels: accuracy cannot be computed", "use certify for queries without labels", request.data);
+    if (data.labels.empty())
+        throw Error(ExitCode::input, "no labels: accuracy cannot be computed",
+                    "use certify for queries without labels", request.data);
     for (std::size_t i = 0; i < data.size(); ++i) {
         if (static_cast<std::size_t>(data.labels[i]) >= run.classes()) {
-            throw Error(ExitCode::input, "row " + std::to_string(i) + " has label " + std::to_string(data.labels[i]) + ", but the run has " + std::to_string(run.classes()) + " classes", "relabel it", request.data);
+            throw Error(ExitCode::input,
+                        "row " + std::to_string(i) + " has label " + std::to_string(data.labels[i]) +
+                            ", but the run has " + std::to_string(run.classes()) + " classes",
+                        "relabel it", request.data);
         }
     }
 
@@ -164,17 +187,29 @@ void evaluate(const Context& context, const Request& request) {
     std::vector<std::int64_t> single_counts(static_cast<std::size_t>(run.cap()) + 1, 0);
     for (const std::int64_t distance : single_distances) ++single_counts[static_cast<std::size_t>(distance)];
     nlohmann::json result = {
-        {"data", request.data}, {"queries", data.size()}, {"classes", run.classes()}, {"levels", run.levels}, {"relation", name_of(run.settings.relation)}, {"members", run.members()},
-        {"accuracy", {{"single", single_accuracy}, {"ensemble", accuracy_of(evidence.ensemble, data.labels)}}},
-        {"certified_fraction", {{"single", certified_fractions(single_distances, run.cap())}, {"ensemble", {{"k", ensemble_k}, {"fraction", certified_fractions(ensemble_distances, farthest)}}}}},
+        {"data", request.data},
+        {"queries", data.size()},
+        {"classes", run.classes()},
+        {"levels", run.levels},
+        {"relation", name_of(run.settings.relation)},
+        {"members", run.members()},
+        {"accuracy",
+         {{"single", single_accuracy}, {"ensemble", accuracy_of(evidence.ensemble, data.labels)}}},
+        {"certified_fraction",
+         {{"single", certified_fractions(single_distances, run.cap())},
+          {"ensemble",
+           {{"k", ensemble_k}, {"fraction", certified_fractions(ensemble_distances, farthest)}}}}},
         {"distances", {{"single", single_counts}, {"ensemble", histogram(ensemble_distances)}}},
-        {"epsilons", request.epsilons}, {"private_accuracy", private_accuracies(run, evidence, data.labels, request)},
+        {"epsilons", request.epsilons},
+        {"private_accuracy", private_accuracies(run, evidence, data.labels, request)},
         {"guarantee", certificate_claim(run.settings, run.facts).to_json()}};
     result["digest"] = StreamDigest::of(result.dump());
 
     // 4. For the owner's eyes.
     if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
-    context.print(result, table_of(result) + "evaluation " + result["digest"].get<std::string>().substr(0, 16) + ", for the data owner only: " + run.folder.file("evaluation.json") + "\n");
+    context.print(result, table_of(result) + "evaluation " +
+                              result["digest"].get<std::string>().substr(0, 16) +
+                              ", for the data owner only: " + run.folder.file("evaluation.json") + "\n");
 }
 
 }  // namespace
@@ -182,8 +217,11 @@ void evaluate(const Context& context, const Request& request) {
 Run declare_evaluate(CLI::App& app) {
     auto request = std::make_shared<Request>();
     app.add_option("--run", request->run, "Run folder of holdfast train")->required();
-    app.add_option("--data", request->data, "Dataset FILE[:SPLIT] with labels, split test by default")->required();
-    app.add_option("--epsilon", request->epsilons, "Privacy per answer, a comma-separated list")->delimiter(',')->required();
+    app.add_option("--data", request->data, "Dataset FILE[:SPLIT] with labels, split test by default")
+        ->required();
+    app.add_option("--epsilon", request->epsilons, "Privacy per answer, a comma-separated list")
+        ->delimiter(',')
+        ->required();
     app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
     return [request](const Context& context) { evaluate(context, *request); };
 }

@@ -20,7 +20,9 @@ Scaling scaling_from_name(const std::string& name) {
     return Scaling::unknown;
 }
 
-Aggregation aggregation_of(const Settings& settings) { return settings.aggregate == "paper" ? Aggregation::paper : Aggregation::exact; }
+Aggregation aggregation_of(const Settings& settings) {
+    return settings.aggregate == "paper" ? Aggregation::paper : Aggregation::exact;
+}
 
 /// The records [first, last) of a set.
 Records part_of(const Records& records, std::size_t first, std::size_t last) {
@@ -35,7 +37,9 @@ Records part_of(const Records& records, std::size_t first, std::size_t last) {
 
 // A message of certificates: [member, first query, labels, distances, class distances], all int64.
 std::vector<std::int64_t> packed(std::size_t member, std::size_t first, const Certificates& part) {
-    std::vector<std::int64_t> words{static_cast<std::int64_t>(member), static_cast<std::int64_t>(first), static_cast<std::int64_t>(part.labels.size()), static_cast<std::int64_t>(part.class_distances.size())};
+    std::vector<std::int64_t> words{static_cast<std::int64_t>(member), static_cast<std::int64_t>(first),
+                                    static_cast<std::int64_t>(part.labels.size()),
+                                    static_cast<std::int64_t>(part.class_distances.size())};
     words.insert(words.end(), part.labels.begin(), part.labels.end());
     words.insert(words.end(), part.distances.begin(), part.distances.end());
     words.insert(words.end(), part.class_distances.begin(), part.class_distances.end());
@@ -46,14 +50,17 @@ void unpack(std::span<const std::int64_t> words, std::size_t classes, std::vecto
     std::size_t at = 0;
     while (at < words.size()) {
         Certificates& member = members[static_cast<std::size_t>(words[at])];
-        const auto first = static_cast<std::size_t>(words[at + 1]), queries = static_cast<std::size_t>(words[at + 2]), class_values = static_cast<std::size_t>(words[at + 3]);
+        const auto first = static_cast<std::size_t>(words[at + 1]),
+                   queries = static_cast<std::size_t>(words[at + 2]),
+                   class_values = static_cast<std::size_t>(words[at + 3]);
         at += 4;
         for (std::size_t q = 0; q < queries; ++q) {
             member.labels[first + q] = static_cast<std::int32_t>(words[at + q]);
             member.distances[first + q] = words[at + queries + q];
         }
         at += 2 * queries;
-        for (std::size_t i = 0; i < class_values; ++i) member.class_distances[first * classes + i] = words[at + i];
+        for (std::size_t i = 0; i < class_values; ++i)
+            member.class_distances[first * classes + i] = words[at + i];
         at += class_values;
     }
 }
@@ -70,35 +77,47 @@ FinishedRun FinishedRun::open(const std::string& path) {
         const DataFacts facts{scaling_from_name(dataset.at("scaling")), dataset.at("ids")};
         return {folder, manifest, settings, std::move(network), facts, settings.level_values()};
     } catch (const nlohmann::json::exception& error) {
-        throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(), "train again", folder.file("manifest.json"));
+        throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(),
+                    "train again", folder.file("manifest.json"));
     }
 }
 
 Records read_queries(const FinishedRun& run, const std::string& name) {
     const DatasetReader reader(name, "test");
     if (reader.info().features != run.network.inputs()) {
-        throw Error(ExitCode::input, std::to_string(reader.info().features) + " features, but the run was trained on " + std::to_string(run.network.inputs()),
+        throw Error(ExitCode::input,
+                    std::to_string(reader.info().features) + " features, but the run was trained on " +
+                        std::to_string(run.network.inputs()),
                     "give the queries the columns of the training data", reader.info().path);
     }
     return reader.read_all();
 }
 
-std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run, const Records& queries, bool with_class_distances) {
+std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
+                                          const Records& queries, bool with_class_distances) {
     if (run.settings.threads > 0) omp_set_num_threads(static_cast<int>(run.settings.threads));
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
-    const std::size_t first = queries.size() * grid.block() / grid.blocks(), last = queries.size() * (grid.block() + 1) / grid.blocks();
+    const std::size_t first = queries.size() * grid.block() / grid.blocks(),
+                      last = queries.size() * (grid.block() + 1) / grid.blocks();
     const Records mine = part_of(queries, first, last);
     const BoxesReader boxes(run.folder);
-    const auto backend = make_backend(run.settings.product == Product::rump ? "auto" : run.settings.backend, run.settings.product);
+    const auto backend = make_backend(run.settings.product == Product::rump ? "auto" : run.settings.backend,
+                                      run.settings.product);
     std::vector<std::int64_t> message;
     for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {
-        const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) { boxes.read(member, level, lower, upper); };
-        const Certificates part = certify(run.network, *backend, mine, run.levels.size(), load, run.settings.product == Product::exact, with_class_distances);
+        const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
+            boxes.read(member, level, lower, upper);
+        };
+        const Certificates part = certify(run.network, *backend, mine, run.levels.size(), load,
+                                          run.settings.product == Product::exact, with_class_distances);
         const std::vector<std::int64_t> words = packed(member, first, part);
         message.insert(message.end(), words.begin(), words.end());
     }
     const bool classes_known = with_class_distances || run.classes() == 2;
-    std::vector<Certificates> members(run.members(), Certificates{std::vector<std::int32_t>(queries.size()), std::vector<std::int64_t>(queries.size()), std::vector<std::int64_t>(classes_known ? queries.size() * run.classes() : 0)});
+    std::vector<Certificates> members(
+        run.members(),
+        Certificates{std::vector<std::int32_t>(queries.size()), std::vector<std::int64_t>(queries.size()),
+                     std::vector<std::int64_t>(classes_known ? queries.size() * run.classes() : 0)});
     for (const std::vector<std::byte>& bytes : context.world.all_gather(std::as_bytes(std::span(message)))) {
         std::vector<std::int64_t> words(bytes.size() / sizeof(std::int64_t));
         std::memcpy(words.data(), bytes.data(), bytes.size());
@@ -115,7 +134,8 @@ Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::si
     evidence.cap = run.cap();
     evidence.sparse_distance = run.levels[static_cast<std::size_t>(member.distances[query])];
     if (!member.class_distances.empty()) {
-        const auto first = member.class_distances.begin() + static_cast<std::ptrdiff_t>(query * run.classes());
+        const auto first =
+            member.class_distances.begin() + static_cast<std::ptrdiff_t>(query * run.classes());
         evidence.class_distances.assign(first, first + static_cast<std::ptrdiff_t>(run.classes()));
     }
     return evidence;
@@ -125,18 +145,23 @@ Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& me
     std::vector<MemberAnswer> answers;
     for (const Certificates& member : members) {
         const Evidence single = evidence_of(run, member, query);
-        answers.push_back({single.label, single.distance, run.classes() > 2 ? single.class_distances : std::vector<std::int64_t>()});
+        answers.push_back({single.label, single.distance,
+                           run.classes() > 2 ? single.class_distances : std::vector<std::int64_t>()});
     }
     return aggregate(answers, static_cast<int>(run.classes()), run.cap(), aggregation_of(run.settings));
 }
 
-std::int64_t distance_cap(const FinishedRun& run, bool ensemble) { return ensemble ? ensemble_cap(run.settings.members, run.cap()) : run.cap(); }
+std::int64_t distance_cap(const FinishedRun& run, bool ensemble) {
+    return ensemble ? ensemble_cap(run.settings.members, run.cap()) : run.cap();
+}
 
 std::vector<double> certified_fractions(const std::vector<std::int64_t>& distances, std::int64_t most) {
     std::vector<double> fractions(static_cast<std::size_t>(most) + 1, 0.0);
-    for (const std::int64_t distance : distances) fractions[static_cast<std::size_t>(std::min(distance, most))] += 1;
+    for (const std::int64_t distance : distances)
+        fractions[static_cast<std::size_t>(std::min(distance, most))] += 1;
     for (std::size_t k = fractions.size() - 1; k-- > 0;) fractions[k] += fractions[k + 1];
-    for (double& fraction : fractions) fraction /= std::max<double>(1.0, static_cast<double>(distances.size()));
+    for (double& fraction : fractions)
+        fraction /= std::max<double>(1.0, static_cast<double>(distances.size()));
     return fractions;
 }
 

@@ -29,11 +29,14 @@ struct FinishedRun {
     std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
 };
 
-/// Opens queries FILE[:SPLIT] (test by default) and checks that they fit. Errors (input): other number of features.
+/// Opens queries FILE[:SPLIT] (test by default) and checks that they fit. Errors (input): other number of
+/// features.
 Records read_queries(const FinishedRun& run, const std::string& name);
 
-/// Certificates of every member for all queries, on every rank. Collective: members and queries are shared out.
-std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run, const Records& queries, bool with_class_distances);
+/// Certificates of every member for all queries, on every rank. Collective: members and queries are shared
+/// out.
+std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
+                                          const Records& queries, bool with_class_distances);
 
 /// What a mechanism may look at, for one query: of a single member, and of the ensemble.
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);

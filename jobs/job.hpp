@@ -1,10 +1,10 @@
 #pragma once
 
+#include <spdlog/logger.h>
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <spdlog/logger.h>
 #include <string>
 
 #include "dist/comm/communicator.hpp"
@@ -12,13 +12,15 @@
 namespace holdfast {
 
 /// What every subcommand has: the ranks it runs on and where its words go.
-/// stdout carries the result (a table for people, or one JSON object), stderr the log and progress; rank 0 speaks.
+/// stdout carries the result (a table for people, or one JSON object), stderr the log and progress; rank 0
+/// speaks.
 struct Context {
     const Communicator& world;
     std::shared_ptr<spdlog::logger> log;  ///< stderr; silent with --quiet and on every rank but 0
     bool json = false;
     bool quiet = false;
-    bool interrupted_by_signal() const;  ///< SIGTERM or SIGUSR1 has come (this rank only: agree before acting)
+    bool interrupted_by_signal()
+        const;  ///< SIGTERM or SIGUSR1 has come (this rank only: agree before acting)
 
     /// The job's one result: `object` with --json, else `text`.
     void print(const nlohmann::json& object, const std::string& text) const;
@@ -27,7 +29,8 @@ struct Context {
 /// SIGTERM and SIGUSR1 are remembered; jobs look between steps.
 void install_signal_handlers();
 
-/// A subcommand: declares its options on `app` and returns what runs once they are parsed. One file each in jobs/.
+/// A subcommand: declares its options on `app` and returns what runs once they are parsed. One file each in
+/// jobs/.
 using Run = std::function<void(const Context&)>;
 struct Job {
     const char* name;

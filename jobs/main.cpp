@@ -1,8 +1,8 @@
 // holdfast SUBCOMMAND [options], the same under mpirun: parses, runs one job, turns errors into exit codes.
 
+#include <spdlog/sinks/stdout_sinks.h>
 #include <cstdio>
 #include <iostream>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <thread>
 
 #include "dist/comm/mpi.hpp"
@@ -18,7 +18,8 @@ constexpr Job jobs[] = {
     {"inspect", "Describe a dataset: shapes, ranges, balance, duplicates", declare_inspect},
     {"train", "Train an ensemble with boxes for every level k", declare_train},
     {"certify", "Stable distance of every query", declare_certify},
-    {"evaluate", "For the data owner: accuracy, certified fractions, expected private accuracy", declare_evaluate},
+    {"evaluate", "For the data owner: accuracy, certified fractions, expected private accuracy",
+     declare_evaluate},
     {"release", "Answer queries under differential privacy, charged to a ledger", declare_release},
     {"report", "One self-contained HTML page about a run", declare_report},
     {"bench", "Measure a training step beside its plain counterpart", declare_bench},
@@ -26,16 +27,19 @@ constexpr Job jobs[] = {
 };
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 numerical failure, "
+    "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 numerical "
+    "failure, "
     "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal.";
 
 int run(int argc, char** argv, const MpiSession& session) {
     const Communicator& world = session.world();
-    CLI::App app{"Holdfast trains a model on private records and proves what one record could have changed.", "holdfast"};
+    CLI::App app{"Holdfast trains a model on private records and proves what one record could have changed.",
+                 "holdfast"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "holdfast 0.1.0");
     app.footer(exit_codes);
-    Context context{world, std::make_shared<spdlog::logger>("holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};
+    Context context{world, std::make_shared<spdlog::logger>(
+                               "holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};
     context.log->set_pattern("%v");
     std::vector<std::pair<CLI::App*, Run>> runs;
     for (const Job& job : jobs) {
@@ -48,7 +52,8 @@ int run(int argc, char** argv, const MpiSession& session) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        const bool asked = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);  // --help, --version
+        const bool asked =
+            error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);  // --help, --version
         if (world.is_root()) app.exit(error);
         return static_cast<int>(asked ? ExitCode::success : ExitCode::usage);
     }
@@ -70,7 +75,8 @@ int main(int argc, char** argv) {
     const Communicator& world = session.world();
     // Ranks mostly fail together: rank 0 speaks at once and ends the job, another only if rank 0 did not.
     const auto report = [&](const std::string& text) {
-        if (!world.is_root()) std::this_thread::sleep_for(std::chrono::milliseconds(1000 + 10 * world.rank()));
+        if (!world.is_root())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1000 + 10 * world.rank()));
         std::cerr << "holdfast: " << text << std::endl;
     };
     int code = 0;

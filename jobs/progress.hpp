@@ -7,7 +7,8 @@
 
 namespace holdfast {
 
-/// "train  12/40  1.3 s, 3 s left" on stderr: rewritten in place on a terminal, else a line every ten seconds.
+/// "train  12/40  1.3 s, 3 s left" on stderr: rewritten in place on a terminal, else a line every ten
+/// seconds.
 class Progress {
   public:
     Progress(const Context& context, std::string what, std::int64_t total);

@@ -1,5 +1,5 @@
-// holdfast release: answers under differential privacy. Prints the labels, what they cost and the guarantee; nothing
-// else about the run leaves it. Charge, then draw, then store (models/privacy/ledger.hpp).
+// holdfast release: answers under differential privacy. Prints the labels, what they cost and the guarantee;
+// nothing else about the run leaves it. Charge, then draw, then store (models/privacy/ledger.hpp).
 //   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db --budget 10
 
 #include <cstdio>
@@ -27,13 +27,17 @@ std::string decimal(const Rational& value) {
 }
 
 /// The first release of a dataset sets its budget; later ones may repeat it, never change it.
-void settle_budget(Ledger& ledger, const std::string& dataset, const Request& request, const Mechanism& mechanism) {
+void settle_budget(Ledger& ledger, const std::string& dataset, const Request& request,
+                   const Mechanism& mechanism) {
     if (request.budget > 0) {
-        Budget budget{decimal_value(request.budget, "--budget"), decimal_value(request.budget_delta, "--budget-delta"), std::nullopt};
+        Budget budget{decimal_value(request.budget, "--budget"),
+                      decimal_value(request.budget_delta, "--budget-delta"), std::nullopt};
         if (request.fixed) budget.fixed_epsilon = mechanism.epsilon();
         ledger.set_budget(dataset, budget);
     } else if (!ledger.spending(dataset)) {
-        throw Error(ExitCode::usage, "this dataset has no budget yet", "give --budget EPSILON (and --budget-delta) once: it cannot be changed later", request.ledger);
+        throw Error(ExitCode::usage, "this dataset has no budget yet",
+                    "give --budget EPSILON (and --budget-delta) once: it cannot be changed later",
+                    request.ledger);
     }
 }
 
@@ -52,13 +56,18 @@ void release(const Context& context, const Request& request) {
     const FinishedRun run = FinishedRun::open(request.run);
     const bool ensemble = run.members() > 1;
     Guarantee claim = release_claim(run.settings, run.facts);
-    if (ensemble) claim.combine(aggregation_guarantee(aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
-    const Mechanism mechanism(request.mechanism, {request.epsilon, request.delta, static_cast<int>(run.classes()), distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
+    if (ensemble)
+        claim.combine(aggregation_guarantee(
+            aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    const Mechanism mechanism(request.mechanism,
+                              {request.epsilon, request.delta, static_cast<int>(run.classes()),
+                               distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
     claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
 
     // 2. What the mechanism may look at. All ranks work, for every query, whatever the ledger will say.
     const Records queries = read_queries(run, request.queries);
-    const std::vector<Certificates> members = certify_members(context, run, queries, mechanism.info().needs_class_distances);
+    const std::vector<Certificates> members =
+        certify_members(context, run, queries, mechanism.info().needs_class_distances);
     if (!context.world.is_root()) return context.world.barrier();
 
     // 3. Charged, drawn and stored by one process; remembered answers cost nothing.
@@ -67,10 +76,12 @@ void release(const Context& context, const Request& request) {
     settle_budget(ledger, dataset, request, mechanism);
     SystemRandomBits bits;
     const auto draw = [&](std::size_t query) {
-        const Evidence evidence = ensemble ? evidence_of(run, members, query) : evidence_of(run, members.front(), query);
+        const Evidence evidence =
+            ensemble ? evidence_of(run, members, query) : evidence_of(run, members.front(), query);
         return mechanism.draw(evidence, bits);
     };
-    const std::vector<LedgerAnswer> answers = ledger.answer(dataset, {mechanism.epsilon(), mechanism.delta(), request.mechanism}, digests_of(queries), draw);
+    const std::vector<LedgerAnswer> answers = ledger.answer(
+        dataset, {mechanism.epsilon(), mechanism.delta(), request.mechanism}, digests_of(queries), draw);
 
     // 4. The labels, the cost and the guarantee.
     nlohmann::json labels = nlohmann::json::array();
@@ -82,12 +93,24 @@ void release(const Context& context, const Request& request) {
         charged += answer.remembered ? 0 : 1;
     }
     const Spending spent = *ledger.spending(dataset);
-    const nlohmann::json cost = {{"epsilon_per_answer", request.epsilon}, {"delta_per_answer", request.delta}, {"charged_answers", charged}, {"remembered_answers", static_cast<std::int64_t>(answers.size()) - charged},
-                                 {"spent_epsilon", spent.epsilon.get_d()}, {"spent_delta", spent.delta.get_d()}, {"budget_epsilon", spent.budget.epsilon.get_d()}, {"budget_delta", spent.budget.delta.get_d()}};
-    context.log->info("{} answers charged at epsilon {:g}, {} remembered; spent epsilon {} of {}, delta {} of {}", charged, request.epsilon, answers.size() - static_cast<std::size_t>(charged),
-                      decimal(spent.epsilon), decimal(spent.budget.epsilon), decimal(spent.delta), decimal(spent.budget.delta));
+    const nlohmann::json cost = {{"epsilon_per_answer", request.epsilon},
+                                 {"delta_per_answer", request.delta},
+                                 {"charged_answers", charged},
+                                 {"remembered_answers", static_cast<std::int64_t>(answers.size()) - charged},
+                                 {"spent_epsilon", spent.epsilon.get_d()},
+                                 {"spent_delta", spent.delta.get_d()},
+                                 {"budget_epsilon", spent.budget.epsilon.get_d()},
+                                 {"budget_delta", spent.budget.delta.get_d()}};
+    context.log->info(
+        "{} answers charged at epsilon {:g}, {} remembered; spent epsilon {} of {}, delta {} of {}", charged,
+        request.epsilon, answers.size() - static_cast<std::size_t>(charged), decimal(spent.epsilon),
+        decimal(spent.budget.epsilon), decimal(spent.delta), decimal(spent.budget.delta));
     context.log->info("{}", claim.text());
-    context.print({{"labels", labels}, {"mechanism", request.mechanism}, {"cost", cost}, {"guarantee", claim.to_json()}}, text);
+    context.print({{"labels", labels},
+                   {"mechanism", request.mechanism},
+                   {"cost", cost},
+                   {"guarantee", claim.to_json()}},
+                  text);
     context.world.barrier();
 }
 
@@ -96,14 +119,21 @@ void release(const Context& context, const Request& request) {
 Run declare_release(CLI::App& app) {
     auto request = std::make_shared<Request>();
     app.add_option("--run", request->run, "Run folder of holdfast train")->required();
-    app.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default; labels are not read")->required();
+    app.add_option("--queries", request->queries,
+                   "Dataset FILE[:SPLIT], split test by default; labels are not read")
+        ->required();
     app.add_option("--epsilon", request->epsilon, "Privacy per answer, public")->required();
     app.add_option("--delta", request->delta, "Per answer, for mechanisms that take one");
     app.add_option("--mechanism", request->mechanism, "One of the list below")->capture_default_str();
-    app.add_option("--ledger", request->ledger, "SQLite file that remembers what each dataset has spent (0600)")->required();
-    app.add_option("--budget", request->budget, "Total epsilon this dataset may ever spend: given once, fixed for good");
+    app.add_option("--ledger", request->ledger,
+                   "SQLite file that remembers what each dataset has spent (0600)")
+        ->required();
+    app.add_option("--budget", request->budget,
+                   "Total epsilon this dataset may ever spend: given once, fixed for good");
     app.add_option("--budget-delta", request->budget_delta, "Total delta, likewise");
-    app.add_flag("--fixed", request->fixed, "Every answer ever will cost exactly --epsilon: composes by the least of basic, advanced and optimal");
+    app.add_flag("--fixed", request->fixed,
+                 "Every answer ever will cost exactly --epsilon: composes by the least of basic, advanced "
+                 "and optimal");
     app.footer("Mechanisms:\n" + mechanism_help() + app.get_footer());
     return [request](const Context& context) { release(context, *request); };
 }

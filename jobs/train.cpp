@@ -33,46 +33,63 @@ struct Request {
 
 /// To two significant digits: what little of the count a default normaliser gives away.
 std::int64_t rounded_count(std::uint64_t count) {
-    const double scale = std::pow(10.0, std::max(0.0, std::floor(std::log10(static_cast<double>(count))) - 1));
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
+    const double scale =
+        std::pow(10.0, std::max(0.0, std::floor(std::log10(static_cast<double>(count))) - 1));
+    return std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
 }
 
 void check_against(const Settings& settings, const DatasetInfo& info) {
     const auto refuse = [&](const std::string& key, std::int64_t value, const std::string& hint) {
-        throw Error(ExitCode::usage, key + " = " + std::to_string(value) + " exceeds the " + std::to_string(info.rows) + " records of " + info.path, hint, key);
+        throw Error(ExitCode::usage,
+                    key + " = " + std::to_string(value) + " exceeds the " + std::to_string(info.rows) +
+                        " records of " + info.path,
+                    hint, key);
     };
     const auto rows = static_cast<std::int64_t>(info.rows);
     const std::int64_t largest = settings.level_values().back();
-    if (largest > rows) refuse(settings.contiguous_levels() ? "certificate.levels" : "certificate.level_list", largest, "no dataset is so many records away: lower it");
-    if (settings.members > rows) refuse("ensemble.members", settings.members, "lower it, or train on more records");
+    if (largest > rows)
+        refuse(settings.contiguous_levels() ? "certificate.levels" : "certificate.level_list", largest,
+               "no dataset is so many records away: lower it");
+    if (settings.members > rows)
+        refuse("ensemble.members", settings.members, "lower it, or train on more records");
 }
 
 double normaliser(const Settings& settings, std::uint64_t rows, std::size_t public_rows) {
-    const std::int64_t records = settings.expected_records > 0 ? settings.expected_records : rounded_count(rows);
+    const std::int64_t records =
+        settings.expected_records > 0 ? settings.expected_records : rounded_count(rows);
     const double batches = static_cast<double>(settings.batches);
-    return static_cast<double>(records) / (static_cast<double>(settings.members) * batches) + static_cast<double>(public_rows) / batches;
+    return static_cast<double>(records) / (static_cast<double>(settings.members) * batches) +
+           static_cast<double>(public_rows) / batches;
 }
 
-/// Every public record, on every rank: they are few beside the private ones, and every member trains on all of them.
+/// Every public record, on every rank: they are few beside the private ones, and every member trains on all
+/// of them.
 Records read_public(const std::string& name, const DatasetInfo& private_data, const Settings& settings) {
     Records records{FeatureMatrix(private_data.features, false), {}, {}, {}};
     if (name.empty()) return records;
     const DatasetReader reader(name);
     if (reader.info().features != private_data.features) {
-        throw Error(ExitCode::input, std::to_string(reader.info().features) + " features, but " + private_data.path + " has " + std::to_string(private_data.features),
+        throw Error(ExitCode::input,
+                    std::to_string(reader.info().features) + " features, but " + private_data.path + " has " +
+                        std::to_string(private_data.features),
                     "give both the same columns", reader.info().path);
     }
     records = reader.read_all();
     for (std::size_t i = 0; i < records.size(); ++i) {
         if (records.labels.empty() || records.labels[i] >= settings.classes) {
-            throw Error(ExitCode::input, "row " + std::to_string(i) + " has no label below network.classes = " + std::to_string(settings.classes), "label the public records as the private ones", reader.info().path);
+            throw Error(ExitCode::input,
+                        "row " + std::to_string(i) +
+                            " has no label below network.classes = " + std::to_string(settings.classes),
+                        "label the public records as the private ones", reader.info().path);
         }
     }
     return records;
 }
 
 /// The states of a member's checkpoint files that concern this rank's levels, joined.
-std::optional<MemberState> resumed_state(const std::vector<MemberState>& states, std::uint64_t member, const std::vector<std::int64_t>& levels) {
+std::optional<MemberState> resumed_state(const std::vector<MemberState>& states, std::uint64_t member,
+                                         const std::vector<std::int64_t>& levels) {
     MemberState joined;
     joined.member = member;
     for (const MemberState& state : states) {
@@ -89,16 +106,23 @@ std::optional<MemberState> resumed_state(const std::vector<MemberState>& states,
         }
     }
     if (joined.levels.empty()) return std::nullopt;
-    std::sort(joined.levels.begin(), joined.levels.end(), [](const LevelState& a, const LevelState& b) { return a.k < b.k; });
+    std::sort(joined.levels.begin(), joined.levels.end(),
+              [](const LevelState& a, const LevelState& b) { return a.k < b.k; });
     ensure(joined.levels.size() == levels.size(), "a checkpoint holds every level of its members");
     return joined;
 }
 
-/// Trains this rank's members in turn. All ranks step together, so that they agree on checkpoints and on stopping.
+/// Trains this rank's members in turn. All ranks step together, so that they agree on checkpoints and on
+/// stopping.
 class Rounds {
   public:
-    Rounds(const Context& context, const Settings& settings, const ProcessGrid& grid, const CheckpointFolder& checkpoints, std::vector<MemberTrainer>& trainers)
-        : context_(context), settings_(settings), grid_(grid), checkpoints_(checkpoints), trainers_(trainers) {}
+    Rounds(const Context& context, const Settings& settings, const ProcessGrid& grid,
+           const CheckpointFolder& checkpoints, std::vector<MemberTrainer>& trainers)
+        : context_(context),
+          settings_(settings),
+          grid_(grid),
+          checkpoints_(checkpoints),
+          trainers_(trainers) {}
 
     void run() {
         const std::int64_t total = static_cast<std::int64_t>(trainers_.size()) * settings_.steps();
@@ -106,10 +130,13 @@ class Rounds {
         double last_checkpoint = 0;
         std::int64_t steps_since = 0;
         for (;;) {
-            const auto current = std::find_if(trainers_.begin(), trainers_.end(), [](const MemberTrainer& trainer) { return !trainer.done(); });
+            const auto current = std::find_if(trainers_.begin(), trainers_.end(),
+                                              [](const MemberTrainer& trainer) { return !trainer.done(); });
             const bool by_steps = settings_.checkpoint_steps > 0 && steps_since >= settings_.checkpoint_steps;
-            const bool by_time = context_.world.is_root() && settings_.checkpoint_seconds > 0 && progress.seconds() - last_checkpoint >= settings_.checkpoint_seconds;
-            std::int64_t flags[] = {current != trainers_.end(), context_.interrupted_by_signal(), by_steps || by_time};
+            const bool by_time = context_.world.is_root() && settings_.checkpoint_seconds > 0 &&
+                                 progress.seconds() - last_checkpoint >= settings_.checkpoint_seconds;
+            std::int64_t flags[] = {current != trainers_.end(), context_.interrupted_by_signal(),
+                                    by_steps || by_time};
             context_.world.max(flags);
             const auto [unfinished, interrupted, due] = flags;
             if (unfinished != 0 && (interrupted != 0 || due != 0)) {
@@ -119,11 +146,14 @@ class Rounds {
             }
             if (unfinished == 0) return;
             if (interrupted != 0) {
-                throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written", "go on with the same command and --resume");
+                throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
+                            "go on with the same command and --resume");
             }
             if (current != trainers_.end()) current->step(grid_.block_group());
             ++steps_since;
-            progress.advance_to(std::accumulate(trainers_.begin(), trainers_.end(), std::int64_t{0}, [](std::int64_t sum, const MemberTrainer& trainer) { return sum + trainer.state().step; }));
+            progress.advance_to(std::accumulate(
+                trainers_.begin(), trainers_.end(), std::int64_t{0},
+                [](std::int64_t sum, const MemberTrainer& trainer) { return sum + trainer.state().step; }));
         }
     }
 
@@ -133,7 +163,9 @@ class Rounds {
         for (const MemberTrainer& trainer : trainers_) {
             if (grid_.block() != 0) break;
             const MemberState& state = trainer.state();
-            files.emplace_back("member-" + std::to_string(state.member) + "-level-" + std::to_string(state.levels.front().k), state.packed());
+            files.emplace_back(
+                "member-" + std::to_string(state.member) + "-level-" + std::to_string(state.levels.front().k),
+                state.packed());
         }
         checkpoints_.save(files, context_.world);
         context_.log->info("checkpoint written");
@@ -146,9 +178,11 @@ class Rounds {
     std::vector<MemberTrainer>& trainers_;
 };
 
-/// Sends every level's box and every step's metrics to rank 0, which writes them in order. Returns the digest.
-std::string write_results(const Context& context, const RunFolder& run, const Settings& settings, const ProcessGrid& grid,
-                          const std::vector<MemberTrainer>& trainers, std::size_t parameters) {
+/// Sends every level's box and every step's metrics to rank 0, which writes them in order. Returns the
+/// digest.
+std::string write_results(const Context& context, const RunFolder& run, const Settings& settings,
+                          const ProcessGrid& grid, const std::vector<MemberTrainer>& trainers,
+                          std::size_t parameters) {
     const std::vector<std::int64_t> levels = settings.level_values();
     const auto rank = context.world.rank();
     std::optional<BoxesWriter> writer;
@@ -163,7 +197,9 @@ std::string write_results(const Context& context, const RunFolder& run, const Se
         return part;
     };
     for (std::size_t member = 0; member < static_cast<std::size_t>(settings.members); ++member) {
-        const auto trainer = [&]() -> const MemberTrainer& { return trainers[member - grid.members().first]; };
+        const auto trainer = [&]() -> const MemberTrainer& {
+            return trainers[member - grid.members().first];
+        };
         std::vector<StepMetrics> metrics;
         for (std::size_t level = 0; level < levels.size(); ++level) {
             const int owner = grid.rank_of(member, level, 0);
@@ -197,8 +233,11 @@ void train(const Context& context, const Request& request) {
 
     // 2. Who holds what; the records travel to their members.
     const std::vector<std::int64_t> levels = settings.level_values();
-    const ProcessGrid grid(context.world, settings.grid, static_cast<std::size_t>(settings.members), levels.size());
-    std::vector<MemberRecords> held = distribute(reader, grid, context.world, static_cast<std::size_t>(settings.members), static_cast<std::size_t>(settings.classes), static_cast<std::uint64_t>(settings.seed));
+    const ProcessGrid grid(context.world, settings.grid, static_cast<std::size_t>(settings.members),
+                           levels.size());
+    std::vector<MemberRecords> held =
+        distribute(reader, grid, context.world, static_cast<std::size_t>(settings.members),
+                   static_cast<std::size_t>(settings.classes), static_cast<std::uint64_t>(settings.seed));
     const Records public_records = read_public(request.public_data, reader.info(), settings);
     RecordDigest digest;
     for (const MemberRecords& member : held) {
@@ -207,18 +246,23 @@ void train(const Context& context, const Request& request) {
     const std::string data_digest = digest.hex(context.world);
 
     // 3. The plan every member follows.
-    const TrainingPlan plan{settings, settings.network(reader.info().features),
-                            make_backend(settings.backend, settings.product), normaliser(settings, reader.info().rows, public_records.size()),
-                            std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first), levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};
-    context.log->info("{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks (members x levels x blocks {})",
-                      reader.info().rows, settings.members, levels.back(), plan.network.parameters(), plan.normaliser, plan.backend->name(),
-                      context.world.transport(), context.world.size(), grid.text());
+    const TrainingPlan plan{
+        settings, settings.network(reader.info().features), make_backend(settings.backend, settings.product),
+        normaliser(settings, reader.info().rows, public_records.size()),
+        std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
+                                  levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};
+    context.log->info(
+        "{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks "
+        "(members x levels x blocks {})",
+        reader.info().rows, settings.members, levels.back(), plan.network.parameters(), plan.normaliser,
+        plan.backend->name(), context.world.transport(), context.world.size(), grid.text());
 
     // 4. A new folder, or where an interrupted run stopped.
     if (context.world.is_root()) RunFolder::create(request.out, request.resume);
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
-    const CheckpointFolder checkpoints(run.file("checkpoints"), StreamDigest::of(deciding_settings(settings) + data_digest));
+    const CheckpointFolder checkpoints(run.file("checkpoints"),
+                                       StreamDigest::of(deciding_settings(settings) + data_digest));
     std::vector<MemberState> saved;
     if (request.resume) {
         for (const auto& payload : checkpoints.load_latest()) saved.push_back(MemberState::unpacked(payload));
@@ -227,27 +271,47 @@ void train(const Context& context, const Request& request) {
     std::vector<MemberTrainer> trainers;
     for (MemberRecords& member : held) {
         std::optional<MemberState> state = resumed_state(saved, member.member, plan.levels);
-        trainers.emplace_back(plan, std::move(member.records), public_records, state ? *state : MemberTrainer::fresh_state(plan, member.member));
+        trainers.emplace_back(plan, std::move(member.records), public_records,
+                              state ? *state : MemberTrainer::fresh_state(plan, member.member));
     }
 
     // 5. Train.
     Rounds(context, settings, grid, checkpoints, trainers).run();
 
     // 6. Boxes, metrics and manifest; then the checkpoints have served.
-    const std::string boxes_digest = write_results(context, run, settings, grid, trainers, plan.network.parameters());
+    const std::string boxes_digest =
+        write_results(context, run, settings, grid, trainers, plan.network.parameters());
     Settings resolved = settings;
     const Guarantee claim = certificate_claim(resolved, {reader.info().scaling, reader.info().has_ids});
-    const nlohmann::json manifest = {
-        {"program", "holdfast"}, {"version", "0.1.0"}, {"configuration", settings_to_json(settings)},
-        {"dataset", {{"path", reader.info().path}, {"rows", reader.info().rows}, {"features", reader.info().features}, {"classes", settings.classes}, {"scaling", name_of(reader.info().scaling)}, {"ids", reader.info().has_ids}, {"digest", data_digest}}},
-        {"digest", boxes_digest}, {"steps", settings.steps()}, {"levels", levels}, {"members", settings.members}, {"parameters", plan.network.parameters()},
-        {"normaliser", plan.normaliser}, {"public_records", public_records.size()}, {"relation", name_of(settings.relation)}, {"guarantee", claim.to_json()}};
+    const nlohmann::json manifest = {{"program", "holdfast"},
+                                     {"version", "0.1.0"},
+                                     {"configuration", settings_to_json(settings)},
+                                     {"dataset",
+                                      {{"path", reader.info().path},
+                                       {"rows", reader.info().rows},
+                                       {"features", reader.info().features},
+                                       {"classes", settings.classes},
+                                       {"scaling", name_of(reader.info().scaling)},
+                                       {"ids", reader.info().has_ids},
+                                       {"digest", data_digest}}},
+                                     {"digest", boxes_digest},
+                                     {"steps", settings.steps()},
+                                     {"levels", levels},
+                                     {"members", settings.members},
+                                     {"parameters", plan.network.parameters()},
+                                     {"normaliser", plan.normaliser},
+                                     {"public_records", public_records.size()},
+                                     {"relation", name_of(settings.relation)},
+                                     {"guarantee", claim.to_json()}};
     if (context.world.is_root()) {
         run.write_json("manifest.json", manifest);
         checkpoints.remove_all();
     }
     context.world.barrier();
-    context.print(manifest, "trained " + std::to_string(settings.members) + " x " + std::to_string(settings.steps()) + " steps, levels 0.." + std::to_string(levels.back()) + ", boxes " + boxes_digest.substr(0, 16) + "\n" + claim.text() + "\n");
+    context.print(manifest, "trained " + std::to_string(settings.members) + " x " +
+                                std::to_string(settings.steps()) + " steps, levels 0.." +
+                                std::to_string(levels.back()) + ", boxes " + boxes_digest.substr(0, 16) +
+                                "\n" + claim.text() + "\n");
 }
 
 }  // namespace
@@ -257,9 +321,12 @@ Run declare_train(CLI::App& app) {
     app.add_option("--config", request->config, "TOML file of the options below");
     app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
     app.add_option("--out", request->out, "New run folder (0700)")->required();
-    app.add_option("--public", request->public_data, "Public records FILE[:SPLIT] to train on beside: never charged");
-    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")->allow_extra_args(false);
-    app.add_flag("--resume", request->resume, "Go on from the last checkpoint of --out, on any number of ranks");
+    app.add_option("--public", request->public_data,
+                   "Public records FILE[:SPLIT] to train on beside: never charged");
+    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        ->allow_extra_args(false);
+    app.add_flag("--resume", request->resume,
+                 "Go on from the last checkpoint of --out, on any number of ranks");
     app.footer(settings_help() + app.get_footer());
     return [request](const Context& context) { train(context, *request); };
 }

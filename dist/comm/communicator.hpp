@@ -9,8 +9,8 @@
 namespace holdfast {
 
 /// A group of ranks. Collective: every rank of the group calls the same operation in the same order.
-/// There is no sum of floating-point numbers: what ranks add is exact (dist/sum), so no order shows in a result.
-/// Every failure throws Error with ExitCode::communication.
+/// There is no sum of floating-point numbers: what ranks add is exact (dist/sum), so no order shows in a
+/// result. Every failure throws Error with ExitCode::communication.
 class Communicator {
   public:
     virtual ~Communicator() = default;
@@ -19,16 +19,19 @@ class Communicator {
     virtual int size() const = 0;
     virtual std::string transport() const = 0;  ///< "serial", "mpi"
 
-    virtual void sum(std::span<std::int64_t> values) const = 0;  ///< in place, wraps nowhere: the caller checks ranges
+    virtual void sum(
+        std::span<std::int64_t> values) const = 0;  ///< in place, wraps nowhere: the caller checks ranges
     virtual void min(std::span<std::int64_t> values) const = 0;  ///< in place
     virtual void max(std::span<std::int64_t> values) const = 0;  ///< in place
     virtual void barrier() const = 0;
-    virtual void broadcast(std::vector<std::byte>& bytes, int root) const = 0;  ///< resizes on the other ranks
+    virtual void broadcast(std::vector<std::byte>& bytes,
+                           int root) const = 0;  ///< resizes on the other ranks
 
     /// Every rank's bytes in rank order on every rank.
     virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) const = 0;
     /// outgoing[r] goes to rank r; returns what each rank sent here.
-    virtual std::vector<std::vector<std::byte>> exchange(const std::vector<std::vector<std::byte>>& outgoing) const = 0;
+    virtual std::vector<std::vector<std::byte>> exchange(
+        const std::vector<std::vector<std::byte>>& outgoing) const = 0;
     virtual void send(std::span<const std::byte> bytes, int to) const = 0;
     virtual std::vector<std::byte> receive(int from) const = 0;
 

@@ -77,7 +77,8 @@ class MpiCommunicator final : public Communicator {
     }
 
     // Pairwise in rounds: in round d each rank sends to rank + d and receives from rank - d.
-    std::vector<std::vector<std::byte>> exchange(const std::vector<std::vector<std::byte>>& outgoing) const override {
+    std::vector<std::vector<std::byte>> exchange(
+        const std::vector<std::vector<std::byte>>& outgoing) const override {
         ensure(outgoing.size() == static_cast<std::size_t>(size_), "exchange has one message a rank");
         std::vector<std::vector<std::byte>> incoming(size_);
         incoming[rank_] = outgoing[rank_];
@@ -92,8 +93,8 @@ class MpiCommunicator final : public Communicator {
             for (std::size_t at = 0; at < std::max(sending, receiving); at += max_piece) {
                 const std::size_t out = at < sending ? std::min(max_piece, sending - at) : 0;
                 const std::size_t in = at < receiving ? std::min(max_piece, receiving - at) : 0;
-                check(MPI_Sendrecv(outgoing[to].data() + std::min<std::size_t>(at, sending), static_cast<int>(out),
-                                   MPI_BYTE, to, message_tag,
+                check(MPI_Sendrecv(outgoing[to].data() + std::min<std::size_t>(at, sending),
+                                   static_cast<int>(out), MPI_BYTE, to, message_tag,
                                    incoming[from].data() + std::min<std::size_t>(at, receiving),
                                    static_cast<int>(in), MPI_BYTE, from, message_tag, handle_.get(),
                                    MPI_STATUS_IGNORE),
@@ -114,11 +115,13 @@ class MpiCommunicator final : public Communicator {
 
     std::vector<std::byte> receive(int from) const override {
         std::uint64_t length = 0;
-        check(MPI_Recv(&length, 1, MPI_UINT64_T, from, message_tag, handle_.get(), MPI_STATUS_IGNORE), "MPI_Recv");
+        check(MPI_Recv(&length, 1, MPI_UINT64_T, from, message_tag, handle_.get(), MPI_STATUS_IGNORE),
+              "MPI_Recv");
         std::vector<std::byte> bytes(length);
         for (std::size_t at = 0; at < length; at += max_piece) {
             const int count = static_cast<int>(std::min(max_piece, bytes.size() - at));
-            check(MPI_Recv(bytes.data() + at, count, MPI_BYTE, from, message_tag, handle_.get(), MPI_STATUS_IGNORE),
+            check(MPI_Recv(bytes.data() + at, count, MPI_BYTE, from, message_tag, handle_.get(),
+                           MPI_STATUS_IGNORE),
                   "MPI_Recv");
         }
         return bytes;
@@ -134,8 +137,9 @@ class MpiCommunicator final : public Communicator {
     void reduce(std::span<std::int64_t> values, MPI_Op operation) const {
         for (std::size_t at = 0; at < values.size(); at += max_piece) {
             const int count = static_cast<int>(std::min(max_piece, values.size() - at));
-            check(MPI_Allreduce(MPI_IN_PLACE, values.data() + at, count, MPI_INT64_T, operation, handle_.get()),
-                  "MPI_Allreduce");
+            check(
+                MPI_Allreduce(MPI_IN_PLACE, values.data() + at, count, MPI_INT64_T, operation, handle_.get()),
+                "MPI_Allreduce");
         }
     }
 

@@ -17,7 +17,8 @@ class SerialCommunicator final : public Communicator {
     std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) const override {
         return {{bytes.begin(), bytes.end()}};
     }
-    std::vector<std::vector<std::byte>> exchange(const std::vector<std::vector<std::byte>>& outgoing) const override {
+    std::vector<std::vector<std::byte>> exchange(
+        const std::vector<std::vector<std::byte>>& outgoing) const override {
         ensure(outgoing.size() == 1, "exchange has one message a rank");
         return outgoing;
     }
@@ -31,6 +32,8 @@ class SerialCommunicator final : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_serial_communicator() { return std::make_unique<SerialCommunicator>(); }
+std::unique_ptr<Communicator> make_serial_communicator() {
+    return std::make_unique<SerialCommunicator>();
+}
 
 }  // namespace holdfast

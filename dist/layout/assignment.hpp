@@ -6,18 +6,22 @@
 
 namespace holdfast {
 
-/// Where a record goes is a function of its own id alone, or one added record would move its neighbours and no
-/// certificate would hold (mathematics section 1). Seeds are public.
+/// Where a record goes is a function of its own id alone, or one added record would move its neighbours and
+/// no certificate would hold (mathematics section 1). Seeds are public.
 class Assignment {
   public:
     explicit Assignment(std::uint64_t seed) : hash_{seed} {}
 
-    std::uint64_t member(std::uint64_t id, std::uint64_t members) const { return hash_(member_stream, id) % members; }
+    std::uint64_t member(std::uint64_t id, std::uint64_t members) const {
+        return hash_(member_stream, id) % members;
+    }
     std::uint64_t batch(std::uint64_t id, std::uint64_t epoch, std::uint64_t batches) const {
         return hash_(batch_stream + epoch, id) % batches;
     }
     /// Which rank of a block group holds it; no result depends on this.
-    std::uint64_t block(std::uint64_t id, std::uint64_t blocks) const { return hash_(block_stream, id) % blocks; }
+    std::uint64_t block(std::uint64_t id, std::uint64_t blocks) const {
+        return hash_(block_stream, id) % blocks;
+    }
 
   private:
     static constexpr std::uint64_t member_stream = 1, block_stream = 2, batch_stream = std::uint64_t{1} << 32;

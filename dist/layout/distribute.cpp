@@ -18,7 +18,8 @@ constexpr std::uint64_t slab_rows = 16384;
 class Packet {
   public:
     explicit Packet(const FeatureMatrix& features)
-        : element_(features.wide() ? sizeof(double) : sizeof(float)), feature_bytes_(features.columns() * element_) {}
+        : element_(features.wide() ? sizeof(double) : sizeof(float)),
+          feature_bytes_(features.columns() * element_) {}
 
     std::size_t size() const { return 2 * sizeof(std::uint64_t) + sizeof(std::int32_t) + feature_bytes_; }
 
@@ -28,8 +29,9 @@ class Packet {
         put(&records.rows[index], sizeof(std::uint64_t), out);
         put(&label, sizeof label, out);
         const std::size_t first = index * records.features.columns();
-        const void* values = records.features.wide() ? static_cast<const void*>(records.features.wide_values().data() + first)
-                                                     : static_cast<const void*>(records.features.values().data() + first);
+        const void* values = records.features.wide()
+                                 ? static_cast<const void*>(records.features.wide_values().data() + first)
+                                 : static_cast<const void*>(records.features.values().data() + first);
         put(values, feature_bytes_, out);
     }
 
@@ -70,8 +72,11 @@ void check_unique(const MemberRecords& held, const std::string& path) {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ids[a] < ids[b]; });
     for (std::size_t i = 1; i < order.size(); ++i) {
         if (ids[order[i]] != ids[order[i - 1]]) continue;
-        const auto [first, second] = std::minmax(held.records.rows[order[i - 1]], held.records.rows[order[i]]);
-        throw Error(ExitCode::input, "rows " + std::to_string(first) + " and " + std::to_string(second) + " have the same id " + std::to_string(ids[order[i]]),
+        const auto [first, second] =
+            std::minmax(held.records.rows[order[i - 1]], held.records.rows[order[i]]);
+        throw Error(ExitCode::input,
+                    "rows " + std::to_string(first) + " and " + std::to_string(second) +
+                        " have the same id " + std::to_string(ids[order[i]]),
                     "one person, one id: merge or renumber them", path);
     }
 }
@@ -79,24 +84,30 @@ void check_unique(const MemberRecords& held, const std::string& path) {
 void check_labels(const Records& slab, std::size_t classes, const std::string& path) {
     for (std::size_t i = 0; i < slab.labels.size(); ++i) {
         if (static_cast<std::size_t>(slab.labels[i]) < classes) continue;
-        throw Error(ExitCode::input, "row " + std::to_string(slab.rows[i]) + " has label " + std::to_string(slab.labels[i]) + ", but there are " + std::to_string(classes) + " classes",
+        throw Error(ExitCode::input,
+                    "row " + std::to_string(slab.rows[i]) + " has label " + std::to_string(slab.labels[i]) +
+                        ", but there are " + std::to_string(classes) + " classes",
                     "set network.classes to the public number of classes", path);
     }
 }
 
 }  // namespace
 
-std::vector<MemberRecords> distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
-                                      std::size_t members, std::size_t classes, std::uint64_t seed) {
+std::vector<MemberRecords> distribute(const DatasetReader& reader, const ProcessGrid& grid,
+                                      const Communicator& world, std::size_t members, std::size_t classes,
+                                      std::uint64_t seed) {
     const DatasetInfo& info = reader.info();
-    if (!info.has_labels) throw Error(ExitCode::input, "no labels y_" + info.split, "import the data with --label", info.path);
+    if (!info.has_labels)
+        throw Error(ExitCode::input, "no labels y_" + info.split, "import the data with --label", info.path);
     const Assignment assignment(seed);
     const FeatureMatrix empty(info.features, info.wide);
     const Packet packet(empty);
     std::vector<MemberRecords> held;
-    for (std::size_t m = grid.members().first; m < grid.members().last; ++m) held.push_back({m, {empty, {}, {}, {}}});
+    for (std::size_t m = grid.members().first; m < grid.members().last; ++m)
+        held.push_back({m, {empty, {}, {}, {}}});
 
-    const auto ranks = static_cast<std::uint64_t>(world.size()), rank = static_cast<std::uint64_t>(world.rank());
+    const auto ranks = static_cast<std::uint64_t>(world.size()),
+               rank = static_cast<std::uint64_t>(world.rank());
     const std::uint64_t share = (info.rows + ranks - 1) / ranks;
     for (std::uint64_t at = 0; at < share; at += slab_rows) {
         const std::uint64_t first = std::min(rank * share + at, info.rows);
@@ -106,7 +117,8 @@ std::vector<MemberRecords> distribute(const DatasetReader& reader, const Process
             const Records slab = reader.read(first, last - first);
             check_labels(slab, classes, info.path);
             for (std::size_t i = 0; i < slab.size(); ++i) {
-                const std::size_t member = assignment.member(slab.ids[i], members), block = assignment.block(slab.ids[i], grid.blocks());
+                const std::size_t member = assignment.member(slab.ids[i], members),
+                                  block = assignment.block(slab.ids[i], grid.blocks());
                 for (std::size_t group = 0; group < grid.level_groups(); ++group) {
                     packet.append(slab, i, outgoing[grid.rank_in_level_group(member, group, block)]);
                 }
@@ -116,7 +128,8 @@ std::vector<MemberRecords> distribute(const DatasetReader& reader, const Process
             for (std::size_t offset = 0; offset < message.size(); offset += packet.size()) {
                 std::uint64_t id = 0;
                 std::memcpy(&id, message.data() + offset, sizeof id);
-                packet.read(message.data() + offset, held[assignment.member(id, members) - grid.members().first].records);
+                packet.read(message.data() + offset,
+                            held[assignment.member(id, members) - grid.members().first].records);
             }
         }
     }
@@ -132,8 +145,8 @@ void RecordDigest::add(const Records& records) {
         packet.append(records, i, bytes);
         std::memset(bytes.data() + 8, 0, 8);  // the row is not part of a record
         std::uint64_t hash[4];
-        crypto_generichash(reinterpret_cast<unsigned char*>(hash), sizeof hash, reinterpret_cast<const unsigned char*>(bytes.data()),
-                           bytes.size(), nullptr, 0);
+        crypto_generichash(reinterpret_cast<unsigned char*>(hash), sizeof hash,
+                           reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);
         for (int part = 0; part < 4; ++part) sums_[part] += hash[part];
     }
 }
@@ -148,7 +161,8 @@ std::string RecordDigest::hex(const Communicator& world) const {
     world.sum(pieces);
     std::string text;
     for (std::size_t part = 0; part < 4; ++part) {
-        const std::uint64_t total = static_cast<std::uint64_t>(pieces[2 * part]) + (static_cast<std::uint64_t>(pieces[2 * part + 1]) << 32);
+        const std::uint64_t total = static_cast<std::uint64_t>(pieces[2 * part]) +
+                                    (static_cast<std::uint64_t>(pieces[2 * part + 1]) << 32);
         char digits[17];
         std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(total));
         text += digits;

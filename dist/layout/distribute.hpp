@@ -13,14 +13,15 @@ struct MemberRecords {
     Records records;
 };
 
-/// Collective. Every rank reads its share of the rows by hyperslab and sends each record to the ranks that need it
-/// (its member's, one block each); none ever holds more than its own records and one slab.
-/// Errors (input): what DatasetReader finds, two records of one id, a label of `classes` or more.
-std::vector<MemberRecords> distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
-                                      std::size_t members, std::size_t classes, std::uint64_t seed);
+/// Collective. Every rank reads its share of the rows by hyperslab and sends each record to the ranks that
+/// need it (its member's, one block each); none ever holds more than its own records and one slab. Errors
+/// (input): what DatasetReader finds, two records of one id, a label of `classes` or more.
+std::vector<MemberRecords> distribute(const DatasetReader& reader, const ProcessGrid& grid,
+                                      const Communicator& world, std::size_t members, std::size_t classes,
+                                      std::uint64_t seed);
 
-/// A digest of the set of records: the same for any order and any partition. Collective over `world` if each record is
-/// on exactly one rank. Identifies the dataset version to the ledger.
+/// A digest of the set of records: the same for any order and any partition. Collective over `world` if each
+/// record is on exactly one rank. Identifies the dataset version to the ledger.
 class RecordDigest {
   public:
     void add(const Records& records);

@@ -24,7 +24,8 @@ std::vector<std::size_t> parse(const std::string& text) {
 
 }  // namespace
 
-ProcessGrid::ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members, std::size_t levels)
+ProcessGrid::ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members,
+                         std::size_t levels)
     : members_(members), levels_(levels) {
     const auto ranks = static_cast<std::size_t>(world.size());
     if (wanted == "auto") {
@@ -34,8 +35,11 @@ ProcessGrid::ProcessGrid(const Communicator& world, const std::string& wanted, s
         blocks_ = ranks / member_groups_;
     } else {
         const std::vector<std::size_t> sizes = parse(wanted);
-        if (sizes.size() != 3 || sizes[0] * sizes[1] * sizes[2] != ranks || sizes[0] > members || sizes[1] > levels) {
-            throw Error(ExitCode::usage, "grid \"" + wanted + "\" does not fit " + std::to_string(ranks) + " ranks, " + std::to_string(members) + " members and " + std::to_string(levels) + " levels",
+        if (sizes.size() != 3 || sizes[0] * sizes[1] * sizes[2] != ranks || sizes[0] > members ||
+            sizes[1] > levels) {
+            throw Error(ExitCode::usage,
+                        "grid \"" + wanted + "\" does not fit " + std::to_string(ranks) + " ranks, " +
+                            std::to_string(members) + " members and " + std::to_string(levels) + " levels",
                         "write MEMBERSxLEVELSxBLOCKS with that product, or auto", "run.grid");
         }
         member_groups_ = sizes[0];
@@ -50,7 +54,8 @@ ProcessGrid::ProcessGrid(const Communicator& world, const std::string& wanted, s
 }
 
 std::string ProcessGrid::text() const {
-    return std::to_string(member_groups_) + "x" + std::to_string(level_groups_) + "x" + std::to_string(blocks_);
+    return std::to_string(member_groups_) + "x" + std::to_string(level_groups_) + "x" +
+           std::to_string(blocks_);
 }
 
 std::size_t ProcessGrid::group_of(std::size_t index, std::size_t groups, std::size_t count) {
@@ -60,7 +65,8 @@ std::size_t ProcessGrid::group_of(std::size_t index, std::size_t groups, std::si
 }
 
 int ProcessGrid::rank_in_level_group(std::size_t member, std::size_t level_group, std::size_t block) const {
-    return static_cast<int>((group_of(member, member_groups_, members_) * level_groups_ + level_group) * blocks_ + block);
+    return static_cast<int>(
+        (group_of(member, member_groups_, members_) * level_groups_ + level_group) * blocks_ + block);
 }
 
 int ProcessGrid::rank_of(std::size_t member, std::size_t level, std::size_t block) const {

@@ -7,13 +7,14 @@
 
 namespace holdfast {
 
-/// Ranks as a grid members x levels x blocks. Members and levels need no communication between them; the ranks of one
-/// block group share a member's records and add their gradient sums once a step.
+/// Ranks as a grid members x levels x blocks. Members and levels need no communication between them; the
+/// ranks of one block group share a member's records and add their gradient sums once a step.
 class ProcessGrid {
   public:
-    /// `wanted`: "auto", or "MxLxB" whose product is the number of ranks. Auto gives members first, then blocks.
-    /// Error (usage): a grid that does not fit the ranks, the members or the levels.
-    ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members, std::size_t levels);
+    /// `wanted`: "auto", or "MxLxB" whose product is the number of ranks. Auto gives members first, then
+    /// blocks. Error (usage): a grid that does not fit the ranks, the members or the levels.
+    ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members,
+                std::size_t levels);
 
     struct Slice {
         std::size_t first, last;  ///< [first, last)

@@ -28,7 +28,8 @@ Checksum checksum_of(const std::string& fingerprint, std::span<const std::byte> 
     Checksum sum{};
     crypto_generichash_state state;
     crypto_generichash_init(&state, nullptr, 0, sum.size());
-    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(fingerprint.data()), fingerprint.size());
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(fingerprint.data()),
+                              fingerprint.size());
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(payload.data()), payload.size());
     crypto_generichash_final(&state, sum.data(), sum.size());
     return sum;
@@ -55,7 +56,10 @@ Payload opened(const fs::path& path, const std::string& fingerprint) {
     std::ifstream stream(path, std::ios::binary);
     const std::string file((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
     const std::size_t header = magic.size() + sizeof(Checksum) + sizeof(std::uint64_t);
-    const auto damaged = [&] { return Error(ExitCode::input, "a damaged or truncated checkpoint", "delete it; the one before is used", path.string()); };
+    const auto damaged = [&] {
+        return Error(ExitCode::input, "a damaged or truncated checkpoint",
+                     "delete it; the one before is used", path.string());
+    };
     if (file.size() < header || file.compare(0, magic.size(), magic) != 0) throw damaged();
     std::uint64_t length = 0;
     std::memcpy(&length, file.data() + magic.size() + sizeof(Checksum), sizeof length);
@@ -67,7 +71,8 @@ Payload opened(const fs::path& path, const std::string& fingerprint) {
     if (std::memcmp(sum.data(), file.data() + magic.size(), sum.size()) != 0) throw damaged();
     if (found != fingerprint) {
         throw Error(ExitCode::usage, "this checkpoint belongs to another configuration or dataset",
-                    "resume with the configuration and data it was written with, or train into a new folder", path.string());
+                    "resume with the configuration and data it was written with, or train into a new folder",
+                    path.string());
     }
     return payload;
 }
@@ -80,12 +85,16 @@ void sync_folder(const std::string& path) {
 }
 
 void check(const std::error_code& status, const std::string& what, const std::string& path) {
-    if (status) throw Error(ExitCode::output, what + ": " + status.message(), "check permissions and free space", path);
+    if (status)
+        throw Error(ExitCode::output, what + ": " + status.message(), "check permissions and free space",
+                    path);
 }
 
 }  // namespace
 
-std::string CheckpointFolder::folder(std::uint64_t number) const { return path_ + "/" + std::to_string(number); }
+std::string CheckpointFolder::folder(std::uint64_t number) const {
+    return path_ + "/" + std::to_string(number);
+}
 
 std::vector<std::uint64_t> CheckpointFolder::numbers() const {
     std::vector<std::uint64_t> found;
@@ -100,7 +109,8 @@ std::vector<std::uint64_t> CheckpointFolder::numbers() const {
     return found;
 }
 
-void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& files, const Communicator& world) const {
+void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& files,
+                            const Communicator& world) const {
     const std::string writing = path_ + "/.writing";
     std::error_code status;
     if (world.is_root()) {
@@ -110,7 +120,8 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
         fs::permissions(path_, fs::perms::owner_all, status);
     }
     world.barrier();
-    for (const auto& [name, payload] : files) write_file_atomically(writing + "/" + name, sealed(fingerprint_, payload), private_mode);
+    for (const auto& [name, payload] : files)
+        write_file_atomically(writing + "/" + name, sealed(fingerprint_, payload), private_mode);
     world.barrier();
     if (world.is_root()) {
         const std::vector<std::uint64_t> before = numbers();
@@ -124,7 +135,8 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
 
 std::vector<Payload> CheckpointFolder::load(std::uint64_t number) const {
     std::vector<Payload> payloads;
-    for (const auto& entry : fs::directory_iterator(folder(number))) payloads.push_back(opened(entry.path(), fingerprint_));
+    for (const auto& entry : fs::directory_iterator(folder(number)))
+        payloads.push_back(opened(entry.path(), fingerprint_));
     return payloads;
 }
 

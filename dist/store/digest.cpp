@@ -12,13 +12,16 @@ struct StreamDigest::State {
     crypto_generichash_state hash;
 };
 
-StreamDigest::StreamDigest() : state_(std::make_unique<State>()) { crypto_generichash_init(&state_->hash, nullptr, 0, digest_bytes); }
+StreamDigest::StreamDigest() : state_(std::make_unique<State>()) {
+    crypto_generichash_init(&state_->hash, nullptr, 0, digest_bytes);
+}
 StreamDigest::~StreamDigest() = default;
 StreamDigest::StreamDigest(StreamDigest&&) noexcept = default;
 StreamDigest& StreamDigest::operator=(StreamDigest&&) noexcept = default;
 
 void StreamDigest::add(std::span<const std::byte> bytes) {
-    crypto_generichash_update(&state_->hash, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    crypto_generichash_update(&state_->hash, reinterpret_cast<const unsigned char*>(bytes.data()),
+                              bytes.size());
 }
 
 std::string StreamDigest::hex() {

@@ -16,7 +16,9 @@ class StreamDigest {
 
     void add(std::span<const std::byte> bytes);
     template <typename T>
-    void add_values(std::span<const T> values) { add(std::as_bytes(values)); }
+    void add_values(std::span<const T> values) {
+        add(std::as_bytes(values));
+    }
     std::string hex();  ///< ends the stream
 
     static std::string of(const std::string& text);

@@ -15,11 +15,15 @@ namespace fs = std::filesystem;
 
 RunFolder RunFolder::create(const std::string& path, bool resume) {
     std::error_code status;
-    if (!resume && fs::exists(path, status) && (!fs::is_directory(path, status) || !fs::is_empty(path, status))) {
-        throw Error(ExitCode::output, "exists already and is not an empty folder", "choose another --out, or --resume an interrupted run", path);
+    if (!resume && fs::exists(path, status) &&
+        (!fs::is_directory(path, status) || !fs::is_empty(path, status))) {
+        throw Error(ExitCode::output, "exists already and is not an empty folder",
+                    "choose another --out, or --resume an interrupted run", path);
     }
     fs::create_directories(path, status);
-    if (status) throw Error(ExitCode::output, "cannot make the run folder: " + status.message(), "check the path and its permissions", path);
+    if (status)
+        throw Error(ExitCode::output, "cannot make the run folder: " + status.message(),
+                    "check the path and its permissions", path);
     fs::permissions(path, fs::perms::owner_all, status);
     return RunFolder(path);
 }
@@ -27,24 +31,30 @@ RunFolder RunFolder::create(const std::string& path, bool resume) {
 RunFolder RunFolder::open(const std::string& path) {
     RunFolder run(path);
     std::error_code status;
-    if (!fs::is_directory(path, status)) throw Error(ExitCode::input, "no such run folder", "name the --out folder of holdfast train", path);
+    if (!fs::is_directory(path, status))
+        throw Error(ExitCode::input, "no such run folder", "name the --out folder of holdfast train", path);
     if (!fs::exists(run.file("manifest.json"), status)) {
-        throw Error(ExitCode::input, "no finished run (manifest.json is missing)", "let holdfast train finish, with --resume if it was interrupted", path);
+        throw Error(ExitCode::input, "no finished run (manifest.json is missing)",
+                    "let holdfast train finish, with --resume if it was interrupted", path);
     }
     return run;
 }
 
 nlohmann::json RunFolder::read_json(const std::string& name) const {
     std::ifstream stream(file(name));
-    if (!stream) throw Error(ExitCode::input, "cannot be read", "is this a run folder of holdfast train?", file(name));
+    if (!stream)
+        throw Error(ExitCode::input, "cannot be read", "is this a run folder of holdfast train?", file(name));
     try {
         return nlohmann::json::parse(stream);
     } catch (const nlohmann::json::exception& error) {
-        throw Error(ExitCode::input, std::string("not JSON: ") + error.what(), "the file was changed since it was written", file(name));
+        throw Error(ExitCode::input, std::string("not JSON: ") + error.what(),
+                    "the file was changed since it was written", file(name));
     }
 }
 
-void RunFolder::write_json(const std::string& name, const nlohmann::json& value) const { write_text(name, value.dump(1) + "\n"); }
+void RunFolder::write_json(const std::string& name, const nlohmann::json& value) const {
+    write_text(name, value.dump(1) + "\n");
+}
 
 void RunFolder::write_text(const std::string& name, const std::string& text) const {
     write_file_atomically(file(name), std::string_view(text), private_mode);
@@ -65,7 +75,8 @@ struct BoxesWriter::File {
     std::uint64_t parameters;
 };
 
-BoxesWriter::BoxesWriter(const RunFolder& run, std::size_t members, const std::vector<std::int64_t>& levels, std::size_t parameters)
+BoxesWriter::BoxesWriter(const RunFolder& run, std::size_t members, const std::vector<std::int64_t>& levels,
+                         std::size_t parameters)
     : file_(std::make_unique<File>(run.file("boxes.h5"), members, levels.size(), parameters)) {
     hdf5::Dataset list = file_->file.create_dataset("levels", hdf5::Type::int64, {levels.size()});
     list.write({0}, {levels.size()}, levels.data());
@@ -74,7 +85,8 @@ BoxesWriter::BoxesWriter(const RunFolder& run, std::size_t members, const std::v
 }
 BoxesWriter::~BoxesWriter() = default;
 
-void BoxesWriter::write(std::size_t member, std::size_t level, const std::vector<std::int64_t>& lower, const std::vector<std::int64_t>& upper) {
+void BoxesWriter::write(std::size_t member, std::size_t level, const std::vector<std::int64_t>& lower,
+                        const std::vector<std::int64_t>& upper) {
     const hdf5::Shape offset{member, level, 0}, count{1, 1, file_->parameters};
     file_->lower.write(offset, count, lower.data());
     file_->upper.write(offset, count, upper.data());
@@ -110,7 +122,8 @@ BoxesReader::~BoxesReader() = default;
 BoxesReader::BoxesReader(BoxesReader&&) noexcept = default;
 BoxesReader& BoxesReader::operator=(BoxesReader&&) noexcept = default;
 
-void BoxesReader::read(std::size_t member, std::size_t level, std::vector<std::int64_t>& lower, std::vector<std::int64_t>& upper) const {
+void BoxesReader::read(std::size_t member, std::size_t level, std::vector<std::int64_t>& lower,
+                       std::vector<std::int64_t>& upper) const {
     lower.resize(parameters_);
     upper.resize(parameters_);
     const hdf5::Shape offset{member, level, 0}, count{1, 1, parameters_};

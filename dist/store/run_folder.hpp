@@ -8,7 +8,8 @@
 
 namespace holdfast {
 
-/// A training run on disk. For the data owner only: the folder is 0700 and its files 0600 (mathematics section 5).
+/// A training run on disk. For the data owner only: the folder is 0700 and its files 0600 (mathematics
+/// section 5).
 ///   manifest.json   configuration, dataset, digest, guarantee
 ///   metrics.jsonl   a line a step
 ///   boxes.h5        lower, upper [members, levels, parameters] int64 parameter units; levels [levels]
@@ -35,12 +36,14 @@ class RunFolder {
 /// Writes boxes.h5 level by level; nothing appears before commit(). The digest covers all values in order.
 class BoxesWriter {
   public:
-    BoxesWriter(const RunFolder& run, std::size_t members, const std::vector<std::int64_t>& levels, std::size_t parameters);
+    BoxesWriter(const RunFolder& run, std::size_t members, const std::vector<std::int64_t>& levels,
+                std::size_t parameters);
     ~BoxesWriter();
     BoxesWriter(const BoxesWriter&) = delete;
     BoxesWriter& operator=(const BoxesWriter&) = delete;
     /// In order of member, then level.
-    void write(std::size_t member, std::size_t level, const std::vector<std::int64_t>& lower, const std::vector<std::int64_t>& upper);
+    void write(std::size_t member, std::size_t level, const std::vector<std::int64_t>& lower,
+               const std::vector<std::int64_t>& upper);
     std::string commit();  ///< the digest, hex
 
   private:
@@ -58,7 +61,8 @@ class BoxesReader {
     std::size_t members() const { return members_; }
     const std::vector<std::int64_t>& levels() const { return levels_; }
     std::size_t parameters() const { return parameters_; }
-    void read(std::size_t member, std::size_t level, std::vector<std::int64_t>& lower, std::vector<std::int64_t>& upper) const;
+    void read(std::size_t member, std::size_t level, std::vector<std::int64_t>& lower,
+              std::vector<std::int64_t>& upper) const;
 
   private:
     struct File;

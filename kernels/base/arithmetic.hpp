@@ -9,48 +9,62 @@ namespace holdfast {
 
 /// The arithmetic that makes a certificate hold bit by bit.
 ///
-/// Every quantity of a step is a composition of correctly rounded operations (+, *, fma, /, min, max, rounding to a
-/// grid), in an order fixed by public shapes. Each of these is monotone in each argument (for * and fma: by the sign
-/// of the other factor), and so is their composition. A bound is the same composition as the point run, evaluated at
-/// the ends of the box that make it least or greatest. Hence, with no widening at all:
+/// Every quantity of a step is a composition of correctly rounded operations (+, *, fma, /, min, max,
+/// rounding to a grid), in an order fixed by public shapes. Each of these is monotone in each argument (for *
+/// and fma: by the sign of the other factor), and so is their composition. A bound is the same composition as
+/// the point run, evaluated at the ends of the box that make it least or greatest. Hence, with no widening at
+/// all:
 ///   - inclusion: the value this program computes at any point of a box lies between the bounds it computes;
 ///   - isotony: the bounds of a smaller box lie inside the bounds of a larger one.
-/// Sums over records are sums of integers (GradientGrid), updates are integer arithmetic (models/training), so adding
-/// or removing a record changes a sum by exactly one integer of size at most Gamma, whatever the order, the ranks, the
-/// threads or the SIMD width. See mathematics section 6; this replaces its rounding envelopes and its slack tau.
+/// Sums over records are sums of integers (GradientGrid), updates are integer arithmetic (models/training),
+/// so adding or removing a record changes a sum by exactly one integer of size at most Gamma, whatever the
+/// order, the ranks, the threads or the SIMD width. See mathematics section 6; this replaces its rounding
+/// envelopes and its slack tau.
 
 /// Parameters are integers times this unit, |parameter| <= parameter_limit.
 constexpr double parameter_unit = 0x1p-50;
 constexpr std::int64_t parameter_limit_units = std::int64_t{1} << 60;  // 1024.0
 
-inline double parameter_value(std::int64_t units) { return static_cast<double>(units) * parameter_unit; }
+inline double parameter_value(std::int64_t units) {
+    return static_cast<double>(units) * parameter_unit;
+}
 
-/// To nearest; values beyond the limit become the limit.
+/// To nearest; values beyond the limit become the limit. Not for NaN.
 inline std::int64_t parameter_units(double value) {
     const double scaled = std::clamp(value * 0x1p50, -0x1p60, 0x1p60);
     return static_cast<std::int64_t>(std::nearbyint(scaled));
 }
 
-/// Sets the last bit of the significand: monotone, moves a value by at most one ulp, and leaves no value halfway
-/// between two points of a grid coarser than two ulps, so that rounding to that grid needs no tie rule.
+/// Sets the last bit of the significand: monotone, moves a value by at most one ulp away from zero, and
+/// leaves none halfway between two points of a grid coarser than two ulps, so that rounding to that grid
+/// needs no tie rule (what was halfway goes away from zero). For finite values: infinity would become NaN. Of
+/// the zeros, -0 becomes the negative subnormal and +0 the positive one, which round to the same point of any
+/// grid.
 inline double make_odd(double value) {
     return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | std::uint64_t{1});
 }
 /// The same, zero staying zero: for factors of an exact product.
-inline double make_odd_nonzero(double value) { return value == 0.0 ? value : make_odd(value); }
+inline double make_odd_nonzero(double value) {
+    return value == 0.0 ? value : make_odd(value);
+}
 
 /// The grid on which the entries of per-record gradients are added: multiples of 2^exponent.
-/// A sum kept as the double `bias + sum` has that unit as its ulp while |sum| < 2^51 units, so adding an odd number
-/// rounds it to the nearest multiple, whatever was added before; reinterpreted as an integer it counts units.
+/// A sum kept as the double `bias + sum` has that unit as its ulp while |sum| < 2^51 units, so adding an odd
+/// number rounds it to the nearest multiple, whatever was added before; reinterpreted as an integer it counts
+/// units.
 class GradientGrid {
   public:
     static constexpr int significant_bits = 40;  ///< the largest entry has at most 2^40 units
-    static constexpr std::int64_t block_limit = std::int64_t{1} << (51 - significant_bits - 1);  ///< records a double can add
-    static constexpr std::int64_t record_limit = std::int64_t{1} << (62 - significant_bits);     ///< records an int64 can add
+    static constexpr std::int64_t block_limit = std::int64_t{1}
+                                                << (51 - significant_bits - 1);  ///< records a double can add
+    static constexpr std::int64_t record_limit = std::int64_t{1}
+                                                 << (62 - significant_bits);  ///< records an int64 can add
 
-    /// largest_entry: the greatest Gamma of any parameter; > 0 and finite.
+    /// largest_entry: the greatest Gamma of any parameter, in [2^-1000, 2^1000]: unit and bias are normal
+    /// numbers.
     explicit GradientGrid(double largest_entry)
-        : exponent_(std::ilogb(largest_entry) + 1 - significant_bits), bias_(std::ldexp(1.5, 52 + exponent_)) {}
+        : exponent_(std::ilogb(largest_entry) + 1 - significant_bits),
+          bias_(std::ldexp(1.5, 52 + exponent_)) {}
 
     int exponent() const { return exponent_; }
     double bias() const { return bias_; }
@@ -72,23 +86,28 @@ class GradientGrid {
     double bias_;
 };
 
-/// exp on the grid of multiples of 2^-40, |x| clamped to 700. Monotone: neighbouring grid points differ by 2^-40
-/// relative, the error here is below 2^-50 relative (tests/property/arithmetic_test.cpp measures it against MPFR).
-/// The rounding of x costs at most 2^-41 relative.
+/// exp on the grid of multiples of 2^-40, |x| clamped to 700; NaN stays NaN. Monotone: neighbouring grid
+/// points differ by 2^-40 relative, the error on the grid is below 2^-52 relative (measured against MPFR by
+/// tests/property/arithmetic_test.cpp: 2^-52.6). The rounding of x costs besides at most exp(2^-41) - 1.
 inline double monotone_exp(double x) {
-    constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa39efp-1, ln2_low = 0x1.abc9e3b39803fp-56;
+    constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa39efp-1,
+                     ln2_low = 0x1.abc9e3b39803fp-56;
     constexpr double argument_bias = 1.5 * 0x1p12;  // ulp 2^-40
     const double argument = (std::clamp(x, -700.0, 700.0) + argument_bias) - argument_bias;
     const double power = std::nearbyint(argument * log2_e);
     const double reduced = std::fma(power, -ln2_low, std::fma(power, -ln2_high, argument));
     double sum = 1.0 / 6227020800.0;  // 1/13!, then Horner: |reduced| < 0.35, remainder below 2^-57
-    for (const double coefficient : {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040,
-                                     1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
+    for (const double coefficient :
+         {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+          1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
         sum = std::fma(sum, reduced, coefficient);
     }
-    return sum * std::bit_cast<double>(static_cast<std::uint64_t>(1023 + static_cast<std::int64_t>(power)) << 52);
+    // 2^power by its exponent bits: |power| <= 1010, and a biased sum holds 1023 + power in its last bits.
+    return sum * std::bit_cast<double>(std::bit_cast<std::uint64_t>(power + (0x1.8p52 + 1023.0)) << 52);
 }
 
-inline double monotone_sigmoid(double x) { return 1.0 / (1.0 + monotone_exp(-x)); }
+inline double monotone_sigmoid(double x) {
+    return 1.0 / (1.0 + monotone_exp(-x));
+}
 
 }  // namespace holdfast

@@ -8,14 +8,14 @@ namespace holdfast {
 /// Exit codes of the program, printed by `holdfast --help`. Bad input never gets another code than these.
 enum class ExitCode : int {
     success = 0,
-    usage = 2,         ///< command line or configuration: nothing was started
-    input = 3,         ///< a dataset, query file, run folder or checkpoint that cannot be used
-    output = 4,        ///< a file could not be written; nothing half written is left under its name
-    numerical = 5,     ///< NaN, infinity or overflow inside a step
-    budget = 6,        ///< the ledger refuses the release; nothing was drawn
-    interrupted = 7,   ///< SIGTERM or SIGUSR1: a checkpoint was written, `--resume` continues
-    communication = 8, ///< a rank was lost or a message failed
-    internal = 9,      ///< a broken invariant: please report it
+    usage = 2,          ///< command line or configuration: nothing was started
+    input = 3,          ///< a dataset, query file, run folder or checkpoint that cannot be used
+    output = 4,         ///< a file could not be written; nothing half written is left under its name
+    numerical = 5,      ///< NaN, infinity or overflow inside a step
+    budget = 6,         ///< the ledger refuses the release; nothing was drawn
+    interrupted = 7,    ///< SIGTERM or SIGUSR1: a checkpoint was written, `--resume` continues
+    communication = 8,  ///< a rank was lost or a message failed
+    internal = 9,       ///< a broken invariant: please report it
 };
 
 /// What the program throws on bad input: what happened, where, and what to do about it.
@@ -30,11 +30,12 @@ class Error : public std::runtime_error {
 
     ExitCode code() const { return code_; }
     const std::string& message() const { return message_; }
-    const std::string& hint() const { return hint_; }   ///< the remedy, one sentence; may be empty
-    const std::string& where() const { return where_; } ///< the file, field or option; may be empty
+    const std::string& hint() const { return hint_; }    ///< the remedy, one sentence; may be empty
+    const std::string& where() const { return where_; }  ///< the file, field or option; may be empty
 
   private:
-    static std::string compose(const std::string& message, const std::string& hint, const std::string& where) {
+    static std::string compose(const std::string& message, const std::string& hint,
+                               const std::string& where) {
         std::string text = where.empty() ? message : where + ": " + message;
         return hint.empty() ? text : text + " (" + hint + ")";
     }
@@ -45,7 +46,8 @@ class Error : public std::runtime_error {
 
 /// Throws ExitCode::internal unless `holds`: for invariants, never for input.
 inline void ensure(bool holds, const char* invariant) {
-    if (!holds) throw Error(ExitCode::internal, std::string("broken invariant: ") + invariant, "please report it");
+    if (!holds)
+        throw Error(ExitCode::internal, std::string("broken invariant: ") + invariant, "please report it");
 }
 
 }  // namespace holdfast

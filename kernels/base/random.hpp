@@ -7,18 +7,21 @@
 
 namespace holdfast {
 
-/// Counter-based generator (Philox4x32-10, Salmon et al. 2011): a pure function of (seed, stream, counter), so that
-/// any rank computes any value without the others. Public randomness only: initial weights, assignment of records
-/// to batches and members, generated datasets. Privacy draws come from libsodium (models/privacy).
+/// Counter-based generator (Philox4x32-10, Salmon et al. 2011): a pure function of (seed, stream, counter),
+/// so that any rank computes any value without the others. Public randomness only: initial weights,
+/// assignment of records to batches and members, generated datasets. Privacy draws come from libsodium
+/// (models/privacy).
 struct KeyedHash {
     std::uint64_t seed;
 
     /// 64 uniform bits for (stream, counter).
     std::uint64_t operator()(std::uint64_t stream, std::uint64_t counter) const {
         r123::Philox4x32 philox;
-        r123::Philox4x32::ctr_type input = {{static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),
-                                             static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}};
-        r123::Philox4x32::key_type key = {{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
+        r123::Philox4x32::ctr_type input = {
+            {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32),
+             static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}};
+        r123::Philox4x32::key_type key = {
+            {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};
         const auto output = philox(input, key);
         return static_cast<std::uint64_t>(output[1]) << 32 | output[0];
     }

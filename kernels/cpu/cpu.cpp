@@ -9,7 +9,8 @@ namespace {
 
 /// One bound of the parameters, by rows and transposed.
 struct Side {
-    Side(LayerShape shape, const std::int64_t* units) : rows(shape.parameters()), transposed(shape.in * shape.out) {
+    Side(LayerShape shape, const std::int64_t* units)
+        : rows(shape.parameters()), transposed(shape.in * shape.out) {
         for (std::size_t o = 0; o < shape.out; ++o) {
             for (std::size_t j = 0; j <= shape.in; ++j) {
                 const double value = parameter_value(units[o * (shape.in + 1) + j]);
@@ -24,18 +25,23 @@ struct Side {
 class CpuLayer final : public PackedLayer {
   public:
     CpuLayer(LayerShape shape, const std::int64_t* lower, const std::int64_t* upper)
-        : PackedLayer(shape, lower == upper), lower_(shape, lower), upper_(is_point() ? Side({0, 0}, upper) : Side(shape, upper)) {}
+        : PackedLayer(shape, lower == upper),
+          lower_(shape, lower),
+          upper_(is_point() ? Side({0, 0}, upper) : Side(shape, upper)) {}
 
     cpu::LayerView view() const {
         const Side& top = is_point() ? lower_ : upper_;
-        return {shape(), lower_.rows.data(), top.rows.data(), lower_.transposed.data(), top.transposed.data()};
+        return {shape(), lower_.rows.data(), top.rows.data(), lower_.transposed.data(),
+                top.transposed.data()};
     }
 
   private:
     Side lower_, upper_;
 };
 
-cpu::LayerView view_of(const PackedLayer& layer) { return static_cast<const CpuLayer&>(layer).view(); }
+cpu::LayerView view_of(const PackedLayer& layer) {
+    return static_cast<const CpuLayer&>(layer).view();
+}
 
 class CpuBackend final : public Backend {
   public:
@@ -62,12 +68,12 @@ class CpuBackend final : public Backend {
     void transpose(std::size_t rows, const double* panel, double* out, std::size_t stride) const override {
         transpose_on_host(rows, panel, out, stride);
     }
-    void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-                    std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
+    void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                    std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
         cpu::accumulate(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
     }
-    void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-                std::size_t count, std::size_t first_entry, Selection& least_upper,
+    void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                std::size_t stride, std::size_t count, std::size_t first_entry, Selection& least_upper,
                 Selection& least_negated_lower) const override {
         cpu::select(shape, clip, delta, z_rows, stride, count, first_entry, least_upper, least_negated_lower);
     }
@@ -75,6 +81,8 @@ class CpuBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend() { return std::make_unique<CpuBackend>(); }
+std::unique_ptr<Backend> make_cpu_backend() {
+    return std::make_unique<CpuBackend>();
+}
 
 }  // namespace holdfast

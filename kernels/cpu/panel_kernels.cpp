@@ -1,6 +1,7 @@
-// The SIMD kernels, compiled once an instruction set (Highway). Forward and backward put records in the lanes: a weight
-// is uniform over them, so the end of the activation's box that makes a product least is chosen by address, and each
-// bound is one fma chain. The outer product puts parameters in the lanes: there delta is uniform.
+// The SIMD kernels, compiled once an instruction set (Highway). Forward and backward put records in the
+// lanes: a weight is uniform over them, so the end of the activation's box that makes a product least is
+// chosen by address, and each bound is one fma chain. The outer product puts parameters in the lanes: there
+// delta is uniform.
 
 #include "kernels/cpu/panel_kernels.hpp"
 
@@ -36,7 +37,9 @@ static_assert(height % tile == 0);
 
 // fma is part of the definition of every result, so it is emulated where the instruction set has none.
 #if HWY_NATIVE_FMA
-HWY_INLINE Vec fused(Vec a, Vec b, Vec c) { return hn::MulAdd(a, b, c); }
+HWY_INLINE Vec fused(Vec a, Vec b, Vec c) {
+    return hn::MulAdd(a, b, c);
+}
 #else
 HWY_INLINE Vec fused(Vec a, Vec b, Vec c) {
     alignas(64) double x[lanes], y[lanes], z[lanes];
@@ -52,7 +55,8 @@ HWY_INLINE Vec fused(Vec a, Vec b, Vec c) {
 HWY_INLINE const double* by_sign(double value, const double* when_positive, const double* when_negative) {
     const auto mask = static_cast<std::uintptr_t>(std::bit_cast<std::int64_t>(value) >> 63);
     const auto positive = reinterpret_cast<std::uintptr_t>(when_positive);
-    return reinterpret_cast<const double*>(positive ^ ((positive ^ reinterpret_cast<std::uintptr_t>(when_negative)) & mask));
+    return reinterpret_cast<const double*>(
+        positive ^ ((positive ^ reinterpret_cast<std::uintptr_t>(when_negative)) & mask));
 }
 
 /// Sums of one tile of `Rows` outputs by `width` vectors of records.
@@ -65,7 +69,8 @@ struct Sums {
     }
     HWY_INLINE void add(std::size_t row, double factor, const double* values) {
         const Vec broadcast = hn::Set(doubles, factor);
-        for (std::size_t v = 0; v < width; ++v) at[row][v] = fused(broadcast, hn::Load(doubles, values + v * lanes), at[row][v]);
+        for (std::size_t v = 0; v < width; ++v)
+            at[row][v] = fused(broadcast, hn::Load(doubles, values + v * lanes), at[row][v]);
     }
     HWY_INLINE void store(std::size_t row, double* out) const {
         for (std::size_t v = 0; v < width; ++v) hn::Store(at[row][v], doubles, out + v * lanes);
@@ -94,13 +99,15 @@ struct ForwardPoint {
         Sums<Rows> sums;
         for (std::size_t o = 0; o < Rows; ++o) sums.set(o, weights[o * step + in]);
         for (std::size_t j = 0; j < in; ++j) {
-            for (std::size_t o = 0; o < Rows; ++o) sums.add(o, weights[o * step + j], z + j * height + record);
+            for (std::size_t o = 0; o < Rows; ++o)
+                sums.add(o, weights[o * step + j], z + j * height + record);
         }
         for (std::size_t o = 0; o < Rows; ++o) sums.store(o, a + (row + o) * height + record);
     }
 };
 
-/// Which signs a feature takes in a panel; adding a product with zero changes nothing, so the others are left out.
+/// Which signs a feature takes in a panel; adding a product with zero changes nothing, so the others are left
+/// out.
 enum class Signs : std::uint8_t { nonnegative, nonpositive, mixed };
 
 struct ForwardInput {
@@ -188,7 +195,8 @@ struct BackwardPoint {
         Sums<Rows> sums;
         for (std::size_t j = 0; j < Rows; ++j) sums.set(j, 0.0);
         for (std::size_t o = 0; o < out; ++o) {
-            for (std::size_t j = 0; j < Rows; ++j) sums.add(j, weights[j * out + o], delta + o * height + record);
+            for (std::size_t j = 0; j < Rows; ++j)
+                sums.add(j, weights[j * out + o], delta + o * height + record);
         }
         for (std::size_t j = 0; j < Rows; ++j) {
             for (std::size_t v = 0; v < width; ++v) {
@@ -200,7 +208,8 @@ struct BackwardPoint {
     }
 };
 
-/// The least of w delta over a box is at w_lower or w_upper, and there at the end of delta that the sign of w picks.
+/// The least of w delta over a box is at w_lower or w_upper, and there at the end of delta that the sign of w
+/// picks.
 struct BackwardInterval {
     const LayerView& layer;
     ConstInterval delta;
@@ -229,15 +238,18 @@ struct BackwardInterval {
                 const double* high_for_greatest = by_sign(w_upper, delta_upper, delta_lower);
                 for (std::size_t v = 0; v < width; ++v) {
                     const std::size_t at = v * lanes;
-                    least.at[j][v] = hn::Min(fused(low, hn::Load(doubles, low_for_least + at), least.at[j][v]),
-                                             fused(high, hn::Load(doubles, high_for_least + at), least.at[j][v]));
-                    greatest.at[j][v] = hn::Max(fused(low, hn::Load(doubles, low_for_greatest + at), greatest.at[j][v]),
-                                                fused(high, hn::Load(doubles, high_for_greatest + at), greatest.at[j][v]));
+                    least.at[j][v] =
+                        hn::Min(fused(low, hn::Load(doubles, low_for_least + at), least.at[j][v]),
+                                fused(high, hn::Load(doubles, high_for_least + at), least.at[j][v]));
+                    greatest.at[j][v] =
+                        hn::Max(fused(low, hn::Load(doubles, low_for_greatest + at), greatest.at[j][v]),
+                                fused(high, hn::Load(doubles, high_for_greatest + at), greatest.at[j][v]));
                 }
             }
         }
         for (std::size_t j = 0; j < Rows; ++j) {
-            for (std::size_t v = 0; v < width; ++v) store_gated(least.at[j][v], greatest.at[j][v], (row + j) * height + record + v * lanes);
+            for (std::size_t v = 0; v < width; ++v)
+                store_gated(least.at[j][v], greatest.at[j][v], (row + j) * height + record + v * lanes);
         }
     }
 
@@ -269,7 +281,8 @@ void ForwardInputKernel(const LayerView& layer, const double* x, Interval a) {
         }
         signs[j] = !any_negative ? Signs::nonnegative : any_positive ? Signs::mixed : Signs::nonpositive;
     }
-    for_each_tile<2>(layer.shape.out, ForwardInput{layer, x, negative.data(), positive.data(), signs.data(), a});
+    for_each_tile<2>(layer.shape.out,
+                     ForwardInput{layer, x, negative.data(), positive.data(), signs.data(), a});
 }
 
 void ForwardKernel(const LayerView& layer, ConstInterval z, Interval a) {
@@ -278,7 +291,8 @@ void ForwardKernel(const LayerView& layer, ConstInterval z, Interval a) {
 }
 
 void BackwardKernel(const LayerView& layer, ConstInterval delta, ConstInterval z, Interval d) {
-    if (d.is_point()) return for_each_tile<4>(layer.shape.in, BackwardPoint{layer, delta.lower, z.lower, d.lower});
+    if (d.is_point())
+        return for_each_tile<4>(layer.shape.in, BackwardPoint{layer, delta.lower, z.lower, d.lower});
     for_each_tile<2>(layer.shape.in, BackwardInterval{layer, delta, z, d});
 }
 
@@ -292,23 +306,26 @@ void ReluKernel(std::size_t rows, Interval a) {
     if (!a.is_point()) clamp(a.upper);
 }
 
-/// What the outer product needs of one layer: delta by records [height, out], activations [height, stride] >= 0 or a
-/// point, with the factors of a factored clip already clamped and made odd.
+/// What the outer product needs of one layer: delta by records [height, out], activations [height, stride] >=
+/// 0 or a point, with the factors of a factored clip already clamped and made odd.
 struct Outer {
     std::size_t out = 0, columns = 0, stride = 0;  // columns: in + 1
     AlignedVector<double> delta_lower, delta_upper;
     AlignedVector<double> z_lower_copy, z_upper_copy;  // only for a factored clip
     const double* z_lower = nullptr;
     const double* z_upper = nullptr;
-    bool point = false;    // one bound only
-    bool mixed = false;    // the activations are a point with negative entries
-    double gamma = 0;      // elementwise
-    double bias = 0;       // of the grid
+    bool point = false;  // one bound only
+    bool mixed = false;  // the activations are a point with negative entries
+    double gamma = 0;    // elementwise
+    double bias = 0;     // of the grid
 };
 
-double odd_clamped(double value, double limit) { return make_odd_nonzero(std::min(std::max(value, -limit), limit)); }
+double odd_clamped(double value, double limit) {
+    return make_odd_nonzero(std::min(std::max(value, -limit), limit));
+}
 
-Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride) {
+Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+              std::size_t stride) {
     Outer outer;
     outer.out = shape.out;
     outer.columns = shape.in + 1;
@@ -335,7 +352,8 @@ Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInte
     const auto clamped = [&](const double* rows) {
         AlignedVector<double> copy(rows, rows + height * stride);
         for (std::size_t r = 0; r < height; ++r) {
-            for (std::size_t j = 0; j < shape.in; ++j) copy[r * stride + j] = odd_clamped(copy[r * stride + j], clip.activation_limit);
+            for (std::size_t j = 0; j < shape.in; ++j)
+                copy[r * stride + j] = odd_clamped(copy[r * stride + j], clip.activation_limit);
         }
         return copy;
     };
@@ -349,7 +367,8 @@ Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInte
             outer.z_upper = outer.z_upper_copy.data();
         }
     }
-    outer.mixed = z_rows.is_point() && std::any_of(z_rows.lower, z_rows.lower + height * stride, [](double z) { return z < 0; });
+    outer.mixed = z_rows.is_point() &&
+                  std::any_of(z_rows.lower, z_rows.lower + height * stride, [](double z) { return z < 0; });
     return outer;
 }
 
@@ -400,8 +419,8 @@ HWY_INLINE void flush(Vec biased, double bias, std::int64_t* sums, std::size_t c
 
 /// A tile of Rows outputs by Columns vectors of activations, kept in registers over all records of the panel.
 template <typename Rule, std::size_t Rows, std::size_t Columns>
-HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std::size_t row, std::size_t column,
-                                      std::int64_t* sums) {
+HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std::size_t row,
+                                      std::size_t column, std::int64_t* sums) {
     Vec sum[Rows][Columns];
     for (auto& line : sum) {
         for (Vec& entry : line) entry = hn::Set(doubles, outer.bias);
@@ -411,20 +430,23 @@ HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std:
         const double* delta = outer.delta_lower.data() + r * outer.out + row;
         for (std::size_t o = 0; o < Rows; ++o) {
             const Vec factor = hn::Set(doubles, delta[o]);
-            for (std::size_t c = 0; c < Columns; ++c) sum[o][c] = rule.add(sum[o][c], factor, hn::LoadU(doubles, z + c * lanes));
+            for (std::size_t c = 0; c < Columns; ++c)
+                sum[o][c] = rule.add(sum[o][c], factor, hn::LoadU(doubles, z + c * lanes));
         }
     }
     for (std::size_t o = 0; o < Rows; ++o) {
         for (std::size_t c = 0; c < Columns; ++c) {
             const std::size_t first = column + c * lanes;
-            if (first < outer.columns) flush(sum[o][c], outer.bias, sums + (row + o) * outer.columns + first, outer.columns - first);
+            if (first < outer.columns)
+                flush(sum[o][c], outer.bias, sums + (row + o) * outer.columns + first, outer.columns - first);
         }
     }
 }
 
 template <typename Rule, bool Mixed, std::size_t Rows, std::size_t Columns>
-HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, std::size_t row, std::size_t column,
-                                         std::int64_t* sum_lower, std::int64_t* sum_upper) {
+HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, std::size_t row,
+                                         std::size_t column, std::int64_t* sum_lower,
+                                         std::int64_t* sum_upper) {
     Vec least[Rows][Columns], greatest[Rows][Columns];
     for (std::size_t o = 0; o < Rows; ++o) {
         for (std::size_t c = 0; c < Columns; ++c) least[o][c] = greatest[o][c] = hn::Set(doubles, outer.bias);
@@ -433,7 +455,8 @@ HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, s
         const double* z_lower = outer.z_lower + r * outer.stride + column;
         const double* z_upper = outer.z_upper + r * outer.stride + column;
         for (std::size_t o = 0; o < Rows; ++o) {
-            const double low = outer.delta_lower[r * outer.out + row + o], high = outer.delta_upper[r * outer.out + row + o];
+            const double low = outer.delta_lower[r * outer.out + row + o],
+                         high = outer.delta_upper[r * outer.out + row + o];
             const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
             const double* for_least = by_sign(low, z_lower, z_upper);
             const double* for_greatest = by_sign(high, z_upper, z_lower);
@@ -465,7 +488,9 @@ template <typename Rule, std::size_t Rows, std::size_t Columns>
 HWY_INLINE void accumulate_tile(const Outer& outer, const Rule& rule, std::size_t row, std::size_t column,
                                 std::int64_t* sum_lower, std::int64_t* sum_upper) {
     if (outer.point) return accumulate_point_tile<Rule, Rows, Columns>(outer, rule, row, column, sum_lower);
-    if (outer.mixed) return accumulate_interval_tile<Rule, true, Rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+    if (outer.mixed)
+        return accumulate_interval_tile<Rule, true, Rows, Columns>(outer, rule, row, column, sum_lower,
+                                                                   sum_upper);
     accumulate_interval_tile<Rule, false, Rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
 }
 
@@ -476,16 +501,19 @@ void accumulate_with(const Outer& outer, std::int64_t* sum_lower, std::int64_t* 
     std::size_t column = 0;
     const auto sweep = [&]<std::size_t Columns>() {
         std::size_t row = 0;
-        for (; row + rows <= outer.out; row += rows) accumulate_tile<Rule, rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
-        for (; row < outer.out; ++row) accumulate_tile<Rule, 1, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+        for (; row + rows <= outer.out; row += rows)
+            accumulate_tile<Rule, rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+        for (; row < outer.out; ++row)
+            accumulate_tile<Rule, 1, Columns>(outer, rule, row, column, sum_lower, sum_upper);
         column += Columns * lanes;
     };
-    while (column + 2 * lanes <= outer.stride && column + lanes < outer.columns) sweep.template operator()<2>();
+    while (column + 2 * lanes <= outer.stride && column + lanes < outer.columns)
+        sweep.template operator()<2>();
     while (column < outer.columns) sweep.template operator()<1>();
 }
 
-void AccumulateKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-                      std::int64_t* sum_lower, std::int64_t* sum_upper) {
+void AccumulateKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                      std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) {
     const Outer outer = prepare(shape, clip, delta, z_rows, stride);
     if (clip.kind == Clip::Kind::factored) return accumulate_with<Factored>(outer, sum_lower, sum_upper);
     accumulate_with<Elementwise>(outer, sum_lower, sum_upper);
@@ -504,8 +532,9 @@ HWY_INLINE void offer(hn::Vec<Integers> units, std::size_t entry, std::size_t co
     }
 }
 
-void SelectKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-                  std::size_t count, std::size_t first_entry, Selection& least_upper, Selection& least_negated_lower) {
+void SelectKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                  std::size_t stride, std::size_t count, std::size_t first_entry, Selection& least_upper,
+                  Selection& least_negated_lower) {
     const Outer outer = prepare(shape, clip, delta, z_rows, stride);
     ensure(clip.kind == Clip::Kind::elementwise && !outer.point, "selection is over elementwise bounds");
     const Elementwise rule(outer);
@@ -520,22 +549,30 @@ void SelectKernel(LayerShape shape, const Clip& clip, ConstInterval delta, Const
                 upper_thresholds[i] = least_upper.threshold(entry + i);
                 lower_thresholds[i] = least_negated_lower.threshold(entry + i);
             }
-            for (std::size_t i = columns; i < lanes; ++i) upper_thresholds[i] = lower_thresholds[i] = INT64_MIN;
+            for (std::size_t i = columns; i < lanes; ++i)
+                upper_thresholds[i] = lower_thresholds[i] = INT64_MIN;
             for (std::size_t r = 0; r < count; ++r) {
-                const double low = outer.delta_lower[r * outer.out + o], high = outer.delta_upper[r * outer.out + o];
+                const double low = outer.delta_lower[r * outer.out + o],
+                             high = outer.delta_upper[r * outer.out + o];
                 const double* z_lower = outer.z_lower + r * outer.stride + column;
                 const double* z_upper = outer.z_upper + r * outer.stride + column;
                 const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
-                const Vec least = rule.add_least(bias, lower, upper, hn::LoadU(doubles, by_sign(low, z_lower, z_upper)));
-                const Vec greatest = rule.add_greatest(bias, lower, upper, hn::LoadU(doubles, by_sign(high, z_upper, z_lower)));
-                offer(hn::Sub(hn::BitCast(integers, greatest), bias_units), entry, columns, least_upper, upper_thresholds);
-                offer(hn::Sub(bias_units, hn::BitCast(integers, least)), entry, columns, least_negated_lower, lower_thresholds);
+                const Vec least =
+                    rule.add_least(bias, lower, upper, hn::LoadU(doubles, by_sign(low, z_lower, z_upper)));
+                const Vec greatest = rule.add_greatest(bias, lower, upper,
+                                                       hn::LoadU(doubles, by_sign(high, z_upper, z_lower)));
+                offer(hn::Sub(hn::BitCast(integers, greatest), bias_units), entry, columns, least_upper,
+                      upper_thresholds);
+                offer(hn::Sub(bias_units, hn::BitCast(integers, least)), entry, columns, least_negated_lower,
+                      lower_thresholds);
             }
         }
     }
 }
 
-std::string TargetName() { return hwy::TargetName(HWY_TARGET); }
+std::string TargetName() {
+    return hwy::TargetName(HWY_TARGET);
+}
 
 }  // namespace holdfast::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -555,23 +592,31 @@ HWY_EXPORT(TargetName);
 void forward_input(const LayerView& layer, const double* x, Interval a) {
     HWY_DYNAMIC_DISPATCH(ForwardInputKernel)(layer, x, a);
 }
-void forward(const LayerView& layer, ConstInterval z, Interval a) { HWY_DYNAMIC_DISPATCH(ForwardKernel)(layer, z, a); }
-void relu(std::size_t rows, Interval a) { HWY_DYNAMIC_DISPATCH(ReluKernel)(rows, a); }
+void forward(const LayerView& layer, ConstInterval z, Interval a) {
+    HWY_DYNAMIC_DISPATCH(ForwardKernel)(layer, z, a);
+}
+void relu(std::size_t rows, Interval a) {
+    HWY_DYNAMIC_DISPATCH(ReluKernel)(rows, a);
+}
 void backward(const LayerView& layer, ConstInterval delta, ConstInterval z, Interval d) {
     HWY_DYNAMIC_DISPATCH(BackwardKernel)(layer, delta, z, d);
 }
-void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-                std::int64_t* sum_lower, std::int64_t* sum_upper) {
+void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) {
     HWY_DYNAMIC_DISPATCH(AccumulateKernel)(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
 }
 void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-            std::size_t count, std::size_t first_entry, Selection& least_upper, Selection& least_negated_lower) {
-    HWY_DYNAMIC_DISPATCH(SelectKernel)(shape, clip, delta, z_rows, stride, count, first_entry, least_upper, least_negated_lower);
+            std::size_t count, std::size_t first_entry, Selection& least_upper,
+            Selection& least_negated_lower) {
+    HWY_DYNAMIC_DISPATCH(SelectKernel)
+    (shape, clip, delta, z_rows, stride, count, first_entry, least_upper, least_negated_lower);
 }
 
 }  // namespace cpu
 
-std::string simd_target() { return HWY_DYNAMIC_DISPATCH(cpu::TargetName)(); }
+std::string simd_target() {
+    return HWY_DYNAMIC_DISPATCH(cpu::TargetName)();
+}
 
 }  // namespace holdfast
 #endif  // HWY_ONCE

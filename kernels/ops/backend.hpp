@@ -15,8 +15,8 @@ namespace holdfast {
 /// A record's results depend on nothing else in its panel.
 constexpr std::size_t panel_height = 128;
 
-/// Bounds of an array. lower == upper (the same pointer) means a point: computed once, at half the price or less,
-/// with the bits that two equal bounds would have.
+/// Bounds of an array. lower == upper (the same pointer) means a point: computed once, at half the price or
+/// less, with the bits that two equal bounds would have.
 struct Interval {
     double* lower;
     double* upper;
@@ -25,8 +25,10 @@ struct Interval {
 struct ConstInterval {
     const double* lower;
     const double* upper;
-    ConstInterval(const double* lower_bound, const double* upper_bound) : lower(lower_bound), upper(upper_bound) {}
-    ConstInterval(Interval other) : lower(other.lower), upper(other.upper) {}  // NOLINT(google-explicit-constructor)
+    ConstInterval(const double* lower_bound, const double* upper_bound)
+        : lower(lower_bound), upper(upper_bound) {}
+    ConstInterval(Interval other)
+        : lower(other.lower), upper(other.upper) {}  // NOLINT(google-explicit-constructor)
     bool is_point() const { return lower == upper; }
 };
 
@@ -42,7 +44,8 @@ enum class Loss { binary_cross_entropy, cross_entropy };
 struct Clip {
     enum class Kind {
         elementwise,  ///< every entry clamped to [-gamma, gamma]
-        factored      ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to [-z_limit, z_limit]
+        factored      ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to
+                      ///< [-z_limit, z_limit]
     };
     Kind kind = Kind::elementwise;
     double gamma = 0;
@@ -58,7 +61,8 @@ struct Clip {
 /// How interval products are formed.
 enum class Product {
     exact,  ///< sign-split and four-product: isotone bit by bit
-    rump    ///< midpoint-radius with the envelopes of section 6, as in the AGT package: wider; reference backend only
+    rump    ///< midpoint-radius with the envelopes of section 6, as in the AGT package: wider; reference
+            ///< backend only
 };
 
 /// The parameters of one layer at one level, in the form a backend wants them.
@@ -80,7 +84,8 @@ class PackedLayer {
 /// Exact: a set of integers, the same for any order and partition of the records.
 class Selection {
   public:
-    Selection(std::size_t entries, std::size_t count) : count_(count), sizes_(entries, 0), values_(entries * count) {}
+    Selection(std::size_t entries, std::size_t count)
+        : count_(count), sizes_(entries, 0), values_(entries * count) {}
 
     std::size_t entries() const { return sizes_.size(); }
     std::size_t count() const { return count_; }
@@ -100,9 +105,9 @@ class Selection {
     std::vector<std::int64_t> values_;  // a max-heap of sizes_[entry] values each
 };
 
-/// The operations of a step, declared once. Every backend gives the bits of `reference` (kernels/reference), which
-/// states each operation as plain loops; tests/unit/backend_test.cpp holds them equal.
-/// All arrays are [rows, panel_height] unless said. No operation allocates on the caller's behalf or keeps a pointer.
+/// The operations of a step, declared once. Every backend gives the bits of `reference` (kernels/reference),
+/// which states each operation as plain loops; tests/unit/backend_test.cpp holds them equal. All arrays are
+/// [rows, panel_height] unless said. No operation allocates on the caller's behalf or keeps a pointer.
 class Backend {
   public:
     virtual ~Backend() = default;
@@ -120,12 +125,15 @@ class Backend {
     virtual void relu(std::size_t rows, Interval a) const = 0;
     /// False if any of a [rows] is NaN or infinite.
     virtual bool all_finite(std::size_t rows, ConstInterval a) const = 0;
-    /// d = gate(z) * (W^T delta), delta [out], d and z [in]; gate is 1 where z > 0, else 0 (the derivative at 0 is 0).
-    virtual void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const = 0;
+    /// d = gate(z) * (W^T delta), delta [out], d and z [in]; gate is 1 where z > 0, else 0 (the derivative at
+    /// 0 is 0).
+    virtual void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z,
+                          Interval d) const = 0;
     /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0.
-    virtual void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
-                               std::size_t count, Interval delta) const = 0;
-    /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros behind.
+    virtual void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
+                               const std::int32_t* labels, std::size_t count, Interval delta) const = 0;
+    /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
+    /// behind.
     virtual void transpose(std::size_t rows, const double* panel, double* out, std::size_t stride) const = 0;
     /// sums += over the records of the panel of the clipped outer product delta [out] x (z, 1); z_rows is
     /// [panel_height, stride] as transpose() makes it, z >= 0 or a point; sums [out, in + 1] in grid units.
@@ -134,11 +142,13 @@ class Backend {
     /// The same entries for `count` records, each offered to `least_upper` (upper bounds) and, negated, to
     /// `least_negated_lower` (lower bounds), at entry first_entry + index.
     virtual void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                        std::size_t stride, std::size_t count, std::size_t first_entry, Selection& least_upper,
-                        Selection& least_negated_lower) const = 0;
+                        std::size_t stride, std::size_t count, std::size_t first_entry,
+                        Selection& least_upper, Selection& least_negated_lower) const = 0;
 };
 
 /// Length of a row of transpose(): room for the column of ones, rounded up to a cache line.
-constexpr std::size_t row_stride(std::size_t rows) { return (rows + 1 + 7) / 8 * 8; }
+constexpr std::size_t row_stride(std::size_t rows) {
+    return (rows + 1 + 7) / 8 * 8;
+}
 
 }  // namespace holdfast

@@ -12,10 +12,18 @@ constexpr double odd_slack = 1.0 + 0x1p-50;
 double Clip::weight_bound() const {
     return kind == Kind::elementwise ? gamma : delta_limit * activation_limit * odd_slack;
 }
-double Clip::bias_bound() const { return kind == Kind::elementwise ? gamma : delta_limit * odd_slack; }
-GradientGrid Clip::grid() const { return GradientGrid(std::max(weight_bound(), bias_bound())); }
-std::int64_t Clip::weight_units() const { return grid().units_above(weight_bound()); }
-std::int64_t Clip::bias_units() const { return grid().units_above(bias_bound()); }
+double Clip::bias_bound() const {
+    return kind == Kind::elementwise ? gamma : delta_limit * odd_slack;
+}
+GradientGrid Clip::grid() const {
+    return GradientGrid(std::max(weight_bound(), bias_bound()));
+}
+std::int64_t Clip::weight_units() const {
+    return grid().units_above(weight_bound());
+}
+std::int64_t Clip::bias_units() const {
+    return grid().units_above(bias_bound());
+}
 
 void Selection::insert(std::size_t entry, std::int64_t value) {
     std::int64_t* heap = values_.data() + entry * count_;

@@ -15,7 +15,9 @@ constexpr std::size_t height = panel_height;
 /// Row-major doubles, as they come.
 struct ReferenceLayer final : PackedLayer {
     ReferenceLayer(LayerShape shape, const std::int64_t* lower_units, const std::int64_t* upper_units)
-        : PackedLayer(shape, lower_units == upper_units), lower(shape.parameters()), upper(shape.parameters()) {
+        : PackedLayer(shape, lower_units == upper_units),
+          lower(shape.parameters()),
+          upper(shape.parameters()) {
         for (std::size_t p = 0; p < shape.parameters(); ++p) {
             lower[p] = parameter_value(lower_units[p]);
             upper[p] = parameter_value(upper_units[p]);
@@ -24,30 +26,39 @@ struct ReferenceLayer final : PackedLayer {
     std::vector<double> lower, upper;  // [out, in + 1]
 };
 
-const ReferenceLayer& unpacked(const PackedLayer& layer) { return static_cast<const ReferenceLayer&>(layer); }
+const ReferenceLayer& unpacked(const PackedLayer& layer) {
+    return static_cast<const ReferenceLayer&>(layer);
+}
 
-double clamp_to(double limit, double value) { return std::min(std::max(value, -limit), limit); }
+double clamp_to(double limit, double value) {
+    return std::min(std::max(value, -limit), limit);
+}
 
 /// One entry's bounds [lower, upper] = clip(delta * z): z >= 0, or a point of any sign.
 struct Entry {
     std::int64_t lower, upper;
 };
-Entry clipped_entry(const Clip& clip, const GradientGrid& grid, bool bias, double delta_lower, double delta_upper,
-                    double z_lower, double z_upper) {
+Entry clipped_entry(const Clip& clip, const GradientGrid& grid, bool bias, double delta_lower,
+                    double delta_upper, double z_lower, double z_upper) {
     if (clip.kind == Clip::Kind::factored) {
-        // Exact product of odd factors, rounded once to the grid: fma onto the bias, as the fast kernels add it.
+        // Exact product of odd factors, rounded once to the grid: fma onto the bias, as the fast kernels add
+        // it.
         delta_lower = make_odd_nonzero(clamp_to(clip.delta_limit, delta_lower));
         delta_upper = make_odd_nonzero(clamp_to(clip.delta_limit, delta_upper));
         if (!bias) {
             z_lower = make_odd_nonzero(clamp_to(clip.activation_limit, z_lower));
             z_upper = make_odd_nonzero(clamp_to(clip.activation_limit, z_upper));
         }
-        const auto units = [&](double delta, double z) { return grid.units_of_biased(std::fma(delta, z, grid.bias())); };
-        const auto [least, greatest] = std::minmax({units(delta_lower, z_lower), units(delta_lower, z_upper),
-                                                    units(delta_upper, z_lower), units(delta_upper, z_upper)});
+        const auto units = [&](double delta, double z) {
+            return grid.units_of_biased(std::fma(delta, z, grid.bias()));
+        };
+        const auto [least, greatest] =
+            std::minmax({units(delta_lower, z_lower), units(delta_lower, z_upper),
+                         units(delta_upper, z_lower), units(delta_upper, z_upper)});
         return {least, greatest};
     }
-    const double products[] = {delta_lower * z_lower, delta_lower * z_upper, delta_upper * z_lower, delta_upper * z_upper};
+    const double products[] = {delta_lower * z_lower, delta_lower * z_upper, delta_upper * z_lower,
+                               delta_upper * z_upper};
     const auto [least, greatest] = std::minmax_element(std::begin(products), std::end(products));
     return {grid.units(clamp_to(clip.gamma, *least)), grid.units(clamp_to(clip.gamma, *greatest))};
 }
@@ -83,7 +94,8 @@ class ReferenceBackend final : public Backend {
         }
     }
 
-    // z >= 0: w z is least at the lower w, and there at the lower z if that w is positive, at the upper z if not.
+    // z >= 0: w z is least at the lower w, and there at the lower z if that w is positive, at the upper z if
+    // not.
     void forward(const PackedLayer& packed, ConstInterval z, Interval a) const override {
         const ReferenceLayer& layer = unpacked(packed);
         const auto [in, out] = layer.shape();
@@ -115,9 +127,10 @@ class ReferenceBackend final : public Backend {
 
     bool all_finite(std::size_t rows, ConstInterval a) const override { return all_finite_on_host(rows, a); }
 
-    // Four-product: the least of w delta over the box is at one of the four corners; rounding an fma is monotone, so
-    // the least of the four fma is the fma at the least corner.
-    void backward(const PackedLayer& packed, ConstInterval delta, ConstInterval z, Interval d) const override {
+    // Four-product: the least of w delta over the box is at one of the four corners; rounding an fma is
+    // monotone, so the least of the four fma is the fma at the least corner.
+    void backward(const PackedLayer& packed, ConstInterval delta, ConstInterval z,
+                  Interval d) const override {
         const ReferenceLayer& layer = unpacked(packed);
         const auto [in, out] = layer.shape();
         if (product_ == Product::rump && !layer.is_point()) {
@@ -131,8 +144,9 @@ class ReferenceBackend final : public Backend {
                     const double g[] = {delta.lower[o * height + r], delta.upper[o * height + r]};
                     least = std::min(std::min(std::fma(w[0], g[0], least), std::fma(w[0], g[1], least)),
                                      std::min(std::fma(w[1], g[0], least), std::fma(w[1], g[1], least)));
-                    greatest = std::max(std::max(std::fma(w[0], g[0], greatest), std::fma(w[0], g[1], greatest)),
-                                        std::max(std::fma(w[1], g[0], greatest), std::fma(w[1], g[1], greatest)));
+                    greatest =
+                        std::max(std::max(std::fma(w[0], g[0], greatest), std::fma(w[0], g[1], greatest)),
+                                 std::max(std::fma(w[1], g[0], greatest), std::fma(w[1], g[1], greatest)));
                 }
                 const std::size_t at = j * height + r;
                 d.lower[at] = z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, 0.0) : 0.0;
@@ -150,16 +164,16 @@ class ReferenceBackend final : public Backend {
         transpose_on_host(rows, panel, out, stride);
     }
 
-    void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-                    std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
+    void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                    std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
         for_each_entry(shape, clip, delta, z_rows, stride, height, [&](std::size_t index, Entry entry) {
             sum_lower[index] += entry.lower;
             if (sum_upper != sum_lower) sum_upper[index] += entry.upper;
         });
     }
 
-    void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-                std::size_t count, std::size_t first_entry, Selection& least_upper,
+    void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                std::size_t stride, std::size_t count, std::size_t first_entry, Selection& least_upper,
                 Selection& least_negated_lower) const override {
         for_each_entry(shape, clip, delta, z_rows, stride, count, [&](std::size_t index, Entry entry) {
             least_upper.insert(first_entry + index, entry.upper);
@@ -174,16 +188,20 @@ class ReferenceBackend final : public Backend {
         const GradientGrid grid = clip.grid();
         for (std::size_t o = 0; o < shape.out; ++o) {
             for (std::size_t r = 0; r < count; ++r) {
-                const double delta_lower = delta.lower[o * height + r], delta_upper = delta.upper[o * height + r];
+                const double delta_lower = delta.lower[o * height + r],
+                             delta_upper = delta.upper[o * height + r];
                 for (std::size_t j = 0; j <= shape.in; ++j) {
-                    const double z_lower = z_rows.lower[r * stride + j], z_upper = z_rows.upper[r * stride + j];
+                    const double z_lower = z_rows.lower[r * stride + j],
+                                 z_upper = z_rows.upper[r * stride + j];
                     const std::size_t index = o * (shape.in + 1) + j;
                     if (product_ == Product::rump) {
-                        const auto [least, greatest] = rump::product(delta_lower, delta_upper, z_lower, z_upper);
+                        const auto [least, greatest] =
+                            rump::product(delta_lower, delta_upper, z_lower, z_upper);
                         visit(index, Entry{grid.units(clamp_to(clip.gamma, least)),
                                            grid.units(clamp_to(clip.gamma, greatest))});
                     } else {
-                        visit(index, clipped_entry(clip, grid, j == shape.in, delta_lower, delta_upper, z_lower, z_upper));
+                        visit(index, clipped_entry(clip, grid, j == shape.in, delta_lower, delta_upper,
+                                                   z_lower, z_upper));
                     }
                 }
             }
@@ -195,6 +213,8 @@ class ReferenceBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_reference_backend(Product product) { return std::make_unique<ReferenceBackend>(product); }
+std::unique_ptr<Backend> make_reference_backend(Product product) {
+    return std::make_unique<ReferenceBackend>(product);
+}
 
 }  // namespace holdfast

@@ -7,8 +7,12 @@ namespace holdfast::rump {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-double up(double value) { return std::nextafter(value, infinity); }
-double down(double value) { return std::nextafter(value, -infinity); }
+double up(double value) {
+    return std::nextafter(value, infinity);
+}
+double down(double value) {
+    return std::nextafter(value, -infinity);
+}
 
 struct Ball {
     double middle, radius;
@@ -19,10 +23,12 @@ Ball ball(double lower, double upper) {
     return {middle, up(std::max(upper - middle, middle - lower))};
 }
 
-/// Sum of products of balls with the envelope of section 6: covers the rounding of the bound and of the run it bounds.
+/// Sum of products of balls with the envelope of section 6: covers the rounding of the bound and of the run
+/// it bounds.
 class BallSum {
   public:
-    explicit BallSum(std::size_t terms) : terms_(static_cast<double>(terms)), gamma_(terms_ * unit_ / (1 - terms_ * unit_)) {}
+    explicit BallSum(std::size_t terms)
+        : terms_(static_cast<double>(terms)), gamma_(terms_ * unit_ / (1 - terms_ * unit_)) {}
 
     void add(Ball a, Ball b) {
         middle_ += a.middle * b.middle;
@@ -32,7 +38,8 @@ class BallSum {
     std::pair<double, double> bounds() const {
         constexpr double least_subnormal = 0x1p-1074;
         const double n = 2 * terms_ + 8;
-        const double radius = up(up((1 + n * unit_ / (1 - n * unit_)) * radius_) + 8 * terms_ * least_subnormal);
+        const double radius =
+            up(up((1 + n * unit_ / (1 - n * unit_)) * radius_) + 8 * terms_ * least_subnormal);
         return {down(middle_ - radius), up(middle_ + radius)};
     }
 
@@ -65,14 +72,15 @@ void forward(LayerShape shape, const double* lower, const double* upper, ConstIn
     }
 }
 
-void backward(LayerShape shape, const double* lower, const double* upper, ConstInterval delta, ConstInterval z,
-              Interval d) {
+void backward(LayerShape shape, const double* lower, const double* upper, ConstInterval delta,
+              ConstInterval z, Interval d) {
     for (std::size_t j = 0; j < shape.in; ++j) {
         for (std::size_t r = 0; r < panel_height; ++r) {
             BallSum sum(shape.out);
             for (std::size_t o = 0; o < shape.out; ++o) {
                 const std::size_t w = o * (shape.in + 1) + j;
-                sum.add(ball(lower[w], upper[w]), ball(delta.lower[o * panel_height + r], delta.upper[o * panel_height + r]));
+                sum.add(ball(lower[w], upper[w]),
+                        ball(delta.lower[o * panel_height + r], delta.upper[o * panel_height + r]));
             }
             const auto [least, greatest] = sum.bounds();
             const std::size_t at = j * panel_height + r;

@@ -6,14 +6,16 @@
 
 namespace holdfast::rump {
 
-/// Interval products in midpoint-radius form (Rump 1999), as the AGT package forms them: wider than the exact ones and
-/// not isotone bit by bit; rounded by the envelopes of mathematics section 6, so that inclusion still holds.
+/// Interval products in midpoint-radius form (Rump 1999), as the AGT package forms them: wider than the exact
+/// ones and not isotone bit by bit; rounded by the envelopes of mathematics section 6, so that inclusion
+/// still holds.
 
 /// [a] * [b].
 std::pair<double, double> product(double a_lower, double a_upper, double b_lower, double b_upper);
 /// a = W z + b; W, b from lower, upper [out, in + 1].
 void forward(LayerShape shape, const double* lower, const double* upper, ConstInterval z, Interval a);
 /// d = gate(z) * (W^T delta).
-void backward(LayerShape shape, const double* lower, const double* upper, ConstInterval delta, ConstInterval z, Interval d);
+void backward(LayerShape shape, const double* lower, const double* upper, ConstInterval delta,
+              ConstInterval z, Interval d);
 
 }  // namespace holdfast::rump

@@ -2,7 +2,8 @@
 
 namespace holdfast {
 
-MarginLayer::MarginLayer(const Network& network, const Backend& backend, const std::int64_t* lower, const std::int64_t* upper) {
+MarginLayer::MarginLayer(const Network& network, const Backend& backend, const std::int64_t* lower,
+                         const std::int64_t* upper) {
     const std::size_t last = network.layers().size() - 1;
     const std::size_t columns = network.layers()[last].in + 1;
     const std::int64_t* low = lower + network.offset(last);

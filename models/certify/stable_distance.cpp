@@ -11,11 +11,12 @@
 namespace holdfast {
 namespace {
 
-/// One question with a yes up to some level and no from there on: is the label certified (class -1), is class j beaten?
+/// One question with a yes up to some level and no from there on: is the label certified (class -1), is class
+/// j beaten?
 struct Search {
     std::uint32_t query;
-    std::int32_t tested_class;    // -1: the label
-    std::size_t yes, no;          // yes at every level below `yes`, no (or unknown) from `no` on
+    std::int32_t tested_class;  // -1: the label
+    std::size_t yes, no;        // yes at every level below `yes`, no (or unknown) from `no` on
     bool open() const { return yes < no; }
     std::size_t next(bool nested) const { return nested ? yes + (no - yes) / 2 : yes; }
     void answer(std::size_t level, bool positive) {
@@ -49,9 +50,11 @@ class Certifier {
 #pragma omp for schedule(dynamic)
             for (std::size_t first = 0; first < queries.size(); first += panel_height) {
                 try {
-                    panel.load(queries_, std::span(queries).subspan(first, std::min(panel_height, queries.size() - first)));
+                    panel.load(queries_, std::span(queries).subspan(
+                                             first, std::min(panel_height, queries.size() - first)));
                     pass.forward_hidden(parameters, panel);
-                    const Margins values(network_.classes(), pass.last_layer(margins.layer(), panel, parameters.is_point()));
+                    const Margins values(network_.classes(),
+                                         pass.last_layer(margins.layer(), panel, parameters.is_point()));
                     for (std::size_t r = 0; r < panel.count(); ++r) visit(r, first + r, values);
                 } catch (...) {
                     const std::lock_guard lock(mutex);
@@ -73,13 +76,16 @@ class Certifier {
             for (const auto& [level, members] : by_level) {
                 std::vector<std::uint32_t> queries;
                 for (const std::size_t s : members) queries.push_back(searches[s].query);
-                at_level(level, queries, [&, at = level, &open = members](std::size_t r, std::size_t index, const Margins& margins) {
-                    Search& search = searches[open[index]];
-                    const bool positive = search.tested_class < 0
-                                              ? margins.certified(static_cast<std::size_t>(labels[search.query]), r)
-                                              : margins.beaten(static_cast<std::size_t>(search.tested_class), r);
-                    search.answer(at, positive);
-                });
+                at_level(level, queries,
+                         [&, at = level, &open = members](std::size_t r, std::size_t index,
+                                                          const Margins& margins) {
+                             Search& search = searches[open[index]];
+                             const bool positive =
+                                 search.tested_class < 0
+                                     ? margins.certified(static_cast<std::size_t>(labels[search.query]), r)
+                                     : margins.beaten(static_cast<std::size_t>(search.tested_class), r);
+                             search.answer(at, positive);
+                         });
             }
         }
     }
@@ -93,8 +99,8 @@ class Certifier {
 
 }  // namespace
 
-Certificates certify(const Network& network, const Backend& backend, const Records& queries, std::size_t levels,
-                     const LevelLoader& load, bool nested, bool with_class_distances) {
+Certificates certify(const Network& network, const Backend& backend, const Records& queries,
+                     std::size_t levels, const LevelLoader& load, bool nested, bool with_class_distances) {
     const Certifier certifier(network, backend, queries, load);
     const std::size_t count = queries.size(), classes = network.classes();
     Certificates result;
@@ -110,18 +116,22 @@ Certificates certify(const Network& network, const Backend& backend, const Recor
     for (const std::uint32_t query : all) searches.push_back({query, -1, 1, levels});
     if (with_class_distances && classes > 2) {
         for (const std::uint32_t query : all) {
-            for (std::size_t j = 0; j < classes; ++j) searches.push_back({query, static_cast<std::int32_t>(j), 0, levels});
+            for (std::size_t j = 0; j < classes; ++j)
+                searches.push_back({query, static_cast<std::int32_t>(j), 0, levels});
         }
     }
     certifier.settle(searches, result.labels, nested);
-    for (std::size_t q = 0; q < count; ++q) result.distances.push_back(static_cast<std::int64_t>(searches[q].yes) - 1);
+    for (std::size_t q = 0; q < count; ++q)
+        result.distances.push_back(static_cast<std::int64_t>(searches[q].yes) - 1);
     if (classes == 2) {  // the other class is beaten as long as the label is certified, at level 0 too
         for (std::size_t q = 0; q < count; ++q) {
             const std::int64_t other = decided[q] ? result.distances[q] + 1 : 0;
-            for (std::int32_t j = 0; j < 2; ++j) result.class_distances.push_back(j == result.labels[q] ? 0 : other);
+            for (std::int32_t j = 0; j < 2; ++j)
+                result.class_distances.push_back(j == result.labels[q] ? 0 : other);
         }
     } else if (with_class_distances) {
-        for (std::size_t s = count; s < searches.size(); ++s) result.class_distances.push_back(static_cast<std::int64_t>(searches[s].yes));
+        for (std::size_t s = count; s < searches.size(); ++s)
+            result.class_distances.push_back(static_cast<std::int64_t>(searches[s].yes));
     }
     return result;
 }

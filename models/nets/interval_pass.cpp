@@ -4,27 +4,33 @@
 
 namespace holdfast {
 
-PackedNetwork::PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower, const std::int64_t* upper) {
+PackedNetwork::PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower,
+                             const std::int64_t* upper) {
     for (std::size_t l = 0; l < network.layers().size(); ++l) {
-        layers_.push_back(backend.pack(network.layers()[l], lower + network.offset(l), upper + network.offset(l)));
+        layers_.push_back(
+            backend.pack(network.layers()[l], lower + network.offset(l), upper + network.offset(l)));
     }
 }
 
-IntervalPass::IntervalPass(const Network& network, const Backend& backend) : network_(network), backend_(backend) {
+IntervalPass::IntervalPass(const Network& network, const Backend& backend)
+    : network_(network), backend_(backend) {
     for (const LayerShape& layer : network.layers()) {
         activations_.emplace_back(layer.out * panel_height);
         rows_.emplace_back(row_stride(layer.out) * panel_height);
         deltas_.emplace_back(layer.out * panel_height);
     }
     // A last layer of logit differences can have more rows than the logits.
-    const std::size_t pairs = std::max<std::size_t>(network.outputs(), network.classes() * (network.classes() - 1) / 2);
+    const std::size_t pairs =
+        std::max<std::size_t>(network.outputs(), network.classes() * (network.classes() - 1) / 2);
     activations_.back() = Buffer(pairs * panel_height);
 }
 
-void IntervalPass::check_finite(std::size_t rows, ConstInterval values, std::size_t layer, const char* what) const {
+void IntervalPass::check_finite(std::size_t rows, ConstInterval values, std::size_t layer,
+                                const char* what) const {
     if (backend_.all_finite(rows, values)) return;
     throw Error(ExitCode::numerical, std::string("a NaN or infinity among the ") + what,
-                "features beyond about 1e100, or a network so deep that its bounds overflow: scale the features by public constants",
+                "features beyond about 1e100, or a network so deep that its bounds overflow: scale the "
+                "features by public constants",
                 "layer " + std::to_string(layer));
 }
 
@@ -63,8 +69,8 @@ void IntervalPass::accumulate(const PackedNetwork& parameters, const Panel& pane
                               std::int64_t* sum_lower, std::int64_t* sum_upper) {
     const bool point = parameters.is_point();
     std::size_t l = network_.layers().size() - 1;
-    backend_.loss_gradient(network_.loss(), network_.outputs(), activations_[l].view(point), panel.labels(), panel.count(),
-                           deltas_[l].view(point));
+    backend_.loss_gradient(network_.loss(), network_.outputs(), activations_[l].view(point), panel.labels(),
+                           panel.count(), deltas_[l].view(point));
     for (;; --l) {
         const LayerShape shape = network_.layers()[l];
         std::int64_t* lower = sum_lower + network_.offset(l);
@@ -84,15 +90,16 @@ void IntervalPass::accumulate(const PackedNetwork& parameters, const Panel& pane
     }
 }
 
-void IntervalPass::select(const PackedNetwork& parameters, const Panel& panel, const Clip& clip, Selection& least_upper,
-                          Selection& least_negated_lower) {
+void IntervalPass::select(const PackedNetwork& parameters, const Panel& panel, const Clip& clip,
+                          Selection& least_upper, Selection& least_negated_lower) {
     const bool point = parameters.is_point();
     for (std::size_t l = 0; l < network_.layers().size(); ++l) {
         const LayerShape shape = network_.layers()[l];
         const std::size_t stride = l == 0 ? panel.stride() : row_stride(shape.in);
-        const ConstInterval rows = l == 0 ? ConstInterval{panel.by_record(), panel.by_record()} : ConstInterval{rows_[l - 1].view(point)};
-        backend_.select(shape, clip, deltas_[l].view(point), rows, stride, panel.count(), network_.offset(l), least_upper,
-                        least_negated_lower);
+        const ConstInterval rows = l == 0 ? ConstInterval{panel.by_record(), panel.by_record()}
+                                          : ConstInterval{rows_[l - 1].view(point)};
+        backend_.select(shape, clip, deltas_[l].view(point), rows, stride, panel.count(), network_.offset(l),
+                        least_upper, least_negated_lower);
     }
 }
 

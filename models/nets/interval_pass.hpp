@@ -11,7 +11,8 @@ namespace holdfast {
 /// The parameters of a network at one level, packed for a backend. Point: lower == upper.
 class PackedNetwork {
   public:
-    PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower, const std::int64_t* upper);
+    PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower,
+                  const std::int64_t* upper);
     const PackedLayer& layer(std::size_t index) const { return *layers_[index]; }
     bool is_point() const { return layers_.front()->is_point(); }
 
@@ -27,14 +28,14 @@ class IntervalPass {
 
     /// Activations up to the input of the last layer (the panel's features if there is only one layer).
     void forward_hidden(const PackedNetwork& parameters, const Panel& panel);
-    /// The last layer's logits, [outputs, panel_height], after forward_hidden. `last` may be another last layer of the
-    /// same input (differences of logits: models/certify).
+    /// The last layer's logits, [outputs, panel_height], after forward_hidden. `last` may be another last
+    /// layer of the same input (differences of logits: models/certify).
     ConstInterval last_layer(const PackedLayer& last, const Panel& panel, bool point);
     ConstInterval forward(const PackedNetwork& parameters, const Panel& panel);
 
     /// After forward(): adds the clipped gradients' bounds to the sums [parameters].
-    void accumulate(const PackedNetwork& parameters, const Panel& panel, const Clip& clip, std::int64_t* sum_lower,
-                    std::int64_t* sum_upper);
+    void accumulate(const PackedNetwork& parameters, const Panel& panel, const Clip& clip,
+                    std::int64_t* sum_lower, std::int64_t* sum_upper);
     /// After accumulate(): offers the same bounds to the selections, at entries from 0 on.
     void select(const PackedNetwork& parameters, const Panel& panel, const Clip& clip, Selection& least_upper,
                 Selection& least_negated_lower);
@@ -49,9 +50,10 @@ class IntervalPass {
 
     const Network& network_;
     const Backend& backend_;
-    std::vector<Buffer> activations_;  // [layer]: its output, after ReLU but for the last; [out, panel_height]
-    std::vector<Buffer> rows_;         // [layer]: the same transposed, for the outer product
-    std::vector<Buffer> deltas_;       // [layer]: derivative of the loss by its pre-activation
+    std::vector<Buffer>
+        activations_;             // [layer]: its output, after ReLU but for the last; [out, panel_height]
+    std::vector<Buffer> rows_;    // [layer]: the same transposed, for the outer product
+    std::vector<Buffer> deltas_;  // [layer]: derivative of the loss by its pre-activation
 };
 
 }  // namespace holdfast

@@ -12,10 +12,14 @@ namespace {
 constexpr std::uint64_t initial_stream = 0x1217;
 }
 
-Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss, InputTransform transform)
+Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
+                 InputTransform transform)
     : classes_(classes), loss_(loss), transform_(transform) {
-    if (inputs == 0) throw Error(ExitCode::input, "the data has no features", "name at least one feature column");
-    if (classes < 2) throw Error(ExitCode::usage, "a classifier needs at least two classes", "set network.classes to 2 or more", "network.classes");
+    if (inputs == 0)
+        throw Error(ExitCode::input, "the data has no features", "name at least one feature column");
+    if (classes < 2)
+        throw Error(ExitCode::usage, "a classifier needs at least two classes",
+                    "set network.classes to 2 or more", "network.classes");
     if (loss == Loss::binary_cross_entropy && classes != 2) {
         throw Error(ExitCode::usage, "one logit tells two classes apart, not " + std::to_string(classes),
                     "set network.loss = \"cross_entropy\"", "network.loss");
@@ -28,7 +32,9 @@ Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std
         in = out;
     };
     for (const std::size_t width : hidden) {
-        if (width == 0) throw Error(ExitCode::usage, "a hidden layer has width 0", "give every layer at least one unit", "network.hidden");
+        if (width == 0)
+            throw Error(ExitCode::usage, "a hidden layer has width 0", "give every layer at least one unit",
+                        "network.hidden");
         add(width);
     }
     add(loss == Loss::binary_cross_entropy ? 1 : classes);

@@ -13,8 +13,10 @@ namespace holdfast {
 class Network {
   public:
     /// One logit with binary cross-entropy, or `classes` logits with cross-entropy.
-    /// Error (usage): no inputs, a hidden layer of width 0, fewer than two classes, one logit for more than two.
-    Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss, InputTransform transform = {});
+    /// Error (usage): no inputs, a hidden layer of width 0, fewer than two classes, one logit for more than
+    /// two.
+    Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
+            InputTransform transform = {});
 
     const std::vector<LayerShape>& layers() const { return layers_; }
     std::size_t offset(std::size_t layer) const { return offsets_[layer]; }  ///< of its first parameter

@@ -18,7 +18,11 @@ struct InputTransform {
 class Panel {
   public:
     Panel(std::size_t features, InputTransform transform)
-        : features_(features), transform_(transform), stride_(row_stride(features)), by_feature_(features * panel_height), by_record_(panel_height * stride_) {}
+        : features_(features),
+          transform_(transform),
+          stride_(row_stride(features)),
+          by_feature_(features * panel_height),
+          by_record_(panel_height * stride_) {}
 
     /// Loads records `indices` (at most panel_height); labels are optional.
     void load(const Records& records, std::span<const std::uint32_t> indices) {
@@ -27,7 +31,8 @@ class Panel {
         std::fill(by_record_.begin(), by_record_.end(), 0.0);
         for (std::size_t r = 0; r < count_; ++r) {
             for (std::size_t j = 0; j < features_; ++j) {
-                by_feature_[j * panel_height + r] = by_record_[r * stride_ + j] = transform_(records.features.at(indices[r], j));
+                by_feature_[j * panel_height + r] = by_record_[r * stride_ + j] =
+                    transform_(records.features.at(indices[r], j));
             }
             by_record_[r * stride_ + features_] = 1.0;
             labels_[r] = records.labels.empty() ? 0 : records.labels[indices[r]];
@@ -37,7 +42,9 @@ class Panel {
     std::size_t count() const { return count_; }
     std::size_t stride() const { return stride_; }
     const double* by_feature() const { return by_feature_.data(); }  ///< [features, panel_height]
-    const double* by_record() const { return by_record_.data(); }    ///< [panel_height, stride], a column of ones
+    const double* by_record() const {
+        return by_record_.data();
+    }  ///< [panel_height, stride], a column of ones
     const std::int32_t* labels() const { return labels_; }
 
   private:

@@ -11,7 +11,8 @@
 namespace holdfast {
 namespace {
 
-// Sums and selections one thread may hold; beyond it the levels go in groups, each another pass over the records.
+// Sums and selections one thread may hold; beyond it the levels go in groups, each another pass over the
+// records.
 constexpr std::size_t bytes_per_thread = std::size_t{256} << 20;
 
 /// Up to panel_height records of one batch.
@@ -77,15 +78,17 @@ void add(const LevelSums& part, LevelSums& total) {
 }
 
 /// All panels at the levels of one group, added to `totals`.
-void sum_group(const Network& network, const Backend& backend, const Clip& clip, const std::vector<PackedNetwork>& levels,
-               const std::vector<Work>& work, std::span<const std::int64_t> selection_counts, std::span<LevelSums> totals) {
+void sum_group(const Network& network, const Backend& backend, const Clip& clip,
+               const std::vector<PackedNetwork>& levels, const std::vector<Work>& work,
+               std::span<const std::int64_t> selection_counts, std::span<LevelSums> totals) {
     std::exception_ptr failure;
     std::mutex mutex;
 #pragma omp parallel
     {
         try {
             std::vector<LevelSums> mine;
-            for (const std::int64_t count : selection_counts) mine.push_back(empty_sums(network.parameters(), count));
+            for (const std::int64_t count : selection_counts)
+                mine.push_back(empty_sums(network.parameters(), count));
             IntervalPass pass(network, backend);
             Panel panel = network.empty_panel();
 #pragma omp for schedule(dynamic) nowait
@@ -97,7 +100,8 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
                         count_correct(network, pass.forward(levels[level], panel), panel, sums);
                         pass.accumulate(levels[level], panel, clip, sums.lower.data(), sums.upper.data());
                         if (selection_counts[level] > 0 && work[w].batch->selectable) {
-                            pass.select(levels[level], panel, clip, sums.least_upper[0], sums.least_negated_lower[0]);
+                            pass.select(levels[level], panel, clip, sums.least_upper[0],
+                                        sums.least_negated_lower[0]);
                         }
                     }
                 } catch (...) {
@@ -126,7 +130,8 @@ std::vector<LevelSums> gradient_sums(const Network& network, const Backend& back
                                      std::span<const std::int64_t> selection_counts) {
     const std::vector<Work> work = cut_into_panels(batches);
     std::vector<LevelSums> totals;
-    for (const std::int64_t count : selection_counts) totals.push_back(empty_sums(network.parameters(), count));
+    for (const std::int64_t count : selection_counts)
+        totals.push_back(empty_sums(network.parameters(), count));
     for (std::size_t first = 0; first < boxes.size();) {
         std::vector<PackedNetwork> group;
         std::size_t bytes = 0, last = first;

@@ -16,9 +16,9 @@ struct BoxView {
 
 /// Bounds of the sum over the records of their clipped gradients, at one level.
 struct LevelSums {
-    std::vector<std::int64_t> lower, upper;       ///< [parameters], gradient grid units
-    std::int64_t surely_correct = 0;              ///< records whose label the whole box predicts
-    std::int64_t possibly_correct = 0;            ///< records whose label some of the box may predict
+    std::vector<std::int64_t> lower, upper;  ///< [parameters], gradient grid units
+    std::int64_t surely_correct = 0;         ///< records whose label the whole box predicts
+    std::int64_t possibly_correct = 0;       ///< records whose label some of the box may predict
     std::vector<Selection> least_upper, least_negated_lower;  ///< one each, if asked for
 };
 

@@ -22,9 +22,12 @@ constexpr std::int64_t radius_limit = 2 * parameter_limit_units;
 
 class Sgd final : public Optimiser {
   public:
-    Sgd(const Settings& settings, const GradientGrid& grid) : settings_(settings), grid_exponent_(grid.exponent()) {
+    Sgd(const Settings& settings, const GradientGrid& grid)
+        : settings_(settings), grid_exponent_(grid.exponent()) {
         if (settings.learning_rate_at(0) * settings.l2 > 1.0) {
-            throw Error(ExitCode::usage, "learning_rate * l2 = " + std::to_string(settings.learning_rate_at(0) * settings.l2) + " exceeds 1",
+            throw Error(ExitCode::usage,
+                        "learning_rate * l2 = " + std::to_string(settings.learning_rate_at(0) * settings.l2) +
+                            " exceeds 1",
                         "lower training.l2 or training.learning_rate", "training.l2");
         }
     }
@@ -41,21 +44,26 @@ class Sgd final : public Optimiser {
     std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override;
 
     Factor gradient_factor(std::int64_t step, double normaliser) const {
-        return Factor(std::ldexp(settings_.learning_rate_at(step) / normaliser, grid_exponent_) / parameter_unit);
+        return Factor(std::ldexp(settings_.learning_rate_at(step) / normaliser, grid_exponent_) /
+                      parameter_unit);
     }
-    Factor decay_factor(std::int64_t step) const { return Factor(settings_.learning_rate_at(step) * settings_.l2); }
+    Factor decay_factor(std::int64_t step) const {
+        return Factor(settings_.learning_rate_at(step) * settings_.l2);
+    }
 
   private:
     Settings settings_;
     int grid_exponent_;
 };
 
-/// A record acts at one step of each epoch: by at most ceil(alpha Gamma / B), which then decays. For each epoch the
-/// largest response over its steps is kept; the map r -> r - floor(alpha l2 r) is non-decreasing, so the largest stays
-/// the largest, and it bounds |f(theta + r) - f(theta)| for f(theta) = theta - floor(alpha l2 theta + 1/2).
+/// A record acts at one step of each epoch: by at most ceil(alpha Gamma / B), which then decays. For each
+/// epoch the largest response over its steps is kept; the map r -> r - floor(alpha l2 r) is non-decreasing,
+/// so the largest stays the largest, and it bounds |f(theta + r) - f(theta)| for f(theta) = theta -
+/// floor(alpha l2 theta + 1/2).
 class SgdResponse final : public ImpulseResponse {
   public:
-    SgdResponse(const Sgd& optimiser, std::int64_t gamma_units) : optimiser_(optimiser), gamma_units_(gamma_units) {}
+    SgdResponse(const Sgd& optimiser, std::int64_t gamma_units)
+        : optimiser_(optimiser), gamma_units_(gamma_units) {}
 
     void advance(std::int64_t step, double normaliser, bool first_of_epoch) override {
         if (first_of_epoch) epochs_.push_back(0);
@@ -80,7 +88,9 @@ std::unique_ptr<ImpulseResponse> Sgd::impulse_response(std::int64_t gamma_units)
     return std::make_unique<SgdResponse>(*this, gamma_units);
 }
 
-Wide shifted(Wide product, int shift, Wide rounding) { return (product + rounding) >> shift; }
+Wide shifted(Wide product, int shift, Wide rounding) {
+    return (product + rounding) >> shift;
+}
 std::int64_t narrowed(Wide value) {
     return static_cast<std::int64_t>(std::clamp<Wide>(value, INT64_MIN / 2, INT64_MAX / 2));
 }
@@ -91,10 +101,13 @@ Factor::Factor(double value) {
     ensure(std::isfinite(value) && value >= 0, "a factor is finite and non-negative");
     if (value == 0) return;
     int exponent = 0;
-    const double fraction = std::frexp(value, &exponent);  // value = fraction 2^exponent, fraction in [1/2, 1)
+    const double fraction =
+        std::frexp(value, &exponent);  // value = fraction 2^exponent, fraction in [1/2, 1)
     significand_ = static_cast<std::int64_t>(std::ldexp(fraction, 62));
     shift_ = 62 - exponent;
-    if (shift_ < 0) throw Error(ExitCode::usage, "the step is too long: one gradient moves a parameter out of range", "lower training.learning_rate", "training.learning_rate");
+    if (shift_ < 0)
+        throw Error(ExitCode::usage, "the step is too long: one gradient moves a parameter out of range",
+                    "lower training.learning_rate", "training.learning_rate");
     if (shift_ > 125) {  // below what an int64 can resolve: no units survive, but keep the rounding exact
         significand_ = shift_ - 125 > 62 ? 0 : significand_ >> (shift_ - 125);
         shift_ = 125;

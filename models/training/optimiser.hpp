@@ -13,7 +13,8 @@ namespace holdfast {
 class Factor {
   public:
     explicit Factor(double value);
-    /// floor(value * units + 1/2): non-decreasing in units, and apply(a + b) - apply(a) <= apply_up(b) for b >= 0.
+    /// floor(value * units + 1/2): non-decreasing in units, and apply(a + b) - apply(a) <= apply_up(b) for b
+    /// >= 0.
     std::int64_t apply(std::int64_t units) const;
     std::int64_t apply_up(std::int64_t units) const;    ///< ceil(value * units)
     std::int64_t apply_down(std::int64_t units) const;  ///< floor(value * units)
@@ -23,11 +24,13 @@ class Factor {
     int shift_ = 0;
 };
 
-/// How far the response to one record's gradient reaches: R_t(1) of the core + radius budget (section 2), in integers.
+/// How far the response to one record's gradient reaches: R_t(1) of the core + radius budget (section 2), in
+/// integers.
 class ImpulseResponse {
   public:
     virtual ~ImpulseResponse() = default;
-    /// Takes step t (counted from 0), in which the record may act; `first_of_epoch`: it may act again from here.
+    /// Takes step t (counted from 0), in which the record may act; `first_of_epoch`: it may act again from
+    /// here.
     virtual void advance(std::int64_t step, double normaliser, bool first_of_epoch) = 0;
     /// Bound on |what one record's gradients moved a parameter by| after the steps taken, in parameter units.
     virtual std::int64_t radius() const = 0;

@@ -19,7 +19,8 @@ std::vector<std::int64_t> Settings::level_values() const {
 }
 
 double Settings::learning_rate_at(std::int64_t step) const {
-    return std::max(learning_rate / (1.0 + learning_rate_decay * static_cast<double>(step)), learning_rate_floor);
+    return std::max(learning_rate / (1.0 + learning_rate_decay * static_cast<double>(step)),
+                    learning_rate_floor);
 }
 
 Loss Settings::resolved_loss() const {
@@ -28,7 +29,8 @@ Loss Settings::resolved_loss() const {
 }
 
 Network Settings::network(std::size_t inputs) const {
-    return Network(inputs, {hidden.begin(), hidden.end()}, static_cast<std::size_t>(classes), resolved_loss(), {input_shift, input_scale});
+    return Network(inputs, {hidden.begin(), hidden.end()}, static_cast<std::size_t>(classes), resolved_loss(),
+                   {input_shift, input_scale});
 }
 
 }  // namespace holdfast

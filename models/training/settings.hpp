@@ -16,13 +16,13 @@ enum class ChargeRule { per_epoch, per_batch };
 enum class Normalise { expected, actual };
 enum class Batching { hashed, sequential };
 
-/// Everything that decides a training run. All of it is public: none may be computed from the private records.
-/// The option table (jobs/configuration.cpp) gives each its key, range and help.
+/// Everything that decides a training run. All of it is public: none may be computed from the private
+/// records. The option table (jobs/configuration.cpp) gives each its key, range and help.
 struct Settings {
     // network
     std::vector<std::int64_t> hidden{128};
     std::int64_t classes = 2;
-    std::string loss = "auto";  ///< auto: one logit for two classes
+    std::string loss = "auto";                    ///< auto: one logit for two classes
     double input_shift = 0.0, input_scale = 1.0;  ///< the network sees (x - shift) * scale
     // training
     std::int64_t epochs = 4;
@@ -31,7 +31,8 @@ struct Settings {
     double learning_rate_decay = 0.0;  ///< alpha_t = max(alpha / (1 + decay t), floor), t counts steps from 0
     double learning_rate_floor = 0.0;
     double l2 = 0.0;
-    std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is then taken as public
+    std::int64_t expected_records =
+        0;  ///< public count of records; 0: the count found, which is then taken as public
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;
     std::int64_t batch_size = 0;  ///< of sequential batches
@@ -39,8 +40,8 @@ struct Settings {
     // clip
     Clip clip{.kind = Clip::Kind::elementwise, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3};
     // certificate
-    std::int64_t levels = 50;               ///< K: boxes for k = 0..K
-    std::vector<std::int64_t> level_list;   ///< a sparse list instead; certificates only, never a release
+    std::int64_t levels = 50;              ///< K: boxes for k = 0..K
+    std::vector<std::int64_t> level_list;  ///< a sparse list instead; certificates only, never a release
     Relation relation = Relation::add_remove;
     ChargeRule budget = ChargeRule::per_epoch;
     Product product = Product::exact;
@@ -49,7 +50,7 @@ struct Settings {
     std::string aggregate = "stable";  ///< or "paper" (Theorem 5.3 as published)
     // run: how, not what; no result depends on it
     std::string backend = "auto";
-    std::int64_t threads = 0;  ///< 0: as OpenMP decides
+    std::int64_t threads = 0;   ///< 0: as OpenMP decides
     std::string grid = "auto";  ///< MEMBERSxLEVELSxBLOCKS
     std::int64_t checkpoint_steps = 0;
     double checkpoint_seconds = 600;

@@ -22,20 +22,33 @@ std::vector<std::byte> MemberState::packed() const {
 MemberState MemberState::unpacked(std::span<const std::byte> bytes) {
     MemberState state;
     try {
-        std::istringstream stream(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), std::ios::binary);
+        std::istringstream stream(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                                  std::ios::binary);
         boost::archive::binary_iarchive archive(stream);
         archive >> state;
     } catch (const boost::archive::archive_exception& error) {
-        throw Error(ExitCode::input, std::string("a training state cannot be read: ") + error.what(), "it was written by another version: train again");
+        throw Error(ExitCode::input, std::string("a training state cannot be read: ") + error.what(),
+                    "it was written by another version: train again");
     }
     return state;
 }
 
 nlohmann::json StepMetrics::to_json(std::size_t member) const {
-    const auto fraction = [&](std::int64_t count) { return records == 0 || count < 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(records); };
-    return {{"member", member}, {"step", step}, {"epoch", epoch}, {"batch", batch}, {"learning_rate", learning_rate},
-            {"records", records}, {"accuracy", fraction(correct)}, {"level", level}, {"accuracy_lower", fraction(surely_correct)},
-            {"accuracy_upper", fraction(possibly_correct)}, {"width_mean", width_mean}, {"width_max", width_max}};
+    const auto fraction = [&](std::int64_t count) {
+        return records == 0 || count < 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(records);
+    };
+    return {{"member", member},
+            {"step", step},
+            {"epoch", epoch},
+            {"batch", batch},
+            {"learning_rate", learning_rate},
+            {"records", records},
+            {"accuracy", fraction(correct)},
+            {"level", level},
+            {"accuracy_lower", fraction(surely_correct)},
+            {"accuracy_upper", fraction(possibly_correct)},
+            {"width_mean", width_mean},
+            {"width_max", width_max}};
 }
 
 void StepMetrics::merge(const StepMetrics& other) {

@@ -15,7 +15,9 @@ struct LevelState {
     std::vector<std::int64_t> lower, upper;
 
     template <typename Archive>
-    void serialize(Archive& archive, unsigned) { archive & k & lower & upper; }
+    void serialize(Archive& archive, unsigned) {
+        archive& k& lower& upper;
+    }
 };
 
 /// What one step says of itself; -1 where this rank does not hold the level.
@@ -27,8 +29,8 @@ struct StepMetrics {
 
     template <typename Archive>
     void serialize(Archive& archive, unsigned) {
-        archive & step & epoch & batch & records & correct & surely_correct & possibly_correct & level & learning_rate &
-            width_mean & width_max;
+        archive& step& epoch& batch& records& correct& surely_correct& possibly_correct& level& learning_rate&
+            width_mean& width_max;
     }
     nlohmann::json to_json(std::size_t member) const;
     void merge(const StepMetrics& other);  ///< of the same step, from a rank with other levels
@@ -43,7 +45,9 @@ struct MemberState {
     std::vector<StepMetrics> metrics;
 
     template <typename Archive>
-    void serialize(Archive& archive, unsigned) { archive & member & step & levels & normalisers & metrics; }
+    void serialize(Archive& archive, unsigned) {
+        archive& member& step& levels& normalisers& metrics;
+    }
 
     std::vector<std::byte> packed() const;
     static MemberState unpacked(std::span<const std::byte> bytes);  ///< Error (input): damaged

@@ -10,21 +10,28 @@ namespace holdfast {
 namespace {
 
 /// c of section 2: how many Gamma one changed record can move a sum by.
-std::int64_t reach(Relation relation) { return relation == Relation::substitute ? 2 : 1; }
+std::int64_t reach(Relation relation) {
+    return relation == Relation::substitute ? 2 : 1;
+}
 
 std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(std::min<__int128>(static_cast<__int128>(a) * b, 4 * parameter_limit_units - 1));
+    return static_cast<std::int64_t>(
+        std::min<__int128>(static_cast<__int128>(a) * b, 4 * parameter_limit_units - 1));
 }
 
 std::int64_t clamped(__int128 value) {
-    return static_cast<std::int64_t>(std::clamp<__int128>(value, -parameter_limit_units, parameter_limit_units));
+    return static_cast<std::int64_t>(
+        std::clamp<__int128>(value, -parameter_limit_units, parameter_limit_units));
 }
 
-std::int64_t sum_of(std::span<const std::int64_t> values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
+std::int64_t sum_of(std::span<const std::int64_t> values) {
+    return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
 
 }  // namespace
 
-MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records, MemberState state)
+MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
+                             MemberState state)
     : plan_(plan),
       records_(std::move(records)),
       public_records_(public_records),
@@ -40,7 +47,8 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
 MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member) {
     MemberState state;
     state.member = member;
-    const auto initial = plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.seed), member);
+    const auto initial =
+        plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.seed), member);
     for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial});
     return state;
 }
@@ -72,22 +80,26 @@ Batch MemberTrainer::batch_of(const Records& records, bool selectable) const {
         const std::uint64_t of_record =
             plan_.settings.batching == Batching::sequential
                 ? records.rows[i] / static_cast<std::uint64_t>(plan_.settings.batch_size)
-                : assignment_.batch(records.ids[i], static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(plan_.settings.batches));
+                : assignment_.batch(records.ids[i], static_cast<std::uint64_t>(epoch),
+                                    static_cast<std::uint64_t>(plan_.settings.batches));
         if (of_record == static_cast<std::uint64_t>(number)) batch.indices.push_back(i);
     }
     return batch;
 }
 
 bool MemberTrainer::selects(std::int64_t k) const {
-    return k > 0 && plan_.settings.budget == ChargeRule::per_batch && plan_.settings.relation != Relation::add_remove;
+    return k > 0 && plan_.settings.budget == ChargeRule::per_batch &&
+           plan_.settings.relation != Relation::add_remove;
 }
 
 // Before the first step every box is the initial point, whatever its level.
 bool MemberTrainer::all_levels_equal() const {
-    return state_.step == 0 && std::none_of(state_.levels.begin(), state_.levels.end(), [&](const LevelState& level) { return selects(level.k); });
+    return state_.step == 0 && std::none_of(state_.levels.begin(), state_.levels.end(),
+                                            [&](const LevelState& level) { return selects(level.k); });
 }
 
-std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_group, std::int64_t& records_in_batch) const {
+std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_group,
+                                                     std::int64_t& records_in_batch) const {
     const std::vector<Batch> batches{batch_of(records_, true), batch_of(public_records_, false)};
     records_in_batch = static_cast<std::int64_t>(batches[0].indices.size() + batches[1].indices.size());
     const std::size_t distinct = all_levels_equal() ? 1 : state_.levels.size();
@@ -100,14 +112,16 @@ std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_g
         views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data()});
         selections.push_back(selects(level.k) ? level.k : 0);
     }
-    std::vector<LevelSums> sums = gradient_sums(plan_.network, *plan_.backend, plan_.settings.clip, views, batches, selections);
+    std::vector<LevelSums> sums =
+        gradient_sums(plan_.network, *plan_.backend, plan_.settings.clip, views, batches, selections);
     reduce(sums, records_in_batch, block_group);
     while (sums.size() < state_.levels.size()) sums.push_back(sums.front());
     return sums;
 }
 
 /// One exact reduction a step: all sums and counts of all levels in one message.
-void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch, const Communicator& block_group) const {
+void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch,
+                           const Communicator& block_group) const {
     std::vector<std::int64_t> message{records_in_batch};
     for (const LevelSums& level : sums) {
         message.insert(message.end(), level.lower.begin(), level.lower.end());
@@ -129,7 +143,10 @@ void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_i
     }
     // |sum| + K Gamma stays below 2^63 units, so no addition above has wrapped.
     if (records_in_batch + plan_.settings.level_values().back() > GradientGrid::record_limit) {
-        throw Error(ExitCode::input, "a batch of " + std::to_string(records_in_batch) + " records is too large for exact sums (at most " + std::to_string(GradientGrid::record_limit) + " with the levels)",
+        throw Error(ExitCode::input,
+                    "a batch of " + std::to_string(records_in_batch) +
+                        " records is too large for exact sums (at most " +
+                        std::to_string(GradientGrid::record_limit) + " with the levels)",
                     "use more batches an epoch or more members", "training.batches");
     }
 }
@@ -142,7 +159,8 @@ void MemberTrainer::charge(const LevelState& level, LevelSums& sums) const {
         const std::int64_t gamma = level.k * (biases_[p] ? clip.bias_units() : clip.weight_units());
         std::int64_t up = gamma, down = gamma;
         if (plan_.settings.relation != Relation::add_remove) {
-            const auto upper = sums.least_upper[0].values(p), negated_lower = sums.least_negated_lower[0].values(p);
+            const auto upper = sums.least_upper[0].values(p),
+                       negated_lower = sums.least_negated_lower[0].values(p);
             if (plan_.settings.relation == Relation::substitute) {
                 up -= sum_of(upper);
                 down -= sum_of(negated_lower);
@@ -150,7 +168,9 @@ void MemberTrainer::charge(const LevelState& level, LevelSums& sums) const {
                 up = -sum_of(upper);
                 down = -sum_of(negated_lower);
             } else {
-                const auto gain = [](std::int64_t total, std::int64_t value) { return total + std::max<std::int64_t>(0, -value); };
+                const auto gain = [](std::int64_t total, std::int64_t value) {
+                    return total + std::max<std::int64_t>(0, -value);
+                };
                 up = std::accumulate(upper.begin(), upper.end(), std::int64_t{0}, gain);
                 down = std::accumulate(negated_lower.begin(), negated_lower.end(), std::int64_t{0}, gain);
             }
@@ -164,7 +184,9 @@ double MemberTrainer::normaliser_of(std::int64_t k, std::int64_t records_in_batc
     if (plan_.settings.normalise == Normalise::expected) return plan_.normaliser;
     const std::int64_t gone = plan_.settings.relation == Relation::remove ? k : 0;
     if (records_in_batch <= gone) {
-        throw Error(ExitCode::input, "a batch of " + std::to_string(records_in_batch) + " records, of which " + std::to_string(gone) + " may go, cannot be averaged",
+        throw Error(ExitCode::input,
+                    "a batch of " + std::to_string(records_in_batch) + " records, of which " +
+                        std::to_string(gone) + " may go, cannot be averaged",
                     "use normalise = \"expected\" or larger batches", "training.normalise");
     }
     return static_cast<double>(records_in_batch - gone);
@@ -189,7 +211,8 @@ void MemberTrainer::step(const Communicator& block_group) try {
 } catch (const Error& error) {
     if (error.code() != ExitCode::numerical) throw;
     throw Error(error.code(), error.message(), error.hint(),
-                "member " + std::to_string(state_.member) + ", step " + std::to_string(state_.step) + ", " + error.where());
+                "member " + std::to_string(state_.member) + ", step " + std::to_string(state_.step) + ", " +
+                    error.where());
 }
 
 void MemberTrainer::record_metrics(const std::vector<LevelSums>& sums, std::int64_t records_in_batch) {

@@ -26,12 +26,14 @@ struct TrainingPlan {
 class MemberTrainer {
   public:
     /// Starts from `state`, which may be fresh_state() or a checkpoint's. The plan must outlive the trainer.
-    MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records, MemberState state);
+    MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
+                  MemberState state);
     static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member);
 
     bool done() const { return state_.step >= plan_.settings.steps(); }
     /// One step of every level. Collective over the member's block group.
-    /// Errors (numerical): NaN or infinity, naming step, level and layer; (input): a batch too large for exact sums.
+    /// Errors (numerical): NaN or infinity, naming step, level and layer; (input): a batch too large for
+    /// exact sums.
     void step(const Communicator& block_group);
 
     const MemberState& state() const { return state_; }
@@ -42,12 +44,16 @@ class MemberTrainer {
     struct StepPosition {
         std::int64_t epoch, batch;
     };
-    StepPosition position() const { return {state_.step / plan_.settings.batches, state_.step % plan_.settings.batches}; }
+    StepPosition position() const {
+        return {state_.step / plan_.settings.batches, state_.step % plan_.settings.batches};
+    }
     Batch batch_of(const Records& records, bool selectable) const;
     bool selects(std::int64_t k) const;
     bool all_levels_equal() const;
-    std::vector<LevelSums> sums_of_levels(const Communicator& block_group, std::int64_t& records_in_batch) const;
-    void reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch, const Communicator& block_group) const;
+    std::vector<LevelSums> sums_of_levels(const Communicator& block_group,
+                                          std::int64_t& records_in_batch) const;
+    void reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch,
+                const Communicator& block_group) const;
     void charge(const LevelState& level, LevelSums& sums) const;
     double normaliser_of(std::int64_t k, std::int64_t records_in_batch) const;
     void advance_responses(std::int64_t step, double normaliser);

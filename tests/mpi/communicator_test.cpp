@@ -17,15 +17,18 @@ const Communicator* world = nullptr;  // set once by main, before any test
 
 std::vector<std::byte> bytes_of(int rank, std::size_t count) {
     std::vector<std::byte> bytes(count);
-    for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>((static_cast<std::size_t>(rank) * 31 + i) % 251);
+    for (std::size_t i = 0; i < count; ++i)
+        bytes[i] = static_cast<std::byte>((static_cast<std::size_t>(rank) * 31 + i) % 251);
     return bytes;
 }
 
 TEST(Communicator, ReducesIntegersExactly) {
     const std::int64_t rank = world->rank(), size = world->size();
-    std::vector<std::int64_t> sum{(std::int64_t{1} << 60) / size * (rank % 2 == 0 ? 1 : -1), rank}, least{rank, -rank}, greatest = least;
+    std::vector<std::int64_t> sum{(std::int64_t{1} << 60) / size * (rank % 2 == 0 ? 1 : -1), rank},
+        least{rank, -rank}, greatest = least;
     std::int64_t expected = 0;
-    for (std::int64_t r = 0; r < size; ++r) expected += (std::int64_t{1} << 60) / size * (r % 2 == 0 ? 1 : -1);
+    for (std::int64_t r = 0; r < size; ++r)
+        expected += (std::int64_t{1} << 60) / size * (r % 2 == 0 ? 1 : -1);
     world->sum(sum);
     world->min(least);
     world->max(greatest);
@@ -46,9 +49,11 @@ TEST(Communicator, MovesBytes) {
     for (int r = 0; r < size; ++r) EXPECT_EQ(gathered[r], bytes_of(r, static_cast<std::size_t>(r) * 7));
 
     std::vector<std::vector<std::byte>> outgoing;
-    for (int r = 0; r < size; ++r) outgoing.push_back(bytes_of(rank * 10 + r, static_cast<std::size_t>(rank + r)));
+    for (int r = 0; r < size; ++r)
+        outgoing.push_back(bytes_of(rank * 10 + r, static_cast<std::size_t>(rank + r)));
     const auto incoming = world->exchange(outgoing);
-    for (int r = 0; r < size; ++r) EXPECT_EQ(incoming[r], bytes_of(r * 10 + rank, static_cast<std::size_t>(rank + r)));
+    for (int r = 0; r < size; ++r)
+        EXPECT_EQ(incoming[r], bytes_of(r * 10 + rank, static_cast<std::size_t>(rank + r)));
 }
 
 TEST(Communicator, SplitsByColour) {
@@ -81,7 +86,10 @@ TEST(ProcessGrid, RefusesAGridThatDoesNotFit) {
 TEST(Selection, MergesToTheSelectionOfAllRecords) {
     constexpr std::size_t entries = 5, kept = 7, per_rank = 40;
     const KeyedHash hash{9};
-    const auto value = [&](int rank, std::size_t entry, std::size_t i) { return static_cast<std::int64_t>(hash(entry, static_cast<std::uint64_t>(rank) * per_rank + i) % 90) - 45; };
+    const auto value = [&](int rank, std::size_t entry, std::size_t i) {
+        return static_cast<std::int64_t>(hash(entry, static_cast<std::uint64_t>(rank) * per_rank + i) % 90) -
+               45;
+    };
     Selection selection(entries, kept);
     std::vector<std::vector<std::int64_t>> all(entries);
     for (std::size_t entry = 0; entry < entries; ++entry) {

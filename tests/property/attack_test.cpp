@@ -38,7 +38,8 @@ TEST(Attack, NeighboursNestAndDistancesMoveByOne) {
 
 TEST(Attack, FindsABoxThatIsOneRecordTooSmall) {
     int found = 0;
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) found += attack_enclosure(seed, 1).violations.empty() ? 0 : 1;
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        found += attack_enclosure(seed, 1).violations.empty() ? 0 : 1;
     EXPECT_GT(found, 20);
 }
 
@@ -56,13 +57,17 @@ TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
         const auto response = optimiser->impulse_response(gamma);
         std::vector<std::int64_t> without{parameter_units(hash.uniform(1, trial) - 0.5)}, with = without;
         for (std::int64_t step = 0; step < settings.steps(); ++step) {
-            const auto sum = static_cast<std::int64_t>(1e14 * (hash.uniform(2 + static_cast<std::uint64_t>(step), trial) - 0.5));
-            const bool acts = hash(50 + static_cast<std::uint64_t>(step / 2), trial) % 2 == static_cast<std::uint64_t>(step % 2);
-            const std::vector<std::int64_t> sums{sum}, changed{sum + (acts ? (trial % 2 == 0 ? gamma : -gamma) : 0)};
+            const auto sum = static_cast<std::int64_t>(
+                1e14 * (hash.uniform(2 + static_cast<std::uint64_t>(step), trial) - 0.5));
+            const bool acts = hash(50 + static_cast<std::uint64_t>(step / 2), trial) % 2 ==
+                              static_cast<std::uint64_t>(step % 2);
+            const std::vector<std::int64_t> sums{sum},
+                changed{sum + (acts ? (trial % 2 == 0 ? gamma : -gamma) : 0)};
             optimiser->update(step, 7.0, without, sums);
             optimiser->update(step, 7.0, with, changed);
             response->advance(step, 7.0, step % settings.batches == 0);
-            ASSERT_LE(std::abs(with[0] - without[0]), response->radius()) << "trial " << trial << " step " << step;
+            ASSERT_LE(std::abs(with[0] - without[0]), response->radius())
+                << "trial " << trial << " step " << step;
         }
     }
 }

@@ -1,4 +1,5 @@
-// Every operation on every backend against plain loops: bitwise equality is the contract of kernels/ops/backend.hpp.
+// Every operation on every backend against plain loops: bitwise equality is the contract of
+// kernels/ops/backend.hpp.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,8 @@ class Values {
     explicit Values(std::uint64_t seed) : hash_{seed} {}
     double any() {
         const std::uint64_t kind = hash_(1, next_) % 16;
-        const double value = std::ldexp(hash_.uniform(2, next_) - 0.5, static_cast<int>(hash_(3, next_) % 12) - 8);
+        const double value =
+            std::ldexp(hash_.uniform(2, next_) - 0.5, static_cast<int>(hash_(3, next_) % 12) - 8);
         ++next_;
         if (kind == 0) return 0.0;
         if (kind == 1) return -0.0;
@@ -46,7 +48,9 @@ struct Bounds {
     ConstInterval view() const { return {lower.data(), upper.data()}; }
 };
 
-Bounds empty_bounds(std::size_t rows) { return {Panel(rows * panel_height), Panel(rows * panel_height)}; }
+Bounds empty_bounds(std::size_t rows) {
+    return {Panel(rows * panel_height), Panel(rows * panel_height)};
+}
 
 template <typename Draw>
 Bounds random_bounds(std::size_t rows, Draw draw) {
@@ -85,7 +89,8 @@ struct BackendTest : testing::TestWithParam<std::tuple<std::string, LayerShape>>
 
 void expect_equal(const Panel& expected, const Panel& actual, const char* what) {
     ASSERT_EQ(expected.size(), actual.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(expected[i], actual[i]) << what << " at " << i;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        ASSERT_EQ(expected[i], actual[i]) << what << " at " << i;
 }
 void expect_equal(const Bounds& expected, const Bounds& actual) {
     expect_equal(expected.lower, actual.lower, "lower");
@@ -101,7 +106,8 @@ TEST_P(BackendTest, ForwardInput) {
         tested->forward_input(*pack(*tested, false), x.data(), actual.view());
         expect_equal(expected, actual);
 
-        reference->forward_input(*pack(*reference, true), x.data(), {expected.lower.data(), expected.lower.data()});
+        reference->forward_input(*pack(*reference, true), x.data(),
+                                 {expected.lower.data(), expected.lower.data()});
         tested->forward_input(*pack(*tested, true), x.data(), {actual.lower.data(), actual.lower.data()});
         expect_equal(expected.lower, actual.lower, "point");
     }
@@ -114,8 +120,10 @@ TEST_P(BackendTest, Forward) {
     tested->forward(*pack(*tested, false), z.view(), actual.view());
     expect_equal(expected, actual);
 
-    reference->forward(*pack(*reference, true), {z.lower.data(), z.lower.data()}, {expected.lower.data(), expected.lower.data()});
-    tested->forward(*pack(*tested, true), {z.lower.data(), z.lower.data()}, {actual.lower.data(), actual.lower.data()});
+    reference->forward(*pack(*reference, true), {z.lower.data(), z.lower.data()},
+                       {expected.lower.data(), expected.lower.data()});
+    tested->forward(*pack(*tested, true), {z.lower.data(), z.lower.data()},
+                    {actual.lower.data(), actual.lower.data()});
     expect_equal(expected.lower, actual.lower, "point");
 }
 
@@ -143,8 +151,10 @@ TEST_P(BackendTest, Backward) {
     tested->backward(*pack(*tested, false), delta.view(), z.view(), actual.view());
     expect_equal(expected, actual);
 
-    const ConstInterval delta_point{delta.lower.data(), delta.lower.data()}, z_point{z.lower.data(), z.lower.data()};
-    reference->backward(*pack(*reference, true), delta_point, z_point, {expected.lower.data(), expected.lower.data()});
+    const ConstInterval delta_point{delta.lower.data(), delta.lower.data()},
+        z_point{z.lower.data(), z.lower.data()};
+    reference->backward(*pack(*reference, true), delta_point, z_point,
+                        {expected.lower.data(), expected.lower.data()});
     tested->backward(*pack(*tested, true), delta_point, z_point, {actual.lower.data(), actual.lower.data()});
     expect_equal(expected.lower, actual.lower, "point");
 }
@@ -152,7 +162,8 @@ TEST_P(BackendTest, Backward) {
 TEST_P(BackendTest, LossGradient) {
     const Bounds logits = random_bounds(shape.out, [&] { return 100 * values.any(); });
     std::vector<std::int32_t> labels(panel_height);
-    for (std::size_t r = 0; r < labels.size(); ++r) labels[r] = static_cast<std::int32_t>(r % std::max<std::size_t>(shape.out, 2));
+    for (std::size_t r = 0; r < labels.size(); ++r)
+        labels[r] = static_cast<std::int32_t>(r % std::max<std::size_t>(shape.out, 2));
     for (const Loss loss : {Loss::binary_cross_entropy, Loss::cross_entropy}) {
         const std::size_t outputs = loss == Loss::binary_cross_entropy ? 1 : shape.out;
         Bounds expected = empty_bounds(shape.out), actual = empty_bounds(shape.out);
@@ -173,17 +184,22 @@ TEST_P(BackendTest, Accumulate) {
     for (const Clip& clip : clips()) {
         for (const bool input : {false, true}) {
             const Bounds delta = random_bounds(shape.out, [&] { return values.any(); });
-            const Bounds z = random_bounds(shape.in, [&] { return input ? values.any() : values.nonnegative(); });
+            const Bounds z =
+                random_bounds(shape.in, [&] { return input ? values.any() : values.nonnegative(); });
             Panel lower_rows(panel_height * stride), upper_rows(panel_height * stride);
             tested->transpose(shape.in, z.lower.data(), lower_rows.data(), stride);
             tested->transpose(shape.in, z.upper.data(), upper_rows.data(), stride);
             const ConstInterval rows{lower_rows.data(), input ? lower_rows.data() : upper_rows.data()};
             for (const bool point : {false, true}) {
                 if (point && !input) continue;
-                const ConstInterval gradient{delta.lower.data(), point ? delta.lower.data() : delta.upper.data()};
+                const ConstInterval gradient{delta.lower.data(),
+                                             point ? delta.lower.data() : delta.upper.data()};
                 std::vector<std::int64_t> expected(2 * shape.parameters(), 5), actual = expected;
-                const auto upper_of = [&](std::vector<std::int64_t>& sums) { return sums.data() + (point ? 0 : shape.parameters()); };
-                reference->accumulate(shape, clip, gradient, rows, stride, expected.data(), upper_of(expected));
+                const auto upper_of = [&](std::vector<std::int64_t>& sums) {
+                    return sums.data() + (point ? 0 : shape.parameters());
+                };
+                reference->accumulate(shape, clip, gradient, rows, stride, expected.data(),
+                                      upper_of(expected));
                 tested->accumulate(shape, clip, gradient, rows, stride, actual.data(), upper_of(actual));
                 ASSERT_EQ(expected, actual);
             }
@@ -226,11 +242,15 @@ std::string test_name(const testing::TestParamInfo<std::tuple<std::string, Layer
 
 INSTANTIATE_TEST_SUITE_P(AllBackends, BackendTest,
                          testing::Combine(testing::Values("cpu"),
-                                          testing::Values(LayerShape{1, 1}, LayerShape{6, 1}, LayerShape{7, 2}, LayerShape{8, 5},
-                                                          LayerShape{13, 9}, LayerShape{16, 4}, LayerShape{33, 17}, LayerShape{64, 3})),
+                                          testing::Values(LayerShape{1, 1}, LayerShape{6, 1},
+                                                          LayerShape{7, 2}, LayerShape{8, 5},
+                                                          LayerShape{13, 9}, LayerShape{16, 4},
+                                                          LayerShape{33, 17}, LayerShape{64, 3})),
                          test_name);
 
-TEST(SimdTarget, IsNamed) { EXPECT_FALSE(simd_target().empty()); }
+TEST(SimdTarget, IsNamed) {
+    EXPECT_FALSE(simd_target().empty());
+}
 
 }  // namespace
 }  // namespace holdfast

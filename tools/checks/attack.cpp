@@ -23,7 +23,9 @@ class Choices {
     double normal() { return hash_.normal(23, next_++); }
     bool chance(double p) { return uniform(0, 1) < p; }
     template <typename T>
-    T pick(std::initializer_list<T> values) { return *(values.begin() + static_cast<std::ptrdiff_t>(below(values.size()))); }
+    T pick(std::initializer_list<T> values) {
+        return *(values.begin() + static_cast<std::ptrdiff_t>(below(values.size())));
+    }
 
   private:
     KeyedHash hash_;
@@ -32,7 +34,9 @@ class Choices {
 
 constexpr double feature_range = 2.0;
 
-Records no_records(std::size_t features) { return {FeatureMatrix(features, true), {}, {}, {}}; }
+Records no_records(std::size_t features) {
+    return {FeatureMatrix(features, true), {}, {}, {}};
+}
 
 void append(Records& records, const std::vector<double>& features, std::int32_t label, std::uint64_t id) {
     records.features.append(features.data());
@@ -43,14 +47,16 @@ void append(Records& records, const std::vector<double>& features, std::int32_t 
 
 std::vector<double> features_of(const Records& records, std::size_t index) {
     std::vector<double> features;
-    for (std::size_t j = 0; j < records.features.columns(); ++j) features.push_back(records.features.at(index, j));
+    for (std::size_t j = 0; j < records.features.columns(); ++j)
+        features.push_back(records.features.at(index, j));
     return features;
 }
 
 Records without(const Records& records, const std::vector<std::uint64_t>& ids) {
     Records kept = no_records(records.features.columns());
     for (std::size_t i = 0; i < records.size(); ++i) {
-        if (std::find(ids.begin(), ids.end(), records.ids[i]) == ids.end()) append(kept, features_of(records, i), records.labels[i], records.ids[i]);
+        if (std::find(ids.begin(), ids.end(), records.ids[i]) == ids.end())
+            append(kept, features_of(records, i), records.labels[i], records.ids[i]);
     }
     return kept;
 }
@@ -74,10 +80,13 @@ std::vector<std::uint32_t> all_indices(const Records& records) {
     return indices;
 }
 
-/// The clipped gradient of every record by one parameter, at the initial point: what a greedy attacker sorts by.
-std::vector<std::int64_t> influence(const AttackProblem& problem, const Records& records, std::size_t parameter) {
+/// The clipped gradient of every record by one parameter, at the initial point: what a greedy attacker sorts
+/// by.
+std::vector<std::int64_t> influence(const AttackProblem& problem, const Records& records,
+                                    std::size_t parameter) {
     const auto backend = make_backend("auto");
-    const auto initial = problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.seed), 0);
+    const auto initial =
+        problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.seed), 0);
     const PackedNetwork packed(problem.network, *backend, initial.data(), initial.data());
     IntervalPass pass(problem.network, *backend);
     Panel panel = problem.network.empty_panel();
@@ -117,7 +126,8 @@ class Neighbours {
         const Records added = to_add(additions);
         for (std::size_t i = 0; i < added.size(); ++i) {
             // A substituted record keeps its id.
-            const std::uint64_t id = relation == Relation::substitute ? (i < gone.size() ? gone[i] : 0) : added.ids[i];
+            const std::uint64_t id =
+                relation == Relation::substitute ? (i < gone.size() ? gone[i] : 0) : added.ids[i];
             if (relation == Relation::substitute && i >= gone.size()) break;
             append(changed, features_of(added, i), added.labels[i], id);
         }
@@ -129,13 +139,16 @@ class Neighbours {
         std::vector<std::uint32_t> order = all_indices(records);
         if (greedy_) {
             const std::vector<std::int64_t> values = influence(problem_, records, parameter_);
-            std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return upwards_ ? values[a] > values[b] : values[a] < values[b]; });
+            std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+                return upwards_ ? values[a] > values[b] : values[a] < values[b];
+            });
         }
         return order;
     }
     bool wanted_batch(std::uint64_t id) const {
         const Assignment assignment(static_cast<std::uint64_t>(problem_.settings.seed));
-        return !one_batch_ || assignment.batch(id, 0, static_cast<std::uint64_t>(problem_.settings.batches)) == 0;
+        return !one_batch_ ||
+               assignment.batch(id, 0, static_cast<std::uint64_t>(problem_.settings.batches)) == 0;
     }
 
     std::vector<std::uint64_t> to_remove(std::int64_t count) {
@@ -153,14 +166,16 @@ class Neighbours {
         for (std::int64_t i = 0; i < 12 * count; ++i) {
             do ++id;
             while (!wanted_batch(id));
-            append(pool, any_features(choices_, problem_.network.inputs()), static_cast<std::int32_t>(choices_.below(problem_.network.classes())), id);
+            append(pool, any_features(choices_, problem_.network.inputs()),
+                   static_cast<std::int32_t>(choices_.below(problem_.network.classes())), id);
         }
         // The opposite direction of a removal: added records push where removed ones pulled.
         upwards_ = !upwards_;
         const std::vector<std::uint32_t> order = ordered(pool);
         upwards_ = !upwards_;
         Records added = no_records(problem_.network.inputs());
-        for (std::size_t i = 0; i < order.size() && static_cast<std::int64_t>(i) < count; ++i) append(added, features_of(pool, order[i]), pool.labels[order[i]], pool.ids[order[i]]);
+        for (std::size_t i = 0; i < order.size() && static_cast<std::int64_t>(i) < count; ++i)
+            append(added, features_of(pool, order[i]), pool.labels[order[i]], pool.ids[order[i]]);
         return added;
     }
 
@@ -180,27 +195,35 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
-    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.relation) + (problem.settings.budget == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
-           (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") + " depth " + std::to_string(problem.network.layers().size()) + ": ";
+    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.relation) +
+           (problem.settings.budget == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
+           (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") + " depth " +
+           std::to_string(problem.network.layers().size()) + ": ";
 }
 
 /// Parameters of `inner` outside `outer`, as text; empty if none.
 std::string outside(const LevelState& inner, const LevelState& outer) {
     for (std::size_t p = 0; p < inner.lower.size(); ++p) {
         if (inner.lower[p] < outer.lower[p] || inner.upper[p] > outer.upper[p]) {
-            return "parameter " + std::to_string(p) + " in [" + std::to_string(inner.lower[p]) + ", " + std::to_string(inner.upper[p]) + "], box [" + std::to_string(outer.lower[p]) + ", " + std::to_string(outer.upper[p]) + "]";
+            return "parameter " + std::to_string(p) + " in [" + std::to_string(inner.lower[p]) + ", " +
+                   std::to_string(inner.upper[p]) + "], box [" + std::to_string(outer.lower[p]) + ", " +
+                   std::to_string(outer.upper[p]) + "]";
         }
     }
     return "";
 }
 
-/// How far the parameters moved, as a fraction of how far the box lets them move that way: 1 reaches its wall.
+/// How far the parameters moved, as a fraction of how far the box lets them move that way: 1 reaches its
+/// wall.
 double reached(const LevelState& nominal, const LevelState& moved, const LevelState& box) {
     double largest = 0;
     for (std::size_t p = 0; p < box.lower.size(); ++p) {
         const std::int64_t displacement = moved.lower[p] - nominal.lower[p];
-        const std::int64_t room = displacement > 0 ? box.upper[p] - nominal.lower[p] : nominal.lower[p] - box.lower[p];
-        if (displacement != 0) largest = std::max(largest, std::abs(static_cast<double>(displacement)) / std::max(1.0, static_cast<double>(room)));
+        const std::int64_t room =
+            displacement > 0 ? box.upper[p] - nominal.lower[p] : nominal.lower[p] - box.lower[p];
+        if (displacement != 0)
+            largest = std::max(largest, std::abs(static_cast<double>(displacement)) /
+                                            std::max(1.0, static_cast<double>(room)));
     }
     return largest;
 }
@@ -214,7 +237,8 @@ struct TrainedEnsemble {
 TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& records) {
     TrainedEnsemble trained;
     for (std::int64_t member = 0; member < problem.settings.members; ++member) {
-        trained.boxes.push_back(train_boxes(problem, records, static_cast<std::uint64_t>(member), problem.settings.levels));
+        trained.boxes.push_back(
+            train_boxes(problem, records, static_cast<std::uint64_t>(member), problem.settings.levels));
         trained.certificates.push_back(certify_with(problem, trained.boxes.back()));
     }
     const std::size_t classes = problem.network.classes();
@@ -222,7 +246,10 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
         std::vector<MemberAnswer> answers;
         for (const Certificates& member : trained.certificates) {
             const auto first = member.class_distances.begin() + static_cast<std::ptrdiff_t>(q * classes);
-            answers.push_back({member.labels[q], member.distances[q], classes > 2 ? std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(classes)) : std::vector<std::int64_t>()});
+            answers.push_back(
+                {member.labels[q], member.distances[q],
+                 classes > 2 ? std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(classes))
+                             : std::vector<std::int64_t>()});
         }
         trained.evidence.push_back(aggregate(answers, static_cast<int>(classes), problem.settings.levels));
     }
@@ -243,7 +270,8 @@ AttackProblem draw_problem(std::uint64_t seed) {
     settings.seed = static_cast<std::int64_t>(seed);
     settings.relation = choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
     settings.budget = choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch});
-    if (settings.relation == Relation::add_remove && choices.chance(0.4)) settings.clip.kind = Clip::Kind::factored;
+    if (settings.relation == Relation::add_remove && choices.chance(0.4))
+        settings.clip.kind = Clip::Kind::factored;
     settings.clip.gamma = choices.pick({0.02, 0.1, 0.5});
     settings.clip.delta_limit = choices.pick({0.2, 1.0});
     settings.clip.activation_limit = choices.pick({0.3, 2.0});
@@ -255,9 +283,11 @@ AttackProblem draw_problem(std::uint64_t seed) {
     settings.members = choices.pick({1, 1, 3});
     settings.levels = 1 + static_cast<std::int64_t>(choices.below(6));
     settings.classes = choices.pick({2, 2, 3});
-    settings.loss = settings.classes == 2 ? choices.pick({"binary_cross_entropy", "cross_entropy"}) : "cross_entropy";
+    settings.loss =
+        settings.classes == 2 ? choices.pick({"binary_cross_entropy", "cross_entropy"}) : "cross_entropy";
     settings.hidden.clear();
-    for (std::size_t layer = choices.below(4); layer > 0; --layer) settings.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
+    for (std::size_t layer = choices.below(4); layer > 0; --layer)
+        settings.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
     const std::size_t features = 1 + choices.below(8), count = choices.pick<std::size_t>({1, 7, 40, 150});
     settings.expected_records = static_cast<std::int64_t>(count);
 
@@ -265,26 +295,33 @@ AttackProblem draw_problem(std::uint64_t seed) {
     settings.input_scale = choices.pick({1.0, 1.0, 3.0});
     AttackProblem problem{settings, settings.network(features), no_records(features), no_records(features)};
     for (std::uint64_t id = 0; id < count + 40; ++id) {
-        std::vector<double> row = choices.chance(0.1) ? any_features(choices, features) : std::vector<double>(features);
+        std::vector<double> row =
+            choices.chance(0.1) ? any_features(choices, features) : std::vector<double>(features);
         const auto label = static_cast<std::int32_t>(choices.below(problem.network.classes()));
-        for (double& value : row) value = std::clamp(value + (label - 0.5) + choices.normal() * 0.5, -feature_range, feature_range);
+        for (double& value : row)
+            value = std::clamp(value + (label - 0.5) + choices.normal() * 0.5, -feature_range, feature_range);
         append(id < count ? problem.records : problem.queries, row, label, id);
     }
     return problem;
 }
 
-std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records, std::uint64_t member, std::int64_t levels) {
+std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records,
+                                    std::uint64_t member, std::int64_t levels) {
     Settings settings = problem.settings;
     settings.levels = levels;
-    const double normaliser = static_cast<double>(settings.expected_records) / static_cast<double>(settings.members * settings.batches);
-    const TrainingPlan plan{settings, problem.network, make_backend("auto"), normaliser, settings.level_values()};
+    const double normaliser = static_cast<double>(settings.expected_records) /
+                              static_cast<double>(settings.members * settings.batches);
+    const TrainingPlan plan{settings, problem.network, make_backend("auto"), normaliser,
+                            settings.level_values()};
     const Assignment assignment(static_cast<std::uint64_t>(settings.seed));
     std::vector<std::uint64_t> elsewhere;
     for (const std::uint64_t id : records.ids) {
-        if (assignment.member(id, static_cast<std::uint64_t>(settings.members)) != member) elsewhere.push_back(id);
+        if (assignment.member(id, static_cast<std::uint64_t>(settings.members)) != member)
+            elsewhere.push_back(id);
     }
     const Records no_public = no_records(problem.network.inputs());
-    MemberTrainer trainer(plan, without(records, elsewhere), no_public, MemberTrainer::fresh_state(plan, member));
+    MemberTrainer trainer(plan, without(records, elsewhere), no_public,
+                          MemberTrainer::fresh_state(plan, member));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) trainer.step(*alone);
     std::vector<LevelState> boxes;
@@ -305,12 +342,20 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few) 
         const Records neighbour = Neighbours(problem, choices).make(k);
         const std::vector<LevelState> moved = train_boxes(problem, neighbour, 0, 0);
         const std::string escaped = outside(moved[0], box);
-        if (!escaped.empty()) report.violations.push_back(label_of(problem, seed) + "k = " + std::to_string(k) + ", " + escaped);
+        if (!escaped.empty())
+            report.violations.push_back(label_of(problem, seed) + "k = " + std::to_string(k) + ", " +
+                                        escaped);
         const Certificates theirs = certify_with(problem, moved);
         for (std::size_t q = 0; q < problem.queries.size(); ++q) {
-            if (certificates.distances[q] >= k && certificates.labels[q] != theirs.labels[q]) report.violations.push_back(label_of(problem, seed) + "certified label of query " + std::to_string(q) + " changed at k = " + std::to_string(k));
+            if (certificates.distances[q] >= k && certificates.labels[q] != theirs.labels[q])
+                report.violations.push_back(label_of(problem, seed) + "certified label of query " +
+                                            std::to_string(q) + " changed at k = " + std::to_string(k));
         }
-        double& tightness = report.tightness[std::string(name_of(problem.settings.relation)) + (problem.settings.budget == ChargeRule::per_batch ? " per_batch" : " per_epoch") + " layers " + std::to_string(problem.network.layers().size())];
+        double& tightness =
+            report
+                .tightness[std::string(name_of(problem.settings.relation)) +
+                           (problem.settings.budget == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
+                           " layers " + std::to_string(problem.network.layers().size())];
         tightness = std::max(tightness, reached(boxes[0], moved[0], box));
     }
     return report;
@@ -318,28 +363,37 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few) 
 
 AttackReport attack_smoothness(std::uint64_t seed) {
     AttackProblem problem = draw_problem(seed);
-    if (problem.settings.relation == Relation::remove) problem.settings.relation = Relation::add_remove;  // one-sided: no smoothness
+    if (problem.settings.relation == Relation::remove)
+        problem.settings.relation = Relation::add_remove;  // one-sided: no smoothness
     Choices choices(seed ^ 0x5a007);
     const Records neighbour = Neighbours(problem, choices).make(1);
-    const TrainedEnsemble ours = train_ensemble(problem, problem.records), theirs = train_ensemble(problem, neighbour);
+    const TrainedEnsemble ours = train_ensemble(problem, problem.records),
+                          theirs = train_ensemble(problem, neighbour);
     AttackReport report;
     report.attacks = 1;
-    const auto violated = [&](const std::string& what) { report.violations.push_back(label_of(problem, seed) + what); };
+    const auto violated = [&](const std::string& what) {
+        report.violations.push_back(label_of(problem, seed) + what);
+    };
     for (std::size_t member = 0; member < ours.boxes.size(); ++member) {
         for (std::size_t level = 1; level < ours.boxes[member].size(); ++level) {
             const std::string forward = outside(theirs.boxes[member][level - 1], ours.boxes[member][level]);
             const std::string backward = outside(ours.boxes[member][level - 1], theirs.boxes[member][level]);
             const std::string nested = outside(ours.boxes[member][level - 1], ours.boxes[member][level]);
-            if (!forward.empty() || !backward.empty() || !nested.empty()) violated("level " + std::to_string(level) + " does not nest: " + forward + backward + nested);
+            if (!forward.empty() || !backward.empty() || !nested.empty())
+                violated("level " + std::to_string(level) + " does not nest: " + forward + backward + nested);
         }
     }
     for (std::size_t q = 0; q < problem.queries.size(); ++q) {
         const Evidence& a = ours.evidence[q];
         const Evidence& b = theirs.evidence[q];
-        if (std::abs(a.distance - b.distance) > 1) violated("distance of query " + std::to_string(q) + " jumped from " + std::to_string(a.distance) + " to " + std::to_string(b.distance));
-        if (a.distance >= 1 && a.label != b.label) violated("stable label of query " + std::to_string(q) + " changed");
+        if (std::abs(a.distance - b.distance) > 1)
+            violated("distance of query " + std::to_string(q) + " jumped from " + std::to_string(a.distance) +
+                     " to " + std::to_string(b.distance));
+        if (a.distance >= 1 && a.label != b.label)
+            violated("stable label of query " + std::to_string(q) + " changed");
         for (std::size_t j = 0; j < a.class_distances.size(); ++j) {
-            if (std::abs(a.class_distances[j] - b.class_distances[j]) > 1) violated("class distance of query " + std::to_string(q) + " jumped");
+            if (std::abs(a.class_distances[j] - b.class_distances[j]) > 1)
+                violated("class distance of query " + std::to_string(q) + " jumped");
         }
     }
     return report;

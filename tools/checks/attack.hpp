@@ -11,20 +11,21 @@
 
 namespace holdfast {
 
-/// Tries to break the guarantee: trains on D with all levels, retrains on neighbours D' made to hurt, and looks for one
-/// parameter outside its box, one certified label that changed, one box of D' that does not nest, one distance that
-/// jumped. Everything is a function of the seed.
+/// Tries to break the guarantee: trains on D with all levels, retrains on neighbours D' made to hurt, and
+/// looks for one parameter outside its box, one certified label that changed, one box of D' that does not
+/// nest, one distance that jumped. Everything is a function of the seed.
 struct AttackReport {
     std::int64_t attacks = 0;
     std::vector<std::string> violations;  ///< each with its seed and what was outside
-    /// "relation budget layers" -> largest displacement reached / room the box leaves that way, at that distance.
+    /// "relation budget layers" -> largest displacement reached / room the box leaves that way, at that
+    /// distance.
     std::map<std::string, double> tightness;
 
     void add(const AttackReport& other);
 };
 
-/// A small training problem drawn from a seed: every relation, budget, clip and loss, 0 to 3 hidden layers, with and
-/// without decay, several batches and epochs, ensembles.
+/// A small training problem drawn from a seed: every relation, budget, clip and loss, 0 to 3 hidden layers,
+/// with and without decay, several batches and epochs, ensembles.
 struct AttackProblem {
     Settings settings;
     Network network;
@@ -32,13 +33,14 @@ struct AttackProblem {
 };
 AttackProblem draw_problem(std::uint64_t seed);
 
-/// Enclosure: neighbours at every distance 1..K, random and adversarial. `records_too_few` holds them against the box of
-/// a smaller distance instead, which must break: it shows what the attacks can find.
+/// Enclosure: neighbours at every distance 1..K, random and adversarial. `records_too_few` holds them against
+/// the box of a smaller distance instead, which must break: it shows what the attacks can find.
 AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few = 0);
 /// Smoothness: a neighbour at distance 1 trained with all levels.
 AttackReport attack_smoothness(std::uint64_t seed);
 
 /// T^k of every level of a member, trained on its share of the records alone.
-std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records, std::uint64_t member, std::int64_t levels);
+std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records,
+                                    std::uint64_t member, std::int64_t levels);
 
 }  // namespace holdfast

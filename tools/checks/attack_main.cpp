@@ -1,4 +1,5 @@
-// attack --seed S --count N: N enclosure and N smoothness problems, each several attacks; exit 0 only without violations.
+// attack --seed S --count N: N enclosure and N smoothness problems, each several attacks; exit 0 only without
+// violations.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -8,7 +9,9 @@
 int main(int argc, char** argv) {
     using namespace holdfast;
     std::uint64_t seed = 1, count = 1000;
-    CLI::App app{"Retrains on neighbouring datasets made to hurt and looks for one parameter outside its box.", "attack"};
+    CLI::App app{
+        "Retrains on neighbouring datasets made to hurt and looks for one parameter outside its box.",
+        "attack"};
     app.add_option("--seed", seed, "First seed")->capture_default_str();
     app.add_option("--count", count, "Problems of each kind")->capture_default_str();
     CLI11_PARSE(app, argc, argv);
@@ -16,11 +19,14 @@ int main(int argc, char** argv) {
     for (std::uint64_t s = seed; s < seed + count; ++s) {
         AttackReport report = attack_enclosure(s);
         report.add(attack_smoothness(s));
-        for (const std::string& violation : report.violations) std::printf("VIOLATION %s\n", violation.c_str());
+        for (const std::string& violation : report.violations)
+            std::printf("VIOLATION %s\n", violation.c_str());
         total.add(report);
     }
     std::printf("largest displacement reached / room the box leaves that way\n");
     for (const auto& [name, value] : total.tightness) std::printf("  %-36s %.3f\n", name.c_str(), value);
-    std::printf("seeds %llu..%llu: %lld attacks, %zu violations\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(seed + count - 1), static_cast<long long>(total.attacks), total.violations.size());
+    std::printf("seeds %llu..%llu: %lld attacks, %zu violations\n", static_cast<unsigned long long>(seed),
+                static_cast<unsigned long long>(seed + count - 1), static_cast<long long>(total.attacks),
+                total.violations.size());
     return total.violations.empty() ? 0 : 1;
 }

@@ -29,17 +29,24 @@ double number(const hdf5::File& file, const std::string& name, double fallback) 
 }
 
 std::string unsupported(const hdf5::File& file) {
-    const auto text = [&](const char* name, const char* fallback) { return file.has_attribute(name) ? file.read_text_attribute(name) : std::string(fallback); };
+    const auto text = [&](const char* name, const char* fallback) {
+        return file.has_attribute(name) ? file.read_text_attribute(name) : std::string(fallback);
+    };
     for (const auto& layer : nlohmann::json::parse(text("arch", "[]"))) {
-        if (layer["type"] != "linear" && layer["type"] != "relu") return "layer " + layer["type"].get<std::string>();
+        if (layer["type"] != "linear" && layer["type"] != "relu")
+            return "layer " + layer["type"].get<std::string>();
         if (layer["type"] == "linear" && !layer["bias"].get<bool>()) return "layers without bias";
     }
     if (text("interval_matmul", "rump") == "nguyen") return "product nguyen";
     if (text("clip_method", "clamp") != "clamp") return "clip by norm";
     if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
-    if (text("loss", "") != "cross_entropy" && text("loss", "") != "binary_cross_entropy") return "loss " + text("loss", "");
+    if (text("loss", "") != "cross_entropy" && text("loss", "") != "binary_cross_entropy")
+        return "loss " + text("loss", "");
     if (number(file, "l1_reg", 0) > 0) return "l1";
-    if (number(file, "k_poison", 0) + number(file, "label_k_poison", 0) + number(file, "label_epsilon", 0) + number(file, "epsilon", 0) > 0) return "poisoning";
+    if (number(file, "k_poison", 0) + number(file, "label_k_poison", 0) + number(file, "label_epsilon", 0) +
+            number(file, "epsilon", 0) >
+        0)
+        return "poisoning";
     if (file.has("X_public")) return "public records in batches of their own";
     if (file.has_attribute("transform_arch")) return "frozen transform";
     return "";
@@ -68,7 +75,8 @@ Case open_case(hdf5::File file) {
     settings.normalise = Normalise::actual;
     settings.budget = ChargeRule::per_batch;
     settings.clip = {.kind = Clip::Kind::elementwise, .gamma = number(file, "clip_gamma", 1)};
-    settings.product = file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
+    settings.product =
+        file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
     settings.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
@@ -85,7 +93,8 @@ Records read_records(const hdf5::File& file, const std::string& x, const std::st
     const hdf5::Dataset features = file.dataset(x);
     Records records{FeatureMatrix(features.shape()[1], true), {}, {}, {}};
     records.features.wide_values() = features.read_all<double>();
-    for (const std::int64_t label : file.dataset(y).read_all<std::int64_t>()) records.labels.push_back(static_cast<std::int32_t>(label));
+    for (const std::int64_t label : file.dataset(y).read_all<std::int64_t>())
+        records.labels.push_back(static_cast<std::int32_t>(label));
     for (std::uint64_t row = 0; row < records.labels.size(); ++row) {
         records.ids.push_back(row);
         records.rows.push_back(row);
@@ -94,7 +103,8 @@ Records read_records(const hdf5::File& file, const std::string& x, const std::st
 }
 
 /// group/p0 [out, in], group/p1 [out], … in the order of Network: rows with the bias last.
-std::optional<Parameters> read_parameters(const Case& golden, const Network& network, const std::string& group) {
+std::optional<Parameters> read_parameters(const Case& golden, const Network& network,
+                                          const std::string& group) {
     if (!golden.file.has(group + "/p0")) return std::nullopt;
     Parameters values;
     for (std::size_t l = 0; l < network.layers().size(); ++l) {
@@ -102,7 +112,8 @@ std::optional<Parameters> read_parameters(const Case& golden, const Network& net
         const auto biases = golden.file.dataset(group + "/p" + std::to_string(2 * l + 1)).read_all<double>();
         const std::size_t in = network.layers()[l].in;
         for (std::size_t o = 0; o < biases.size(); ++o) {
-            values.insert(values.end(), weights.begin() + static_cast<std::ptrdiff_t>(o * in), weights.begin() + static_cast<std::ptrdiff_t>((o + 1) * in));
+            values.insert(values.end(), weights.begin() + static_cast<std::ptrdiff_t>(o * in),
+                          weights.begin() + static_cast<std::ptrdiff_t>((o + 1) * in));
             values.push_back(biases[o]);
         }
     }
@@ -111,24 +122,32 @@ std::optional<Parameters> read_parameters(const Case& golden, const Network& net
 
 double largest_difference(const std::optional<Parameters>& theirs, const std::vector<std::int64_t>& ours) {
     double largest = 0;
-    for (std::size_t p = 0; theirs && p < ours.size(); ++p) largest = std::max(largest, std::abs((*theirs)[p] - parameter_value(ours[p])));
+    for (std::size_t p = 0; theirs && p < ours.size(); ++p)
+        largest = std::max(largest, std::abs((*theirs)[p] - parameter_value(ours[p])));
     return largest;
 }
 
-void compare_level(const Case& golden, const Network& network, const std::string& group, const LevelState& box, GoldenComparison& result) {
-    result.lower = std::max(result.lower, largest_difference(read_parameters(golden, network, group + "/l"), box.lower));
-    result.upper = std::max(result.upper, largest_difference(read_parameters(golden, network, group + "/u"), box.upper));
+void compare_level(const Case& golden, const Network& network, const std::string& group,
+                   const LevelState& box, GoldenComparison& result) {
+    result.lower =
+        std::max(result.lower, largest_difference(read_parameters(golden, network, group + "/l"), box.lower));
+    result.upper =
+        std::max(result.upper, largest_difference(read_parameters(golden, network, group + "/u"), box.upper));
 }
 
-void check_enclosed(const std::optional<Parameters>& theirs, const LevelState& nominal, const LevelState& box, GoldenComparison& result) {
+void check_enclosed(const std::optional<Parameters>& theirs, const LevelState& nominal, const LevelState& box,
+                    GoldenComparison& result) {
     for (std::size_t p = 0; p < box.lower.size(); ++p) {
         result.enclosed &= box.lower[p] <= nominal.lower[p] && nominal.lower[p] <= box.upper[p];
         // Their nominal run rounds differently; with a degenerate box it is off by that rounding.
-        if (theirs && box.lower[p] < box.upper[p]) result.enclosed &= parameter_value(box.lower[p]) <= (*theirs)[p] && (*theirs)[p] <= parameter_value(box.upper[p]);
+        if (theirs && box.lower[p] < box.upper[p])
+            result.enclosed &= parameter_value(box.lower[p]) <= (*theirs)[p] &&
+                               (*theirs)[p] <= parameter_value(box.upper[p]);
     }
 }
 
-/// The package's rule: one logit: its sign; several: the lower softmax bound of the best class above every other's upper.
+/// The package's rule: one logit: its sign; several: the lower softmax bound of the best class above every
+/// other's upper.
 bool certified_by_their_rule(std::size_t outputs, const double* lower, const double* upper, double& margin) {
     if (outputs == 1) {
         margin = std::min(std::abs(lower[0]), std::abs(upper[0]));
@@ -140,7 +159,8 @@ bool certified_by_their_rule(std::size_t outputs, const double* lower, const dou
         return 1 / sum;
     };
     std::size_t best = 0;
-    for (std::size_t c = 1; c < outputs; ++c) best = probability(c, lower, upper) > probability(best, lower, upper) ? c : best;
+    for (std::size_t c = 1; c < outputs; ++c)
+        best = probability(c, lower, upper) > probability(best, lower, upper) ? c : best;
     margin = 1;
     bool certified = true;
     for (std::size_t c = 0; c < outputs; ++c) {
@@ -152,7 +172,8 @@ bool certified_by_their_rule(std::size_t outputs, const double* lower, const dou
     return certified;
 }
 
-void compare_predictions(const Case& golden, const Network& network, const Backend& backend, const LevelState& box, std::size_t level_index, GoldenComparison& result) {
+void compare_predictions(const Case& golden, const Network& network, const Backend& backend,
+                         const LevelState& box, std::size_t level_index, GoldenComparison& result) {
     const std::string group = golden.file.has("k_list") ? "" : "test/";
     const bool sweep = group.empty();
     if (!golden.file.has(group + "logit_l")) return;
@@ -160,18 +181,24 @@ void compare_predictions(const Case& golden, const Network& network, const Backe
     const auto slab = [&](const std::string& name) {
         auto values = golden.file.dataset(group + name).read_all<double>();
         const std::size_t size = queries.size() * golden.outputs;
-        return sweep ? std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(level_index * size), values.begin() + static_cast<std::ptrdiff_t>((level_index + 1) * size)) : values;
+        return sweep ? std::vector<double>(
+                           values.begin() + static_cast<std::ptrdiff_t>(level_index * size),
+                           values.begin() + static_cast<std::ptrdiff_t>((level_index + 1) * size))
+                     : values;
     };
     const std::vector<double> lower = slab("logit_l"), upper = slab("logit_u");
     std::vector<std::uint8_t> certified = golden.file.dataset(group + "certified").read_all<std::uint8_t>();
-    if (sweep) certified.erase(certified.begin(), certified.begin() + static_cast<std::ptrdiff_t>(level_index * queries.size()));
+    if (sweep)
+        certified.erase(certified.begin(),
+                        certified.begin() + static_cast<std::ptrdiff_t>(level_index * queries.size()));
     const PackedNetwork packed(network, backend, box.lower.data(), box.upper.data());
     IntervalPass pass(network, backend);
     Panel panel = network.empty_panel();
     std::vector<std::uint32_t> indices;
     for (std::uint32_t q = 0; q < queries.size(); ++q) indices.push_back(q);
     for (std::size_t first = 0; first < indices.size(); first += panel_height) {
-        panel.load(queries, std::span(indices).subspan(first, std::min(panel_height, indices.size() - first)));
+        panel.load(queries,
+                   std::span(indices).subspan(first, std::min(panel_height, indices.size() - first)));
         const ConstInterval logits = pass.forward(packed, panel);
         for (std::size_t r = 0; r < panel.count(); ++r) {
             std::vector<double> low, high;
@@ -179,7 +206,8 @@ void compare_predictions(const Case& golden, const Network& network, const Backe
                 const std::size_t at = (first + r) * golden.outputs + c;
                 low.push_back(logits.lower[c * panel_height + r]);
                 high.push_back(logits.upper[c * panel_height + r]);
-                result.logits = std::max({result.logits, std::abs(low.back() - lower[at]), std::abs(high.back() - upper[at])});
+                result.logits = std::max(
+                    {result.logits, std::abs(low.back() - lower[at]), std::abs(high.back() - upper[at])});
             }
             double margin = 0;
             const bool ours = certified_by_their_rule(golden.outputs, low.data(), high.data(), margin);
@@ -202,11 +230,13 @@ GoldenComparison replay_golden_case(const std::string& path) {
     golden.settings.batches = static_cast<std::int64_t>(records.size()) / golden.settings.batch_size;
 
     const std::shared_ptr<const Backend> backend = make_backend("auto", golden.settings.product);
-    const TrainingPlan plan{golden.settings, golden.settings.network(golden.inputs), backend, 1.0, golden.settings.level_values()};
+    const TrainingPlan plan{golden.settings, golden.settings.network(golden.inputs), backend, 1.0,
+                            golden.settings.level_values()};
     MemberState state = MemberTrainer::fresh_state(plan, 0);
     const Parameters initial = read_parameters(golden, plan.network, "init").value();
     for (LevelState& level : state.levels) {
-        for (std::size_t p = 0; p < initial.size(); ++p) level.lower[p] = level.upper[p] = parameter_units(initial[p]);
+        for (std::size_t p = 0; p < initial.size(); ++p)
+            level.lower[p] = level.upper[p] = parameter_units(initial[p]);
     }
     const Records no_public{FeatureMatrix(golden.inputs, true), {}, {}, {}};
     MemberTrainer trainer(plan, std::move(records), no_public, std::move(state));
@@ -214,8 +244,11 @@ GoldenComparison replay_golden_case(const std::string& path) {
     while (!trainer.done()) {
         const std::string step = "trace/step" + std::to_string(trainer.state().step);
         trainer.step(*alone);
-        if (golden.levels.size() == 1) compare_level(golden, plan.network, step, trainer.box(plan.levels.size() - 1), result);
-        result.nominal = std::max(result.nominal, largest_difference(read_parameters(golden, plan.network, step + "/n"), trainer.box(0).lower));
+        if (golden.levels.size() == 1)
+            compare_level(golden, plan.network, step, trainer.box(plan.levels.size() - 1), result);
+        result.nominal = std::max(
+            result.nominal,
+            largest_difference(read_parameters(golden, plan.network, step + "/n"), trainer.box(0).lower));
     }
     const bool sweep = golden.file.has("k_list");
     const auto final_nominal = read_parameters(golden, plan.network, sweep ? "final_n" : "final/n");
@@ -223,7 +256,8 @@ GoldenComparison replay_golden_case(const std::string& path) {
     for (std::size_t index = 0; index < golden.levels.size(); ++index) {
         // Level 0 is always there; k = 0 is it.
         const LevelState box = trainer.box(golden.levels[index] == 0 ? 0 : index + 1);
-        compare_level(golden, plan.network, sweep ? "final_k" + std::to_string(golden.levels[index]) : "final", box, result);
+        compare_level(golden, plan.network,
+                      sweep ? "final_k" + std::to_string(golden.levels[index]) : "final", box, result);
         check_enclosed(final_nominal, trainer.box(0), box, result);
         compare_predictions(golden, plan.network, *backend, box, index, result);
     }

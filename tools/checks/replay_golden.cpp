@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
         return static_cast<int>(ExitCode::usage);
     }
     bool agrees = true;
-    std::printf("%-40s %-10s %-10s %-10s %-10s %-10s %s\n", "case", "nominal", "lower", "upper", "logits", "mismatches", "enclosed");
+    std::printf("%-40s %-10s %-10s %-10s %-10s %-10s %s\n", "case", "nominal", "lower", "upper", "logits",
+                "mismatches", "enclosed");
     for (int i = 1; i < argc; ++i) {
         try {
             const GoldenComparison result = replay_golden_case(argv[i]);
@@ -21,8 +22,11 @@ int main(int argc, char** argv) {
                 std::printf("%-40s not replayed: %s\n", result.name.c_str(), result.unsupported.c_str());
                 continue;
             }
-            std::printf("%-40s %-10.2g %-10.2g %-10.2g %-10.2g %-10d %s\n", result.name.c_str(), result.nominal, result.lower, result.upper, result.logits, result.certified_mismatches, result.enclosed ? "yes" : "no");
-            agrees &= std::max({result.nominal, result.lower, result.upper, result.logits}) < 1e-9 && result.certified_mismatches == 0 && result.enclosed;
+            std::printf("%-40s %-10.2g %-10.2g %-10.2g %-10.2g %-10d %s\n", result.name.c_str(),
+                        result.nominal, result.lower, result.upper, result.logits,
+                        result.certified_mismatches, result.enclosed ? "yes" : "no");
+            agrees &= std::max({result.nominal, result.lower, result.upper, result.logits}) < 1e-9 &&
+                      result.certified_mismatches == 0 && result.enclosed;
         } catch (const Error& error) {
             std::fprintf(stderr, "replay_golden: %s\n", error.what());
             return static_cast<int>(error.code());

@@ -1,0 +1,509 @@
+// The scalar arithmetic under every certificate (kernels/base/arithmetic.hpp): each claim of that header,
+// measured against MPFR where it is about accuracy, exhaustively over neighbours where it is about order.
+
+#include <gtest/gtest.h>
+#include <mpfr.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/base/aligned.hpp"
+#include "kernels/base/arithmetic.hpp"
+#include "kernels/base/random.hpp"
+#include "kernels/ops/backend.hpp"
+#include "kernels/ops/loss.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double grid_step = 0x1p-40;  // of the argument of monotone_exp
+
+/// Uniform draws one after the other.
+class Draws {
+  public:
+    explicit Draws(std::uint64_t seed) : hash_{seed} {}
+    double uniform(double low, double high) { return low + (high - low) * hash_.uniform(0, next_++); }
+    std::uint64_t below(std::uint64_t count) { return hash_(1, next_++) % count; }
+    std::uint64_t bits() { return hash_(2, next_++); }
+    double sign() { return bits() % 2 == 0 ? 1.0 : -1.0; }
+
+  private:
+    KeyedHash hash_;
+    std::uint64_t next_ = 0;
+};
+
+/// 160 bits of exp, far beyond what a double can be wrong by.
+class ExactExp {
+  public:
+    ExactExp() { mpfr_inits2(160, exact_, difference_, nullptr); }
+    ~ExactExp() { mpfr_clears(exact_, difference_, nullptr); }
+    ExactExp(const ExactExp&) = delete;
+    ExactExp& operator=(const ExactExp&) = delete;
+
+    /// (value - exp(x)) / exp(x).
+    double relative_error(double value, double x) {
+        mpfr_set_d(exact_, x, MPFR_RNDN);
+        mpfr_exp(exact_, exact_, MPFR_RNDN);
+        mpfr_d_sub(difference_, value, exact_, MPFR_RNDN);
+        mpfr_div(difference_, difference_, exact_, MPFR_RNDN);
+        return mpfr_get_d(difference_, MPFR_RNDN);
+    }
+    /// value - 1 / (1 + exp(-x)).
+    double sigmoid_error(double value, double x) {
+        mpfr_set_d(exact_, -x, MPFR_RNDN);
+        mpfr_exp(exact_, exact_, MPFR_RNDN);
+        mpfr_add_ui(exact_, exact_, 1, MPFR_RNDN);
+        mpfr_ui_div(exact_, 1, exact_, MPFR_RNDN);
+        mpfr_d_sub(difference_, value, exact_, MPFR_RNDN);
+        return mpfr_get_d(difference_, MPFR_RNDN);
+    }
+
+  private:
+    mpfr_t exact_, difference_;
+};
+
+double on_grid(double x) {
+    return std::nearbyint(x / grid_step) * grid_step;
+}
+
+TEST(MonotoneExp, ErrsBelowTwoToTheMinus52OnItsGrid) {
+    ExactExp exact;
+    Draws draws(1);
+    double worst = 0;
+    const auto measure = [&](double x) {
+        const double error = std::abs(exact.relative_error(monotone_exp(x), x));
+        worst = std::max(worst, error);
+    };
+    for (int i = 0; i < 1000000; ++i) {
+        const double range = i % 4 == 0 ? 700.0 : i % 4 == 1 ? 30.0 : i % 4 == 2 ? 1.0 : 0x1p-20;
+        measure(on_grid(draws.uniform(-range, range)));
+    }
+    // The largest reduced arguments, on both sides of each switch of the power of two.
+    for (int power = -1010; power < 1010; ++power) {
+        const double middle = on_grid((power + 0.5) * std::log(2.0));
+        if (std::abs(middle) > 699.0) continue;
+        for (int step = -20; step <= 20; ++step) measure(middle + step * grid_step);
+    }
+    for (const double x : {0.0, -0.0, grid_step, -grid_step, 700.0, -700.0, 1.0, -1.0}) measure(x);
+    std::printf("monotone_exp: worst relative error on the grid %.3g = 2^%.2f\n", worst, std::log2(worst));
+    EXPECT_GT(worst, 0);  // not correctly rounded, so the measurement measures something
+    EXPECT_LT(worst, 0x1p-52);
+}
+
+TEST(MonotoneExp, RoundingTheArgumentCostsTwoToTheMinus41) {
+    ExactExp exact;
+    Draws draws(2);
+    double worst = 0;
+    const auto measure = [&](double x) {
+        worst = std::max(worst, std::abs(exact.relative_error(monotone_exp(x), x)));
+    };
+    for (int i = 0; i < 300000; ++i) measure(draws.uniform(-700, 700));
+    for (int i = 0; i < 20000; ++i) {  // as far from the grid as can be
+        measure((std::floor(draws.uniform(-1, 1) * 0x1p40) + 0.5) * grid_step);
+        measure(draws.sign() * std::ldexp(draws.uniform(1, 2), -static_cast<int>(draws.below(1074))));
+    }
+    std::printf("monotone_exp: worst relative error off the grid %.6g = 2^%.6f\n", worst, std::log2(worst));
+    EXPECT_GT(worst, 0.99 * 0x1p-41);
+    EXPECT_LT(worst, 0x1p-41 + 0x1p-51);  // exp(2^-41) - 1, and the error on the grid
+}
+
+TEST(MonotoneExp, ClampsWhatIsFarAndTellsNothingApartThatIsTiny) {
+    for (const double x :
+         {700.0, std::nextafter(700.0, 800.0), 710.0, 1e30, std::numeric_limits<double>::max(), infinity}) {
+        EXPECT_EQ(monotone_exp(x), monotone_exp(700.0)) << x;
+        EXPECT_EQ(monotone_exp(-x), monotone_exp(-700.0)) << x;
+    }
+    EXPECT_TRUE(std::isfinite(monotone_exp(infinity)));
+    EXPECT_GE(monotone_exp(-infinity),
+              std::numeric_limits<double>::min());  // normal, so every bit of it counts
+    for (const double x : {0.0, 5e-324, 0x1p-1030, std::numeric_limits<double>::min(), 0x1p-42}) {
+        EXPECT_EQ(monotone_exp(x), 1.0) << x;
+        EXPECT_EQ(monotone_exp(-x), 1.0) << x;
+    }
+    EXPECT_LT(monotone_exp(-grid_step), 1.0);
+    EXPECT_GT(monotone_exp(grid_step), 1.0);
+    EXPECT_EQ(monotone_exp(1.0 + 0.49 * grid_step), monotone_exp(1.0));
+}
+
+TEST(MonotoneExp, NanStaysNan) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(monotone_exp(nan)));
+    EXPECT_TRUE(std::isnan(monotone_sigmoid(nan)));
+}
+
+/// exp grows strictly, and the sigmoid does not fall, over `count` neighbouring grid points from `first` on.
+void expect_order_from(double first, int count) {
+    double exp_before = monotone_exp(first - grid_step), sigmoid_before = monotone_sigmoid(first - grid_step);
+    for (int i = 0; i < count; ++i) {
+        const double x = first + i * grid_step, exp_here = monotone_exp(x),
+                     sigmoid_here = monotone_sigmoid(x);
+        ASSERT_GT(exp_here, exp_before) << std::hexfloat << x;
+        ASSERT_GE(sigmoid_here, sigmoid_before) << std::hexfloat << x;
+        exp_before = exp_here;
+        sigmoid_before = sigmoid_here;
+    }
+}
+
+TEST(MonotoneExp, GrowsBetweenAllNeighboursOfRandomWindows) {
+    Draws draws(3);
+    for (int window = 0; window < 2000; ++window) {
+        const double range = window % 2 == 0 ? 699.0 : 2.0;
+        expect_order_from(on_grid(draws.uniform(-range, range)), 2000);
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST(MonotoneExp, GrowsAcrossEverySwitchOfTheRangeReduction) {
+    int switches = 0;
+    for (int power = -1010; power < 1010; ++power) {
+        // argument * log2(e) rounds to `power` before and to power + 1 behind: the reduced argument jumps its
+        // sign.
+        const double middle = on_grid((power + 0.5) * std::log(2.0));
+        if (std::abs(middle) > 699.9) continue;
+        ++switches;
+        expect_order_from(middle - 700 * grid_step, 1400);
+        if (HasFatalFailure()) return;
+    }
+    EXPECT_GE(switches, 2000);
+    // The ends of the clamp, where it becomes constant.
+    expect_order_from(-700.0 + grid_step, 2000);
+    expect_order_from(700.0 - 1999 * grid_step, 2000);
+    // Where the spacing of doubles crosses that of the grid, and around powers of two of the argument.
+    for (int exponent = -38; exponent < 10; ++exponent) {
+        const double x = std::ldexp(1.0, exponent);
+        if (x > 699.0) continue;
+        expect_order_from(x - 1000 * grid_step, 2000);
+        expect_order_from(-x - 1000 * grid_step, 2000);
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST(MonotoneExp, KeepsTheOrderOfAnyPair) {
+    Draws draws(4);
+    std::vector<double> points{-infinity, infinity, 0.0, -0.0, 700.0, -700.0};
+    for (int i = 0; i < 400000; ++i) {
+        const double x = i % 2 == 0 ? draws.uniform(-720, 720)
+                                    : draws.sign() * std::ldexp(draws.uniform(1, 2),
+                                                                static_cast<int>(draws.below(60)) - 50);
+        points.insert(points.end(), {x, std::nextafter(x, infinity)});
+    }
+    std::sort(points.begin(), points.end());
+    for (std::size_t i = 1; i < points.size(); ++i) {
+        ASSERT_LE(monotone_exp(points[i - 1]), monotone_exp(points[i])) << std::hexfloat << points[i];
+        ASSERT_LE(monotone_sigmoid(points[i - 1]), monotone_sigmoid(points[i])) << std::hexfloat << points[i];
+    }
+}
+
+TEST(MonotoneSigmoid, IsAccurateAndStaysInTheUnitInterval) {
+    ExactExp exact;
+    Draws draws(5);
+    for (int i = 0; i < 100000; ++i) {
+        const double x = draws.uniform(-1, 1) * (i % 2 == 0 ? 700 : 10), value = monotone_sigmoid(x);
+        const double slope = value * (1 - value);
+        ASSERT_LE(std::abs(exact.sigmoid_error(value, x)), 1.001 * slope * 0x1p-41 + 0x1p-52) << x;
+    }
+    EXPECT_GT(monotone_sigmoid(-infinity), 0.0);
+    EXPECT_EQ(monotone_sigmoid(infinity), 1.0);
+    EXPECT_EQ(monotone_sigmoid(0.0), 0.5);
+}
+
+TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
+    constexpr std::size_t outputs = 4, corners = 1 << outputs;
+    const std::vector<std::int32_t> labels(panel_height, 2);
+    Draws draws(6);
+    for (int box = 0; box < 2000; ++box) {
+        const double scale = std::ldexp(1.0, static_cast<int>(draws.below(14)) - 3);
+        AlignedVector<double> lower(outputs * panel_height), upper(lower.size()), point(lower.size());
+        for (std::size_t c = 0; c < outputs; ++c) {
+            const double a = draws.uniform(-scale, scale),
+                         b = box % 5 == 0 ? a : draws.uniform(-scale, scale);
+            for (std::size_t r = 0; r < panel_height; ++r) {
+                lower[c * panel_height + r] = std::min(a, b);
+                upper[c * panel_height + r] = std::max(a, b);
+                // The first records are the corners, the others anywhere.
+                const double t = r < corners ? static_cast<double>(r >> c & 1) : draws.uniform(0, 1);
+                point[c * panel_height + r] =
+                    t == 1 ? std::max(a, b) : std::min(std::min(a, b) + t * std::abs(a - b), std::max(a, b));
+            }
+        }
+        AlignedVector<double> least(lower.size()), greatest(lower.size()), at_point(lower.size());
+        loss_gradient_on_host(Loss::cross_entropy, outputs, {lower.data(), upper.data()}, labels.data(),
+                              panel_height, {least.data(), greatest.data()});
+        loss_gradient_on_host(Loss::cross_entropy, outputs, {point.data(), point.data()}, labels.data(),
+                              panel_height, {at_point.data(), at_point.data()});
+        for (std::size_t c = 0; c < outputs; ++c) {
+            for (std::size_t r = 0; r < panel_height; ++r) {
+                const std::size_t at = c * panel_height + r;
+                ASSERT_LE(least[at], at_point[at]);
+                ASSERT_LE(at_point[at], greatest[at]);
+            }
+            // p_c is least where z_c is least and the others greatest: the bound is that corner's own value.
+            const std::size_t worst = (corners - 1) ^ (std::size_t{1} << c), best = std::size_t{1} << c;
+            ASSERT_EQ(at_point[c * panel_height + worst], least[c * panel_height + worst]);
+            ASSERT_EQ(at_point[c * panel_height + best], greatest[c * panel_height + best]);
+        }
+    }
+}
+
+TEST(MakeOdd, KeepsTheOrderAndMovesByAnUlpAtMost) {
+    Draws draws(7);
+    for (int i = 0; i < 2000000; ++i) {
+        // Any finite double, then its neighbour.
+        double x = std::bit_cast<double>(draws.bits());
+        if (!std::isfinite(x)) continue;
+        if (i % 16 == 0) x = std::ldexp(draws.sign(), static_cast<int>(draws.below(2000)) - 1000);
+        const double next = std::nextafter(x, infinity);
+        if (std::isinf(next)) continue;
+        ASSERT_LE(make_odd(x), make_odd(next)) << std::hexfloat << x;
+        ASSERT_LE(make_odd_nonzero(x), make_odd_nonzero(next)) << std::hexfloat << x;
+        ASSERT_EQ(std::bit_cast<std::uint64_t>(make_odd(x)) & 1, 1U);
+        ASSERT_TRUE(make_odd(x) == x || make_odd(x) == std::nextafter(x, std::copysign(infinity, x)))
+            << std::hexfloat << x;
+    }
+    EXPECT_EQ(make_odd(0.0), 5e-324);
+    EXPECT_EQ(make_odd(-0.0), -5e-324);
+    EXPECT_EQ(make_odd_nonzero(0.0), 0.0);
+    EXPECT_EQ(make_odd_nonzero(-0.0), 0.0);
+}
+
+TEST(ParameterUnits, RoundToNearestAndStopAtTheLimit) {
+    Draws draws(8);
+    for (int i = 0; i < 200000; ++i) {
+        const double value = draws.uniform(-1, 1) * std::ldexp(1.0, static_cast<int>(draws.below(60)) - 55);
+        const std::int64_t units = parameter_units(value);
+        ASSERT_LE(std::abs(static_cast<double>(units) - value * 0x1p50), 0.5);
+        ASSERT_LE(units, parameter_units(std::nextafter(value, infinity)));
+        if (std::abs(units) < std::int64_t{1} << 53) {
+            ASSERT_EQ(parameter_units(parameter_value(units)), units);
+        }
+        ASSERT_LE(parameter_value(units), parameter_value(units + 1));
+    }
+    EXPECT_EQ(parameter_units(1e300), parameter_limit_units);
+    EXPECT_EQ(parameter_units(-infinity), -parameter_limit_units);
+    EXPECT_EQ(parameter_value(parameter_limit_units), 1024.0);
+}
+
+/// Gammas of every kind: powers of two, just below, just above, and anything, of many magnitudes.
+std::vector<double> gammas() {
+    Draws draws(9);
+    std::vector<double> values{0.06, 0.04, 1.0, 1e-30, 1e30};
+    for (int i = 0; i < 300; ++i) {
+        const double power = std::ldexp(1.0, static_cast<int>(draws.below(200)) - 100);
+        values.push_back(i % 4 == 0   ? power
+                         : i % 4 == 1 ? std::nextafter(power, 0)
+                         : i % 4 == 2 ? std::nextafter(power, infinity)
+                                      : power * draws.uniform(1, 2));
+    }
+    return values;
+}
+
+/// An entry within +-gamma: at the ends, halfway between grid points, beside such a tie, tiny, or anywhere.
+double draw_entry(Draws& draws, const GradientGrid& grid, double gamma) {
+    const double anywhere = draws.uniform(-gamma, gamma);
+    const double tie = (std::floor(anywhere / grid.unit()) + 0.5) * grid.unit();
+    double entry = anywhere;
+    switch (draws.below(8)) {
+        case 0:
+            entry = draws.sign() * gamma;
+            break;
+        case 1:
+            entry = tie;
+            break;
+        case 2:
+            entry = std::nextafter(tie, draws.sign() * infinity);
+            break;
+        case 3:
+            entry = anywhere * std::ldexp(1.0, -static_cast<int>(draws.below(80)));
+            break;
+        case 4:
+            entry = draws.sign() * 0x1p-1060;
+            break;
+        case 5:
+            entry = draws.sign() * 0.0;
+            break;
+        default:
+            break;
+    }
+    return std::clamp(entry, -gamma, gamma);
+}
+
+TEST(GradientGrid, RoundsToNearest) {
+    Draws draws(10);
+    for (const double gamma : gammas()) {
+        const GradientGrid grid(gamma);
+        ASSERT_EQ(grid.unit(), std::ldexp(1.0, grid.exponent()));
+        std::int64_t before = 0;
+        double entry_before = 0;
+        for (int i = 0; i < 2000; ++i) {
+            const double entry = draw_entry(draws, grid, gamma);
+            const std::int64_t units = grid.units(entry);
+            // The scaling is exact or leaves next to nothing; a tie goes away from zero, as llround's does.
+            ASSERT_EQ(units, std::llround(std::ldexp(entry, -grid.exponent())))
+                << std::hexfloat << gamma << " " << entry;
+            ASSERT_TRUE(entry < entry_before   ? units <= before
+                        : entry > entry_before ? units >= before
+                                               : units == before);
+            before = units;
+            entry_before = entry;
+        }
+    }
+}
+
+TEST(GradientGrid, GammaInUnitsBoundsEveryEntry) {
+    Draws draws(11);
+    for (const double largest : gammas()) {
+        const GradientGrid grid(largest);
+        EXPECT_LE(grid.units_above(largest), std::int64_t{1} << GradientGrid::significant_bits);
+        EXPECT_GE(grid.units_above(largest), std::int64_t{1} << (GradientGrid::significant_bits - 1));
+        // The greatest Gamma of a network makes the grid; a smaller one of another parameter counts on the
+        // same.
+        for (const double gamma : {largest, 0.37 * largest, 1e-3 * largest}) {
+            const std::int64_t bound = grid.units_above(gamma);
+            EXPECT_LE(grid.units(gamma), bound);
+            EXPECT_GE(grid.units(-gamma), -bound);
+            for (int i = 0; i < 300; ++i)
+                ASSERT_LE(std::abs(grid.units(draw_entry(draws, grid, gamma))), bound)
+                    << std::hexfloat << gamma;
+        }
+    }
+}
+
+TEST(GradientGrid, GammaInUnitsBoundsEveryFactoredProduct) {
+    Draws draws(12);
+    for (int i = 0; i < 3000; ++i) {
+        Clip clip{.kind = Clip::Kind::factored};
+        clip.delta_limit = std::ldexp(draws.uniform(1, 2), static_cast<int>(draws.below(20)) - 10);
+        clip.activation_limit =
+            std::ldexp(i % 3 == 0 ? 1.0 : draws.uniform(1, 2), static_cast<int>(draws.below(20)) - 10);
+        clip.gamma = clip.delta_limit * clip.activation_limit;
+        const GradientGrid grid = clip.grid();
+        const auto units = [&](double delta, double z) {
+            return grid.units_of_biased(std::fma(make_odd_nonzero(delta), z, grid.bias()));
+        };
+        const double odd_limit = make_odd_nonzero(clip.activation_limit);
+        for (const double sign : {-1.0, 1.0}) {
+            ASSERT_LE(std::abs(units(sign * clip.delta_limit, odd_limit)), clip.weight_units()) << i;
+            ASSERT_LE(std::abs(units(sign * clip.delta_limit, 1.0)), clip.bias_units()) << i;
+        }
+        // The bound is not just safe but within a unit or the slack of the odd factors.
+        const double slack = 0x1p-49 * static_cast<double>(clip.weight_units());
+        ASSERT_GE(static_cast<double>(units(clip.delta_limit, odd_limit)),
+                  static_cast<double>(clip.weight_units()) - 1 - slack);
+    }
+}
+
+/// Adds the entries in the given order to biased sums of at most `part` entries each.
+std::int64_t units_of_sum(const GradientGrid& grid, const std::vector<double>& entries,
+                          const std::vector<std::size_t>& order, std::size_t part) {
+    std::int64_t units = 0;
+    for (std::size_t first = 0; first < order.size(); first += part) {
+        double biased = grid.bias();
+        for (std::size_t i = first; i < std::min(first + part, order.size()); ++i)
+            biased += make_odd(entries[order[i]]);
+        units += grid.units_of_biased(biased);
+    }
+    return units;
+}
+
+template <typename T>
+void shuffle(std::vector<T>& values, Draws& draws) {
+    for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[draws.below(i)]);
+}
+
+TEST(GradientGrid, BiasedSumsDoNotDependOnOrderOrPartition) {
+    static_assert(static_cast<std::int64_t>(panel_height) <= GradientGrid::block_limit,
+                  "a panel's sum stays on the grid");
+    constexpr auto count = static_cast<std::size_t>(GradientGrid::block_limit);
+    Draws draws(13);
+    for (const double gamma : gammas()) {
+        const GradientGrid grid(gamma);
+        std::vector<double> entries(count);
+        std::vector<std::size_t> order(count);
+        std::int64_t expected = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            entries[i] = draw_entry(draws, grid, gamma);
+            order[i] = i;
+            expected += grid.units(entries[i]);
+        }
+        ASSERT_EQ(units_of_sum(grid, entries, order, count), expected);
+        for (const std::size_t part : {std::size_t{1}, std::size_t{7}, panel_height, count}) {
+            shuffle(order, draws);
+            ASSERT_EQ(units_of_sum(grid, entries, order, part), expected) << std::hexfloat << gamma;
+        }
+        // As far from the bias as it goes: first all that is positive, then all that is negative.
+        std::sort(order.begin(), order.end(),
+                  [&](std::size_t a, std::size_t b) { return entries[a] > entries[b]; });
+        ASSERT_EQ(units_of_sum(grid, entries, order, count), expected);
+    }
+}
+
+TEST(GradientGrid, TiesRoundTheSameWhateverWasAddedBefore) {
+    // With every entry halfway between two grid points, round-half-even would follow the parity of the sum so
+    // far.
+    constexpr auto count = static_cast<std::size_t>(GradientGrid::block_limit);
+    const GradientGrid grid(1.0);
+    Draws draws(14);
+    std::vector<double> entries(count);
+    std::vector<std::size_t> order(count);
+    std::int64_t expected = 0;
+    double without_odd = grid.bias();
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto below = static_cast<double>(draws.below(1000));
+        entries[i] = draws.sign() * (below + 0.5) * grid.unit();
+        expected += static_cast<std::int64_t>(std::copysign(below + 1, entries[i]));
+        order[i] = i;
+        without_odd += entries[i];
+    }
+    ASSERT_NE(grid.units_of_biased(without_odd), expected);  // the trap is real
+    for (int repeat = 0; repeat < 100; ++repeat) {
+        shuffle(order, draws);
+        ASSERT_EQ(units_of_sum(grid, entries, order, 1 + draws.below(count)), expected);
+    }
+}
+
+TEST(GradientGrid, FactoredSumsDoNotDependOnOrder) {
+    constexpr auto count = static_cast<std::size_t>(GradientGrid::block_limit);
+    const Clip clip{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3};
+    const GradientGrid grid = clip.grid();
+    Draws draws(15);
+    std::vector<std::pair<double, double>> factors(count);
+    std::int64_t expected = 0;
+    for (auto& [delta, z] : factors) {
+        // Powers of two with a unit's half as product are ties before they are made odd.
+        const bool tie = draws.below(2) == 0;
+        delta = make_odd_nonzero(tie ? draws.sign() * 0x1p-5 : draws.uniform(-0.2, 0.2));
+        z = make_odd_nonzero(tie ? (static_cast<double>(draws.below(100)) + 0.5) * grid.unit() * 0x1p5
+                                 : draws.uniform(0, 0.3));
+        expected += grid.units_of_biased(std::fma(delta, z, grid.bias()));
+    }
+    for (int repeat = 0; repeat < 100; ++repeat) {
+        shuffle(factors, draws);
+        double biased = grid.bias();
+        for (const auto& [delta, z] : factors) biased = std::fma(delta, z, biased);
+        ASSERT_EQ(grid.units_of_biased(biased), expected);
+    }
+}
+
+TEST(GradientGrid, WorstCaseSumsFit) {
+    for (const double gamma : gammas()) {
+        const GradientGrid grid(gamma);
+        const __int128 units = grid.units_above(gamma);
+        EXPECT_LE(units * GradientGrid::block_limit,
+                  __int128{1} << 51);  // the biased double keeps its exponent
+        EXPECT_LE(units * GradientGrid::record_limit,
+                  __int128{1} << 62);  // an int64, with as much again for charges
+        double highest = grid.bias(), lowest = grid.bias();
+        for (std::int64_t i = 0; i < GradientGrid::block_limit; ++i) {
+            highest += make_odd(gamma);
+            lowest += make_odd(-gamma);
+        }
+        EXPECT_EQ(grid.units_of_biased(highest), GradientGrid::block_limit * grid.units(gamma));
+        EXPECT_EQ(grid.units_of_biased(lowest), -GradientGrid::block_limit * grid.units(gamma));
+    }
+}
+
+}  // namespace
+}  // namespace holdfast
