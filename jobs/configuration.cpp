@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -43,7 +44,8 @@ Option real(std::string key, std::string help, RealField field, double least, bo
                 if (!value.is_number()) throw std::string("wants a number");
                 const auto number = value.get<double>();
                 if (!(open ? number > least : number >= least) || !(number <= most))
-                    throw "is " + value.dump() + ", outside" + range;
+                    throw "is " + (std::isfinite(number) ? value.dump() : "not a finite number") +
+                        ", outside" + range;
                 field(settings) = number;
             }};
 }
@@ -85,17 +87,20 @@ Option text(std::string key, std::string help, std::string Settings::*field, std
             }};
 }
 
-Option integers(std::string key, std::string help, std::vector<std::int64_t> Settings::*field,
-                std::int64_t least) {
+/// Every entry in 1..2^20: what is wider or farther than that fits no machine.
+Option integers(std::string key, std::string help, std::vector<std::int64_t> Settings::*field) {
+    constexpr std::int64_t least = 1, most = 1 << 20;
+    help += " [" + std::to_string(least) + ".." + std::to_string(most) + " each]";
     return {std::move(key), std::move(help), true,
             [field](const Settings& settings) { return json(settings.*field); },
             [=](Settings& settings, const json& value) {
                 if (!value.is_array()) throw std::string("wants a list of whole numbers, as [1, 2]");
                 std::vector<std::int64_t> numbers;
                 for (const json& entry : value) {
-                    if (!entry.is_number_integer() || entry.get<std::int64_t>() < least)
-                        throw "wants whole numbers of at least " + std::to_string(least) + ", not " +
-                            entry.dump();
+                    if (!entry.is_number_integer() || entry.get<std::int64_t>() < least ||
+                        entry.get<std::int64_t>() > most)
+                        throw "wants whole numbers in " + std::to_string(least) + ".." +
+                            std::to_string(most) + ", not " + entry.dump();
                     numbers.push_back(entry.get<std::int64_t>());
                 }
                 settings.*field = numbers;
@@ -106,7 +111,7 @@ std::vector<Option> make_table() {
     constexpr std::int64_t unlimited = INT64_MAX;
     using S = Settings;
     return {
-        integers("network.hidden", "widths of the hidden layers, [] for none", &S::hidden, 1),
+        integers("network.hidden", "widths of the hidden layers, [] for none", &S::hidden),
         integer("network.classes", "public number of classes", &S::classes, 2, 1000),
         text("network.loss", "auto | binary_cross_entropy (one logit) | cross_entropy (a logit a class)",
              &S::loss, {"auto", "binary_cross_entropy", "cross_entropy"}, true),
@@ -156,8 +161,8 @@ std::vector<Option> make_table() {
             [](S& s) -> double& { return s.clip.activation_limit; }, 0, true),
         integer("certificate.levels", "K: boxes for every k = 0..K changed records", &S::levels, 0, 1 << 20),
         integers("certificate.level_list",
-                 "boxes for these k alone: certificates and reports, never a private release", &S::level_list,
-                 1),
+                 "boxes for these k alone: certificates and reports, never a private release",
+                 &S::level_list),
         choice<Relation>("certificate.relation", "what a neighbouring dataset is",
                          [](S& s) -> Relation& { return s.relation; },
                          {{"add_remove", Relation::add_remove},
@@ -206,20 +211,22 @@ void apply(Settings& settings, const std::string& key, const json& value, const 
                 near.empty() ? "holdfast train --help lists them" : "did you mean " + near + "?", where);
 }
 
+/// Dates and tables, which no option takes, become null, which none accepts.
 json to_json(const toml::node& node) {
     if (const auto* value = node.as_integer()) return value->get();
     if (const auto* value = node.as_floating_point()) return value->get();
     if (const auto* value = node.as_string()) return value->get();
     if (const auto* value = node.as_boolean()) return value->get();
+    const auto* values = node.as_array();
+    if (values == nullptr) return nullptr;
     json list = json::array();
-    if (const auto* values = node.as_array()) {
-        for (const toml::node& entry : *values) list.push_back(to_json(entry));
-    }
+    for (const toml::node& entry : *values) list.push_back(to_json(entry));
     return list;
 }
 
 void apply_toml(Settings& settings, const std::string& path) {
-    if (!std::ifstream(path))
+    std::error_code status;
+    if (!std::filesystem::is_regular_file(path, status) || !std::ifstream(path))
         throw Error(ExitCode::usage, "no such configuration file", "jobs/configs has examples", path);
     try {
         const toml::table root = toml::parse_file(path);

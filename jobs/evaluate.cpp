@@ -152,6 +152,8 @@ std::string table_of(const nlohmann::json& result) {
 
 void evaluate(const Context& context, const Request& request) {
     // 1. The run, and queries with their true labels.
+    if (!(request.delta >= 0 && request.delta < 1))
+        throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--delta");
     const FinishedRun run = FinishedRun::open(request.run);
     const Records data = read_queries(run, request.data);
     if (data.labels.empty())

@@ -65,21 +65,42 @@ void unpack(std::span<const std::int64_t> words, std::size_t classes, std::vecto
     }
 }
 
-}  // namespace
+/// A distance counted over other boxes than the manifest's would be no certificate.
+void check_boxes(const FinishedRun& run) {
+    const BoxesReader boxes(run.folder);
+    if (boxes.members() == run.members() && boxes.levels() == run.levels &&
+        boxes.parameters() == run.network.parameters())
+        return;
+    throw Error(ExitCode::input, "holds other members, levels or parameters than manifest.json says",
+                "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
+}
 
-FinishedRun FinishedRun::open(const std::string& path) {
-    RunFolder folder = RunFolder::open(path);
+FinishedRun read_run(const RunFolder& folder) {
+    const std::string file = folder.file("manifest.json");
     nlohmann::json manifest = folder.read_json("manifest.json");
     try {
         const Settings settings = settings_from_json(manifest.at("configuration"));
         const nlohmann::json& dataset = manifest.at("dataset");
+        if (!dataset.at("features").is_number_unsigned() || !dataset.at("digest").is_string())
+            throw Error(ExitCode::input, "features or digest of the dataset are damaged", "train again");
         Network network = settings.network(dataset.at("features"));
         const DataFacts facts{scaling_from_name(dataset.at("scaling")), dataset.at("ids")};
         return {folder, manifest, settings, std::move(network), facts, settings.level_values()};
     } catch (const nlohmann::json::exception& error) {
         throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(),
-                    "train again", folder.file("manifest.json"));
+                    "train again", file);
+    } catch (const Error& error) {
+        throw Error(ExitCode::input, "not a manifest of this program: " + error.message(), "train again",
+                    file);
     }
+}
+
+}  // namespace
+
+FinishedRun FinishedRun::open(const std::string& path) {
+    FinishedRun run = read_run(RunFolder::open(path));
+    check_boxes(run);
+    return run;
 }
 
 Records read_queries(const FinishedRun& run, const std::string& name) {

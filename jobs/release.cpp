@@ -2,6 +2,7 @@
 // nothing else about the run leaves it. Charge, then draw, then store (models/privacy/ledger.hpp).
 //   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db --budget 10
 
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -16,7 +17,8 @@ namespace {
 struct Request {
     std::string run, queries, ledger, mechanism = "stable_rr";
     double epsilon = 0, delta = 0;
-    double budget = 0, budget_delta = 0;
+    std::optional<double> budget;
+    double budget_delta = 0;
     bool fixed = false;
 };
 
@@ -29,14 +31,39 @@ std::string decimal(const Rational& value) {
 /// The first release of a dataset sets its budget; later ones may repeat it, never change it.
 void settle_budget(Ledger& ledger, const std::string& dataset, const Request& request,
                    const Mechanism& mechanism) {
-    if (request.budget > 0) {
-        Budget budget{decimal_value(request.budget, "--budget"),
+    if (request.budget) {
+        if (!(*request.budget > 0 && std::isfinite(*request.budget)))
+            throw Error(ExitCode::usage, "not a positive number", "give the total epsilon, such as 10",
+                        "--budget");
+        if (!(request.budget_delta >= 0 && request.budget_delta < 1))
+            throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6",
+                        "--budget-delta");
+        Budget budget{decimal_value(*request.budget, "--budget"),
                       decimal_value(request.budget_delta, "--budget-delta"), std::nullopt};
         if (request.fixed) budget.fixed_epsilon = mechanism.epsilon();
         ledger.set_budget(dataset, budget);
     } else if (!ledger.spending(dataset)) {
         throw Error(ExitCode::usage, "this dataset has no budget yet",
                     "give --budget EPSILON (and --budget-delta) once: it cannot be changed later",
+                    request.ledger);
+    }
+}
+
+/// A dataset has one account, and it counts what one kind of neighbours could learn: the first release fixes
+/// which. The ledger keeps that as an account of its own whose budget is the relation's number. Setting a
+/// budget is one transaction, so of two first releases at once one wins and the other is refused here, before
+/// any charge.
+void settle_relation(Ledger& ledger, const std::string& dataset, Relation relation, const Request& request) {
+    const bool substitutes = relation == Relation::substitute;
+    try {
+        ledger.set_budget(dataset + ":relation", {Rational(substitutes ? 2 : 1), 0, std::nullopt});
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::budget) throw;
+        const std::string other = name_of(substitutes ? Relation::add_remove : Relation::substitute);
+        throw Error(ExitCode::usage,
+                    "this dataset's account counts " + other + " neighbours; under " + name_of(relation) +
+                        " it would be spent twice: nothing was charged",
+                    "release from a run trained with certificate.relation = \"" + other + "\"",
                     request.ledger);
     }
 }
@@ -62,6 +89,10 @@ void release(const Context& context, const Request& request) {
     const Mechanism mechanism(request.mechanism,
                               {request.epsilon, request.delta, static_cast<int>(run.classes()),
                                distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
+    if (!mechanism.info().releasable)
+        throw Error(ExitCode::usage,
+                    request.mechanism + " is not differentially private: for evaluation only",
+                    "choose stable_rr or another of holdfast release --help", "--mechanism");
     claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
 
     // 2. What the mechanism may look at. All ranks work, for every query, whatever the ledger will say.
@@ -74,6 +105,7 @@ void release(const Context& context, const Request& request) {
     Ledger ledger(request.ledger);
     const std::string dataset = run.dataset_digest();
     settle_budget(ledger, dataset, request, mechanism);
+    settle_relation(ledger, dataset, run.settings.relation, request);
     SystemRandomBits bits;
     const auto draw = [&](std::size_t query) {
         const Evidence evidence =

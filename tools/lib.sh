@@ -63,3 +63,10 @@ install_packages() {
         "${missing[@]}" >&2 </dev/null ||
         die "apt-get install failed; see its message above"
 }
+
+# More ranks than cores, root and containers are all welcome; one thread a rank.
+prepare_mpi() {
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+    export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none
+}

@@ -114,14 +114,20 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
     const std::string writing = path_ + "/.writing";
     std::error_code status;
     if (world.is_root()) {
-        fs::remove_all(writing, status);
+        fs::remove_all(writing, status);  // of a run that was killed while it wrote
         fs::create_directories(writing, status);
         check(status, "cannot make the checkpoint", writing);
         fs::permissions(path_, fs::perms::owner_all, status);
     }
     world.barrier();
-    for (const auto& [name, payload] : files)
-        write_file_atomically(writing + "/" + name, sealed(fingerprint_, payload), private_mode);
+    try {
+        for (const auto& [name, payload] : files)
+            write_file_atomically(writing + "/" + name, sealed(fingerprint_, payload), private_mode);
+    } catch (const Error&) {
+        fs::remove_all(writing, status);
+        fs::remove(path_, status);  // only if no checkpoint is in it
+        throw;
+    }
     world.barrier();
     if (world.is_root()) {
         const std::vector<std::uint64_t> before = numbers();
