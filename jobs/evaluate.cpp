@@ -133,15 +133,17 @@ std::string table_of(const nlohmann::json& result) {
         text += line;
     };
     append("%s", "expected private accuracy\n");
-    append("%-28s%-10s", "mechanism", "setting");
+    append("%-31s%-10s", "mechanism", "setting");
     for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
     append("%s", "\n");
     for (const auto& row : result["private_accuracy"]) {
+        // An ensemble of one is the single model, unless its vote is what is noised.
+        if (result["members"] == 1 && row["setting"] == "ensemble" && row["mechanism"] != "noisy_argmax") continue;
         const double delta = row["delta"];
         char name[64];
         std::snprintf(name, sizeof name, delta > 0 ? "%s (delta %g)" : "%s",
                       row["mechanism"].get<std::string>().c_str(), delta);
-        append("%-28s%-10s", name, row["setting"].get<std::string>().c_str());
+        append("%-31s%-10s", name, row["setting"].get<std::string>().c_str());
         for (const double accuracy : row["accuracy"]) append("%-11.4f", accuracy);
         append("%s", "\n");
     }

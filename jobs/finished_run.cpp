@@ -103,7 +103,7 @@ FinishedRun FinishedRun::open(const std::string& path) {
     return run;
 }
 
-Records read_queries(const FinishedRun& run, const std::string& name) {
+Records read_queries(const FinishedRun& run, const std::string& name, std::uint64_t first) {
     const DatasetReader reader(name, "test");
     if (reader.info().features != run.network.inputs()) {
         throw Error(ExitCode::input,
@@ -111,7 +111,7 @@ Records read_queries(const FinishedRun& run, const std::string& name) {
                         std::to_string(run.network.inputs()),
                     "give the queries the columns of the training data", reader.info().path);
     }
-    return reader.read_all();
+    return reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,

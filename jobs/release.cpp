@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 #include "jobs/finished_run.hpp"
@@ -20,6 +21,7 @@ struct Request {
     std::optional<double> budget;
     double budget_delta = 0;
     bool fixed = false;
+    std::uint64_t first = 0;
 };
 
 std::string decimal(const Rational& value) {
@@ -28,24 +30,33 @@ std::string decimal(const Rational& value) {
     return text;
 }
 
+Error no_budget(const Request& request) {
+    return Error(ExitCode::usage, "this dataset has no budget yet",
+                 "give --budget EPSILON (and --budget-delta) once: it cannot be changed later",
+                 request.ledger);
+}
+
+/// What can be refused before anything is opened or made.
+void check(const Request& request) {
+    if (request.budget && !(*request.budget > 0 && std::isfinite(*request.budget)))
+        throw Error(ExitCode::usage, "not a positive number", "give the total epsilon, such as 10",
+                    "--budget");
+    if (!(request.budget_delta >= 0 && request.budget_delta < 1))
+        throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--budget-delta");
+    std::error_code ignored;
+    if (!request.budget && !std::filesystem::exists(request.ledger, ignored)) throw no_budget(request);
+}
+
 /// The first release of a dataset sets its budget; later ones may repeat it, never change it.
 void settle_budget(Ledger& ledger, const std::string& dataset, const Request& request,
                    const Mechanism& mechanism) {
     if (request.budget) {
-        if (!(*request.budget > 0 && std::isfinite(*request.budget)))
-            throw Error(ExitCode::usage, "not a positive number", "give the total epsilon, such as 10",
-                        "--budget");
-        if (!(request.budget_delta >= 0 && request.budget_delta < 1))
-            throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6",
-                        "--budget-delta");
         Budget budget{decimal_value(*request.budget, "--budget"),
                       decimal_value(request.budget_delta, "--budget-delta"), std::nullopt};
         if (request.fixed) budget.fixed_epsilon = mechanism.epsilon();
         ledger.set_budget(dataset, budget);
     } else if (!ledger.spending(dataset)) {
-        throw Error(ExitCode::usage, "this dataset has no budget yet",
-                    "give --budget EPSILON (and --budget-delta) once: it cannot be changed later",
-                    request.ledger);
+        throw no_budget(request);
     }
 }
 
@@ -80,6 +91,7 @@ std::vector<Digest> digests_of(const Records& queries) {
 
 void release(const Context& context, const Request& request) {
     // 1. The run, what it may claim, and a mechanism built from public parameters.
+    check(request);
     const FinishedRun run = FinishedRun::open(request.run);
     const bool ensemble = run.members() > 1;
     Guarantee claim = release_claim(run.settings, run.facts);
@@ -96,7 +108,7 @@ void release(const Context& context, const Request& request) {
     claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
 
     // 2. What the mechanism may look at. All ranks work, for every query, whatever the ledger will say.
-    const Records queries = read_queries(run, request.queries);
+    const Records queries = read_queries(run, request.queries, request.first);
     const std::vector<Certificates> members =
         certify_members(context, run, queries, mechanism.info().needs_class_distances);
     if (!context.world.is_root()) return context.world.barrier();
@@ -163,6 +175,7 @@ Run declare_release(CLI::App& app) {
     app.add_option("--budget", request->budget,
                    "Total epsilon this dataset may ever spend: given once, fixed for good");
     app.add_option("--budget-delta", request->budget_delta, "Total delta, likewise");
+    app.add_option("--first", request->first, "Only the first so many queries; 0: all");
     app.add_flag("--fixed", request->fixed,
                  "Every answer ever will cost exactly --epsilon: composes by the least of basic, advanced "
                  "and optimal");

@@ -152,7 +152,10 @@ std::vector<Payload> CheckpointFolder::load_latest() const {
         try {
             return load(found[i]);
         } catch (const Error& error) {
-            if (error.code() == ExitCode::usage || i == 0) throw;  // of another run, or the last hope
+            if (error.code() == ExitCode::usage) throw;  // of another run
+            if (i == 0)
+                throw Error(error.code(), error.message() + ", and none before it is sound",
+                            "restore one from a copy, or train into a new folder", error.where());
         }
     }
     return {};
