@@ -24,7 +24,7 @@ struct Request {
     int repeats = 3, threads = 0;
 };
 
-/// Sizes of the published experiments; the records are random, which costs a step no less.
+/// Sizes of the published experiments; the records are random, in [0, 1] but for blobs.
 struct Workload {
     std::size_t records, features;
     std::vector<std::int64_t> hidden;
@@ -171,15 +171,16 @@ void bench_step(const Context& context, const Request& request) {
                                    {"ratio", ratio},
                                    {"peak_bytes", std::int64_t{usage.ru_maxrss} * 1024},
                                    {"data_bytes", workload.records * workload.features * sizeof(float)},
+                                   {"blas_core", openblas_get_corename()},
                                    {"dgemm_gflops", 2e-9 * rate},
                                    {"plain_fraction_of_dgemm", plain_rate / rate}};
     char text[256];
     std::snprintf(text, sizeof text,
                   "%-6s %-10s %-11s levels %-6s certified %8.4f s  plain %8.4f s  a level costs %5.2f plain "
-                  "steps  plain at %4.1f%% of dgemm  peak %lld MB\n",
+                  "steps  plain at %4.1f%% of dgemm (%s)  peak %lld MB\n",
                   request.workload.c_str(), request.relation.c_str(), request.clip.c_str(),
                   request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_rate / rate,
-                  static_cast<long long>(usage.ru_maxrss / 1024));
+                  openblas_get_corename(), static_cast<long long>(usage.ru_maxrss / 1024));
     context.print(result, text);
 }
 

@@ -152,13 +152,13 @@ std::vector<Option> make_table() {
                            {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
         real(
             "clip.gamma", "elementwise: every entry within +-gamma",
-            [](S& s) -> double& { return s.clip.gamma; }, 0, true),
+            [](S& s) -> double& { return s.clip.gamma; }, 1e-100, false),
         real(
             "clip.delta_limit", "factored: a, of the backward factor",
-            [](S& s) -> double& { return s.clip.delta_limit; }, 0, true),
+            [](S& s) -> double& { return s.clip.delta_limit; }, 1e-100, false),
         real(
             "clip.activation_limit", "factored: c, of the activations; gamma is a c",
-            [](S& s) -> double& { return s.clip.activation_limit; }, 0, true),
+            [](S& s) -> double& { return s.clip.activation_limit; }, 1e-100, false),
         integer("certificate.levels", "K: boxes for every k = 0..K changed records", &S::levels, 0, 1 << 20),
         integers("certificate.level_list",
                  "boxes for these k alone: certificates and reports, never a private release",

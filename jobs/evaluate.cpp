@@ -138,7 +138,8 @@ std::string table_of(const nlohmann::json& result) {
     append("%s", "\n");
     for (const auto& row : result["private_accuracy"]) {
         // An ensemble of one is the single model, unless its vote is what is noised.
-        if (result["members"] == 1 && row["setting"] == "ensemble" && row["mechanism"] != "noisy_argmax") continue;
+        if (result["members"] == 1 && row["setting"] == "ensemble" && row["mechanism"] != "noisy_argmax")
+            continue;
         const double delta = row["delta"];
         char name[64];
         std::snprintf(name, sizeof name, delta > 0 ? "%s (delta %g)" : "%s",

@@ -108,7 +108,9 @@ std::optional<MemberState> resumed_state(const std::vector<MemberState>& states,
     if (joined.levels.empty()) return std::nullopt;
     std::sort(joined.levels.begin(), joined.levels.end(),
               [](const LevelState& a, const LevelState& b) { return a.k < b.k; });
-    ensure(joined.levels.size() == levels.size(), "a checkpoint holds every level of its members");
+    if (joined.levels.size() != levels.size())
+        throw Error(ExitCode::input, "the checkpoint lacks levels of member " + std::to_string(member),
+                    "a file of it was deleted: restore it, or train into a new folder");
     return joined;
 }
 

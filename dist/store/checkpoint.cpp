@@ -21,13 +21,15 @@ namespace fs = std::filesystem;
 using Payload = CheckpointFolder::Payload;
 using Checksum = std::array<unsigned char, 32>;
 
-constexpr std::string_view magic = "HOLDFAST-CHECKPOINT-1\n";
+constexpr std::string_view magic = "HOLDFAST-CHECKPOINT-2\n";
 constexpr std::size_t kept = 2;
 
 Checksum checksum_of(const std::string& fingerprint, std::span<const std::byte> payload) {
     Checksum sum{};
     crypto_generichash_state state;
     crypto_generichash_init(&state, nullptr, 0, sum.size());
+    const std::uint64_t length = fingerprint.size();  // or bytes could pass from one to the other unnoticed
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&length), sizeof length);
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(fingerprint.data()),
                               fingerprint.size());
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(payload.data()), payload.size());
@@ -99,8 +101,9 @@ std::string CheckpointFolder::folder(std::uint64_t number) const {
 std::vector<std::uint64_t> CheckpointFolder::numbers() const {
     std::vector<std::uint64_t> found;
     std::error_code status;
-    for (const auto& entry : fs::directory_iterator(path_, status)) {
-        const std::string name = entry.path().filename();
+    for (fs::directory_iterator entry(path_, status), last; !status && entry != last;
+         entry.increment(status)) {
+        const std::string name = entry->path().filename();
         std::uint64_t number = 0;
         const auto [end, parsed] = std::from_chars(name.data(), name.data() + name.size(), number);
         if (parsed == std::errc() && end == name.data() + name.size()) found.push_back(number);
@@ -141,8 +144,13 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
 
 std::vector<Payload> CheckpointFolder::load(std::uint64_t number) const {
     std::vector<Payload> payloads;
-    for (const auto& entry : fs::directory_iterator(folder(number)))
-        payloads.push_back(opened(entry.path(), fingerprint_));
+    std::error_code status;
+    for (fs::directory_iterator entry(folder(number), status), end; !status && entry != end;
+         entry.increment(status))
+        payloads.push_back(opened(entry->path(), fingerprint_));
+    if (status)
+        throw Error(ExitCode::input, "a checkpoint that cannot be read: " + status.message(),
+                    "check its permissions", folder(number));
     return payloads;
 }
 

@@ -6,7 +6,7 @@ namespace holdfast {
 namespace {
 
 /// [entry sizes as int64, then the values of each entry].
-std::vector<std::byte> packed(const Selection& selection) {
+std::vector<std::byte> packed(Selection& selection) {
     std::vector<std::int64_t> words;
     for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
         const auto values = selection.values(entry);

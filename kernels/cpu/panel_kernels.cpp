@@ -367,7 +367,7 @@ Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInte
             outer.z_upper = outer.z_upper_copy.data();
         }
     }
-    outer.mixed = z_rows.is_point() &&
+    outer.mixed = !outer.point && z_rows.is_point() &&
                   std::any_of(z_rows.lower, z_rows.lower + height * stride, [](double z) { return z < 0; });
     return outer;
 }
@@ -519,16 +519,64 @@ void AccumulateKernel(LayerShape shape, const Clip& clip, ConstInterval delta, C
     accumulate_with<Elementwise>(outer, sum_lower, sum_upper);
 }
 
-/// Offers the lanes of `units` that are below their threshold to the selection; few are, once it is full.
-HWY_INLINE void offer(hn::Vec<Integers> units, std::size_t entry, std::size_t columns, Selection& selection,
-                      std::int64_t* thresholds) {
-    if (hn::AllFalse(integers, hn::Lt(units, hn::Load(integers, thresholds)))) return;
-    alignas(64) std::int64_t values[lanes];
-    hn::Store(units, integers, values);
-    for (std::size_t i = 0; i < columns; ++i) {
-        if (values[i] >= thresholds[i]) continue;
-        selection.insert(entry + i, values[i]);
-        thresholds[i] = selection.threshold(entry + i);
+/// One side of a selection for `lanes` neighbouring entries.
+struct Offers {
+    Selection& selection;
+    std::size_t entry, columns;
+    alignas(64) std::int64_t thresholds[lanes];
+
+    Offers(Selection& target, std::size_t first_entry, std::size_t count)
+        : selection(target), entry(first_entry), columns(count) {
+        for (std::size_t i = 0; i < lanes; ++i)
+            thresholds[i] = i < columns ? target.threshold(entry + i) : INT64_MIN;
+    }
+    HWY_INLINE hn::Mask<Integers> wanted(hn::Vec<Integers> units) const {
+        return hn::Lt(units, hn::Load(integers, thresholds));
+    }
+    void insert(hn::Vec<Integers> units) {
+        alignas(64) std::int64_t values[lanes];
+        hn::Store(units, integers, values);
+        for (std::size_t i = 0; i < columns; ++i) {
+            if (values[i] >= thresholds[i]) continue;
+            selection.insert(entry + i, values[i]);
+            thresholds[i] = selection.threshold(entry + i);
+        }
+    }
+};
+
+/// Records are looked at in groups, with one branch a group: few have a value below its threshold.
+template <bool Mixed>
+void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row, std::size_t column,
+                    std::size_t count, Offers& upper_offers, Offers& lower_offers) {
+    constexpr std::size_t group = 4;
+    const Vec bias = hn::Set(doubles, outer.bias);
+    const auto bias_units = hn::BitCast(integers, bias);
+    for (std::size_t first = 0; first < count; first += group) {
+        hn::Vec<Integers> upper_units[group], lower_units[group];
+        auto any = hn::FirstN(integers, 0);
+        for (std::size_t i = 0; i < group; ++i) {
+            const std::size_t r = std::min(first + i, height - 1);
+            const double low = outer.delta_lower[r * outer.out + row],
+                         high = outer.delta_upper[r * outer.out + row];
+            const double* z_lower = outer.z_lower + r * outer.stride + column;
+            const double* z_upper = outer.z_upper + r * outer.stride + column;
+            const Vec z_least = hn::LoadU(doubles, by_sign(low, z_lower, z_upper));
+            const Vec z_greatest = hn::LoadU(doubles, by_sign(high, z_upper, z_lower));
+            const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
+            const Vec least =
+                Mixed ? rule.add_least(bias, lower, upper, z_least) : rule.add(bias, lower, z_least);
+            const Vec greatest =
+                Mixed ? rule.add_greatest(bias, lower, upper, z_greatest) : rule.add(bias, upper, z_greatest);
+            upper_units[i] = hn::Sub(hn::BitCast(integers, greatest), bias_units);
+            lower_units[i] = hn::Sub(bias_units, hn::BitCast(integers, least));
+            any =
+                hn::Or(any, hn::Or(upper_offers.wanted(upper_units[i]), lower_offers.wanted(lower_units[i])));
+        }
+        if (hn::AllFalse(integers, any)) continue;
+        for (std::size_t i = 0; i < group && first + i < count; ++i) {
+            upper_offers.insert(upper_units[i]);
+            lower_offers.insert(lower_units[i]);
+        }
     }
 }
 
@@ -538,33 +586,15 @@ void SelectKernel(LayerShape shape, const Clip& clip, ConstInterval delta, Const
     const Outer outer = prepare(shape, clip, delta, z_rows, stride);
     ensure(clip.kind == Clip::Kind::elementwise && !outer.point, "selection is over elementwise bounds");
     const Elementwise rule(outer);
-    const Vec bias = hn::Set(doubles, outer.bias);
-    const auto bias_units = hn::BitCast(integers, bias);
     for (std::size_t column = 0; column < outer.columns; column += lanes) {
         const std::size_t columns = std::min(lanes, outer.columns - column);
-        for (std::size_t o = 0; o < outer.out; ++o) {
-            const std::size_t entry = first_entry + o * outer.columns + column;
-            alignas(64) std::int64_t upper_thresholds[lanes] = {}, lower_thresholds[lanes] = {};
-            for (std::size_t i = 0; i < columns; ++i) {
-                upper_thresholds[i] = least_upper.threshold(entry + i);
-                lower_thresholds[i] = least_negated_lower.threshold(entry + i);
-            }
-            for (std::size_t i = columns; i < lanes; ++i)
-                upper_thresholds[i] = lower_thresholds[i] = INT64_MIN;
-            for (std::size_t r = 0; r < count; ++r) {
-                const double low = outer.delta_lower[r * outer.out + o],
-                             high = outer.delta_upper[r * outer.out + o];
-                const double* z_lower = outer.z_lower + r * outer.stride + column;
-                const double* z_upper = outer.z_upper + r * outer.stride + column;
-                const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
-                const Vec least =
-                    rule.add_least(bias, lower, upper, hn::LoadU(doubles, by_sign(low, z_lower, z_upper)));
-                const Vec greatest = rule.add_greatest(bias, lower, upper,
-                                                       hn::LoadU(doubles, by_sign(high, z_upper, z_lower)));
-                offer(hn::Sub(hn::BitCast(integers, greatest), bias_units), entry, columns, least_upper,
-                      upper_thresholds);
-                offer(hn::Sub(bias_units, hn::BitCast(integers, least)), entry, columns, least_negated_lower,
-                      lower_thresholds);
+        for (std::size_t row = 0; row < outer.out; ++row) {
+            const std::size_t entry = first_entry + row * outer.columns + column;
+            Offers upper(least_upper, entry, columns), lower(least_negated_lower, entry, columns);
+            if (outer.mixed) {
+                select_entries<true>(outer, rule, row, column, count, upper, lower);
+            } else {
+                select_entries<false>(outer, rule, row, column, count, upper, lower);
             }
         }
     }

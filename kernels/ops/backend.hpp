@@ -81,28 +81,36 @@ class PackedLayer {
 };
 
 /// The `count` least values of every entry seen so far, and their merge: for `substitute` and `remove`.
-/// Exact: a set of integers, the same for any order and partition of the records.
+/// Exact: a set of integers, the same for any order and partition of the records. Each entry has room for twice as many;
+/// when that is full the larger half is dropped, so an insertion costs a few operations whatever the count.
 class Selection {
   public:
     Selection(std::size_t entries, std::size_t count)
-        : count_(count), sizes_(entries, 0), values_(entries * count) {}
+        : count_(count), sizes_(entries, 0), thresholds_(entries, count == 0 ? INT64_MIN : INT64_MAX), values_(entries * 2 * count) {}
 
     std::size_t entries() const { return sizes_.size(); }
     std::size_t count() const { return count_; }
-    /// Values at or above this cannot enter; INT64_MAX until `count` are held.
-    std::int64_t threshold(std::size_t entry) const {
-        return sizes_[entry] < count_ ? INT64_MAX : values_[entry * count_];
+    /// Values at or above this are surely not among the least.
+    std::int64_t threshold(std::size_t entry) const { return thresholds_[entry]; }
+    void insert(std::size_t entry, std::int64_t value) {
+        if (value >= thresholds_[entry]) return;
+        values_[entry * 2 * count_ + sizes_[entry]++] = value;
+        if (sizes_[entry] == 2 * count_) keep_least(entry);
     }
-    void insert(std::size_t entry, std::int64_t value);
-    std::span<const std::int64_t> values(std::size_t entry) const {  ///< in no order
-        return {values_.data() + entry * count_, sizes_[entry]};
+    /// The min(count, values seen) least, in no order.
+    std::span<const std::int64_t> values(std::size_t entry) {
+        if (sizes_[entry] > count_) keep_least(entry);
+        return {values_.data() + entry * 2 * count_, sizes_[entry]};
     }
-    void merge(const Selection& other);
+    void merge(Selection& other);
 
   private:
+    void keep_least(std::size_t entry);
+
     std::size_t count_;
     std::vector<std::uint32_t> sizes_;
-    std::vector<std::int64_t> values_;  // a max-heap of sizes_[entry] values each
+    std::vector<std::int64_t> thresholds_;
+    std::vector<std::int64_t> values_;
 };
 
 /// The operations of a step, declared once. Every backend gives the bits of `reference` (kernels/reference),

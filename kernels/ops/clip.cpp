@@ -25,20 +25,15 @@ std::int64_t Clip::bias_units() const {
     return grid().units_above(bias_bound());
 }
 
-void Selection::insert(std::size_t entry, std::int64_t value) {
-    std::int64_t* heap = values_.data() + entry * count_;
-    std::uint32_t& size = sizes_[entry];
-    if (size < count_) {
-        heap[size++] = value;
-        std::push_heap(heap, heap + size);
-    } else if (count_ > 0 && value < heap[0]) {
-        std::pop_heap(heap, heap + size);
-        heap[size - 1] = value;
-        std::push_heap(heap, heap + size);
-    }
+void Selection::keep_least(std::size_t entry) {
+    const auto first = values_.begin() + static_cast<std::ptrdiff_t>(entry * 2 * count_);
+    const auto last_kept = first + static_cast<std::ptrdiff_t>(count_ - 1);
+    std::nth_element(first, last_kept, first + sizes_[entry]);
+    sizes_[entry] = static_cast<std::uint32_t>(count_);
+    thresholds_[entry] = *last_kept;
 }
 
-void Selection::merge(const Selection& other) {
+void Selection::merge(Selection& other) {
     for (std::size_t entry = 0; entry < entries(); ++entry) {
         for (const std::int64_t value : other.values(entry)) insert(entry, value);
     }

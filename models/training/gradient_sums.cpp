@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 
+#include "kernels/base/error.hpp"
 #include "models/nets/interval_pass.hpp"
 
 namespace holdfast {
@@ -64,7 +65,7 @@ LevelSums empty_sums(std::size_t parameters, std::int64_t selected) {
     return sums;
 }
 
-void add(const LevelSums& part, LevelSums& total) {
+void add(LevelSums& part, LevelSums& total) {
     for (std::size_t p = 0; p < total.lower.size(); ++p) {
         total.lower[p] += part.lower[p];
         total.upper[p] += part.upper[p];
@@ -77,32 +78,45 @@ void add(const LevelSums& part, LevelSums& total) {
     }
 }
 
+/// A level as the threads work on it.
+struct Level {
+    std::size_t index;  ///< within its group
+    std::int64_t k, selected;
+    PackedNetwork parameters;
+};
+
+/// One panel at one level. Errors (numerical) name the level.
+void add_panel(const Network& network, const Level& level, const Clip& clip, const Panel& panel,
+               bool selectable, IntervalPass& pass, LevelSums& sums) try {
+    count_correct(network, pass.forward(level.parameters, panel), panel, sums);
+    pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data());
+    if (level.selected == 0 || !selectable) return;
+    pass.select(level.parameters, panel, clip, sums.least_upper[0], sums.least_negated_lower[0]);
+} catch (const Error& error) {
+    throw Error(error.code(), error.message(), error.hint(),
+                "level k = " + std::to_string(level.k) + ", " + error.where());
+}
+
 /// All panels at the levels of one group, added to `totals`.
 void sum_group(const Network& network, const Backend& backend, const Clip& clip,
-               const std::vector<PackedNetwork>& levels, const std::vector<Work>& work,
-               std::span<const std::int64_t> selection_counts, std::span<LevelSums> totals) {
+               const std::vector<Level>& levels, const std::vector<Work>& work, std::span<LevelSums> totals) {
     std::exception_ptr failure;
     std::mutex mutex;
 #pragma omp parallel
     {
         try {
             std::vector<LevelSums> mine;
-            for (const std::int64_t count : selection_counts)
-                mine.push_back(empty_sums(network.parameters(), count));
+            for (const Level& level : levels)
+                mine.push_back(empty_sums(network.parameters(), level.selected));
             IntervalPass pass(network, backend);
             Panel panel = network.empty_panel();
 #pragma omp for schedule(dynamic) nowait
             for (std::size_t w = 0; w < work.size(); ++w) {
                 try {
                     panel.load(work[w].batch->records, work[w].indices);
-                    for (std::size_t level = 0; level < levels.size(); ++level) {
-                        LevelSums& sums = mine[level];
-                        count_correct(network, pass.forward(levels[level], panel), panel, sums);
-                        pass.accumulate(levels[level], panel, clip, sums.lower.data(), sums.upper.data());
-                        if (selection_counts[level] > 0 && work[w].batch->selectable) {
-                            pass.select(levels[level], panel, clip, sums.least_upper[0],
-                                        sums.least_negated_lower[0]);
-                        }
+                    for (const Level& level : levels) {
+                        add_panel(network, level, clip, panel, work[w].batch->selectable, pass,
+                                  mine[level.index]);
                     }
                 } catch (...) {
                     const std::lock_guard lock(mutex);
@@ -110,7 +124,7 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
                 }
             }
             const std::lock_guard lock(mutex);
-            for (std::size_t level = 0; level < levels.size(); ++level) add(mine[level], totals[level]);
+            for (const Level& level : levels) add(mine[level.index], totals[level.index]);
         } catch (...) {
             const std::lock_guard lock(mutex);
             failure = std::current_exception();
@@ -120,7 +134,7 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
 }
 
 std::size_t bytes_of(std::size_t parameters, std::int64_t selected) {
-    return parameters * sizeof(std::int64_t) * 2 * (1 + static_cast<std::size_t>(selected));
+    return parameters * sizeof(std::int64_t) * 2 * (1 + 2 * static_cast<std::size_t>(selected));
 }
 
 }  // namespace
@@ -133,15 +147,15 @@ std::vector<LevelSums> gradient_sums(const Network& network, const Backend& back
     for (const std::int64_t count : selection_counts)
         totals.push_back(empty_sums(network.parameters(), count));
     for (std::size_t first = 0; first < boxes.size();) {
-        std::vector<PackedNetwork> group;
+        std::vector<Level> group;
         std::size_t bytes = 0, last = first;
         while (last < boxes.size() && (last == first || bytes < bytes_per_thread)) {
             bytes += bytes_of(network.parameters(), selection_counts[last]);
-            group.emplace_back(network, backend, boxes[last].lower, boxes[last].upper);
+            group.push_back({group.size(), boxes[last].k, selection_counts[last],
+                             PackedNetwork(network, backend, boxes[last].lower, boxes[last].upper)});
             ++last;
         }
-        sum_group(network, backend, clip, group, work, selection_counts.subspan(first, last - first),
-                  std::span(totals).subspan(first, last - first));
+        sum_group(network, backend, clip, group, work, std::span(totals).subspan(first, last - first));
         first = last;
     }
     for (std::size_t level = 0; level < boxes.size(); ++level) {

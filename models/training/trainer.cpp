@@ -109,7 +109,7 @@ std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_g
     std::vector<std::int64_t> selections;
     for (const LevelState& level : evaluated) {
         const bool point = level.k == 0 || all_levels_equal();
-        views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data()});
+        views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data(), level.k});
         selections.push_back(selects(level.k) ? level.k : 0);
     }
     std::vector<LevelSums> sums =

@@ -222,7 +222,7 @@ TEST_P(BackendTest, Select) {
         tested->select(shape, clip, delta.view(), rows, stride, 100, 2, sets[2], sets[3]);
         for (std::size_t entry = 0; entry < sets[0].entries(); ++entry) {
             for (int side = 0; side < 2; ++side) {
-                const auto sorted = [&](const Selection& set) {
+                const auto sorted = [&](Selection& set) {
                     std::vector<std::int64_t> kept(set.values(entry).begin(), set.values(entry).end());
                     std::sort(kept.begin(), kept.end());
                     return kept;

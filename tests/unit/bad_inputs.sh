@@ -42,42 +42,43 @@ works() {
     rm -f "$scratch.err"
 }
 
-# Files to go wrong with. Their values are stored as they stand, so that perl can find and change them in place.
-csv() { # csv FILE ROWS LABEL: a table of ROWS records, the last with features 12345.5, 4242.25, label LABEL and id 987654321
-    { echo id,a,b,y; for ((i = 1; i < $2; ++i)); do echo "$((1000 + i)),0.$((i % 10)),0.$((i % 7)),$((i % 2))"; done; echo "987654321,12345.5,4242.25,$3"; } > "$1.csv"
-    "$holdfast" import "$1.csv" --label y --id id --out "$1" --quiet > /dev/null || fail "cannot import $1"
-    rm "$1.csv"
+# csv FILE LABEL: 61 records of two features by way of CSV, the last with label LABEL.
+csv() {
+    { echo a,b,y; for ((i = 0; i < 60; ++i)); do echo "0.$((i % 10)),0.$((i % 7)),$((i % 2))"; done; echo "0.5,0.5,$2"; } > table.csv
+    "$holdfast" import table.csv --label y --out "$1" --quiet > /dev/null || fail "cannot import $1"
+    rm table.csv
 }
-# Files that no importer would write. poison FROM TO OLD NEW: the one 8-byte value OLD becomes NEW (perl expressions), in
-# its chunk of the HDF5 file: found in the chunk's B-tree, bytes unshuffled and shuffled again, Fletcher-32 sum made anew.
+# poison FROM TO AXES INDEX NEW: what no importer would write. In the first dataset of AXES axes with 8-byte values, value
+# INDEX becomes the bytes NEW (a perl expression) and the chunk's Fletcher-32 sum is made anew.
 poison() {
-    OLD=$3 NEW=$4 perl -0777 -ne '
-        sub fletcher { my ($one, $two) = (0, 0); for (unpack "n*", shift) { $one = ($one + $_) % 65535; $two = ($two + $one) % 65535 } return pack "L<", ($two || 65535) << 16 | ($one || 65535) }
-        my ($old, $new) = (eval $ENV{OLD}, eval $ENV{NEW});
-        my ($file, $changed) = ($_, 0);
-        while (/TREE\x01\x00/g) {
-            my $key = pos() + 18;
-            my $size = unpack("L<", substr $file, $key, 4) - 4;
-            for my $axes (1, 2) {
-                my $at = unpack "Q<", substr $file, $key + 16 + 8 * $axes, 8;
-                next if $at + $size + 4 > length $file or $size % 8 or fletcher(substr $file, $at, $size) ne substr $file, $at + $size, 4;
-                my ($count, @bytes) = ($size / 8, split //, substr $file, $at, $size);
-                my @values = map { my $i = $_; join "", map { $bytes[$_ * $count + $i] } 0 .. 7 } 0 .. $count - 1;
-                $changed += $_ eq $old && do { $_ = $new; 1 } for @values;
-                my $chunk = join "", map { my $j = $_; map { substr $_, $j, 1 } @values } 0 .. 7;
-                substr($file, $at, $size + 4) = $chunk . fletcher($chunk);
-            }
+    AXES=$3 INDEX=$4 NEW=$5 perl -0777 -ne '
+        sub fletcher {
+            my ($one, $two) = (0, 0);
+            for (unpack "n*", shift) { $one = ($one + $_) % 65535; $two = ($two + $one) % 65535 }
+            return pack "L<", ($two || 65535) << 16 | ($one || 65535);
         }
-        die "$changed values found\n" if $changed != 1;
-        print $file' "$1" > "$2" || fail "$2 could not be made"
+        my $file = $_;
+        while (/TREE\x01\x00/g) {
+            my ($size, $mask, @key) = unpack "L<L<Q<6", substr $_, pos() + 18, 56;
+            my $chunk = $key[1 + $ENV{AXES}];
+            next if $key[$ENV{AXES}] or not $chunk or $ENV{AXES} == 1 && $key[5] != 8;
+            $size -= 4;
+            die "not a plain chunk\n" if fletcher(substr $file, $chunk, $size) ne substr $file, $chunk + $size, 4;
+            substr($file, $chunk + 8 * $ENV{INDEX}, 8) = eval $ENV{NEW};
+            substr($file, $chunk + $size, 4) = fletcher(substr $file, $chunk, $size);
+            print $file;
+            exit;
+        }
+        die "no such dataset\n"' "$1" > "$2" || fail "$2 could not be made"
 }
-csv good.h5 61 1
-csv label.h5 61 9
-csv one.h5 1 1
-poison good.h5 nan.h5 'pack("d<", 12345.5)' 'pack("Q<", 0x7ff8000000000000)'
-poison good.h5 inf.h5 'pack("d<", 4242.25)' 'pack("Q<", 0x7ff0000000000000)'
-poison good.h5 twice.h5 'pack("Q<", 987654321)' 'pack("Q<", 1001)'
-perl -0777 -pe 's/\Q${\pack("Q<Q<", 61, 2)}\E/pack("Q<Q<", 0, 2)/e or die "no shape\n"' good.h5 > empty.h5 || fail "empty.h5 could not be made"
+"$holdfast" synth blobs --records 61 --test 0 --out good.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 1 --test 0 --out one.h5 --quiet > /dev/null
+csv table.h5 1
+csv label.h5 9
+poison good.h5 nan.h5 2 $((60 * 6 + 2)) 'pack("Q<", 0x7ff8000000000000)'
+poison good.h5 inf.h5 2 $((60 * 6 + 5)) 'pack("Q<", 0x7ff0000000000000)'
+poison good.h5 twice.h5 1 60 'pack("Q<", 1)'
+perl -0777 -pe 's/\Q${\pack("Q<Q<", 61, 6)}\E/pack("Q<Q<", 0, 6)/e or die "no shape\n"' good.h5 > empty.h5 || fail "empty.h5 could not be made"
 head -c 900 good.h5 > cut.h5
 echo "not HDF5" > text.h5
 "$holdfast" synth blobs --records 200 --test 20 --out blobs.h5 --quiet > /dev/null
@@ -96,7 +97,7 @@ expect "a feature is NaN" 3 'nan\.h5.*row 60' train --data nan.h5
 expect "a feature is infinite" 3 'inf\.h5.*row 60' train --data inf.h5
 expect "label beyond network.classes" 3 'label\.h5.*row 60 .*label 9.*network\.classes' train --data label.h5
 expect "no records" 3 'empty\.h5.*no rows' train --data empty.h5
-expect "an id twice" 3 'twice\.h5.*rows 0 and 60.*id 1001' train --data twice.h5
+expect "an id twice" 3 'twice\.h5.*rows 1 and 60.*id 1' train --data twice.h5
 works "one record" train --data one.h5 --set certificate.levels=1 --set training.expected_records=1
 rm -rf new
 
@@ -165,7 +166,7 @@ for file in ruined/checkpoints/*/*; do truncate -s 40 "$file"; done
 expect "every checkpoint truncated" 3 'ruined/checkpoints/[0-9]+/.*damaged' "${slow[@]}" --data blobs.h5 --out ruined --resume
 
 # 5. Queries
-"$holdfast" train --quiet "${small[@]}" --data good.h5 --out plain > /dev/null
+"$holdfast" train --quiet "${small[@]}" --data table.h5 --out plain > /dev/null
 query() { "$holdfast" "$1" --quiet --run whole "${@:2}"; }
 expect "no such run" 3 'nowhere' "$holdfast" certify --quiet --run nowhere --queries blobs.h5
 expect "queries of another width" 3 'narrow\.h5.*4 features.* 6' query certify --queries narrow.h5
@@ -210,7 +211,7 @@ expect "ledger is another file" 3 'text\.db' "$holdfast" release --quiet --queri
 both() { mpirun -n 2 "$holdfast" "$@"; }
 expect "2 ranks: data file missing" 3 'nowhere\.h5' both train --quiet "${small[@]}" --out new --data nowhere.h5
 expect "2 ranks: NaN on the second rank only" 3 'nan\.h5.*row 60' both train --quiet "${small[@]}" --out new --data nan.h5
-expect "2 ranks: an id twice" 3 'twice\.h5.*id 1001' both train --quiet "${small[@]}" --out new --data twice.h5
+expect "2 ranks: an id twice" 3 'twice\.h5.*id 1' both train --quiet "${small[@]}" --out new --data twice.h5
 expect "2 ranks: unknown key" 2 'did you mean clip\.gamma' both train --quiet --out new --data good.h5 --set clip.gama=0.1
 expect "2 ranks: run folder holds something" 4 'occupied' both train --quiet "${small[@]}" --data good.h5 --out occupied
 expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both train --quiet "${small[@]}" --set training.epochs=400 --data blobs.h5 --out ruined --resume

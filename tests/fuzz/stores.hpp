@@ -1,0 +1,119 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+
+#include "dist/store/checkpoint.hpp"
+#include "dist/store/dataset.hpp"
+#include "dist/store/import_hdf5.hpp"
+#include "jobs/configuration.hpp"
+#include "jobs/finished_run.hpp"
+#include "models/training/state.hpp"
+#include "tests/fuzz/imports.hpp"
+#include "tests/fuzz/target.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast::fuzz {
+
+inline std::string bytes_of(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+class DatasetTarget final : public Target {
+  public:
+    std::string file_name() const override { return "data.h5"; }
+    std::vector<std::string> seeds() const override { return {dataset(false), dataset(true)}; }
+    void read(const std::string& path) const override {
+        const DatasetReader reader(path);
+        constexpr std::uint64_t most = 1 << 16;  // what a file claims beyond this takes memory, not thought
+        if (reader.info().features < most)
+            reader.read(0, std::min(reader.info().rows, most / reader.info().features));
+        for (const std::string& split : hdf5_splits(path)) {
+            const std::unique_ptr<RecordSource> source = open_hdf5_split(path, split);
+            if (source->info().feature_names.size() < 64) read_some(*source);
+        }
+    }
+
+  private:
+    static void read_some(RecordSource& source) {
+        RawRecord record;
+        for (int rows = 0; rows < 1000 && source.next(record); ++rows) {
+        }
+    }
+    static std::string dataset(bool wide) {
+        const TemporaryFolder folder;
+        Records records{FeatureMatrix(2, wide), {0, 1, 1}, {7, 8, 9}, {0, 1, 2}};
+        const double row[] = {0.5, -2};
+        for (int i = 0; i < 3; ++i) records.features.append(row);
+        DatasetWriter writer(folder.file("seed.h5"), wide ? 1 : 0);
+        writer.begin_split("train", 2, wide);
+        writer.append(records);
+        writer.set_attributes(Scaling::public_constants, "seed", {"a", "b"});
+        writer.commit();
+        return bytes_of(folder.file("seed.h5"));
+    }
+};
+
+class CheckpointTarget final : public Target {
+  public:
+    std::string file_name() const override { return "1/member-0-level-0"; }
+    std::vector<std::string> seeds() const override {
+        const TemporaryFolder folder;
+        MemberState state;
+        state.step = 1;
+        state.levels = {{0, {1, 2}, {1, 2}}, {1, {0, 1}, {2, 3}}};
+        state.normalisers = {100};
+        state.metrics.resize(1);
+        const auto world = make_serial_communicator();
+        const CheckpointFolder checkpoints(folder.path(), "fingerprint");
+        checkpoints.save({{"a", state.packed()}, {"b", {}}}, *world);
+        return {bytes_of(folder.file("1/a"))};
+    }
+    void read(const std::string& path) const override {
+        const std::string folder = std::filesystem::path(path).parent_path().parent_path();
+        for (const auto& payload : CheckpointFolder(folder, "fingerprint").load_latest())
+            MemberState::unpacked(payload);
+    }
+};
+
+class ConfigurationTarget final : public Target {
+  public:
+    std::string file_name() const override { return "settings.toml"; }
+    std::vector<std::string> seeds() const override {
+        return {
+            "# a\n[network]\nhidden = [128, 64]\nclasses = 3\nloss = \"cross_entropy\"\n[training]\nepochs = "
+            "4\nlearning_rate = 1.5e-1\n",
+            "[clip]\nkind = 'factored'\ndelta_limit = 0.25\n[certificate]\nlevels = 0x10\nrelation = "
+            "\"add_remove\"\n",
+            "network.hidden = []\ntraining = {epochs = 2, l2 = 0.0}\n"};
+    }
+    void read(const std::string& path) const override { settings_help(), read_settings(path, {}); }
+};
+
+class ManifestTarget final : public Target {
+  public:
+    std::string file_name() const override { return "manifest.json"; }
+    std::vector<std::string> seeds() const override {
+        const nlohmann::json manifest = {
+            {"configuration",
+             settings_to_json(read_settings("", {"network.hidden=[]", "certificate.levels=2"}))},
+            {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
+        return {manifest.dump(), manifest.dump(1)};
+    }
+    /// The boxes beside it are sound: one member, levels 0..2, three parameters.
+    void read(const std::string& path) const override {
+        const RunFolder run = RunFolder::create(std::filesystem::path(path).parent_path(), true);
+        if (!std::filesystem::exists(run.file("boxes.h5"))) {
+            BoxesWriter boxes(run, 1, {0, 1, 2}, 3);
+            for (std::size_t level = 0; level < 3; ++level) boxes.write(0, level, {0, 0, 0}, {1, 1, 1});
+            boxes.commit();
+        }
+        const FinishedRun opened = FinishedRun::open(run.path());
+        distance_cap(opened, true);
+        certificate_claim(opened.settings, opened.facts).text();
+        opened.dataset_digest();
+    }
+};
+
+}  // namespace holdfast::fuzz

@@ -1,0 +1,199 @@
+#include "jobs/configuration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "kernels/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+
+/// Another value that `option` accepts than the one in `settings`: found by trying, so that new options are
+/// covered.
+json other_value(const Option& option, const Settings& settings) {
+    const json now = option.get(settings);
+    std::vector<json> candidates;
+    if (now.is_number_integer()) candidates = {now.get<std::int64_t>() + 1, now.get<std::int64_t>() - 1};
+    if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
+    if (now.is_array()) candidates = {json::array({3, 5}), json::array({7})};
+    if (now.is_boolean()) candidates = {!now.get<bool>()};
+    if (now.is_string()) {
+        candidates = {"1x1x1"};
+        std::istringstream words(option.help);
+        for (std::string word; words >> word;) candidates.emplace_back(word);
+    }
+    for (const json& candidate : candidates) {
+        Settings trial = settings;
+        try {
+            option.set(trial, candidate);
+        } catch (const std::string&) {
+            continue;
+        }
+        if (option.get(trial) != now) return candidate;
+    }
+    return now;
+}
+
+std::string error_of(const std::string& toml, const std::vector<std::string>& overrides) {
+    try {
+        read_settings(toml, overrides);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::usage);
+        EXPECT_FALSE(error.hint().empty()) << error.what();
+        return error.what();
+    }
+    return "";
+}
+
+TEST(OptionTable, EveryOptionGoesThroughJsonAndBack) {
+    Settings base;
+    base.batch_size = 10;  // sequential batches need it
+    for (const Option& option : option_table()) {
+        Settings changed = base;
+        const json value = other_value(option, base);
+        ASSERT_NE(value, option.get(base)) << option.key << " accepts no second value";
+        option.set(changed, value);
+        const json all = settings_to_json(changed);
+        EXPECT_EQ(all.size(), option_table().size());
+        EXPECT_EQ(all.at(option.key), value) << option.key;
+        const Settings again = settings_from_json(json::parse(all.dump()));
+        EXPECT_EQ(settings_to_json(again), all) << option.key;
+        EXPECT_EQ(deciding_settings(again) != deciding_settings(base), option.decides) << option.key;
+    }
+}
+
+TEST(OptionTable, EveryOptionIsSetTheSameByFileAndByCommandLine) {
+    const TemporaryFolder folder;
+    for (const Option& option : option_table()) {
+        const json value = other_value(option, Settings{});
+        const std::size_t dot = option.key.find('.');
+        const std::string section = option.key.substr(0, dot), name = option.key.substr(dot + 1);
+        const bool sequential = option.key == "training.batching";
+        const std::string file =
+            folder.write("one.toml", "[" + section + "]\n" + name + " = " + value.dump() + "\n" +
+                                         (sequential ? "batch_size = 10\n" : ""));
+        std::vector<std::string> overrides{option.key + "=" +
+                                           (value.is_string() ? value.get<std::string>() : value.dump())};
+        if (sequential) overrides.emplace_back("training.batch_size=10");
+        const Settings from_file = read_settings(file, {}), from_line = read_settings("", overrides);
+        EXPECT_EQ(option.get(from_file), value) << option.key;
+        EXPECT_EQ(settings_to_json(from_file), settings_to_json(from_line)) << option.key;
+    }
+}
+
+TEST(OptionTable, HelpNamesEveryKeyAndDefaultOnce) {
+    const std::string help = settings_help();
+    const json defaults = settings_to_json(Settings{});
+    std::set<std::string> keys;
+    for (const Option& option : option_table()) {
+        EXPECT_TRUE(keys.insert(option.key).second) << option.key << " twice";
+        const std::size_t at = help.find("\n  " + option.key + " ");
+        ASSERT_NE(at, std::string::npos) << option.key;
+        const std::string line = help.substr(at + 1, help.find('\n', at + 1) - at - 1);
+        EXPECT_NE(line.find(option.help), std::string::npos) << line;
+        EXPECT_NE(line.find("default " + defaults[option.key].dump()), std::string::npos) << line;
+    }
+}
+
+TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
+    const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+    for (const Option& option : option_table()) {
+        const json before = option.get(Settings{});
+        std::vector<json> wrong{nullptr, json::object({{"a", 1}})};
+        if (before.is_number())
+            wrong.insert(wrong.end(), {"7", json::array({1}), true, nan, infinity, -infinity, -1e300, 1e300});
+        if (before.is_number_integer()) wrong.insert(wrong.end(), {1.5, -1, UINT64_MAX});
+        if (before.is_array())
+            wrong.insert(wrong.end(), {7, json::array({0}), json::array({-1}), json::array({1.5}),
+                                       json::array({"1"}), json::array({INT64_MAX})});
+        if (before.is_string()) wrong.insert(wrong.end(), {7, json::array({"auto"}), true});
+        for (const json& value : wrong) {
+            Settings settings;
+            EXPECT_THROW(option.set(settings, value), std::string) << option.key << " = " << value;
+            EXPECT_EQ(option.get(settings), before) << option.key;
+        }
+    }
+}
+
+TEST(OptionTable, IntegerRangesOfTheHelpAreThoseThatHold) {
+    for (const Option& option : option_table()) {
+        if (!option.get(Settings{}).is_number_integer()) continue;
+        const std::size_t open = option.help.rfind('['), dots = option.help.find("..", open);
+        ASSERT_NE(dots, std::string::npos) << option.help;
+        const std::int64_t least = std::stoll(option.help.substr(open + 1));
+        const std::string most = option.help.substr(dots + 2, option.help.size() - dots - 3);
+        Settings settings;
+        option.set(settings, least);
+        EXPECT_EQ(option.get(settings), least) << option.key;
+        EXPECT_THROW(option.set(settings, least - 1), std::string) << option.key;
+        const std::int64_t greatest = most.empty() ? INT64_MAX : std::stoll(most);
+        option.set(settings, greatest);
+        EXPECT_EQ(option.get(settings), greatest) << option.key;
+        if (greatest == INT64_MAX) continue;
+        EXPECT_THROW(option.set(settings, greatest + 1), std::string) << option.key;
+    }
+}
+
+TEST(ReadSettings, CommandLineOverridesTheFileAndTheLastWordCounts) {
+    const TemporaryFolder folder;
+    const std::string file = folder.write("a.toml", "[training]\nepochs = 3\nlearning_rate = 1\n");
+    const Settings settings =
+        read_settings(file, {"training.epochs=5", "training.epochs=6", "clip.gamma=.25"});
+    EXPECT_EQ(settings.epochs, 6);
+    EXPECT_EQ(settings.learning_rate, 1.0);  // a whole number will do
+    EXPECT_EQ(settings.clip.gamma, 0.25);
+}
+
+TEST(ReadSettings, MistakesNameTheKeyThePlaceAndTheRemedy) {
+    const TemporaryFolder folder;
+    const auto file = [&](const std::string& text) { return folder.write("bad.toml", text); };
+    EXPECT_NE(error_of("", {"training.epoch=3"}).find("did you mean training.epochs?"), std::string::npos);
+    EXPECT_NE(error_of(file("[clip]\ngama = 1\n"), {})
+                  .find("bad.toml: unknown key clip.gama (did you mean clip.gamma?)"),
+              std::string::npos);
+    EXPECT_NE(error_of(file("epochs = 3\n"), {}).find("unknown key epochs"), std::string::npos);
+    EXPECT_NE(error_of(file("[training.epochs]\na = 3\n"), {}).find("training.epochs wants a whole number"),
+              std::string::npos);
+    EXPECT_NE(error_of(file("[network]\nhidden = {a = 1}\n"), {}).find("network.hidden wants a list"),
+              std::string::npos);
+    EXPECT_NE(error_of(file("[network]\nhidden = 1979-05-27\n"), {}).find("network.hidden wants a list"),
+              std::string::npos);
+    EXPECT_NE(error_of(file("[network]\nhidden = [1,\n"), {}).find("bad.toml: line "), std::string::npos);
+    EXPECT_NE(error_of(folder.file("none.toml"), {}).find("none.toml: no such configuration file"),
+              std::string::npos);
+    EXPECT_NE(error_of(folder.path(), {}).find("no such configuration file"), std::string::npos);
+    EXPECT_NE(error_of("", {"training.epochs"}).find("not section.key=value"), std::string::npos);
+    EXPECT_NE(error_of("", {"training.learning_rate=0"}).find("training.learning_rate is 0, outside (0"),
+              std::string::npos);
+    EXPECT_NE(error_of("", {"certificate.relation=swap"}).find("add_remove | substitute | remove"),
+              std::string::npos);
+}
+
+TEST(ReadSettings, SettingsThatContradictAreRefused) {
+    const std::vector<std::vector<std::string>> contradictions{
+        {"clip.kind=factored", "certificate.relation=substitute"},
+        {"clip.kind=factored", "certificate.product=rump"},
+        {"training.batching=sequential"},
+        {"training.batching=sequential", "training.batch_size=10", "ensemble.members=2"},
+        {"network.loss=binary_cross_entropy", "network.classes=3"},
+        {"ensemble.aggregate=paper", "network.classes=3"}};
+    for (const auto& overrides : contradictions) EXPECT_NE(error_of("", overrides), "") << overrides.back();
+}
+
+TEST(DecidingSettings, IgnoreHowTheRunIsCarriedOut) {
+    const std::string base = deciding_settings(Settings{});
+    EXPECT_EQ(deciding_settings(
+                  read_settings("", {"run.backend=reference", "run.threads=3", "run.checkpoint_steps=5"})),
+              base);
+    EXPECT_NE(deciding_settings(read_settings("", {"training.seed=1"})), base);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,221 @@
+#include "models/certify/margins.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/backends.hpp"
+#include "kernels/base/random.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t inputs = 3;
+
+/// Lower and upper bounds of all pairwise margins of one record, as Margins reads them.
+class Table {
+  public:
+    explicit Table(std::size_t classes)
+        : classes_(classes),
+          lower_(classes * (classes - 1) / 2 * panel_height, 0.0),
+          upper_(lower_.size(), 0.0) {}
+    void set(std::size_t a, std::size_t b, double least, double greatest) {
+        const std::size_t pair = a * (2 * classes_ - a - 1) / 2 + (b - a - 1);
+        lower_[pair * panel_height + record] = least;
+        upper_[pair * panel_height + record] = greatest;
+    }
+    Margins margins() const { return Margins(classes_, ConstInterval(lower_.data(), upper_.data())); }
+    static constexpr std::size_t record = 17;
+
+  private:
+    std::size_t classes_;
+    std::vector<double> lower_, upper_;
+};
+
+/// A network without hidden layers and a box around its parameters; every value is a small multiple of 1/64,
+/// so that double arithmetic is exact and brute force has no rounding of its own.
+struct Case {
+    Case(std::size_t class_count, Loss loss, std::uint64_t seed)
+        : network(inputs, {}, class_count, loss), classes(class_count) {
+        const KeyedHash hash{seed};
+        const auto draw = [&](std::uint64_t stream, std::size_t i, std::int64_t range) {
+            return static_cast<std::int64_t>(hash(stream, i) % static_cast<std::uint64_t>(2 * range + 1)) -
+                   range;
+        };
+        const std::int64_t radius = static_cast<std::int64_t>(hash(0, 0) % 4) * 8;
+        for (std::size_t p = 0; p < network.parameters(); ++p) {
+            const std::int64_t centre = draw(1, p, 64),
+                               below = radius == 0 ? 0 : std::abs(draw(2, p, radius)),
+                               above = radius == 0 ? 0 : std::abs(draw(3, p, radius));
+            lower.push_back((centre - below) << 44);
+            upper.push_back((centre + above) << 44);
+        }
+        for (std::size_t j = 0; j < inputs; ++j) x.push_back(static_cast<double>(draw(4, j, 64)) / 64);
+    }
+    double value(std::int64_t units) const { return parameter_value(units); }
+    /// Bounds of z_a - z_b over the box: each parameter of each class at the end that makes it least or
+    /// greatest.
+    std::pair<double, double> bounds(std::size_t a, std::size_t b) const {
+        double least = 0, greatest = 0;
+        for (std::size_t j = 0; j <= inputs; ++j) {
+            const double z = j < inputs ? x[j] : 1.0;
+            const auto term = [&](std::size_t c, double sign) {
+                const double one = sign * value(lower[c * (inputs + 1) + j]) * z,
+                             other = sign * value(upper[c * (inputs + 1) + j]) * z;
+                least += std::min(one, other);
+                greatest += std::max(one, other);
+            };
+            if (network.outputs() == 1) {
+                term(0, a == 0 ? -1 : 1);  // z_0 - z_1 is -z
+            } else {
+                term(a, 1);
+                term(b, -1);
+            }
+        }
+        return {least, greatest};
+    }
+
+    Network network;
+    std::size_t classes;
+    std::vector<std::int64_t> lower, upper;
+    std::vector<double> x;
+};
+
+/// The margins the program computes of x in every column of a panel.
+struct Computed {
+    Computed(const Case& example, const Backend& backend, bool point)
+        : classes(example.classes), low(classes * classes * panel_height), high(low.size()) {
+        AlignedVector<double> panel(inputs * panel_height);
+        for (std::size_t j = 0; j < inputs; ++j)
+            std::fill_n(panel.begin() + static_cast<std::ptrdiff_t>(j * panel_height), panel_height,
+                        example.x[j]);
+        const MarginLayer layer(example.network, backend, example.lower.data(),
+                                point ? example.lower.data() : example.upper.data());
+        backend.forward_input(layer.layer(), panel.data(),
+                              Interval{low.data(), point ? low.data() : high.data()});
+        is_point = point;
+    }
+    Margins margins() const {
+        return Margins(classes, ConstInterval(low.data(), is_point ? low.data() : high.data()));
+    }
+    std::size_t classes;
+    AlignedVector<double> low, high;
+    bool is_point = false;
+};
+
+class MarginsOfClasses : public ::testing::TestWithParam<int> {};
+
+TEST_P(MarginsOfClasses, AgreeWithBruteForceOverTheCorners) {
+    const bool one_logit = GetParam() == 1;
+    const std::size_t classes = one_logit ? 2 : static_cast<std::size_t>(GetParam());
+    const auto backend = make_backend("auto");
+    int certified = 0, beaten = 0, open = 0;
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        const Case example(classes, one_logit ? Loss::binary_cross_entropy : Loss::cross_entropy, seed);
+        const Computed computed(example, *backend, false);
+        const Margins margins = computed.margins();
+        for (const std::size_t r : {std::size_t{0}, panel_height - 1}) {
+            for (std::size_t c = 0; c < classes; ++c) {
+                bool all = true, any = false;
+                for (std::size_t other = 0; other < classes; ++other) {
+                    if (other == c) continue;
+                    const auto [least, greatest] = example.bounds(c, other);
+                    EXPECT_EQ(margins.least(c, other, r) > 0, least > 0);
+                    EXPECT_LE(margins.least(c, other, r), least + 1e-9);
+                    EXPECT_GE(margins.least(c, other, r), least - 1e-9);
+                    all = all && least > 0;
+                    any = any || greatest < 0;
+                }
+                EXPECT_EQ(margins.certified(c, r), all) << seed;
+                EXPECT_EQ(margins.beaten(c, r), any) << seed;
+                certified += all;
+                beaten += any;
+                open += !all && !any;
+            }
+        }
+    }
+    EXPECT_GT(certified, 50);
+    EXPECT_GT(beaten, 50);
+    EXPECT_GT(open, 20);
+}
+
+TEST_P(MarginsOfClasses, ThePointsWinnerHasTheGreatestLogit) {
+    const bool one_logit = GetParam() == 1;
+    const std::size_t classes = one_logit ? 2 : static_cast<std::size_t>(GetParam());
+    const auto backend = make_backend("auto");
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        Case example(classes, one_logit ? Loss::binary_cross_entropy : Loss::cross_entropy, seed);
+        example.upper = example.lower;
+        const Computed computed(example, *backend, true);
+        std::size_t expected = 0;  // ties keep the first
+        for (std::size_t c = 1; c < classes; ++c) {
+            if (example.bounds(c, expected).first > 0) expected = c;
+        }
+        EXPECT_EQ(computed.margins().winner(3), expected) << seed;
+        EXPECT_FALSE(computed.margins().beaten(expected, 3));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Classes, MarginsOfClasses, ::testing::Values(1, 2, 3, 4, 5), [](const auto& info) {
+    return info.param == 1 ? std::string("OneLogit") : std::to_string(info.param) + "Logits";
+});
+
+TEST(Margins, ATieCertifiesNobodyAndGoesToTheFirstClass) {
+    for (std::size_t classes = 2; classes <= 5; ++classes) {
+        const Table table(classes);  // all margins 0
+        EXPECT_EQ(table.margins().winner(Table::record), 0U);
+        for (std::size_t c = 0; c < classes; ++c) {
+            EXPECT_FALSE(table.margins().certified(c, Table::record));
+            EXPECT_FALSE(table.margins().beaten(c, Table::record));
+        }
+    }
+}
+
+TEST(Margins, ABoundOfExactlyZeroIsNotPositive) {
+    Table table(3);
+    table.set(0, 1, 0.0, 1.0);
+    table.set(0, 2, 0.5, 1.0);
+    EXPECT_FALSE(table.margins().certified(0, Table::record));
+    EXPECT_FALSE(table.margins().beaten(1, Table::record));
+    EXPECT_TRUE(table.margins().beaten(2, Table::record));
+    table.set(0, 1, 5e-324, 1.0);
+    EXPECT_TRUE(table.margins().certified(0, Table::record));
+}
+
+TEST(Margins, NaNCertifiesAndBeatsNobody) {
+    const double nan = std::nan("");
+    for (std::size_t classes = 2; classes <= 4; ++classes) {
+        Table table(classes);
+        for (std::size_t a = 0; a < classes; ++a) {
+            for (std::size_t b = a + 1; b < classes; ++b) table.set(a, b, nan, nan);
+        }
+        for (std::size_t c = 0; c < classes; ++c) {
+            EXPECT_FALSE(table.margins().certified(c, Table::record));
+            EXPECT_FALSE(table.margins().beaten(c, Table::record));
+        }
+    }
+    Table one(3);
+    one.set(0, 1, 1.0, 2.0);
+    one.set(0, 2, nan, 2.0);
+    EXPECT_FALSE(one.margins().certified(0, Table::record));
+}
+
+TEST(Margins, ReadTheRightPairOfTheRightRecord) {
+    constexpr std::size_t classes = 5;
+    Table table(classes);
+    for (std::size_t a = 0; a < classes; ++a) {
+        for (std::size_t b = a + 1; b < classes; ++b)
+            table.set(a, b, static_cast<double>(10 * a + b), static_cast<double>(100 * a + b));
+    }
+    const Margins margins = table.margins();
+    for (std::size_t a = 0; a < classes; ++a) {
+        for (std::size_t b = a + 1; b < classes; ++b) {
+            EXPECT_EQ(margins.least(a, b, Table::record), static_cast<double>(10 * a + b));
+            EXPECT_EQ(margins.least(b, a, Table::record), -static_cast<double>(100 * a + b));
+            EXPECT_EQ(margins.least(a, b, Table::record + 1), 0.0);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace holdfast

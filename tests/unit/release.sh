@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# release.sh HOLDFAST: answers under differential privacy, end to end. Labels only on stdout, remembered answers free, a
+# refused budget draws nothing, one winner of the last budget, one relation an account, private files.
+set -uo pipefail
+holdfast=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export OMP_NUM_THREADS=1
+failures=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+mode() { stat -c %a "$1"; }
+
+# train RUN DATA SETTING…
+train() {
+    local run=$1 data=$2 settings=()
+    shift 2
+    for setting in "$@"; do settings+=(--set "$setting"); done
+    "$holdfast" train --quiet --data "$data" --out "$run" --set "network.hidden=[8]" --set certificate.levels=10 --set training.epochs=2 "${settings[@]}" > /dev/null || fail "$run does not train"
+}
+# release LEDGER RUN DATA EPSILON OPTION…
+release() { "$holdfast" release --ledger "$1.db" --run "$2" --queries "$3" --epsilon "$4" "${@:5}"; }
+# field JSON NAME: one number or text of the object printed.
+field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2-; }
+
+"$holdfast" synth blobs --records 400 --test 40 --seed 1 --out two.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 1 --test 20 --seed 9 --out more.h5 --quiet > /dev/null
+{ # three classes on a ring, with ids of their own; the last 30 rows are the queries
+    echo id,a,b,y
+    for ((i = 0; i < 330; ++i)); do echo "$i,$((i % 3 == 0 ? 90 : i % 3 == 1 ? 10 : 50)).$((i % 10)),$((i % 3 == 2 ? 90 : 10)).$((i % 7)),$((i % 3))"; done
+} > three.csv
+"$holdfast" import three.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --out three.h5 --quiet > /dev/null || fail "cannot import three.csv"
+umask 022
+train binary two.h5 training.expected_records=400
+train ensemble two.h5 training.expected_records=400 ensemble.members=5
+train classes three.h5 training.expected_records=300 network.classes=3
+train substitutes two.h5 training.expected_records=400 certificate.relation=substitute certificate.budget=per_batch
+
+# 1. Labels only, one a query; the ledger and the run are their owner's alone.
+release first binary two.h5 0.1 --budget 10 > labels.txt 2> log.txt || fail "the first release: $(cat log.txt)"
+[ "$(wc -l < labels.txt)" = 40 ] && ! grep -qvE '^[01]$' labels.txt || fail "not 40 labels alone on stdout"
+grep -q '40 answers charged at epsilon 0.1, 0 remembered; spent epsilon 4 of 10' log.txt || fail "the log does not say the cost: $(cat log.txt)"
+grep -qiE 'distance h? ?=|votes|certified' log.txt && fail "the log speaks of what is private: $(cat log.txt)"
+[ "$(mode first.db)" = 600 ] || fail "ledger has mode $(mode first.db)"
+[ "$(mode binary)" = 700 ] || fail "run folder has mode $(mode binary)"
+"$holdfast" certify --quiet --run binary --queries two.h5 > /dev/null
+"$holdfast" evaluate --quiet --run binary --data two.h5 --epsilon 1 > /dev/null
+for file in binary/*; do [ "$(mode "$file")" = 600 ] || fail "$file has mode $(mode "$file")"; done
+
+# 2. The same queries again: the same answers, for nothing, even by another mechanism or another run of the data.
+release first binary two.h5 0.1 --quiet > again.txt || fail "the second release"
+cmp -s labels.txt again.txt || fail "remembered answers differ"
+release first ensemble two.h5 1 --quiet --mechanism noisy_argmax --json > other.json || fail "another run of the same data"
+[ "$(field other.json charged_answers)/$(field other.json remembered_answers)/$(field other.json spent_epsilon)" = 0/40/4.0 ] || fail "remembered answers cost: $(cat other.json)"
+[ "$(grep -o '"labels":\[[^]]*\]' other.json)" = "\"labels\":[$(paste -sd, labels.txt)]" ] || fail "another run answers anew"
+
+# 3. --json: labels, mechanism, cost, guarantee, and nothing else.
+release first binary more.h5 0.1 --quiet --json > release.json || fail "--json"
+keys=$(grep -o '"[a-z_]*":' release.json | sort -u | tr -d '":' | paste -sd' ')
+expected="budget_delta budget_epsilon charged_answers conditions cost delta_per_answer epsilon_per_answer gap guarantee labels mechanism relation remembered_answers spent_delta spent_epsilon statement status"
+for key in $keys; do [[ " $expected " == *" $key "* ]] || fail "--json says $key"; done
+for key in labels mechanism cost guarantee status relation; do [[ " $keys " == *" $key "* ]] || fail "--json does not say $key"; done
+[ "$(field release.json spent_epsilon)" = 6.0 ] || fail "20 more answers at 0.1 make 6: $(cat release.json)"
+
+# 4. A budget that does not suffice is refused before any draw: nothing is charged, nothing printed.
+release tight binary two.h5 0.1 --budget 3.9 > out.txt 2> err.txt
+[ $? = 6 ] && [ ! -s out.txt ] || fail "40 answers at 0.1 of 3.9 are not refused with 6: $(cat out.txt err.txt)"
+grep -q 'nothing was drawn.*39 more do' err.txt || fail "the refusal does not say what fits: $(cat err.txt)"
+release tight binary more.h5 0.195 --quiet --json > fits.json || fail "what does fit is refused"
+[ "$(field fits.json spent_epsilon)" = 3.9 ] || fail "the refused release was charged: $(cat fits.json)"
+release tight binary two.h5 0.1 --budget 100 --quiet > out.txt 2> err.txt
+[ $? = 6 ] && [ ! -s out.txt ] || fail "the budget could be raised"
+
+# 5. Two releases race for the last budget: exactly one wins, whichever queries it asks.
+release race binary more.h5 0.1 --quiet --budget 6 > /dev/null 2> race.txt || fail "before the race: $(cat race.txt)"
+"$holdfast" synth blobs --records 1 --test 40 --seed 31 --out racer1.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 1 --test 40 --seed 32 --out racer2.h5 --quiet > /dev/null
+for racer in 1 2; do (release race binary racer$racer.h5 0.1 --quiet > race$racer.txt 2> /dev/null; echo $? > race$racer.code) & done
+wait
+[ "$(sort -n race1.code race2.code | paste -sd/)" = 0/6 ] || fail "the race ended with $(paste -sd/ race1.code race2.code)"
+[ "$(cat race1.txt race2.txt | wc -l)" = 40 ] || fail "the loser of the race printed labels"
+
+# 6. One dataset, one account, one relation: it cannot be spent again under the other.
+release first substitutes racer1.h5 0.1 --budget 10 > out.txt 2> err.txt
+[ $? = 2 ] && [ ! -s out.txt ] || fail "substitute after add_remove is not refused: $(cat out.txt err.txt)"
+grep -q 'counts add_remove neighbours.*certificate.relation = "add_remove"' err.txt || fail "the refusal does not say why: $(cat err.txt)"
+release first substitutes two.h5 0.1 --quiet > out.txt 2> /dev/null && fail "remembered answers cross relations"
+release swapped substitutes two.h5 0.1 --quiet --budget 10 > /dev/null || fail "substitute alone"
+release swapped binary racer1.h5 0.1 --quiet > out.txt 2> err.txt
+[ $? = 2 ] && grep -q 'counts substitute neighbours' err.txt || fail "add_remove after substitute is not refused: $(cat err.txt)"
+release swapped substitutes more.h5 0.1 --quiet --json > after.json || fail "a refusal blocked the account"
+[ "$(field after.json spent_epsilon)" = 6.0 ] || fail "a refusal was charged: $(cat after.json)"
+for racer in binary substitutes; do (release relations $racer two.h5 0.1 --quiet --budget 10 > $racer.txt 2> /dev/null; echo $? > $racer.code) & done
+wait
+[ "$(sort -n binary.code substitutes.code | paste -sd/)" = 0/2 ] || fail "two relations at once ended with $(paste -sd/ binary.code substitutes.code)"
+
+# 7. Every releasable mechanism, on every kind of run it is for: labels of the right classes, a private guarantee.
+for run in binary ensemble classes; do
+    data=two.h5 last=1
+    [ $run = classes ] && data=three.h5 last=2
+    for mechanism in stable_rr class_exponential permute_and_flip cauchy laplace_global laplace_smooth ptr noisy_argmax; do
+        delta=0
+        case $mechanism in
+            laplace_smooth | ptr) delta=0.000001 ;;
+            noisy_argmax) [ $run = ensemble ] || continue ;;
+        esac
+        case $mechanism in cauchy | laplace_*) [ $run = classes ] && continue ;; esac
+        release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta --budget 100 --budget-delta 0.01 > out.txt 2> err.txt || { fail "$mechanism on $run: $(cat err.txt)"; continue; }
+        grep -qvE "^([0-$last]|refused)$" out.txt && fail "$mechanism on $run printed $(sort -u out.txt)"
+        [ $mechanism = ptr ] || ! grep -q refused out.txt || fail "$mechanism on $run refused"
+        release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta --json > again.json || fail "$mechanism on $run, again"
+        grep -q '"status":"\(proved\|as published\)' again.json || fail "$mechanism on $run is not private: $(cat again.json)"
+        [ "$(grep -o '"labels":\[[^]]*\]' again.json)" = "\"labels\":[$(sed s/refused/null/ out.txt | paste -sd,)]" ] || fail "$mechanism on $run answers twice"
+    done
+done
+release fixed binary two.h5 0.01 --quiet --budget 0.1 --budget-delta 0.00001 --fixed > out.txt 2> err.txt
+[ $? = 6 ] || fail "a fixed epsilon fits 40 answers at 0.01 into 0.1"
+release generous binary two.h5 0.01 --quiet --budget 0.4 --budget-delta 0.00001 --fixed > out.txt || fail "a fixed epsilon, 40 at 0.01 of 0.4"
+release generous binary more.h5 0.02 --quiet > out.txt 2> err.txt
+[ $? = 6 ] || fail "another epsilon was taken from a fixed one's account"
+
+((failures == 0)) && echo "releases as documented"

@@ -1,0 +1,183 @@
+#include "models/certify/stable_distance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/backends.hpp"
+#include "kernels/base/random.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t features = 2;
+
+Records queries(std::size_t count, std::uint64_t seed) {
+    Records records{FeatureMatrix(features, true), {}, {}, {}};
+    const KeyedHash hash{seed};
+    for (std::size_t i = 0; i < count; ++i) {
+        const double row[features] = {2 * hash.uniform(1, i) - 1, 2 * hash.uniform(2, i) - 1};
+        records.features.append(row);
+        records.ids.push_back(i);
+        records.rows.push_back(i);
+    }
+    return records;
+}
+
+/// Boxes centre +- k step around the initial parameters: nested, and loaded level by level as boxes.h5 is.
+struct Boxes {
+    Boxes(const Network& network, std::int64_t step_units, std::vector<std::int64_t> ks)
+        : centre(network.initial_parameters(3, 0)), step(step_units), levels(std::move(ks)) {}
+    LevelLoader loader() {
+        return [this](std::size_t level, std::vector<std::int64_t>& lower, std::vector<std::int64_t>& upper) {
+            ++loads;
+            lower = upper = centre;
+            for (std::size_t p = 0; p < centre.size(); ++p) {
+                lower[p] -= levels[level] * step;
+                upper[p] += levels[level] * step;
+            }
+        };
+    }
+    std::vector<std::int64_t> centre;
+    std::int64_t step;
+    std::vector<std::int64_t> levels;
+    std::size_t loads = 0;
+};
+
+std::vector<std::int64_t> contiguous(std::int64_t most) {
+    std::vector<std::int64_t> levels;
+    for (std::int64_t k = 0; k <= most; ++k) levels.push_back(k);
+    return levels;
+}
+
+Network network_of(std::size_t classes) {
+    return Network(features, {5}, classes, classes == 2 ? Loss::binary_cross_entropy : Loss::cross_entropy);
+}
+
+/// Is every box up to `level` certifying, and which classes does each beat? One level alone, the plain way.
+bool certified_at(const Network& network, const Backend& backend, const Records& records, Boxes& boxes,
+                  std::size_t level, std::size_t query) {
+    const LevelLoader load = [&](std::size_t asked, auto& lower, auto& upper) {
+        boxes.loader()(asked == 0 ? 0 : level, lower, upper);
+    };
+    return certify(network, backend, records, 2, load, false, false).distances[query] == 1;
+}
+
+class StableDistance : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(StableDistance, BisectionEqualsScanningAllLevels) {
+    const Network network = network_of(GetParam());
+    const auto backend = make_backend("auto");
+    const Records records = queries(150, 7);  // more than a panel
+    for (const std::int64_t most : {0, 1, 2, 13, 40}) {
+        Boxes boxes(network, std::int64_t{1} << 43, contiguous(most));
+        const auto levels = static_cast<std::size_t>(most) + 1;
+        const Certificates bisected = certify(network, *backend, records, levels, boxes.loader(), true, true);
+        const Certificates scanned = certify(network, *backend, records, levels, boxes.loader(), false, true);
+        EXPECT_EQ(bisected.labels, scanned.labels);
+        EXPECT_EQ(bisected.distances, scanned.distances) << most;
+        EXPECT_EQ(bisected.class_distances, scanned.class_distances) << most;
+        EXPECT_EQ(bisected.class_distances.size(), records.size() * GetParam());
+        for (const std::int64_t distance : bisected.distances)
+            EXPECT_TRUE(distance >= 0 && distance <= most) << distance;
+    }
+}
+
+TEST_P(StableDistance, IsTheNumberOfLeadingLevelsThatCertify) {
+    const Network network = network_of(GetParam());
+    const auto backend = make_backend("reference");
+    const Records records = queries(30, 9);
+    Boxes boxes(network, std::int64_t{1} << 44, contiguous(8));
+    const Certificates found = certify(network, *backend, records, 9, boxes.loader(), true, false);
+    std::vector<std::int64_t> distinct = found.distances;
+    for (std::size_t q = 0; q < records.size(); ++q) {
+        std::int64_t leading = 0;
+        while (leading < 8 &&
+               certified_at(network, *backend, records, boxes, static_cast<std::size_t>(leading) + 1, q))
+            ++leading;
+        EXPECT_EQ(found.distances[q], leading) << q;
+    }
+    std::sort(distinct.begin(), distinct.end());
+    EXPECT_GT(std::unique(distinct.begin(), distinct.end()) - distinct.begin(), 2) << "the cases must differ";
+}
+
+TEST_P(StableDistance, SparseListsCountLevelsNotRecords) {
+    const Network network = network_of(GetParam());
+    const auto backend = make_backend("auto");
+    const Records records = queries(60, 11);
+    Boxes every(network, std::int64_t{1} << 43, contiguous(40)),
+        sparse(network, std::int64_t{1} << 43, {0, 1, 5, 20, 40});
+    const Certificates all = certify(network, *backend, records, 41, every.loader(), true, false);
+    const Certificates some = certify(network, *backend, records, 5, sparse.loader(), true, false);
+    EXPECT_EQ(all.labels, some.labels);
+    for (std::size_t q = 0; q < records.size(); ++q) {
+        const auto held = std::count_if(sparse.levels.begin() + 1, sparse.levels.end(),
+                                        [&](std::int64_t k) { return k <= all.distances[q]; });
+        EXPECT_EQ(some.distances[q], held) << q;
+    }
+}
+
+TEST_P(StableDistance, WhereNoLevelCertifiesItIsZero) {
+    const Network network = network_of(GetParam());
+    const auto backend = make_backend("auto");
+    const Records records = queries(20, 13);
+    Boxes boxes(network, std::int64_t{1} << 55, contiguous(6));
+    const Certificates found = certify(network, *backend, records, 7, boxes.loader(), true, true);
+    EXPECT_EQ(found.distances, std::vector<std::int64_t>(records.size(), 0));
+    for (std::size_t q = 0; q < records.size(); ++q) {
+        for (std::size_t j = 0; j < GetParam(); ++j) {
+            // The nominal point alone beats the others; the label itself is never beaten.
+            EXPECT_EQ(found.class_distances[q * GetParam() + j],
+                      static_cast<std::int32_t>(j) == found.labels[q] ? 0 : 1);
+        }
+    }
+}
+
+TEST_P(StableDistance, OfBoxesThatArePointsIsTheCap) {
+    const Network network = network_of(GetParam());
+    const auto backend = make_backend("auto");
+    const Records records = queries(20, 17);
+    Boxes boxes(network, 0, contiguous(6));
+    const Certificates found = certify(network, *backend, records, 7, boxes.loader(), true, true);
+    EXPECT_EQ(found.distances, std::vector<std::int64_t>(records.size(), 6));
+    for (std::size_t q = 0; q < records.size(); ++q) {
+        for (std::size_t j = 0; j < GetParam(); ++j)
+            EXPECT_EQ(found.class_distances[q * GetParam() + j],
+                      static_cast<std::int32_t>(j) == found.labels[q] ? 0 : 7);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Classes, StableDistance, ::testing::Values(2, 3, 5));
+
+TEST(StableDistanceTies, AreNotCertifiedAtAnyLevelAndBeatNobody) {
+    const Network network(features, {}, 3, Loss::cross_entropy);
+    const auto backend = make_backend("auto");
+    const Records records = queries(5, 19);
+    const LevelLoader load = [&](std::size_t, auto& lower, auto& upper) {
+        lower = upper = std::vector<std::int64_t>(network.parameters(), 0);
+    };
+    const Certificates found = certify(network, *backend, records, 4, load, true, true);
+    EXPECT_EQ(found.labels, std::vector<std::int32_t>(5, 0));
+    EXPECT_EQ(found.distances, std::vector<std::int64_t>(5, 0));
+    EXPECT_EQ(found.class_distances, std::vector<std::int64_t>(15, 0));
+}
+
+TEST(StableDistanceSearch, BisectionLoadsFewLevels) {
+    const Network network = network_of(2);
+    const auto backend = make_backend("auto");
+    const Records records = queries(1, 23);
+    Boxes boxes(network, std::int64_t{1} << 40, contiguous(1000));
+    certify(network, *backend, records, 1001, boxes.loader(), true, true);
+    EXPECT_LE(boxes.loads, 12U);  // the point, then log2(1000)
+}
+
+TEST(StableDistanceEmpty, NoQueriesHaveNoCertificates) {
+    const Network network = network_of(3);
+    const auto backend = make_backend("auto");
+    Boxes boxes(network, 1, contiguous(3));
+    const Certificates found = certify(network, *backend, queries(0, 1), 4, boxes.loader(), true, true);
+    EXPECT_TRUE(found.labels.empty() && found.distances.empty() && found.class_distances.empty());
+}
+
+}  // namespace
+}  // namespace holdfast
