@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <optional>
 
@@ -226,6 +227,63 @@ std::string write_results(const Context& context, const RunFolder& run, const Se
     return writer->commit();
 }
 
+Guarantee claim_of(const TrainingPlan& plan, const DatasetInfo& info) {
+    return certificate_claim(plan.settings, {info.scaling, info.has_ids});
+}
+
+/// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
+nlohmann::json arithmetic_of(const TrainingPlan& plan) {
+    const Clip& clip = plan.settings.clip;
+    const double last_impulse =
+        plan.settings.learning_rate_at(plan.settings.steps() - 1) / plan.normaliser * clip.weight_bound();
+    return {{"parameter_unit", parameter_unit},
+            {"parameter_limit", parameter_value(parameter_limit_units)},
+            {"gradient_unit", clip.grid().unit()},
+            {"largest_batch", GradientGrid::record_limit - plan.settings.level_values().back()},
+            {"charge_rounding",
+             parameter_unit / last_impulse}};  // a record's charge is rounded up by at most this part
+}
+
+nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const std::string& data_digest,
+                           std::size_t public_records, const std::string& boxes_digest) {
+    const nlohmann::json dataset = {{"path", info.path},
+                                    {"rows", info.rows},
+                                    {"features", info.features},
+                                    {"classes", plan.settings.classes},
+                                    {"scaling", name_of(info.scaling)},
+                                    {"ids", info.has_ids},
+                                    {"digest", data_digest}};
+    return {{"program", "holdfast"},
+            {"version", "0.1.0"},
+            {"configuration", settings_to_json(plan.settings)},
+            {"dataset", dataset},
+            {"digest", boxes_digest},
+            {"steps", plan.settings.steps()},
+            {"levels", plan.settings.level_values()},
+            {"members", plan.settings.members},
+            {"parameters", plan.network.parameters()},
+            {"normaliser", plan.normaliser},
+            {"public_records", public_records},
+            {"relation", name_of(plan.settings.relation)},
+            {"arithmetic", arithmetic_of(plan)},
+            {"guarantee", claim_of(plan, info).to_json()}};
+}
+
+std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const std::string& boxes_digest,
+                       const DatasetInfo& info) {
+    char grids[200];
+    std::snprintf(grids, sizeof grids,
+                  "exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients, batches up to "
+                  "%lld records); "
+                  "rounding adds at most %.1g of a record's charge\n",
+                  plan.settings.clip.grid().exponent(),
+                  static_cast<long long>(GradientGrid::record_limit - last_level),
+                  arithmetic_of(plan)["charge_rounding"].get<double>());
+    return "trained " + std::to_string(plan.settings.members) + " x " +
+           std::to_string(plan.settings.steps()) + " steps, levels 0.." + std::to_string(last_level) +
+           ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim_of(plan, info).text() + "\n";
+}
+
 void train(const Context& context, const Request& request) {
     // 1. What is asked for.
     const Settings settings = read_settings(request.config, request.overrides);
@@ -283,37 +341,14 @@ void train(const Context& context, const Request& request) {
     // 6. Boxes, metrics and manifest; then the checkpoints have served.
     const std::string boxes_digest =
         write_results(context, run, settings, grid, trainers, plan.network.parameters());
-    Settings resolved = settings;
-    const Guarantee claim = certificate_claim(resolved, {reader.info().scaling, reader.info().has_ids});
-    const nlohmann::json manifest = {{"program", "holdfast"},
-                                     {"version", "0.1.0"},
-                                     {"configuration", settings_to_json(settings)},
-                                     {"dataset",
-                                      {{"path", reader.info().path},
-                                       {"rows", reader.info().rows},
-                                       {"features", reader.info().features},
-                                       {"classes", settings.classes},
-                                       {"scaling", name_of(reader.info().scaling)},
-                                       {"ids", reader.info().has_ids},
-                                       {"digest", data_digest}}},
-                                     {"digest", boxes_digest},
-                                     {"steps", settings.steps()},
-                                     {"levels", levels},
-                                     {"members", settings.members},
-                                     {"parameters", plan.network.parameters()},
-                                     {"normaliser", plan.normaliser},
-                                     {"public_records", public_records.size()},
-                                     {"relation", name_of(settings.relation)},
-                                     {"guarantee", claim.to_json()}};
+    const nlohmann::json manifest =
+        manifest_of(plan, reader.info(), data_digest, public_records.size(), boxes_digest);
     if (context.world.is_root()) {
         run.write_json("manifest.json", manifest);
         checkpoints.remove_all();
     }
     context.world.barrier();
-    context.print(manifest, "trained " + std::to_string(settings.members) + " x " +
-                                std::to_string(settings.steps()) + " steps, levels 0.." +
-                                std::to_string(levels.back()) + ", boxes " + boxes_digest.substr(0, 16) +
-                                "\n" + claim.text() + "\n");
+    context.print(manifest, summary_of(plan, levels.back(), boxes_digest, reader.info()));
 }
 
 }  // namespace
