@@ -72,10 +72,12 @@ class CpuBackend final : public Backend {
                     std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
         cpu::accumulate(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
     }
-    void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                std::size_t stride, std::size_t count, std::size_t first_entry, Selection& least_upper,
-                Selection& least_negated_lower) const override {
-        cpu::select(shape, clip, delta, z_rows, stride, count, first_entry, least_upper, least_negated_lower);
+    void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                               std::size_t stride, std::size_t count, std::int64_t* sum_lower,
+                               std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
+                               Selection& least_negated_lower) const override {
+        cpu::accumulate_and_select(shape, clip, delta, z_rows, stride, count, sum_lower, sum_upper,
+                                   first_entry, least_upper, least_negated_lower);
     }
 };
 

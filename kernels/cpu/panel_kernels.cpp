@@ -519,13 +519,14 @@ void AccumulateKernel(LayerShape shape, const Clip& clip, ConstInterval delta, C
     accumulate_with<Elementwise>(outer, sum_lower, sum_upper);
 }
 
-/// One side of a selection for `lanes` neighbouring entries.
-struct Offers {
+/// One side of a selection, and its sum, for `lanes` neighbouring entries.
+struct Side {
     Selection& selection;
     std::size_t entry, columns;
     alignas(64) std::int64_t thresholds[lanes];
+    hn::Vec<Integers> sum = hn::Zero(integers);
 
-    Offers(Selection& target, std::size_t first_entry, std::size_t count)
+    Side(Selection& target, std::size_t first_entry, std::size_t count)
         : selection(target), entry(first_entry), columns(count) {
         for (std::size_t i = 0; i < lanes; ++i)
             thresholds[i] = i < columns ? target.threshold(entry + i) : INT64_MIN;
@@ -533,29 +534,38 @@ struct Offers {
     HWY_INLINE hn::Mask<Integers> wanted(hn::Vec<Integers> units) const {
         return hn::Lt(units, hn::Load(integers, thresholds));
     }
-    void insert(hn::Vec<Integers> units) {
+    HWY_INLINE void insert_wanted(hn::Vec<Integers> units) {
         alignas(64) std::int64_t values[lanes];
+        std::uint8_t bits[8] = {};
         hn::Store(units, integers, values);
-        for (std::size_t i = 0; i < columns; ++i) {
-            if (values[i] >= thresholds[i]) continue;
+        hn::StoreMaskBits(integers, wanted(units), bits);
+        for (unsigned lanes_left = bits[0]; lanes_left != 0; lanes_left &= lanes_left - 1) {
+            const auto i = static_cast<std::size_t>(std::countr_zero(lanes_left));
             selection.insert(entry + i, values[i]);
             thresholds[i] = selection.threshold(entry + i);
         }
     }
+    void flush_to(std::int64_t* sums, std::int64_t sign) const {
+        alignas(64) std::int64_t values[lanes];
+        hn::Store(sum, integers, values);
+        for (std::size_t i = 0; i < columns; ++i) sums[i] += sign * values[i];
+    }
 };
 
-/// Records are looked at in groups, with one branch a group: few have a value below its threshold.
+/// Upper bounds go to `above`, lower bounds negated to `below`. Records are looked at in groups, with one
+/// branch a group: few have a value below its threshold.
 template <bool Mixed>
 void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row, std::size_t column,
-                    std::size_t count, Offers& upper_offers, Offers& lower_offers) {
+                    std::size_t count, Side& above, Side& below) {
     constexpr std::size_t group = 4;
+    static_assert(height % group == 0);
     const Vec bias = hn::Set(doubles, outer.bias);
     const auto bias_units = hn::BitCast(integers, bias);
     for (std::size_t first = 0; first < count; first += group) {
         hn::Vec<Integers> upper_units[group], lower_units[group];
         auto any = hn::FirstN(integers, 0);
         for (std::size_t i = 0; i < group; ++i) {
-            const std::size_t r = std::min(first + i, height - 1);
+            const std::size_t r = first + i;
             const double low = outer.delta_lower[r * outer.out + row],
                          high = outer.delta_upper[r * outer.out + row];
             const double* z_lower = outer.z_lower + r * outer.stride + column;
@@ -569,33 +579,38 @@ void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row
                 Mixed ? rule.add_greatest(bias, lower, upper, z_greatest) : rule.add(bias, upper, z_greatest);
             upper_units[i] = hn::Sub(hn::BitCast(integers, greatest), bias_units);
             lower_units[i] = hn::Sub(bias_units, hn::BitCast(integers, least));
-            any =
-                hn::Or(any, hn::Or(upper_offers.wanted(upper_units[i]), lower_offers.wanted(lower_units[i])));
+            above.sum = hn::Add(above.sum, upper_units[i]);
+            below.sum = hn::Add(below.sum, lower_units[i]);
+            any = hn::Or(any, hn::Or(above.wanted(upper_units[i]), below.wanted(lower_units[i])));
         }
         if (hn::AllFalse(integers, any)) continue;
         for (std::size_t i = 0; i < group && first + i < count; ++i) {
-            upper_offers.insert(upper_units[i]);
-            lower_offers.insert(lower_units[i]);
+            above.insert_wanted(upper_units[i]);
+            below.insert_wanted(lower_units[i]);
         }
     }
 }
 
-void SelectKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                  std::size_t stride, std::size_t count, std::size_t first_entry, Selection& least_upper,
-                  Selection& least_negated_lower) {
+void AccumulateAndSelectKernel(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                               std::size_t stride, std::size_t count, std::int64_t* sum_lower,
+                               std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
+                               Selection& least_negated_lower) {
     const Outer outer = prepare(shape, clip, delta, z_rows, stride);
     ensure(clip.kind == Clip::Kind::elementwise && !outer.point, "selection is over elementwise bounds");
     const Elementwise rule(outer);
     for (std::size_t column = 0; column < outer.columns; column += lanes) {
         const std::size_t columns = std::min(lanes, outer.columns - column);
         for (std::size_t row = 0; row < outer.out; ++row) {
-            const std::size_t entry = first_entry + row * outer.columns + column;
-            Offers upper(least_upper, entry, columns), lower(least_negated_lower, entry, columns);
+            const std::size_t index = row * outer.columns + column;
+            Side above(least_upper, first_entry + index, columns),
+                below(least_negated_lower, first_entry + index, columns);
             if (outer.mixed) {
-                select_entries<true>(outer, rule, row, column, count, upper, lower);
+                select_entries<true>(outer, rule, row, column, count, above, below);
             } else {
-                select_entries<false>(outer, rule, row, column, count, upper, lower);
+                select_entries<false>(outer, rule, row, column, count, above, below);
             }
+            above.flush_to(sum_upper + index, 1);
+            below.flush_to(sum_lower + index, -1);
         }
     }
 }
@@ -616,7 +631,7 @@ HWY_EXPORT(ForwardKernel);
 HWY_EXPORT(ReluKernel);
 HWY_EXPORT(BackwardKernel);
 HWY_EXPORT(AccumulateKernel);
-HWY_EXPORT(SelectKernel);
+HWY_EXPORT(AccumulateAndSelectKernel);
 HWY_EXPORT(TargetName);
 
 void forward_input(const LayerView& layer, const double* x, Interval a) {
@@ -635,11 +650,13 @@ void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstIn
                 std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) {
     HWY_DYNAMIC_DISPATCH(AccumulateKernel)(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
 }
-void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-            std::size_t count, std::size_t first_entry, Selection& least_upper,
-            Selection& least_negated_lower) {
-    HWY_DYNAMIC_DISPATCH(SelectKernel)
-    (shape, clip, delta, z_rows, stride, count, first_entry, least_upper, least_negated_lower);
+void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                           std::size_t stride, std::size_t count, std::int64_t* sum_lower,
+                           std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
+                           Selection& least_negated_lower) {
+    HWY_DYNAMIC_DISPATCH(AccumulateAndSelectKernel)
+    (shape, clip, delta, z_rows, stride, count, sum_lower, sum_upper, first_entry, least_upper,
+     least_negated_lower);
 }
 
 }  // namespace cpu

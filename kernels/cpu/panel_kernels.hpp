@@ -22,8 +22,9 @@ void relu(std::size_t rows, Interval a);
 void backward(const LayerView& layer, ConstInterval delta, ConstInterval z, Interval d);
 void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
                 std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper);
-void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows, std::size_t stride,
-            std::size_t count, std::size_t first_entry, Selection& least_upper,
-            Selection& least_negated_lower);
+void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
+                           std::size_t stride, std::size_t count, std::int64_t* sum_lower,
+                           std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
+                           Selection& least_negated_lower);
 
 }  // namespace holdfast::cpu

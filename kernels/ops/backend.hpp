@@ -81,12 +81,16 @@ class PackedLayer {
 };
 
 /// The `count` least values of every entry seen so far, and their merge: for `substitute` and `remove`.
-/// Exact: a set of integers, the same for any order and partition of the records. Each entry has room for twice as many;
-/// when that is full the larger half is dropped, so an insertion costs a few operations whatever the count.
+/// Exact: a set of integers, the same for any order and partition of the records. Each entry has room for
+/// twice as many; when that is full the larger half is dropped, so an insertion costs a few operations
+/// whatever the count.
 class Selection {
   public:
     Selection(std::size_t entries, std::size_t count)
-        : count_(count), sizes_(entries, 0), thresholds_(entries, count == 0 ? INT64_MIN : INT64_MAX), values_(entries * 2 * count) {}
+        : count_(count),
+          sizes_(entries, 0),
+          thresholds_(entries, count == 0 ? INT64_MIN : INT64_MAX),
+          values_(entries * 2 * count) {}
 
     std::size_t entries() const { return sizes_.size(); }
     std::size_t count() const { return count_; }
@@ -147,11 +151,14 @@ class Backend {
     /// [panel_height, stride] as transpose() makes it, z >= 0 or a point; sums [out, in + 1] in grid units.
     virtual void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
                             std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const = 0;
-    /// The same entries for `count` records, each offered to `least_upper` (upper bounds) and, negated, to
-    /// `least_negated_lower` (lower bounds), at entry first_entry + index.
-    virtual void select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                        std::size_t stride, std::size_t count, std::size_t first_entry,
-                        Selection& least_upper, Selection& least_negated_lower) const = 0;
+    /// The same for the first `count` records (delta of the others is 0), and each of their entries is
+    /// offered: upper bounds to `least_upper`, lower bounds negated to `least_negated_lower`, at entry
+    /// first_entry + index.
+    virtual void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval delta,
+                                       ConstInterval z_rows, std::size_t stride, std::size_t count,
+                                       std::int64_t* sum_lower, std::int64_t* sum_upper,
+                                       std::size_t first_entry, Selection& least_upper,
+                                       Selection& least_negated_lower) const = 0;
 };
 
 /// Length of a row of transpose(): room for the column of ones, rounded up to a cache line.

@@ -66,41 +66,35 @@ ConstInterval IntervalPass::forward(const PackedNetwork& parameters, const Panel
 }
 
 void IntervalPass::accumulate(const PackedNetwork& parameters, const Panel& panel, const Clip& clip,
-                              std::int64_t* sum_lower, std::int64_t* sum_upper) {
+                              std::int64_t* sum_lower, std::int64_t* sum_upper,
+                              const Selections* selections) {
     const bool point = parameters.is_point();
+    const auto add_layer = [&](std::size_t l, ConstInterval rows, std::size_t stride) {
+        const LayerShape shape = network_.layers()[l];
+        const std::size_t first = network_.offset(l);
+        std::int64_t* lower = sum_lower + first;
+        std::int64_t* upper = point ? lower : sum_upper + first;
+        if (selections == nullptr) {
+            backend_.accumulate(shape, clip, deltas_[l].view(point), rows, stride, lower, upper);
+        } else {
+            backend_.accumulate_and_select(shape, clip, deltas_[l].view(point), rows, stride, panel.count(),
+                                           lower, upper, first, selections->least_upper,
+                                           selections->least_negated_lower);
+        }
+    };
     std::size_t l = network_.layers().size() - 1;
     backend_.loss_gradient(network_.loss(), network_.outputs(), activations_[l].view(point), panel.labels(),
                            panel.count(), deltas_[l].view(point));
-    for (;; --l) {
-        const LayerShape shape = network_.layers()[l];
-        std::int64_t* lower = sum_lower + network_.offset(l);
-        std::int64_t* upper = point ? lower : sum_upper + network_.offset(l);
-        if (l == 0) {
-            const ConstInterval rows{panel.by_record(), panel.by_record()};
-            backend_.accumulate(shape, clip, deltas_[0].view(point), rows, panel.stride(), lower, upper);
-            return;
-        }
+    for (; l > 0; --l) {
+        const std::size_t in = network_.layers()[l].in, stride = row_stride(in);
         const Interval z = activations_[l - 1].view(point), rows = rows_[l - 1].view(point);
-        const std::size_t stride = row_stride(shape.in);
-        backend_.transpose(shape.in, z.lower, rows.lower, stride);
-        if (!point) backend_.transpose(shape.in, z.upper, rows.upper, stride);
-        backend_.accumulate(shape, clip, deltas_[l].view(point), rows, stride, lower, upper);
+        backend_.transpose(in, z.lower, rows.lower, stride);
+        if (!point) backend_.transpose(in, z.upper, rows.upper, stride);
+        add_layer(l, rows, stride);
         backend_.backward(parameters.layer(l), deltas_[l].view(point), z, deltas_[l - 1].view(point));
-        check_finite(shape.in, deltas_[l - 1].view(point), l - 1, "gradients");
+        check_finite(in, deltas_[l - 1].view(point), l - 1, "gradients");
     }
-}
-
-void IntervalPass::select(const PackedNetwork& parameters, const Panel& panel, const Clip& clip,
-                          Selection& least_upper, Selection& least_negated_lower) {
-    const bool point = parameters.is_point();
-    for (std::size_t l = 0; l < network_.layers().size(); ++l) {
-        const LayerShape shape = network_.layers()[l];
-        const std::size_t stride = l == 0 ? panel.stride() : row_stride(shape.in);
-        const ConstInterval rows = l == 0 ? ConstInterval{panel.by_record(), panel.by_record()}
-                                          : ConstInterval{rows_[l - 1].view(point)};
-        backend_.select(shape, clip, deltas_[l].view(point), rows, stride, panel.count(), network_.offset(l),
-                        least_upper, least_negated_lower);
-    }
+    add_layer(0, {panel.by_record(), panel.by_record()}, panel.stride());
 }
 
 }  // namespace holdfast

@@ -33,12 +33,15 @@ class IntervalPass {
     ConstInterval last_layer(const PackedLayer& last, const Panel& panel, bool point);
     ConstInterval forward(const PackedNetwork& parameters, const Panel& panel);
 
-    /// After forward(): adds the clipped gradients' bounds to the sums [parameters].
+    /// The least upper bounds, and the least of the lower bounds negated, of every parameter's gradients.
+    struct Selections {
+        Selection& least_upper;
+        Selection& least_negated_lower;
+    };
+    /// After forward(): adds the clipped gradients' bounds to the sums [parameters], and offers them to
+    /// `selections` (may be null; then not for points).
     void accumulate(const PackedNetwork& parameters, const Panel& panel, const Clip& clip,
-                    std::int64_t* sum_lower, std::int64_t* sum_upper);
-    /// After accumulate(): offers the same bounds to the selections, at entries from 0 on.
-    void select(const PackedNetwork& parameters, const Panel& panel, const Clip& clip, Selection& least_upper,
-                Selection& least_negated_lower);
+                    std::int64_t* sum_lower, std::int64_t* sum_upper, const Selections* selections = nullptr);
 
   private:
     struct Buffer {

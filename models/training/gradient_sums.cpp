@@ -89,9 +89,12 @@ struct Level {
 void add_panel(const Network& network, const Level& level, const Clip& clip, const Panel& panel,
                bool selectable, IntervalPass& pass, LevelSums& sums) try {
     count_correct(network, pass.forward(level.parameters, panel), panel, sums);
-    pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data());
-    if (level.selected == 0 || !selectable) return;
-    pass.select(level.parameters, panel, clip, sums.least_upper[0], sums.least_negated_lower[0]);
+    if (level.selected == 0 || !selectable) {
+        pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data());
+    } else {
+        const IntervalPass::Selections selections{sums.least_upper[0], sums.least_negated_lower[0]};
+        pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data(), &selections);
+    }
 } catch (const Error& error) {
     throw Error(error.code(), error.message(), error.hint(),
                 "level k = " + std::to_string(level.k) + ", " + error.where());

@@ -23,6 +23,7 @@ inline std::string bytes_of(const std::string& path) {
 class DatasetTarget final : public Target {
   public:
     std::string file_name() const override { return "data.h5"; }
+    bool uses_hdf5() const override { return true; }
     std::vector<std::string> seeds() const override { return {dataset(false), dataset(true)}; }
     void read(const std::string& path) const override {
         const DatasetReader reader(path);

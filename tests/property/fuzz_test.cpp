@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "kernels/base/error.hpp"
+#include "tests/fuzz/isolated.hpp"
 #include "tests/fuzz/mutator.hpp"
 #include "tests/fuzz/stores.hpp"
 
@@ -34,10 +35,10 @@ struct Workplace {
     std::string path;
 };
 
-enum class Outcome { read, refused };
+enum class Outcome { read, refused, crashed_in_library };
+constexpr unsigned hang_seconds = 20;
 
 Outcome attempt(const fuzz::Target& target, const std::string& path) {
-    constexpr unsigned hang_seconds = 20;
     alarm(hang_seconds);  // ends the process: the input stays where it is
     try {
         target.read(path);
@@ -50,23 +51,49 @@ Outcome attempt(const fuzz::Target& target, const std::string& path) {
     return Outcome::read;
 }
 
+/// The same in a process of its own.
+Outcome attempt_isolated(const fuzz::Target& target, const std::string& path) {
+    const auto action = [&]() -> int {
+        try {
+            target.read(path);
+            return 0;
+        } catch (const Error& error) {
+            return error.code() == ExitCode::internal ? 3 : 1;
+        } catch (const std::exception&) {
+            return 2;
+        }
+    };
+    int status = 0;
+    const fuzz::Ending ending = fuzz::isolated(action, hang_seconds, status);
+    if (ending == fuzz::Ending::crashed_in_library) return Outcome::crashed_in_library;
+    if (ending == fuzz::Ending::crashed) throw std::runtime_error("a crash or a hang");
+    if (status > 1) throw std::runtime_error(status == 3 ? "an internal error" : "another exception");
+    return status == 0 ? Outcome::read : Outcome::refused;
+}
+
+Outcome attempt_any(const fuzz::Target& target, const std::string& path) {
+    return target.uses_hdf5() ? attempt_isolated(target, path) : attempt(target, path);
+}
+
 void run(const fuzz::Target& target) {
     const std::vector<std::string> corpus = target.seeds();
     const Workplace workplace(target.file_name());
     for (const std::string& seed : corpus) {
         workplace.put(seed);
-        EXPECT_EQ(attempt(target, workplace.path), Outcome::read) << "a sound input is refused";
+        EXPECT_EQ(attempt_any(target, workplace.path), Outcome::read) << "a sound input is refused";
     }
     const std::uint64_t seed = std::stoull(setting("HOLDFAST_FUZZ_SEED", "1"));
     const std::chrono::duration<double> length(std::stod(setting("HOLDFAST_FUZZ_SECONDS", "1.2")));
     fuzz::Mutator mutator(seed);
-    std::size_t refused = 0, tried = 0;
+    std::size_t refused = 0, in_library = 0, tried = 0;
     for (const auto start = std::chrono::steady_clock::now();
          std::chrono::steady_clock::now() - start < length && !::testing::Test::HasFailure(); ++tried) {
         const std::string input = mutator.next(corpus);
         workplace.put(input);
         try {
-            refused += attempt(target, workplace.path) == Outcome::refused;
+            const Outcome outcome = attempt_any(target, workplace.path);
+            refused += outcome == Outcome::refused;
+            in_library += outcome == Outcome::crashed_in_library;
         } catch (const std::exception& error) {
             const std::string kept = setting("HOLDFAST_FUZZ_FOLDER", std::filesystem::temp_directory_path()) +
                                      "/holdfast-fuzz-" + std::to_string(seed) + "-" + std::to_string(tried);
@@ -76,8 +103,18 @@ void run(const fuzz::Target& target) {
         }
     }
     std::printf("%zu inputs, %zu refused\n", tried, refused);
+    if (in_library > 0) std::printf("%zu crashed inside libhdf5 itself\n", in_library);
     EXPECT_GT(tried, 20U);
+    EXPECT_LE(in_library, tried / 20);
     EXPECT_GT(refused, tried / 10) << "the changes damage nothing";
+}
+
+TEST(Isolated, TellsAnEndFromACrashAndFromAHang) {
+    int status = 0;
+    EXPECT_EQ(fuzz::isolated([] { return 5; }, 5, status), fuzz::Ending::finished);
+    EXPECT_EQ(status, 5);
+    EXPECT_EQ(fuzz::isolated([]() -> int { std::abort(); }, 5, status), fuzz::Ending::crashed);
+    EXPECT_EQ(fuzz::isolated([] { return pause(); }, 1, status), fuzz::Ending::crashed);
 }
 
 TEST(Fuzz, Csv) {

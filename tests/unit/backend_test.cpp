@@ -207,19 +207,27 @@ TEST_P(BackendTest, Accumulate) {
     }
 }
 
-TEST_P(BackendTest, Select) {
+TEST_P(BackendTest, AccumulateAndSelect) {
     const std::size_t stride = row_stride(shape.in);
     const Clip clip = clips().front();
-    const Bounds delta = random_bounds(shape.out, [&] { return values.any(); });
+    Bounds delta = random_bounds(shape.out, [&] { return values.any(); });
+    for (std::size_t i = 0; i < delta.lower.size(); ++i) {
+        if (i % panel_height >= 100) delta.lower[i] = delta.upper[i] = 0.0;
+    }
+    const ConstInterval gradient = delta.view();
     const Bounds z = random_bounds(shape.in, [&] { return values.nonnegative(); });
     Panel lower_rows(panel_height * stride), upper_rows(panel_height * stride);
     tested->transpose(shape.in, z.lower.data(), lower_rows.data(), stride);
     tested->transpose(shape.in, z.upper.data(), upper_rows.data(), stride);
     const ConstInterval rows{lower_rows.data(), upper_rows.data()};
     for (const std::size_t count : {1, 3, 200}) {
+        std::vector<std::int64_t> expected(2 * shape.parameters(), 3), actual = expected;
         std::vector<Selection> sets(4, Selection(shape.parameters() + 2, count));
-        reference->select(shape, clip, delta.view(), rows, stride, 100, 2, sets[0], sets[1]);
-        tested->select(shape, clip, delta.view(), rows, stride, 100, 2, sets[2], sets[3]);
+        reference->accumulate_and_select(shape, clip, gradient, rows, stride, 100, expected.data(),
+                                         expected.data() + shape.parameters(), 2, sets[0], sets[1]);
+        tested->accumulate_and_select(shape, clip, gradient, rows, stride, 100, actual.data(),
+                                      actual.data() + shape.parameters(), 2, sets[2], sets[3]);
+        ASSERT_EQ(expected, actual);
         for (std::size_t entry = 0; entry < sets[0].entries(); ++entry) {
             for (int side = 0; side < 2; ++side) {
                 const auto sorted = [&](Selection& set) {

@@ -142,8 +142,8 @@ if mount -t tmpfs -o size=64k tmpfs tiny 2> /dev/null; then
 fi
 
 # 4. Checkpoints: a run stopped by a signal, then resumed in the wrong ways
-"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out whole --set training.epochs=400 > /dev/null
-slow=("$holdfast" train --quiet "${small[@]}" --set training.epochs=400 --set run.backend=reference --set run.checkpoint_steps=1)
+"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out whole --set training.epochs=2000 > /dev/null
+slow=("$holdfast" train --quiet "${small[@]}" --set training.epochs=2000 --set run.backend=reference --set run.checkpoint_steps=1)
 "${slow[@]}" --data blobs.h5 --out stopped > /dev/null 2> stopped.log &
 until [ -e stopped/checkpoints/2 ] || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
 kill -TERM $!
@@ -159,7 +159,7 @@ newest=stopped/checkpoints/$(ls stopped/checkpoints | sort -n | tail -1)
 cp -r stopped torn
 for file in "torn/${newest#stopped/}"/*; do truncate -s -9 "$file"; done
 cp -r torn ruined
-works "newest checkpoint truncated: the one before serves" "${slow[@]}" --data blobs.h5 --out torn --resume --set run.backend=auto
+works "newest checkpoint truncated: the one before serves" "${slow[@]}" --data blobs.h5 --out torn --resume --set run.backend=auto --set run.checkpoint_steps=0
 boxes() { grep -o '^ "digest": "[0-9a-f]*"' "$1/manifest.json"; }
 [ -n "$(boxes whole)" ] && [ "$(boxes whole)" = "$(boxes torn)" ] || fail "resumed from the checkpoint before, the boxes differ"
 for file in ruined/checkpoints/*/*; do truncate -s 40 "$file"; done
@@ -214,7 +214,7 @@ expect "2 ranks: NaN on the second rank only" 3 'nan\.h5.*row 60' both train --q
 expect "2 ranks: an id twice" 3 'twice\.h5.*id 1' both train --quiet "${small[@]}" --out new --data twice.h5
 expect "2 ranks: unknown key" 2 'did you mean clip\.gamma' both train --quiet --out new --data good.h5 --set clip.gama=0.1
 expect "2 ranks: run folder holds something" 4 'occupied' both train --quiet "${small[@]}" --data good.h5 --out occupied
-expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both train --quiet "${small[@]}" --set training.epochs=400 --data blobs.h5 --out ruined --resume
+expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both train --quiet "${small[@]}" --set training.epochs=2000 --data blobs.h5 --out ruined --resume
 expect "2 ranks: queries of another width" 3 'narrow\.h5' both certify --quiet --run whole --queries narrow.h5
 expect "2 ranks: release with epsilon 0" 2 'epsilon' both release --quiet --queries blobs.h5 --ledger "$ledger" --run whole --epsilon 0 --budget 1
 
