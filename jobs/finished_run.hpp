@@ -29,8 +29,8 @@ struct FinishedRun {
     std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
 };
 
-/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Errors (input): other number of
-/// features.
+/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Errors
+/// (input): other number of features.
 Records read_queries(const FinishedRun& run, const std::string& name, std::uint64_t first = 0);
 
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
     // Ranks mostly fail together: rank 0 speaks at once and ends the job, another only if rank 0 did not.
     const auto report = [&](const std::string& text) {
         if (!world.is_root())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1000 + 10 * world.rank()));
+            std::this_thread::sleep_for(std::chrono::milliseconds(3000 + 100 * world.rank()));
         std::cerr << "holdfast: " << text << std::endl;
     };
     int code = 0;

@@ -403,10 +403,13 @@ File File::create(const std::string& path, const std::string& shown) {
     return File(name, Handle(id, H5Fclose));
 }
 
+// The access flags are macros that start HDF5: it must be prepared before they are read.
 File File::open_read(const std::string& path) {
+    prepare_library();
     return File(path, open_file(path, H5F_ACC_RDONLY));
 }
 File File::open_update(const std::string& path) {
+    prepare_library();
     return File(path, open_file(path, H5F_ACC_RDWR));
 }
 

@@ -8,7 +8,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t most_row_bytes = std::uint64_t{1} << 28;
+constexpr std::uint64_t most_row_bytes = std::uint64_t{1} << 24;  // 16 MB: no image is larger
 
 /// The rows of one IDX file: 0, 0, type, axes; then the axes' sizes and the values, big endian.
 class IdxReader {

@@ -145,7 +145,7 @@ fi
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out whole --set training.epochs=2000 > /dev/null
 slow=("$holdfast" train --quiet "${small[@]}" --set training.epochs=2000 --set run.backend=reference --set run.checkpoint_steps=1)
 "${slow[@]}" --data blobs.h5 --out stopped > /dev/null 2> stopped.log &
-until [ -e stopped/checkpoints/2 ] || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
+until [ "$(ls stopped/checkpoints 2> /dev/null | grep -c '^[0-9]*$')" = 2 ] || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
 kill -TERM $!
 wait $!
 [ $? = 7 ] || fail "a run stopped by SIGTERM does not exit with 7: $(cat stopped.log)"
