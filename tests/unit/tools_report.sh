@@ -17,10 +17,10 @@ exit_code() {
 
 mkdir "$scratch/run"
 echo '{"program":"holdfast","version":"0.1.0","steps":3,"guarantee":{"status":"proved"}}' >"$scratch/run/manifest.json"
-"$holdfast" report "$scratch/run" | grep -qF "$scratch/run/report.html" || fail "does not say where the report is"
+"$holdfast" report "$scratch/run" | grep -cF "$scratch/run/report.html" || fail "does not say where the report is"
 [[ $(stat -c %a "$scratch/run/report.html") == 600 ]] || fail "others may read the report"
 grep -q 'holdfast evaluate' "$scratch/run/report.html" || fail "does not say that the evaluation is missing"
-"$holdfast" report "$scratch/run" --out "$scratch/page.html" --json | grep -q '"evaluated":false' || fail "--json"
+"$holdfast" report "$scratch/run" --out "$scratch/page.html" --json | grep -c '"evaluated":false' || fail "--json"
 [[ -s $scratch/page.html ]] || fail "--out"
 
 [[ $(exit_code "$holdfast" report "$scratch/none") == 3 ]] || fail "no run folder: exit code"
@@ -31,8 +31,8 @@ grep -q 'manifest.json: malformed JSON' "$scratch/output" || fail "malformed: $(
 echo '{}' >"$scratch/run/manifest.json"
 [[ $(exit_code "$holdfast" report "$scratch/run" --out "$scratch/none/page.html") == 4 ]] || fail "unwritable: exit code"
 
-"$holdfast" doctor | grep -q '^  ok  *rounding  *to nearest$' || fail "doctor: table"
-"$holdfast" doctor --json | grep -q '"sound":true' || fail "doctor: --json"
-mpirun -n 2 "$holdfast" doctor | grep -q 'ranks  *2 (mpi) on 1 host' || fail "doctor: two ranks"
+"$holdfast" doctor | grep -c '^  ok  *rounding  *to nearest$' || fail "doctor: table"
+"$holdfast" doctor --json | grep -c '"sound":true' || fail "doctor: --json"
+mpirun -n 2 "$holdfast" doctor | grep -c 'ranks  *2 (mpi) on 1 host' || fail "doctor: two ranks"
 
 ((failures == 0)) && echo "report and doctor as they should be"
