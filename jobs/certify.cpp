@@ -75,9 +75,7 @@ void certify_job(const Context& context, const Request& request) {
     const std::vector<double> fractions = certified_fractions(single, run.cap());
     const std::vector<double> ensemble = certified_fractions(result.distances, run.cap());
     Guarantee claim = certificate_claim(run.settings, run.facts);
-    if (run.members() > 1)
-        claim.combine(aggregation_guarantee(
-            aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     nlohmann::json table = nlohmann::json::array();
     std::string text =
         "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";

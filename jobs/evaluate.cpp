@@ -75,9 +75,7 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
     if (run.settings.relation == Relation::remove)
         return Guarantee::not_private("mechanism over boxes for removals",
                                       "boxes for removals say nothing of added records");
-    if (ensemble && run.members() > 1)
-        claim.combine(aggregation_guarantee(
-            aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
     return claim;
 }

@@ -20,10 +20,6 @@ Scaling scaling_from_name(const std::string& name) {
     return Scaling::unknown;
 }
 
-Aggregation aggregation_of(const Settings& settings) {
-    return settings.aggregate == "paper" ? Aggregation::paper : Aggregation::exact;
-}
-
 /// The records [first, last) of a set.
 Records part_of(const Records& records, std::size_t first, std::size_t last) {
     Records part{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
@@ -169,7 +165,7 @@ Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& me
         answers.push_back({single.label, single.distance,
                            run.classes() > 2 ? single.class_distances : std::vector<std::int64_t>()});
     }
-    return aggregate(answers, static_cast<int>(run.classes()), run.cap(), aggregation_of(run.settings));
+    return aggregate(answers, static_cast<int>(run.classes()), run.cap(), run.aggregation());
 }
 
 std::int64_t distance_cap(const FinishedRun& run, bool ensemble) {

@@ -95,9 +95,7 @@ void release(const Context& context, const Request& request) {
     const FinishedRun run = FinishedRun::open(request.run);
     const bool ensemble = run.members() > 1;
     Guarantee claim = release_claim(run.settings, run.facts);
-    if (ensemble)
-        claim.combine(aggregation_guarantee(
-            aggregation_from_name(run.settings.aggregate == "paper" ? "paper" : "exact")));
+    if (ensemble) claim.combine(aggregation_guarantee(run.aggregation()));
     const Mechanism mechanism(request.mechanism,
                               {request.epsilon, request.delta, static_cast<int>(run.classes()),
                                distance_cap(run, ensemble), ensemble ? run.settings.members : 0});

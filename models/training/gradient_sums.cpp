@@ -1,7 +1,5 @@
 #include "models/training/gradient_sums.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <exception>
 #include <mutex>
