@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/error.hpp"
+#include "kernels/ops/device_span.hpp"
+
 namespace holdfast {
 
 /// A group of ranks. Collective: every rank of the group calls the same operation in the same order.
@@ -21,6 +24,10 @@ class Communicator {
 
     virtual void sum(
         std::span<std::int64_t> values) const = 0;  ///< in place, wraps nowhere: the caller checks ranges
+    /// True if sum(DeviceSpan) works: the transport adds in an accelerator's memory, without the host.
+    virtual bool sums_on_device() const { return false; }
+    /// In place, in the order of the span's stream; returns before the sum is there.
+    virtual void sum(DeviceSpan) const { ensure(false, "this transport adds host memory only"); }
     virtual void min(std::span<std::int64_t> values) const = 0;  ///< in place
     virtual void max(std::span<std::int64_t> values) const = 0;  ///< in place
     virtual void barrier() const = 0;
