@@ -64,11 +64,12 @@ class GradientGrid {
     /// numbers.
     explicit GradientGrid(double largest_entry)
         : exponent_(std::ilogb(largest_entry) + 1 - significant_bits),
-          bias_(std::ldexp(1.5, 52 + exponent_)) {}
+          bias_(std::ldexp(1.5, 52 + exponent_)),
+          unit_(std::ldexp(1.0, exponent_)) {}
 
     int exponent() const { return exponent_; }
     double bias() const { return bias_; }
-    double unit() const { return std::ldexp(1.0, exponent_); }
+    double unit() const { return unit_; }
 
     /// Units of bias + sum.
     std::int64_t units_of_biased(double biased) const {
@@ -83,7 +84,7 @@ class GradientGrid {
 
   private:
     int exponent_;
-    double bias_;
+    double bias_, unit_;
 };
 
 /// exp on the grid of multiples of 2^-40, |x| clamped to 700; NaN stays NaN. Monotone: neighbouring grid

@@ -306,18 +306,24 @@ void ReluKernel(std::size_t rows, Interval a) {
     if (!a.is_point()) clamp(a.upper);
 }
 
+/// What the outer product may take for granted of the activations: a box of z >= 0, a point >= 0 (features),
+/// a point of any sign.
+enum class Activations : std::uint8_t { box, nonnegative_point, mixed_point };
+
 /// What the outer product needs of one layer: delta by records [height, out], activations [height, stride] >=
 /// 0 or a point, with the factors of a factored clip already clamped and made odd.
 struct Outer {
+    explicit Outer(const GradientGrid& gradient_grid) : grid(gradient_grid) {}
+
+    GradientGrid grid;
     std::size_t out = 0, columns = 0, stride = 0;  // columns: in + 1
     AlignedVector<double> delta_lower, delta_upper;
     AlignedVector<double> z_lower_copy, z_upper_copy;  // only for a factored clip
     const double* z_lower = nullptr;
     const double* z_upper = nullptr;
     bool point = false;  // one bound only
-    bool mixed = false;  // the activations are a point with negative entries
-    double gamma = 0;    // elementwise
-    double bias = 0;     // of the grid
+    Activations activations = Activations::box;
+    double gamma = 0;  // elementwise
 };
 
 double odd_clamped(double value, double limit) {
@@ -326,13 +332,12 @@ double odd_clamped(double value, double limit) {
 
 Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
               std::size_t stride) {
-    Outer outer;
+    Outer outer(clip.grid());
     outer.out = shape.out;
     outer.columns = shape.in + 1;
     outer.stride = stride;
     outer.point = delta.is_point() && z_rows.is_point();
     outer.gamma = clip.gamma;
-    outer.bias = clip.grid().bias();
     const bool factored = clip.kind == Clip::Kind::factored;
     const auto by_records = [&](const double* panel) {
         constexpr std::size_t block = 8;  // a cache line of records at a time
@@ -367,12 +372,16 @@ Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInte
             outer.z_upper = outer.z_upper_copy.data();
         }
     }
-    outer.mixed = !outer.point && z_rows.is_point() &&
-                  std::any_of(z_rows.lower, z_rows.lower + height * stride, [](double z) { return z < 0; });
+    if (z_rows.is_point()) {
+        const bool any_negative =
+            std::any_of(z_rows.lower, z_rows.lower + height * stride, [](double z) { return z < 0; });
+        outer.activations = any_negative ? Activations::mixed_point : Activations::nonnegative_point;
+    }
     return outer;
 }
 
-/// One clipped entry added to a biased sum; the products of both bounds from the ends of delta and z.
+/// Clipped odd entries, and the biased sums they are added to. Of a point of any sign, delta's end is not
+/// known beforehand: *_of_ends take both.
 struct Elementwise {
     Vec gamma, negative_gamma, last_bit;
 
@@ -381,15 +390,22 @@ struct Elementwise {
           negative_gamma(hn::Set(doubles, -outer.gamma)),
           last_bit(hn::BitCast(doubles, hn::Set(integers, 1))) {}
 
-    HWY_INLINE Vec rounded_into(Vec sum, Vec product) const {
-        return hn::Add(sum, hn::Or(hn::Min(hn::Max(product, negative_gamma), gamma), last_bit));
+    HWY_INLINE Vec clipped(Vec product) const {
+        return hn::Or(hn::Min(hn::Max(product, negative_gamma), gamma), last_bit);
     }
-    HWY_INLINE Vec add(Vec sum, Vec delta, Vec z) const { return rounded_into(sum, hn::Mul(delta, z)); }
-    HWY_INLINE Vec add_least(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
-        return rounded_into(sum, hn::Min(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+    HWY_INLINE Vec entry(Vec delta, Vec z) const { return clipped(hn::Mul(delta, z)); }
+    HWY_INLINE Vec least_of_ends(Vec delta_lower, Vec delta_upper, Vec z) const {
+        return clipped(hn::Min(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
     }
-    HWY_INLINE Vec add_greatest(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
-        return rounded_into(sum, hn::Max(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+    HWY_INLINE Vec greatest_of_ends(Vec delta_lower, Vec delta_upper, Vec z) const {
+        return clipped(hn::Max(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+    }
+    HWY_INLINE Vec add(Vec sum, Vec delta, Vec z) const { return hn::Add(sum, entry(delta, z)); }
+    HWY_INLINE Vec add_least_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return hn::Add(sum, least_of_ends(delta_lower, delta_upper, z));
+    }
+    HWY_INLINE Vec add_greatest_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return hn::Add(sum, greatest_of_ends(delta_lower, delta_upper, z));
     }
 };
 
@@ -397,11 +413,25 @@ struct Elementwise {
 struct Factored {
     explicit HWY_INLINE Factored(const Outer&) {}
     HWY_INLINE Vec add(Vec sum, Vec delta, Vec z) const { return fused(delta, z, sum); }
-    HWY_INLINE Vec add_least(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+    HWY_INLINE Vec add_least_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
         return hn::Min(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
     }
-    HWY_INLINE Vec add_greatest(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+    HWY_INLINE Vec add_greatest_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
         return hn::Max(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    }
+};
+
+/// Where the activations lie that make delta z least and greatest, for one record and output.
+template <Activations Kind>
+struct Ends {
+    const double *least, *greatest;
+
+    HWY_INLINE Ends(double delta_lower, double delta_upper, const double* z_lower, const double* z_upper)
+        : least(z_lower), greatest(z_lower) {
+        if constexpr (Kind == Activations::box) {
+            least = by_sign(delta_lower, z_lower, z_upper);
+            greatest = by_sign(delta_upper, z_upper, z_lower);
+        }
     }
 };
 
@@ -423,7 +453,7 @@ HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std:
                                       std::size_t column, std::int64_t* sums) {
     Vec sum[Rows][Columns];
     for (auto& line : sum) {
-        for (Vec& entry : line) entry = hn::Set(doubles, outer.bias);
+        for (Vec& entry : line) entry = hn::Set(doubles, outer.grid.bias());
     }
     for (std::size_t r = 0; r < height; ++r) {
         const double* z = outer.z_lower + r * outer.stride + column;
@@ -438,18 +468,20 @@ HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std:
         for (std::size_t c = 0; c < Columns; ++c) {
             const std::size_t first = column + c * lanes;
             if (first < outer.columns)
-                flush(sum[o][c], outer.bias, sums + (row + o) * outer.columns + first, outer.columns - first);
+                flush(sum[o][c], outer.grid.bias(), sums + (row + o) * outer.columns + first,
+                      outer.columns - first);
         }
     }
 }
 
-template <typename Rule, bool Mixed, std::size_t Rows, std::size_t Columns>
+template <typename Rule, Activations Kind, std::size_t Rows, std::size_t Columns>
 HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, std::size_t row,
                                          std::size_t column, std::int64_t* sum_lower,
                                          std::int64_t* sum_upper) {
     Vec least[Rows][Columns], greatest[Rows][Columns];
     for (std::size_t o = 0; o < Rows; ++o) {
-        for (std::size_t c = 0; c < Columns; ++c) least[o][c] = greatest[o][c] = hn::Set(doubles, outer.bias);
+        for (std::size_t c = 0; c < Columns; ++c)
+            least[o][c] = greatest[o][c] = hn::Set(doubles, outer.grid.bias());
     }
     for (std::size_t r = 0; r < height; ++r) {
         const double* z_lower = outer.z_lower + r * outer.stride + column;
@@ -458,14 +490,13 @@ HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, s
             const double low = outer.delta_lower[r * outer.out + row + o],
                          high = outer.delta_upper[r * outer.out + row + o];
             const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
-            const double* for_least = by_sign(low, z_lower, z_upper);
-            const double* for_greatest = by_sign(high, z_upper, z_lower);
+            const Ends<Kind> z(low, high, z_lower, z_upper);
             for (std::size_t c = 0; c < Columns; ++c) {
-                const Vec z_least = hn::LoadU(doubles, for_least + c * lanes);
-                const Vec z_greatest = hn::LoadU(doubles, for_greatest + c * lanes);
-                if constexpr (Mixed) {
-                    least[o][c] = rule.add_least(least[o][c], lower, upper, z_least);
-                    greatest[o][c] = rule.add_greatest(greatest[o][c], lower, upper, z_greatest);
+                const Vec z_least = hn::LoadU(doubles, z.least + c * lanes);
+                const Vec z_greatest = hn::LoadU(doubles, z.greatest + c * lanes);
+                if constexpr (Kind == Activations::mixed_point) {
+                    least[o][c] = rule.add_least_of_ends(least[o][c], lower, upper, z_least);
+                    greatest[o][c] = rule.add_greatest_of_ends(greatest[o][c], lower, upper, z_least);
                 } else {
                     least[o][c] = rule.add(least[o][c], lower, z_least);
                     greatest[o][c] = rule.add(greatest[o][c], upper, z_greatest);
@@ -478,8 +509,8 @@ HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, s
             const std::size_t first = column + c * lanes;
             if (first >= outer.columns) continue;
             const std::size_t at = (row + o) * outer.columns + first;
-            flush(least[o][c], outer.bias, sum_lower + at, outer.columns - first);
-            flush(greatest[o][c], outer.bias, sum_upper + at, outer.columns - first);
+            flush(least[o][c], outer.grid.bias(), sum_lower + at, outer.columns - first);
+            flush(greatest[o][c], outer.grid.bias(), sum_upper + at, outer.columns - first);
         }
     }
 }
@@ -488,10 +519,17 @@ template <typename Rule, std::size_t Rows, std::size_t Columns>
 HWY_INLINE void accumulate_tile(const Outer& outer, const Rule& rule, std::size_t row, std::size_t column,
                                 std::int64_t* sum_lower, std::int64_t* sum_upper) {
     if (outer.point) return accumulate_point_tile<Rule, Rows, Columns>(outer, rule, row, column, sum_lower);
-    if (outer.mixed)
-        return accumulate_interval_tile<Rule, true, Rows, Columns>(outer, rule, row, column, sum_lower,
-                                                                   sum_upper);
-    accumulate_interval_tile<Rule, false, Rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+    switch (outer.activations) {
+        case Activations::box:
+            return accumulate_interval_tile<Rule, Activations::box, Rows, Columns>(outer, rule, row, column,
+                                                                                   sum_lower, sum_upper);
+        case Activations::nonnegative_point:
+            return accumulate_interval_tile<Rule, Activations::nonnegative_point, Rows, Columns>(
+                outer, rule, row, column, sum_lower, sum_upper);
+        case Activations::mixed_point:
+            return accumulate_interval_tile<Rule, Activations::mixed_point, Rows, Columns>(
+                outer, rule, row, column, sum_lower, sum_upper);
+    }
 }
 
 template <typename Rule>
@@ -519,75 +557,123 @@ void AccumulateKernel(LayerShape shape, const Clip& clip, ConstInterval delta, C
     accumulate_with<Elementwise>(outer, sum_lower, sum_upper);
 }
 
-/// One side of a selection, and its sum, for `lanes` neighbouring entries.
-struct Side {
-    Selection& selection;
-    std::size_t entry, columns;
-    alignas(64) std::int64_t thresholds[lanes];
-    hn::Vec<Integers> sum = hn::Zero(integers);
+/// Entries that records offer to one side of a selection, for `lanes` neighbouring parameters. An entry is
+/// odd, so it rounds to fewer units than a threshold exactly if it is less than the double half a unit below.
+template <bool Negated>
+class Offers {
+  public:
+    Offers(Selection& selection, std::size_t first_entry, std::size_t columns, const GradientGrid& grid)
+        : selection_(selection), entry_(first_entry), grid_(grid) {
+        for (std::size_t lane = 0; lane < lanes; ++lane)
+            thresholds_[lane] = lane < columns ? threshold(entry_ + lane) : Negated ? HUGE_VAL : -HUGE_VAL;
+    }
+    HWY_INLINE hn::Mask<Doubles> wanted(Vec entries) const {
+        const Vec thresholds = hn::Load(doubles, thresholds_);
+        return Negated ? hn::Lt(thresholds, entries) : hn::Lt(entries, thresholds);
+    }
+    HWY_INLINE void insert(std::size_t lane, double entry) {
+        const std::int64_t units = grid_.units_of_biased(grid_.bias() + entry);
+        if (selection_.insert(entry_ + lane, Negated ? -units : units))
+            thresholds_[lane] = threshold(entry_ + lane);
+    }
 
-    Side(Selection& target, std::size_t first_entry, std::size_t count)
-        : selection(target), entry(first_entry), columns(count) {
-        for (std::size_t i = 0; i < lanes; ++i)
-            thresholds[i] = i < columns ? target.threshold(entry + i) : INT64_MIN;
+  private:
+    double threshold(std::size_t entry) const {
+        const std::int64_t units = selection_.threshold(entry);
+        const double value = units == INT64_MAX   ? HUGE_VAL
+                             : units == INT64_MIN ? -HUGE_VAL
+                                                  : (static_cast<double>(units) - 0.5) * grid_.unit();
+        return Negated ? -value : value;
     }
-    HWY_INLINE hn::Mask<Integers> wanted(hn::Vec<Integers> units) const {
-        return hn::Lt(units, hn::Load(integers, thresholds));
-    }
-    HWY_INLINE void insert_wanted(hn::Vec<Integers> units) {
-        alignas(64) std::int64_t values[lanes];
-        std::uint8_t bits[8] = {};
-        hn::Store(units, integers, values);
-        hn::StoreMaskBits(integers, wanted(units), bits);
-        for (unsigned lanes_left = bits[0]; lanes_left != 0; lanes_left &= lanes_left - 1) {
-            const auto i = static_cast<std::size_t>(std::countr_zero(lanes_left));
-            selection.insert(entry + i, values[i]);
-            thresholds[i] = selection.threshold(entry + i);
+
+    Selection& selection_;
+    std::size_t entry_;
+    const GradientGrid& grid_;
+    alignas(64) double thresholds_[lanes];
+};
+
+// Records are looked at in groups, with one branch a group: few have an entry below its threshold.
+constexpr std::size_t group = 4;
+static_assert(height % group == 0);
+
+/// The bounds of a group's entries, and which of them are wanted: a byte of lanes each.
+struct Group {
+    Vec greatest[group], least[group];
+    hn::Mask<Doubles> above[group], below[group];
+
+    /// Offers those of the first `count` records.
+    HWY_NOINLINE void insert(std::size_t count, Offers<false>& to_above, Offers<true>& to_below) const {
+        for (std::size_t i = 0; i < std::min(group, count); ++i) {
+            insert_side(greatest[i], above[i], to_above);
+            insert_side(least[i], below[i], to_below);
         }
     }
-    void flush_to(std::int64_t* sums, std::int64_t sign) const {
-        alignas(64) std::int64_t values[lanes];
-        hn::Store(sum, integers, values);
-        for (std::size_t i = 0; i < columns; ++i) sums[i] += sign * values[i];
+    template <bool Negated>
+    HWY_INLINE static void insert_side(Vec entries, hn::Mask<Doubles> which, Offers<Negated>& offers) {
+        alignas(64) double values[lanes];
+        std::uint8_t bits[8] = {};
+        hn::Store(entries, doubles, values);
+        hn::StoreMaskBits(doubles, which, bits);
+        for (unsigned left = bits[0]; left != 0; left &= left - 1) {
+            const auto lane = static_cast<std::size_t>(std::countr_zero(left));
+            offers.insert(lane, values[lane]);
+        }
     }
 };
 
-/// Upper bounds go to `above`, lower bounds negated to `below`. Records are looked at in groups, with one
-/// branch a group: few have a value below its threshold.
-template <bool Mixed>
+/// All records at one row and `lanes` columns; upper bounds go to `above`, lower bounds negated to `below`.
+template <Activations Kind>
 void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row, std::size_t column,
-                    std::size_t count, Side& above, Side& below) {
-    constexpr std::size_t group = 4;
-    static_assert(height % group == 0);
-    const Vec bias = hn::Set(doubles, outer.bias);
-    const auto bias_units = hn::BitCast(integers, bias);
+                    std::size_t count, Offers<false>& above, Offers<true>& below, Vec& sum_least,
+                    Vec& sum_greatest) {
+    Vec least = sum_least, greatest = sum_greatest;
     for (std::size_t first = 0; first < count; first += group) {
-        hn::Vec<Integers> upper_units[group], lower_units[group];
-        auto any = hn::FirstN(integers, 0);
+        Group entries;
+        auto any = hn::FirstN(doubles, 0);
         for (std::size_t i = 0; i < group; ++i) {
             const std::size_t r = first + i;
             const double low = outer.delta_lower[r * outer.out + row],
                          high = outer.delta_upper[r * outer.out + row];
-            const double* z_lower = outer.z_lower + r * outer.stride + column;
-            const double* z_upper = outer.z_upper + r * outer.stride + column;
-            const Vec z_least = hn::LoadU(doubles, by_sign(low, z_lower, z_upper));
-            const Vec z_greatest = hn::LoadU(doubles, by_sign(high, z_upper, z_lower));
             const Vec lower = hn::Set(doubles, low), upper = hn::Set(doubles, high);
-            const Vec least =
-                Mixed ? rule.add_least(bias, lower, upper, z_least) : rule.add(bias, lower, z_least);
-            const Vec greatest =
-                Mixed ? rule.add_greatest(bias, lower, upper, z_greatest) : rule.add(bias, upper, z_greatest);
-            upper_units[i] = hn::Sub(hn::BitCast(integers, greatest), bias_units);
-            lower_units[i] = hn::Sub(bias_units, hn::BitCast(integers, least));
-            above.sum = hn::Add(above.sum, upper_units[i]);
-            below.sum = hn::Add(below.sum, lower_units[i]);
-            any = hn::Or(any, hn::Or(above.wanted(upper_units[i]), below.wanted(lower_units[i])));
+            const Ends<Kind> z(low, high, outer.z_lower + r * outer.stride + column,
+                               outer.z_upper + r * outer.stride + column);
+            const Vec z_least = hn::LoadU(doubles, z.least), z_greatest = hn::LoadU(doubles, z.greatest);
+            if constexpr (Kind == Activations::mixed_point) {
+                entries.least[i] = rule.least_of_ends(lower, upper, z_least);
+                entries.greatest[i] = rule.greatest_of_ends(lower, upper, z_least);
+            } else {
+                entries.least[i] = rule.entry(lower, z_least);
+                entries.greatest[i] = rule.entry(upper, z_greatest);
+            }
+            least = hn::Add(least, entries.least[i]);
+            greatest = hn::Add(greatest, entries.greatest[i]);
+            entries.above[i] = above.wanted(entries.greatest[i]);
+            entries.below[i] = below.wanted(entries.least[i]);
+            any = hn::Or(any, hn::Or(entries.above[i], entries.below[i]));
         }
-        if (hn::AllFalse(integers, any)) continue;
-        for (std::size_t i = 0; i < group && first + i < count; ++i) {
-            above.insert_wanted(upper_units[i]);
-            below.insert_wanted(lower_units[i]);
-        }
+        if (!hn::AllFalse(doubles, any)) entries.insert(count - first, above, below);
+    }
+    sum_least = least;
+    sum_greatest = greatest;
+}
+
+/// All rows at `lanes` columns.
+void select_strip(const Outer& outer, const Elementwise& rule, std::size_t column, std::size_t count,
+                  std::int64_t* sum_lower, std::int64_t* sum_upper, std::size_t first_entry,
+                  Selection& least_upper, Selection& least_negated_lower) {
+    const std::size_t columns = std::min(lanes, outer.columns - column);
+    const auto select = outer.activations == Activations::box ? &select_entries<Activations::box>
+                        : outer.activations == Activations::nonnegative_point
+                            ? &select_entries<Activations::nonnegative_point>
+                            : &select_entries<Activations::mixed_point>;
+    for (std::size_t row = 0; row < outer.out; ++row) {
+        const std::size_t index = row * outer.columns + column;
+        Offers<false> above(least_upper, first_entry + index, columns, outer.grid);
+        Offers<true> below(least_negated_lower, first_entry + index, columns, outer.grid);
+        Vec least = hn::Set(doubles, outer.grid.bias()), greatest = least;
+        select(outer, rule, row, column, count, above, below, least, greatest);
+        flush(least, outer.grid.bias(), sum_lower + index, columns);
+        flush(greatest, outer.grid.bias(), sum_upper + index, columns);
     }
 }
 
@@ -598,21 +684,10 @@ void AccumulateAndSelectKernel(LayerShape shape, const Clip& clip, ConstInterval
     const Outer outer = prepare(shape, clip, delta, z_rows, stride);
     ensure(clip.kind == Clip::Kind::elementwise && !outer.point, "selection is over elementwise bounds");
     const Elementwise rule(outer);
-    for (std::size_t column = 0; column < outer.columns; column += lanes) {
-        const std::size_t columns = std::min(lanes, outer.columns - column);
-        for (std::size_t row = 0; row < outer.out; ++row) {
-            const std::size_t index = row * outer.columns + column;
-            Side above(least_upper, first_entry + index, columns),
-                below(least_negated_lower, first_entry + index, columns);
-            if (outer.mixed) {
-                select_entries<true>(outer, rule, row, column, count, above, below);
-            } else {
-                select_entries<false>(outer, rule, row, column, count, above, below);
-            }
-            above.flush_to(sum_upper + index, 1);
-            below.flush_to(sum_lower + index, -1);
-        }
-    }
+    least_upper.for_each_stripe((outer.columns + lanes - 1) / lanes, [&](std::size_t strip) {
+        select_strip(outer, rule, strip * lanes, count, sum_lower, sum_upper, first_entry, least_upper,
+                     least_negated_lower);
+    });
 }
 
 std::string TargetName() {

@@ -33,10 +33,4 @@ void Selection::keep_least(std::size_t entry) {
     thresholds_[entry] = *last_kept;
 }
 
-void Selection::merge(Selection& other) {
-    for (std::size_t entry = 0; entry < entries(); ++entry) {
-        for (const std::int64_t value : other.values(entry)) insert(entry, value);
-    }
-}
-
 }  // namespace holdfast

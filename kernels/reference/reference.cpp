@@ -176,11 +176,13 @@ class ReferenceBackend final : public Backend {
                                std::size_t stride, std::size_t count, std::int64_t* sum_lower,
                                std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
                                Selection& least_negated_lower) const override {
-        for_each_entry(shape, clip, delta, z_rows, stride, count, [&](std::size_t index, Entry entry) {
-            sum_lower[index] += entry.lower;
-            sum_upper[index] += entry.upper;
-            least_upper.insert(first_entry + index, entry.upper);
-            least_negated_lower.insert(first_entry + index, -entry.lower);
+        least_upper.for_each_stripe(1, [&](std::size_t) {
+            for_each_entry(shape, clip, delta, z_rows, stride, count, [&](std::size_t index, Entry entry) {
+                sum_lower[index] += entry.lower;
+                sum_upper[index] += entry.upper;
+                least_upper.insert(first_entry + index, entry.upper);
+                least_negated_lower.insert(first_entry + index, -entry.lower);
+            });
         });
     }
 

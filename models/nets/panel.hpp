@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 
 #include "dist/store/dataset.hpp"
@@ -27,16 +28,18 @@ class Panel {
     /// Loads records `indices` (at most panel_height); labels are optional.
     void load(const Records& records, std::span<const std::uint32_t> indices) {
         count_ = indices.size();
-        std::fill(by_feature_.begin(), by_feature_.end(), 0.0);
-        std::fill(by_record_.begin(), by_record_.end(), 0.0);
+        const FeatureMatrix& matrix = records.features;
         for (std::size_t r = 0; r < count_; ++r) {
-            for (std::size_t j = 0; j < features_; ++j) {
-                by_feature_[j * panel_height + r] = by_record_[r * stride_ + j] =
-                    transform_(records.features.at(indices[r], j));
+            const std::size_t first = indices[r] * features_;
+            if (matrix.wide()) {
+                load_row(r, matrix.wide_values().data() + first);
+            } else {
+                load_row(r, matrix.values().data() + first);
             }
-            by_record_[r * stride_ + features_] = 1.0;
             labels_[r] = records.labels.empty() ? 0 : records.labels[indices[r]];
         }
+        std::fill(by_record_.begin() + static_cast<std::ptrdiff_t>(count_ * stride_), by_record_.end(), 0.0);
+        transpose();
     }
 
     std::size_t count() const { return count_; }
@@ -48,6 +51,22 @@ class Panel {
     const std::int32_t* labels() const { return labels_; }
 
   private:
+    template <typename Feature>
+    void load_row(std::size_t record, const Feature* features) {
+        double* row = by_record_.data() + record * stride_;
+        for (std::size_t j = 0; j < features_; ++j) row[j] = transform_(static_cast<double>(features[j]));
+        row[features_] = 1.0;
+    }
+    void transpose() {
+        constexpr std::size_t block = 8;  // a cache line of records at a time
+        for (std::size_t first = 0; first < panel_height; first += block) {
+            for (std::size_t j = 0; j < features_; ++j) {
+                for (std::size_t r = first; r < first + block; ++r)
+                    by_feature_[j * panel_height + r] = by_record_[r * stride_ + j];
+            }
+        }
+    }
+
     std::size_t features_;
     InputTransform transform_;
     std::size_t stride_, count_ = 0;

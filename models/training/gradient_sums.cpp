@@ -10,8 +10,7 @@
 namespace holdfast {
 namespace {
 
-// Sums and selections one thread may hold; beyond it the levels go in groups, each another pass over the
-// records.
+// Sums one thread may hold; beyond it the levels go in groups, each another pass over the records.
 constexpr std::size_t bytes_per_thread = std::size_t{256} << 20;
 
 /// Up to panel_height records of one batch.
@@ -63,17 +62,13 @@ LevelSums empty_sums(std::size_t parameters, std::int64_t selected) {
     return sums;
 }
 
-void add(LevelSums& part, LevelSums& total) {
+void add(const LevelSums& part, LevelSums& total) {
     for (std::size_t p = 0; p < total.lower.size(); ++p) {
         total.lower[p] += part.lower[p];
         total.upper[p] += part.upper[p];
     }
     total.surely_correct += part.surely_correct;
     total.possibly_correct += part.possibly_correct;
-    for (std::size_t s = 0; s < total.least_upper.size(); ++s) {
-        total.least_upper[s].merge(part.least_upper[s]);
-        total.least_negated_lower[s].merge(part.least_negated_lower[s]);
-    }
 }
 
 /// A level as the threads work on it.
@@ -83,14 +78,15 @@ struct Level {
     PackedNetwork parameters;
 };
 
-/// One panel at one level. Errors (numerical) name the level.
+/// One panel at one level: sums are the thread's own, selections (of `shared`) all threads'. Errors
+/// (numerical) name the level.
 void add_panel(const Network& network, const Level& level, const Clip& clip, const Panel& panel,
-               bool selectable, IntervalPass& pass, LevelSums& sums) try {
+               bool selectable, IntervalPass& pass, LevelSums& sums, LevelSums& shared) try {
     count_correct(network, pass.forward(level.parameters, panel), panel, sums);
     if (level.selected == 0 || !selectable) {
         pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data());
     } else {
-        const IntervalPass::Selections selections{sums.least_upper[0], sums.least_negated_lower[0]};
+        const IntervalPass::Selections selections{shared.least_upper[0], shared.least_negated_lower[0]};
         pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data(), &selections);
     }
 } catch (const Error& error) {
@@ -107,8 +103,8 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
     {
         try {
             std::vector<LevelSums> mine;
-            for (const Level& level : levels)
-                mine.push_back(empty_sums(network.parameters(), level.selected));
+            for (std::size_t level = 0; level < levels.size(); ++level)
+                mine.push_back(empty_sums(network.parameters(), 0));
             IntervalPass pass(network, backend);
             Panel panel = network.empty_panel();
 #pragma omp for schedule(dynamic) nowait
@@ -117,7 +113,7 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
                     panel.load(work[w].batch->records, work[w].indices);
                     for (const Level& level : levels) {
                         add_panel(network, level, clip, panel, work[w].batch->selectable, pass,
-                                  mine[level.index]);
+                                  mine[level.index], totals[level.index]);
                     }
                 } catch (...) {
                     const std::lock_guard lock(mutex);
@@ -134,27 +130,23 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
     if (failure) std::rethrow_exception(failure);
 }
 
-std::size_t bytes_of(std::size_t parameters, std::int64_t selected) {
-    return parameters * sizeof(std::int64_t) * 2 * (1 + 2 * static_cast<std::size_t>(selected));
-}
-
 }  // namespace
 
 std::vector<LevelSums> gradient_sums(const Network& network, const Backend& backend, const Clip& clip,
                                      std::span<const BoxView> boxes, std::span<const Batch> batches,
                                      std::span<const std::int64_t> selection_counts) {
     const std::vector<Work> work = cut_into_panels(batches);
+    const std::size_t bytes_per_level = 2 * sizeof(std::int64_t) * network.parameters();
+    const std::size_t group_size = std::max<std::size_t>(1, bytes_per_thread / bytes_per_level);
     std::vector<LevelSums> totals;
     for (const std::int64_t count : selection_counts)
         totals.push_back(empty_sums(network.parameters(), count));
     for (std::size_t first = 0; first < boxes.size();) {
         std::vector<Level> group;
-        std::size_t bytes = 0, last = first;
-        while (last < boxes.size() && (last == first || bytes < bytes_per_thread)) {
-            bytes += bytes_of(network.parameters(), selection_counts[last]);
+        std::size_t last = first;
+        for (; last < std::min(first + group_size, boxes.size()); ++last) {
             group.push_back({group.size(), boxes[last].k, selection_counts[last],
                              PackedNetwork(network, backend, boxes[last].lower, boxes[last].upper)});
-            ++last;
         }
         sum_group(network, backend, clip, group, work, std::span(totals).subspan(first, last - first));
         first = last;

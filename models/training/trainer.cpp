@@ -115,7 +115,10 @@ std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_g
     std::vector<LevelSums> sums =
         gradient_sums(plan_.network, *plan_.backend, plan_.settings.clip, views, batches, selections);
     reduce(sums, records_in_batch, block_group);
-    while (sums.size() < state_.levels.size()) sums.push_back(sums.front());
+    while (sums.size() < state_.levels.size()) {  // all alike, and nothing selected
+        const LevelSums& first = sums.front();
+        sums.push_back({first.lower, first.upper, first.surely_correct, first.possibly_correct, {}, {}});
+    }
     return sums;
 }
 

@@ -222,7 +222,8 @@ TEST_P(BackendTest, AccumulateAndSelect) {
     const ConstInterval rows{lower_rows.data(), upper_rows.data()};
     for (const std::size_t count : {1, 3, 200}) {
         std::vector<std::int64_t> expected(2 * shape.parameters(), 3), actual = expected;
-        std::vector<Selection> sets(4, Selection(shape.parameters() + 2, count));
+        std::vector<Selection> sets;
+        for (int set = 0; set < 4; ++set) sets.emplace_back(shape.parameters() + 2, count);
         reference->accumulate_and_select(shape, clip, gradient, rows, stride, 100, expected.data(),
                                          expected.data() + shape.parameters(), 2, sets[0], sets[1]);
         tested->accumulate_and_select(shape, clip, gradient, rows, stride, 100, actual.data(),

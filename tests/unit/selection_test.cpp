@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
@@ -94,20 +96,50 @@ TEST(Selection, OfNoneHoldsNothing) {
     EXPECT_TRUE(selection.values(1).empty());
 }
 
-TEST(Selection, DoesNotDependOnOrderOrPartition) {
+TEST(Selection, DoesNotDependOnOrder) {
     std::mt19937_64 engine(2);
     for (int repeat = 0; repeat < 200; ++repeat) {
-        const std::size_t count = 1 + engine() % 12, parts = 1 + engine() % 5;
+        const std::size_t count = 1 + engine() % 12;
         Integers values(engine() % 60);
         for (std::int64_t& value : values) value = draw(engine);
         const Integers expected = least(values, count);
         std::shuffle(values.begin(), values.end(), engine);
-        std::vector<Selection> partial(parts, Selection(1, count));
-        for (const std::int64_t value : values) partial[engine() % parts].insert(0, value);
-        std::shuffle(partial.begin(), partial.end(), engine);
-        Selection merged(1, count);
-        for (Selection& part : partial) merged.merge(part);
-        ASSERT_EQ(sorted(merged, 0), expected);
+        Selection selection(1, count);
+        for (const std::int64_t value : values) selection.insert(0, value);
+        ASSERT_EQ(sorted(selection, 0), expected);
+    }
+}
+
+// Four threads, 300 stripes (more than there are locks) of one entry each, many rounds: every stripe is
+// worked once a call, never by two threads at once, and the entries keep the least of what all threads
+// offered.
+TEST(Selection, IsSharedByThreadsStripeByStripe) {
+    constexpr std::size_t stripes = 300, threads = 4, rounds = 50, count = 7;
+    Selection selection(stripes, count);
+    std::vector<std::atomic<int>> inside(stripes), visits(stripes);
+    std::atomic<bool> together{false};
+    std::vector<Integers> offered(stripes);
+    std::vector<std::thread> workers;
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+        workers.emplace_back([&, thread] {
+            for (std::size_t round = 0; round < rounds; ++round) {
+                selection.for_each_stripe(stripes, [&](std::size_t stripe) {
+                    if (inside[stripe].fetch_add(1) != 0) together = true;
+                    const auto value =
+                        static_cast<std::int64_t>((thread * 7919 + round * 104729 + stripe) % 1009);
+                    selection.insert(stripe, value);
+                    offered[stripe].push_back(value);
+                    ++visits[stripe];
+                    inside[stripe].fetch_sub(1);
+                });
+            }
+        });
+    }
+    for (std::thread& worker : workers) worker.join();
+    EXPECT_FALSE(together);
+    for (std::size_t stripe = 0; stripe < stripes; ++stripe) {
+        EXPECT_EQ(visits[stripe], threads * rounds);
+        ASSERT_EQ(sorted(selection, stripe), least(offered[stripe], count));
     }
 }
 
