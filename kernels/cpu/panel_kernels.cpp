@@ -740,5 +740,33 @@ std::string simd_target() {
     return HWY_DYNAMIC_DISPATCH(cpu::TargetName)();
 }
 
+std::vector<std::string> simd_targets() {
+    std::vector<std::string> names;
+    for (const std::int64_t target : hwy::SupportedAndGeneratedTargets())
+        names.emplace_back(hwy::TargetName(target));
+    return names;
+}
+
+namespace {
+// Highway chooses the target at the next call after its choice was undone.
+void restrict_targets(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+}
+}  // namespace
+
+SimdTargetOverride::SimdTargetOverride(const std::string& target) {
+    const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+    const auto named = std::find_if(targets.begin(), targets.end(), [&](std::int64_t candidate) {
+        return hwy::TargetName(candidate) == target;
+    });
+    if (named == targets.end())
+        throw Error(ExitCode::usage, "no instruction set \"" + target + "\" here", "see `holdfast doctor`");
+    restrict_targets(*named);
+}
+SimdTargetOverride::~SimdTargetOverride() {
+    restrict_targets(0);
+}
+
 }  // namespace holdfast
 #endif  // HWY_ONCE

@@ -12,6 +12,7 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cpu/simd_target.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/trainer.hpp"
 
@@ -153,6 +154,15 @@ TEST_P(ExactSums, DoNotDependOnThreads) {
 
 TEST_P(ExactSums, DoNotDependOnTheBackend) {
     ASSERT_EQ(sums({all_records()}, *make_backend("reference")), sums({all_records()}));
+}
+
+TEST_P(ExactSums, DoNotDependOnTheInstructionSet) {
+    const std::vector<Result> expected = sums({all_records()}, *make_backend("reference"));
+    for (const std::string& target : simd_targets()) {
+        const SimdTargetOverride override(target);
+        ASSERT_EQ(simd_target(), target);
+        ASSERT_EQ(sums({all_records()}), expected) << target;
+    }
 }
 
 TEST_P(ExactSums, HoldThePointAndNest) {

@@ -62,7 +62,7 @@ touch "$scratch/precious/thesis.txt"
 refuses 'has not made' "$root/tools/quickstart" --out "$scratch/precious"
 [[ -e $scratch/precious/thesis.txt ]] || fail "a foreign folder was emptied"
 
-for script in install quickstart test lint check_includes; do
+for script in install quickstart test lint check_includes bench fuzz sanitize; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done
