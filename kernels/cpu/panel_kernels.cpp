@@ -13,6 +13,8 @@
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
+// Tiles are arrays of vectors, so vectors have a size the compiler knows: on Arm NEON, not SVE.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/panel_kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -64,6 +66,7 @@ template <std::size_t Rows>
 struct Sums {
     Vec at[Rows][width];
 
+    HWY_INLINE Sums() {}  // an implicit one would not be compiled for the instruction set
     HWY_INLINE void set(std::size_t row, double value) {
         for (std::size_t v = 0; v < width; ++v) at[row][v] = hn::Set(doubles, value);
     }
@@ -601,6 +604,8 @@ struct Group {
     Vec greatest[group], least[group];
     hn::Mask<Doubles> above[group], below[group];
 
+    HWY_INLINE Group() {}
+
     /// Offers those of the first `count` records.
     HWY_NOINLINE void insert(std::size_t count, Offers<false>& to_above, Offers<true>& to_below) const {
         for (std::size_t i = 0; i < std::min(group, count); ++i) {
@@ -709,6 +714,12 @@ HWY_EXPORT(AccumulateKernel);
 HWY_EXPORT(AccumulateAndSelectKernel);
 HWY_EXPORT(TargetName);
 
+namespace {
+std::string target_name() {
+    return HWY_DYNAMIC_DISPATCH(TargetName)();
+}
+}  // namespace
+
 void forward_input(const LayerView& layer, const double* x, Interval a) {
     HWY_DYNAMIC_DISPATCH(ForwardInputKernel)(layer, x, a);
 }
@@ -737,7 +748,7 @@ void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval del
 }  // namespace cpu
 
 std::string simd_target() {
-    return HWY_DYNAMIC_DISPATCH(cpu::TargetName)();
+    return cpu::target_name();
 }
 
 std::vector<std::string> simd_targets() {
