@@ -35,28 +35,23 @@ inline std::int64_t parameter_units(double value) {
     return static_cast<std::int64_t>(std::nearbyint(scaled));
 }
 
-/// Sets the last bit of the significand: monotone, moves a value by at most one ulp away from zero, and
-/// leaves none halfway between two points of a grid coarser than two ulps, so that rounding to that grid
-/// needs no tie rule (what was halfway goes away from zero). For finite values: infinity would become NaN. Of
-/// the zeros, -0 becomes the negative subnormal and +0 the positive one, which round to the same point of any
-/// grid.
+/// Sets the last bit of the significand, zero staying zero: monotone, moves a value by at most one ulp away
+/// from zero. The exact product of two odd doubles is never halfway between two points of a grid coarser than
+/// its last bit, so rounding it to that grid needs no tie rule. For finite values: infinity would become NaN.
 inline double make_odd(double value) {
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | std::uint64_t{1});
-}
-/// The same, zero staying zero: for factors of an exact product.
-inline double make_odd_nonzero(double value) {
-    return value == 0.0 ? value : make_odd(value);
+    return value == 0.0 ? value
+                        : std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | std::uint64_t{1});
 }
 
-/// The grid on which the entries of per-record gradients are added: multiples of 2^exponent.
-/// A sum kept as the double `bias + sum` has that unit as its ulp while |sum| < 2^51 units, so adding an odd
-/// number rounds it to the nearest multiple, whatever was added before; reinterpreted as an integer it counts
-/// units.
+/// The grid on which the entries of per-record gradients are added: multiples of 2^exponent, the unit.
+/// The double `bias` has that unit as its ulp, and so has all that differs from it by less than 2^51 units:
+/// adding something to it, or an fma onto it, rounds once to the grid (to even of two equally near); as an
+/// integer the result counts units above the bits of the bias.
 class GradientGrid {
   public:
     static constexpr int significant_bits = 40;  ///< the largest entry has at most 2^40 units
-    static constexpr std::int64_t block_limit = std::int64_t{1}
-                                                << (51 - significant_bits - 1);  ///< records a double can add
+    static constexpr std::int64_t block_limit =
+        std::int64_t{1} << (51 - significant_bits - 1);  ///< products of odd factors a biased double can add
     static constexpr std::int64_t record_limit = std::int64_t{1}
                                                  << (62 - significant_bits);  ///< records an int64 can add
 
@@ -76,7 +71,7 @@ class GradientGrid {
         return std::bit_cast<std::int64_t>(biased) - std::bit_cast<std::int64_t>(bias_);
     }
     /// One entry, rounded to nearest.
-    std::int64_t units(double entry) const { return units_of_biased(bias_ + make_odd(entry)); }
+    std::int64_t units(double entry) const { return units_of_biased(bias_ + entry); }
     /// Gamma in units: no entry of size at most `entry` rounds to more.
     std::int64_t units_above(double entry) const {
         return static_cast<std::int64_t>(std::ceil(std::ldexp(entry, -exponent_)));

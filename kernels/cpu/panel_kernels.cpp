@@ -326,11 +326,11 @@ struct Outer {
     const double* z_upper = nullptr;
     bool point = false;  // one bound only
     Activations activations = Activations::box;
-    double gamma = 0;  // elementwise
+    double limit = 0;  // elementwise: Gamma, a multiple of the unit of the grid
 };
 
 double odd_clamped(double value, double limit) {
-    return make_odd_nonzero(std::min(std::max(value, -limit), limit));
+    return make_odd(std::min(std::max(value, -limit), limit));
 }
 
 Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
@@ -340,7 +340,7 @@ Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInte
     outer.columns = shape.in + 1;
     outer.stride = stride;
     outer.point = delta.is_point() && z_rows.is_point();
-    outer.gamma = clip.gamma;
+    outer.limit = static_cast<double>(clip.weight_units()) * outer.grid.unit();
     const bool factored = clip.kind == Clip::Kind::factored;
     const auto by_records = [&](const double* panel) {
         constexpr std::size_t block = 8;  // a cache line of records at a time
@@ -383,44 +383,59 @@ Outer prepare(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInte
     return outer;
 }
 
-/// Clipped odd entries, and the biased sums they are added to. Of a point of any sign, delta's end is not
-/// known beforehand: *_of_ends take both.
+/// Entries as biased doubles: the fma rounds the exact product once, to the grid, and the clamp is between
+/// points of the grid. Their bits are added as integers. Of a point of any sign, delta's end is not known
+/// beforehand: *_of_ends take both.
 struct Elementwise {
-    Vec gamma, negative_gamma, last_bit;
+    using Sum = hn::Vec<Integers>;
+    Vec bias, lowest, highest;
 
     explicit HWY_INLINE Elementwise(const Outer& outer)
-        : gamma(hn::Set(doubles, outer.gamma)),
-          negative_gamma(hn::Set(doubles, -outer.gamma)),
-          last_bit(hn::BitCast(doubles, hn::Set(integers, 1))) {}
+        : bias(hn::Set(doubles, outer.grid.bias())),
+          lowest(hn::Set(doubles, outer.grid.bias() - outer.limit)),
+          highest(hn::Set(doubles, outer.grid.bias() + outer.limit)) {}
 
-    HWY_INLINE Vec clipped(Vec product) const {
-        return hn::Or(hn::Min(hn::Max(product, negative_gamma), gamma), last_bit);
-    }
-    HWY_INLINE Vec entry(Vec delta, Vec z) const { return clipped(hn::Mul(delta, z)); }
+    HWY_INLINE Vec clipped(Vec biased) const { return hn::Min(hn::Max(biased, lowest), highest); }
+    HWY_INLINE Vec entry(Vec delta, Vec z) const { return clipped(fused(delta, z, bias)); }
     HWY_INLINE Vec least_of_ends(Vec delta_lower, Vec delta_upper, Vec z) const {
-        return clipped(hn::Min(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+        return clipped(hn::Min(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
     }
     HWY_INLINE Vec greatest_of_ends(Vec delta_lower, Vec delta_upper, Vec z) const {
-        return clipped(hn::Max(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+        return clipped(hn::Max(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
     }
-    HWY_INLINE Vec add(Vec sum, Vec delta, Vec z) const { return hn::Add(sum, entry(delta, z)); }
-    HWY_INLINE Vec add_least_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
-        return hn::Add(sum, least_of_ends(delta_lower, delta_upper, z));
+
+    HWY_INLINE Sum zero() const { return hn::Zero(integers); }
+    HWY_INLINE Sum add_entry(Sum sum, Vec entry) const { return hn::Add(sum, hn::BitCast(integers, entry)); }
+    HWY_INLINE Sum add(Sum sum, Vec delta, Vec z) const { return add_entry(sum, entry(delta, z)); }
+    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return add_entry(sum, least_of_ends(delta_lower, delta_upper, z));
     }
-    HWY_INLINE Vec add_greatest_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
-        return hn::Add(sum, greatest_of_ends(delta_lower, delta_upper, z));
+    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+        return add_entry(sum, greatest_of_ends(delta_lower, delta_upper, z));
+    }
+    HWY_INLINE Sum units(Sum sum, std::size_t records) const {
+        const auto bits =
+            std::bit_cast<std::uint64_t>(hn::GetLane(bias)) * records;  // modulo 2^64, as the sum
+        return hn::Sub(sum, hn::Set(integers, static_cast<std::int64_t>(bits)));
     }
 };
 
 /// Factors are clamped and odd: an fma onto the biased sum rounds the exact product to the grid.
 struct Factored {
-    explicit HWY_INLINE Factored(const Outer&) {}
-    HWY_INLINE Vec add(Vec sum, Vec delta, Vec z) const { return fused(delta, z, sum); }
-    HWY_INLINE Vec add_least_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+    using Sum = Vec;
+    Vec bias;
+
+    explicit HWY_INLINE Factored(const Outer& outer) : bias(hn::Set(doubles, outer.grid.bias())) {}
+    HWY_INLINE Sum zero() const { return bias; }
+    HWY_INLINE Sum add(Sum sum, Vec delta, Vec z) const { return fused(delta, z, sum); }
+    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec delta_lower, Vec delta_upper, Vec z) const {
         return hn::Min(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
     }
-    HWY_INLINE Vec add_greatest_of_ends(Vec sum, Vec delta_lower, Vec delta_upper, Vec z) const {
+    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec delta_lower, Vec delta_upper, Vec z) const {
         return hn::Max(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    }
+    HWY_INLINE hn::Vec<Integers> units(Sum sum, std::size_t) const {
+        return hn::Sub(hn::BitCast(integers, sum), hn::BitCast(integers, bias));
     }
 };
 
@@ -438,9 +453,8 @@ struct Ends {
     }
 };
 
-/// Adds biased sums of `lanes` columns to int64 sums; the last columns of a row may be fewer than a vector.
-HWY_INLINE void flush(Vec biased, double bias, std::int64_t* sums, std::size_t count) {
-    const auto units = hn::Sub(hn::BitCast(integers, biased), hn::BitCast(integers, hn::Set(doubles, bias)));
+/// Adds to `lanes` columns of the int64 sums; the last columns of a row may be fewer than a vector.
+HWY_INLINE void flush(hn::Vec<Integers> units, std::int64_t* sums, std::size_t count) {
     if (count >= lanes) {
         hn::StoreU(hn::Add(hn::LoadU(integers, sums), units), integers, sums);
         return;
@@ -454,9 +468,9 @@ HWY_INLINE void flush(Vec biased, double bias, std::int64_t* sums, std::size_t c
 template <typename Rule, std::size_t Rows, std::size_t Columns>
 HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std::size_t row,
                                       std::size_t column, std::int64_t* sums) {
-    Vec sum[Rows][Columns];
+    typename Rule::Sum sum[Rows][Columns];
     for (auto& line : sum) {
-        for (Vec& entry : line) entry = hn::Set(doubles, outer.grid.bias());
+        for (auto& entry : line) entry = rule.zero();
     }
     for (std::size_t r = 0; r < height; ++r) {
         const double* z = outer.z_lower + r * outer.stride + column;
@@ -471,7 +485,7 @@ HWY_INLINE void accumulate_point_tile(const Outer& outer, const Rule& rule, std:
         for (std::size_t c = 0; c < Columns; ++c) {
             const std::size_t first = column + c * lanes;
             if (first < outer.columns)
-                flush(sum[o][c], outer.grid.bias(), sums + (row + o) * outer.columns + first,
+                flush(rule.units(sum[o][c], height), sums + (row + o) * outer.columns + first,
                       outer.columns - first);
         }
     }
@@ -481,10 +495,9 @@ template <typename Rule, Activations Kind, std::size_t Rows, std::size_t Columns
 HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, std::size_t row,
                                          std::size_t column, std::int64_t* sum_lower,
                                          std::int64_t* sum_upper) {
-    Vec least[Rows][Columns], greatest[Rows][Columns];
+    typename Rule::Sum least[Rows][Columns], greatest[Rows][Columns];
     for (std::size_t o = 0; o < Rows; ++o) {
-        for (std::size_t c = 0; c < Columns; ++c)
-            least[o][c] = greatest[o][c] = hn::Set(doubles, outer.grid.bias());
+        for (std::size_t c = 0; c < Columns; ++c) least[o][c] = greatest[o][c] = rule.zero();
     }
     for (std::size_t r = 0; r < height; ++r) {
         const double* z_lower = outer.z_lower + r * outer.stride + column;
@@ -512,8 +525,8 @@ HWY_INLINE void accumulate_interval_tile(const Outer& outer, const Rule& rule, s
             const std::size_t first = column + c * lanes;
             if (first >= outer.columns) continue;
             const std::size_t at = (row + o) * outer.columns + first;
-            flush(least[o][c], outer.grid.bias(), sum_lower + at, outer.columns - first);
-            flush(greatest[o][c], outer.grid.bias(), sum_upper + at, outer.columns - first);
+            flush(rule.units(least[o][c], height), sum_lower + at, outer.columns - first);
+            flush(rule.units(greatest[o][c], height), sum_upper + at, outer.columns - first);
         }
     }
 }
@@ -560,8 +573,8 @@ void AccumulateKernel(LayerShape shape, const Clip& clip, ConstInterval delta, C
     accumulate_with<Elementwise>(outer, sum_lower, sum_upper);
 }
 
-/// Entries that records offer to one side of a selection, for `lanes` neighbouring parameters. An entry is
-/// odd, so it rounds to fewer units than a threshold exactly if it is less than the double half a unit below.
+/// Biased entries that records offer to one side of a selection, for `lanes` neighbouring parameters;
+/// compared with biased thresholds, which are doubles as exact as they.
 template <bool Negated>
 class Offers {
   public:
@@ -575,7 +588,7 @@ class Offers {
         return Negated ? hn::Lt(thresholds, entries) : hn::Lt(entries, thresholds);
     }
     HWY_INLINE void insert(std::size_t lane, double entry) {
-        const std::int64_t units = grid_.units_of_biased(grid_.bias() + entry);
+        const std::int64_t units = grid_.units_of_biased(entry);
         if (selection_.insert(entry_ + lane, Negated ? -units : units))
             thresholds_[lane] = threshold(entry_ + lane);
     }
@@ -583,10 +596,9 @@ class Offers {
   private:
     double threshold(std::size_t entry) const {
         const std::int64_t units = selection_.threshold(entry);
-        const double value = units == INT64_MAX   ? HUGE_VAL
-                             : units == INT64_MIN ? -HUGE_VAL
-                                                  : (static_cast<double>(units) - 0.5) * grid_.unit();
-        return Negated ? -value : value;
+        if (units == INT64_MAX) return Negated ? -HUGE_VAL : HUGE_VAL;
+        if (units == INT64_MIN) return Negated ? HUGE_VAL : -HUGE_VAL;
+        return grid_.bias() + static_cast<double>(Negated ? -units : units) * grid_.unit();
     }
 
     Selection& selection_;
@@ -629,9 +641,9 @@ struct Group {
 /// All records at one row and `lanes` columns; upper bounds go to `above`, lower bounds negated to `below`.
 template <Activations Kind>
 void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row, std::size_t column,
-                    std::size_t count, Offers<false>& above, Offers<true>& below, Vec& sum_least,
-                    Vec& sum_greatest) {
-    Vec least = sum_least, greatest = sum_greatest;
+                    std::size_t count, Offers<false>& above, Offers<true>& below, std::int64_t* sum_lower,
+                    std::int64_t* sum_upper) {
+    auto least = rule.zero(), greatest = rule.zero();
     for (std::size_t first = 0; first < count; first += group) {
         Group entries;
         auto any = hn::FirstN(doubles, 0);
@@ -650,16 +662,17 @@ void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row
                 entries.least[i] = rule.entry(lower, z_least);
                 entries.greatest[i] = rule.entry(upper, z_greatest);
             }
-            least = hn::Add(least, entries.least[i]);
-            greatest = hn::Add(greatest, entries.greatest[i]);
+            least = rule.add_entry(least, entries.least[i]);
+            greatest = rule.add_entry(greatest, entries.greatest[i]);
             entries.above[i] = above.wanted(entries.greatest[i]);
             entries.below[i] = below.wanted(entries.least[i]);
             any = hn::Or(any, hn::Or(entries.above[i], entries.below[i]));
         }
         if (!hn::AllFalse(doubles, any)) entries.insert(count - first, above, below);
     }
-    sum_least = least;
-    sum_greatest = greatest;
+    const std::size_t records = (count + group - 1) / group * group, columns = outer.columns - column;
+    flush(rule.units(least, records), sum_lower, columns);
+    flush(rule.units(greatest, records), sum_upper, columns);
 }
 
 /// All rows at `lanes` columns.
@@ -675,10 +688,7 @@ void select_strip(const Outer& outer, const Elementwise& rule, std::size_t colum
         const std::size_t index = row * outer.columns + column;
         Offers<false> above(least_upper, first_entry + index, columns, outer.grid);
         Offers<true> below(least_negated_lower, first_entry + index, columns, outer.grid);
-        Vec least = hn::Set(doubles, outer.grid.bias()), greatest = least;
-        select(outer, rule, row, column, count, above, below, least, greatest);
-        flush(least, outer.grid.bias(), sum_lower + index, columns);
-        flush(greatest, outer.grid.bias(), sum_upper + index, columns);
+        select(outer, rule, row, column, count, above, below, sum_lower + index, sum_upper + index);
     }
 }
 

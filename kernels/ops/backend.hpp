@@ -45,7 +45,7 @@ enum class Loss { binary_cross_entropy, cross_entropy };
 /// How one record's entry of a gradient is bounded (mathematics section 2).
 struct Clip {
     enum class Kind {
-        elementwise,  ///< every entry clamped to [-gamma, gamma]
+        elementwise,  ///< every entry clamped to [-gamma, gamma], gamma rounded up to the gradient grid
         factored      ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to
                       ///< [-z_limit, z_limit]
     };

@@ -34,33 +34,32 @@ double clamp_to(double limit, double value) {
     return std::min(std::max(value, -limit), limit);
 }
 
-/// One entry's bounds [lower, upper] = clip(delta * z): z >= 0, or a point of any sign.
+/// One entry's bounds [lower, upper] = clip(delta * z): z >= 0, or a point of any sign. The exact product is
+/// rounded once, to the grid: by an fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then;
+/// factored, both factors are clamped before, and made odd, since the fast kernels add such products onto one
+/// another without a tie rule.
 struct Entry {
     std::int64_t lower, upper;
 };
 Entry clipped_entry(const Clip& clip, const GradientGrid& grid, bool bias, double delta_lower,
                     double delta_upper, double z_lower, double z_upper) {
     if (clip.kind == Clip::Kind::factored) {
-        // Exact product of odd factors, rounded once to the grid: fma onto the bias, as the fast kernels add
-        // it.
-        delta_lower = make_odd_nonzero(clamp_to(clip.delta_limit, delta_lower));
-        delta_upper = make_odd_nonzero(clamp_to(clip.delta_limit, delta_upper));
+        delta_lower = make_odd(clamp_to(clip.delta_limit, delta_lower));
+        delta_upper = make_odd(clamp_to(clip.delta_limit, delta_upper));
         if (!bias) {
-            z_lower = make_odd_nonzero(clamp_to(clip.activation_limit, z_lower));
-            z_upper = make_odd_nonzero(clamp_to(clip.activation_limit, z_upper));
+            z_lower = make_odd(clamp_to(clip.activation_limit, z_lower));
+            z_upper = make_odd(clamp_to(clip.activation_limit, z_upper));
         }
-        const auto units = [&](double delta, double z) {
-            return grid.units_of_biased(std::fma(delta, z, grid.bias()));
-        };
-        const auto [least, greatest] =
-            std::minmax({units(delta_lower, z_lower), units(delta_lower, z_upper),
-                         units(delta_upper, z_lower), units(delta_upper, z_upper)});
-        return {least, greatest};
     }
-    const double products[] = {delta_lower * z_lower, delta_lower * z_upper, delta_upper * z_lower,
-                               delta_upper * z_upper};
-    const auto [least, greatest] = std::minmax_element(std::begin(products), std::end(products));
-    return {grid.units(clamp_to(clip.gamma, *least)), grid.units(clamp_to(clip.gamma, *greatest))};
+    const auto biased = [&](double delta, double z) { return std::fma(delta, z, grid.bias()); };
+    auto [least, greatest] = std::minmax({biased(delta_lower, z_lower), biased(delta_lower, z_upper),
+                                          biased(delta_upper, z_lower), biased(delta_upper, z_upper)});
+    if (clip.kind == Clip::Kind::elementwise) {
+        const double limit = static_cast<double>(clip.weight_units()) * grid.unit();
+        least = std::clamp(least, grid.bias() - limit, grid.bias() + limit);
+        greatest = std::clamp(greatest, grid.bias() - limit, grid.bias() + limit);
+    }
+    return {grid.units_of_biased(least), grid.units_of_biased(greatest)};
 }
 
 class ReferenceBackend final : public Backend {
