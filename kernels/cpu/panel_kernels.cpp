@@ -611,26 +611,36 @@ class Offers {
 constexpr std::size_t group = 4;
 static_assert(height % group == 0);
 
-/// The bounds of a group's entries, and which of them are wanted: a byte of lanes each.
+/// The bounds of a group's entries.
 struct Group {
     Vec greatest[group], least[group];
-    hn::Mask<Doubles> above[group], below[group];
 
     HWY_INLINE Group() {}
 
+    /// If any is wanted: no upper bound is, if not the least, no lower bound, if not the greatest.
+    HWY_INLINE bool any_wanted(const Offers<false>& above, const Offers<true>& below) const {
+        Vec least_upper = greatest[0], greatest_lower = least[0];
+        for (std::size_t i = 1; i < group; ++i) {
+            least_upper = hn::Min(least_upper, greatest[i]);
+            greatest_lower = hn::Max(greatest_lower, least[i]);
+        }
+        return !hn::AllFalse(doubles, hn::Or(above.wanted(least_upper), below.wanted(greatest_lower)));
+    }
     /// Offers those of the first `count` records.
-    HWY_NOINLINE void insert(std::size_t count, Offers<false>& to_above, Offers<true>& to_below) const {
+    HWY_NOINLINE void insert(std::size_t count, Offers<false>& above, Offers<true>& below) const {
         for (std::size_t i = 0; i < std::min(group, count); ++i) {
-            insert_side(greatest[i], above[i], to_above);
-            insert_side(least[i], below[i], to_below);
+            insert_side(greatest[i], above);
+            insert_side(least[i], below);
         }
     }
     template <bool Negated>
-    HWY_INLINE static void insert_side(Vec entries, hn::Mask<Doubles> which, Offers<Negated>& offers) {
+    HWY_INLINE static void insert_side(Vec entries, Offers<Negated>& offers) {
+        const auto wanted = offers.wanted(entries);
+        if (hn::AllFalse(doubles, wanted)) return;
         alignas(64) double values[lanes];
         std::uint8_t bits[8] = {};
         hn::Store(entries, doubles, values);
-        hn::StoreMaskBits(doubles, which, bits);
+        hn::StoreMaskBits(doubles, wanted, bits);
         for (unsigned left = bits[0]; left != 0; left &= left - 1) {
             const auto lane = static_cast<std::size_t>(std::countr_zero(left));
             offers.insert(lane, values[lane]);
@@ -646,7 +656,6 @@ void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row
     auto least = rule.zero(), greatest = rule.zero();
     for (std::size_t first = 0; first < count; first += group) {
         Group entries;
-        auto any = hn::FirstN(doubles, 0);
         for (std::size_t i = 0; i < group; ++i) {
             const std::size_t r = first + i;
             const double low = outer.delta_lower[r * outer.out + row],
@@ -664,11 +673,8 @@ void select_entries(const Outer& outer, const Elementwise& rule, std::size_t row
             }
             least = rule.add_entry(least, entries.least[i]);
             greatest = rule.add_entry(greatest, entries.greatest[i]);
-            entries.above[i] = above.wanted(entries.greatest[i]);
-            entries.below[i] = below.wanted(entries.least[i]);
-            any = hn::Or(any, hn::Or(entries.above[i], entries.below[i]));
         }
-        if (!hn::AllFalse(doubles, any)) entries.insert(count - first, above, below);
+        if (entries.any_wanted(above, below)) entries.insert(count - first, above, below);
     }
     const std::size_t records = (count + group - 1) / group * group, columns = outer.columns - column;
     flush(rule.units(least, records), sum_lower, columns);
