@@ -17,8 +17,9 @@ struct CollectiveState {
     std::string what{};  ///< of a failure, in the library's words
 };
 
-/// This rank's place among ranks that add in device memory (an ncclComm_t). Calls return at once; state() says
-/// how far the last one is, and the next follows only when it is done. Error (communication): a refused call.
+/// This rank's place among ranks that add in device memory (an ncclComm_t). Calls return at once; state()
+/// says how far the last one is, and the next follows only when it is done. Error (communication): a refused
+/// call.
 class CollectiveGroup {
   public:
     virtual ~CollectiveGroup() = default;  ///< gives it back; one that is not finished is aborted
