@@ -12,7 +12,7 @@ namespace holdfast {
 namespace {
 
 bool on_gpus(const std::string& backend) {
-    return backend.rfind("cuda", 0) == 0;
+    return backend == "cuda";
 }
 
 /// Of this rank: machines with several GPUs and ranks that see one each both work.
@@ -36,9 +36,11 @@ TransportGround survey(const Communicator& world, const std::string& backend) {
 
 }  // namespace
 
-void choose_device(const std::string& backend, const Communicator& world) {
-    if (backend != "auto" && !on_gpus(backend)) return;
-    if (device_count() > 0) use_device(device_of(world));
+int choose_device(const std::string& backend, const Communicator& world) {
+    if ((backend != "auto" && !on_gpus(backend)) || device_count() == 0) return 0;
+    const int device = device_of(world);
+    use_device(device);
+    return device;
 }
 
 bool chooses_nccl(const std::string& transport, const TransportGround& ground) {

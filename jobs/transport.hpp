@@ -7,9 +7,9 @@
 
 namespace holdfast {
 
-/// Gives this rank its own GPU, if the machine has any and this backend ("auto", "cuda", …) may use one: to
-/// be called before the backend is made, on the thread that trains.
-void choose_device(const std::string& backend, const Communicator& world);
+/// Which of its machine's GPUs this rank takes, made current for the calling thread; 0 where there is none or
+/// the backend ("auto", "cpu", …) uses none. To be called before the backend is made.
+int choose_device(const std::string& backend, const Communicator& world);
 
 struct TransportRequest {
     std::string transport;  ///< "auto", "mpi" or "nccl": run.transport

@@ -72,7 +72,7 @@ TEST(BlockSumsOfACpuRun, AreTheGroupsOwnOrRefused) {
         EXPECT_EQ(&sums.group(), world.get());
     }
     EXPECT_THROW(BlockSums(*world, *world, {"nccl", 1, "cpu"}), Error);
-    choose_device("cpu", *world);  // asks for no GPU
+    EXPECT_EQ(choose_device("cpu", *world), 0);  // asks for no GPU
 }
 
 TEST(TransportSettings, AreHowAndNotWhat) {
