@@ -26,12 +26,15 @@ class StepEngineOn final : public StepEngine {
         free_memory_ = executor_.free_memory();
     }
 
-    DeviceSpan run(std::span<const StepLevel> levels,
+    DeviceSpan run(std::span<const StepLevel> asked,
                    std::span<const std::span<const std::uint32_t>> indices) override {
         executor_.bind();
         ensure(indices.size() == feed_.sets(), "a batch for every set of records");
         std::size_t records = 0;
         for (const auto& set : indices) records += set.size();
+        // There are not more least values than records.
+        std::vector<StepLevel> levels(asked.begin(), asked.end());
+        for (StepLevel& level : levels) level.selected = std::min(level.selected, records);
         const StepPlan plan = plan_step(shape_, levels, records, feed_.chunk_limit(), free_memory_);
         memory_.reserve(workspace_bytes(shape_, plan));
         begin(plan, levels, indices);

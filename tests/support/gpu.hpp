@@ -32,6 +32,6 @@ inline std::unique_ptr<Backend> backend_for_test(const std::string& name,
     if (const std::string problem = holdfast::cuda_unavailable();                          \
         std::string(name) == "cuda" && !problem.empty()) {                                 \
         if (holdfast::gpu_required()) FAIL() << "HOLDFAST_REQUIRE_GPU=1, but " << problem; \
-        GTEST_SKIP() << problem << ": the kernels ran on the host, not on a device";       \
+        GTEST_SKIP() << problem << ": here the kernels run on the host only";              \
     }                                                                                      \
     static_assert(true)
