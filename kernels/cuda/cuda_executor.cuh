@@ -99,9 +99,11 @@ class CudaExecutor {
     void release_pinned(void* memory) const noexcept { cudaFreeHost(memory); }
 
     void upload(void* to, const void* from, std::size_t bytes, Queue queue = Queue::compute) const {
+        if (bytes == 0) return;
         check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, of(queue)), "a copy to the device");
     }
     void download(void* to, const void* from, std::size_t bytes) const {
+        if (bytes == 0) return;
         check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, of(Queue::compute)),
               "a copy from the device");
     }
@@ -110,6 +112,7 @@ class CudaExecutor {
               "a copy on the device");
     }
     void fill(void* memory, int byte, std::size_t bytes) const {
+        if (bytes == 0) return;
         check(cudaMemsetAsync(memory, byte, bytes, of(Queue::compute)), "filling device memory");
     }
 
@@ -127,6 +130,7 @@ class CudaExecutor {
     template <typename Kernel>
     void launch(const Kernel& kernel) const {
         const Extent extent = kernel.extent();
+        if (extent.x == 0 || extent.y == 0 || extent.z == 0) return;  // CUDA takes no empty launch
         const dim3 blocks(static_cast<unsigned>(extent.x), static_cast<unsigned>(extent.y),
                           static_cast<unsigned>(extent.z));
         drive<Kernel><<<blocks, Kernel::threads, 0, compute_.get()>>>(kernel);

@@ -13,7 +13,8 @@
 namespace holdfast::device {
 
 /// Runs the kernels on the host, in plain loops over blocks and threads: for tests of all that is not
-/// hardware. Its "device" has as much memory as it is given.
+/// hardware. Its "device" has as much memory as it is given. The threads of every other block run backwards,
+/// so that one that reads what another writes between the same barriers is seen in one block or the other.
 class HostExecutor {
   public:
     explicit HostExecutor(std::size_t memory_bytes) : memory_(memory_bytes) {}
@@ -31,7 +32,7 @@ class HostExecutor {
         if (bytes > free_memory())
             throw Error(ExitCode::input, "the device is out of memory", "give the engine more of it");
         used_ += bytes;
-        return std::memset(::operator new(bytes, alignment), 0xa5, bytes);
+        return std::memset(::operator new(bytes, alignment), garbage, bytes);
     }
     void release(void* memory, std::size_t bytes) const noexcept {
         used_ -= bytes;
@@ -69,13 +70,20 @@ class HostExecutor {
 
   private:
     static constexpr std::align_val_t alignment{256};
+    static constexpr int garbage = 0xff;  // doubles of it are NaN
 
     template <typename Kernel>
     static void run_block(const Kernel& kernel, Block block, typename Kernel::Shared& shared,
                           std::vector<typename Kernel::Registers>& registers) {
+        // A block finds nothing of the one before.
+        std::memset(static_cast<void*>(&shared), garbage, sizeof shared);
+        std::memset(static_cast<void*>(registers.data()), garbage, registers.size() * sizeof registers[0]);
+        const bool backwards = (block.x + block.y + block.z) % 2 != 0;
         const auto every_thread = [&](auto phase) {
-            for (int thread = 0; thread < Kernel::threads; ++thread)
+            for (int i = 0; i < Kernel::threads; ++i) {
+                const int thread = backwards ? Kernel::threads - 1 - i : i;
                 phase(thread, registers[static_cast<std::size_t>(thread)]);
+            }
         };
         every_thread([&](int thread, auto& own) { kernel.begin(block, thread, own); });
         for (int step = 0; step < kernel.steps(block); ++step) {
