@@ -125,9 +125,10 @@ class RecordFeed {
 
     void gather(const RecordSet& set, const std::byte* features, const std::uint32_t* indices,
                 std::size_t count, double* x, std::size_t stride) const {
-        const auto launch = [&](const auto* typed) {
-            executor_.launch(GatherKernel{typed, indices, x, stride, static_cast<int>(shape_.inputs()),
-                                          static_cast<int>(count), shape_.input_shift, shape_.input_scale});
+        const auto launch = [&]<typename Feature>(const Feature* typed) {
+            executor_.launch(GatherKernel<Feature>{typed, indices, x, stride,
+                                                   static_cast<int>(shape_.inputs()), static_cast<int>(count),
+                                                   shape_.input_shift, shape_.input_scale});
         };
         if (set.wide_features != nullptr) {
             launch(reinterpret_cast<const double*>(features));
