@@ -177,9 +177,10 @@ void bench_step(const Context& context, const Request& request) {
     if (request.threads > 0) omp_set_num_threads(request.threads);
     const int threads = omp_get_max_threads();
     const Settings settings = settings_of(workload, request);
-    choose_device(request.backend, context.world);
-    TrainingPlan plan{settings, settings.network(workload.features), make_backend(request.backend),
-                      workload.records_of_a_step(), settings.level_values()};
+    const int device = choose_device(request.backend, context.world);
+    TrainingPlan plan{settings, settings.network(workload.features),
+                      make_backend(request.backend, Product::exact, device), workload.records_of_a_step(),
+                      settings.level_values()};
     TrainingPlan plain = plan;
     plain.levels = {0};
     const BlockSums sums(context.world, context.world,

@@ -118,8 +118,8 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
                       last = queries.size() * (grid.block() + 1) / grid.blocks();
     const Records mine = part_of(queries, first, last);
     const BoxesReader boxes(run.folder);
-    const auto backend = make_backend(run.settings.product == Product::rump ? "auto" : run.settings.backend,
-                                      run.settings.product);
+    const auto backend = make_panel_backend(
+        run.settings.product == Product::rump ? "auto" : run.settings.backend, run.settings.product);
     std::vector<std::int64_t> message;
     for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {
         const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {

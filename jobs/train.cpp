@@ -305,8 +305,8 @@ void train(const Context& context, const Request& request) {
     check_against(settings, reader.info());
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
-    choose_device(settings.backend, context.world);
-    const std::shared_ptr<const Backend> backend = make_backend(settings.backend, settings.product);
+    const int device = choose_device(settings.backend, context.world);
+    const std::shared_ptr<const Backend> backend = make_backend(settings.backend, settings.product, device);
     const std::vector<std::int64_t> levels = settings.level_values();
     const ProcessGrid grid(context.world, settings.grid, static_cast<std::size_t>(settings.members),
                            levels.size());

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/base/portable.hpp"
+
 namespace holdfast {
 
 /// The arithmetic that makes a certificate hold bit by bit.
@@ -25,7 +27,7 @@ namespace holdfast {
 constexpr double parameter_unit = 0x1p-50;
 constexpr std::int64_t parameter_limit_units = std::int64_t{1} << 60;  // 1024.0
 
-inline double parameter_value(std::int64_t units) {
+HOLDFAST_PORTABLE inline double parameter_value(std::int64_t units) {
     return static_cast<double>(units) * parameter_unit;
 }
 
@@ -38,7 +40,7 @@ inline std::int64_t parameter_units(double value) {
 /// Sets the last bit of the significand, zero staying zero: monotone, moves a value by at most one ulp away
 /// from zero. The exact product of two odd doubles is never halfway between two points of a grid coarser than
 /// its last bit, so rounding it to that grid needs no tie rule. For finite values: infinity would become NaN.
-inline double make_odd(double value) {
+HOLDFAST_PORTABLE inline double make_odd(double value) {
     return value == 0.0 ? value
                         : std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | std::uint64_t{1});
 }
@@ -85,7 +87,7 @@ class GradientGrid {
 /// exp on the grid of multiples of 2^-40, |x| clamped to 700; NaN stays NaN. Monotone: neighbouring grid
 /// points differ by 2^-40 relative, the error on the grid is below 2^-52 relative (measured against MPFR by
 /// tests/property/arithmetic_test.cpp: 2^-52.6). The rounding of x costs besides at most exp(2^-41) - 1.
-inline double monotone_exp(double x) {
+HOLDFAST_PORTABLE inline double monotone_exp(double x) {
     constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa39efp-1,
                      ln2_low = 0x1.abc9e3b39803fp-56;
     constexpr double argument_bias = 1.5 * 0x1p12;  // ulp 2^-40
@@ -102,7 +104,7 @@ inline double monotone_exp(double x) {
     return sum * std::bit_cast<double>(std::bit_cast<std::uint64_t>(power + (0x1.8p52 + 1023.0)) << 52);
 }
 
-inline double monotone_sigmoid(double x) {
+HOLDFAST_PORTABLE inline double monotone_sigmoid(double x) {
     return 1.0 / (1.0 + monotone_exp(-x));
 }
 

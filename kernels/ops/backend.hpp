@@ -145,6 +145,9 @@ class Selection {
     std::unique_ptr<std::mutex[]> stripes_;
 };
 
+class StepEngine;  // kernels/ops/step_engine.hpp
+struct StepShape;
+
 /// The operations of a step, declared once. Every backend gives the bits of `reference` (kernels/reference),
 /// which states each operation as plain loops; tests/unit/backend_test.cpp holds them equal. All arrays are
 /// [rows, panel_height] unless said. No operation allocates on the caller's behalf or keeps a pointer.
@@ -187,6 +190,10 @@ class Backend {
                                        std::int64_t* sum_lower, std::int64_t* sum_upper,
                                        std::size_t first_entry, Selection& least_upper,
                                        Selection& least_negated_lower) const = 0;
+
+    /// For backends whose memory is not the host's: whole steps where the data is, instead of the operations
+    /// above one by one. Null: there is none. The backend must outlive it.
+    virtual std::unique_ptr<StepEngine> step_engine(const StepShape& shape) const;
 };
 
 /// Length of a row of transpose(): room for the column of ones, rounded up to a cache line.

@@ -2,42 +2,29 @@
 
 #include <algorithm>
 
+#include "kernels/ops/loss_rule.hpp"
+
 namespace holdfast {
 namespace {
 
 constexpr std::size_t height = panel_height;
-
-/// Bounds of 1 / p_c, p_c = 1 / (1 + sum over j != c of exp(z_j - z_c)): `own` is the logit of c at one end
-/// of its box, `others` the logits at the other end. One logit stands against a logit of 0.
-double inverse_probability(Loss loss, std::size_t outputs, std::size_t c, const double* own,
-                           const double* others) {
-    double sum = 1.0;
-    if (loss == Loss::binary_cross_entropy) return sum + monotone_exp(-own[c * height]);
-    for (std::size_t j = 0; j < outputs; ++j) {
-        if (j != c) sum += monotone_exp(others[j * height] - own[c * height]);
-    }
-    return sum;
-}
 
 }  // namespace
 
 void loss_gradient_on_host(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
                            std::size_t count, Interval delta) {
     for (std::size_t c = 0; c < outputs; ++c) {
-        const std::int32_t target_label =
-            loss == Loss::binary_cross_entropy ? 1 : static_cast<std::int32_t>(c);
         for (std::size_t r = 0; r < height; ++r) {
             const std::size_t at = c * height + r;
             if (r >= count) {
                 delta.lower[at] = delta.upper[at] = 0.0;
                 continue;
             }
-            const double target = labels[r] == target_label ? 1.0 : 0.0;
-            delta.lower[at] =
-                1.0 / inverse_probability(loss, outputs, c, logits.lower + r, logits.upper + r) - target;
+            const double* lower = logits.lower + r;
+            const double* upper = logits.upper + r;
+            delta.lower[at] = loss_derivative(loss, outputs, c, labels[r], lower, upper, height);
             if (delta.is_point()) continue;
-            delta.upper[at] =
-                1.0 / inverse_probability(loss, outputs, c, logits.upper + r, logits.lower + r) - target;
+            delta.upper[at] = loss_derivative(loss, outputs, c, labels[r], upper, lower, height);
         }
     }
 }

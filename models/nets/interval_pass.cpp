@@ -1,6 +1,6 @@
 #include "models/nets/interval_pass.hpp"
 
-#include "kernels/base/error.hpp"
+#include "kernels/ops/step_engine.hpp"
 
 namespace holdfast {
 
@@ -28,10 +28,7 @@ IntervalPass::IntervalPass(const Network& network, const Backend& backend)
 void IntervalPass::check_finite(std::size_t rows, ConstInterval values, std::size_t layer,
                                 const char* what) const {
     if (backend_.all_finite(rows, values)) return;
-    throw Error(ExitCode::numerical, std::string("a NaN or infinity among the ") + what,
-                "features beyond about 1e100, or a network so deep that its bounds overflow: scale the "
-                "features by public constants",
-                "layer " + std::to_string(layer));
+    throw not_finite(what, layer);
 }
 
 void IntervalPass::forward_hidden(const PackedNetwork& parameters, const Panel& panel) {

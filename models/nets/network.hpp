@@ -26,6 +26,7 @@ class Network {
     std::size_t classes() const { return classes_; }
     std::size_t widest() const;  ///< most rows of any panel
     Loss loss() const { return loss_; }
+    InputTransform transform() const { return transform_; }
     Panel empty_panel() const { return Panel(inputs(), transform_); }
 
     /// For each parameter: is it a bias?

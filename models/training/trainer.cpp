@@ -99,7 +99,7 @@ bool MemberTrainer::all_levels_equal() const {
 }
 
 std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_group,
-                                                     std::int64_t& records_in_batch) const {
+                                                     std::int64_t& records_in_batch) {
     const std::vector<Batch> batches{batch_of(records_, true), batch_of(public_records_, false)};
     records_in_batch = static_cast<std::int64_t>(batches[0].indices.size() + batches[1].indices.size());
     const std::size_t distinct = all_levels_equal() ? 1 : state_.levels.size();
@@ -112,13 +112,36 @@ std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_g
         views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data(), level.k});
         selections.push_back(selects(level.k) ? level.k : 0);
     }
-    std::vector<LevelSums> sums =
-        gradient_sums(plan_.network, *plan_.backend, plan_.settings.clip, views, batches, selections);
-    reduce(sums, records_in_batch, block_group);
+    std::vector<LevelSums> sums = reduced_sums(views, batches, selections, block_group, records_in_batch);
+    for (LevelSums& level : sums) {
+        for (Selection& selection : level.least_upper) merge_across_ranks(selection, block_group);
+        for (Selection& selection : level.least_negated_lower) merge_across_ranks(selection, block_group);
+    }
+    check_batch(records_in_batch);
     while (sums.size() < state_.levels.size()) {  // all alike, and nothing selected
         const LevelSums& first = sums.front();
         sums.push_back({first.lower, first.upper, first.surely_correct, first.possibly_correct, {}, {}});
     }
+    return sums;
+}
+
+/// The sums of all ranks of the group, selections still of this rank alone.
+std::vector<LevelSums> MemberTrainer::reduced_sums(std::span<const BoxView> boxes,
+                                                   std::span<const Batch> batches,
+                                                   std::span<const std::int64_t> selection_counts,
+                                                   const Communicator& block_group,
+                                                   std::int64_t& records_in_batch) {
+    const Clip& clip = plan_.settings.clip;
+    if (device_sums_ == nullptr)
+        device_sums_ = DeviceSums::make(plan_.network, *plan_.backend, clip, records_, public_records_);
+    if (device_sums_ != nullptr) {
+        DeviceSums::Result result = device_sums_->reduced(boxes, batches, selection_counts, block_group);
+        records_in_batch = result.records;
+        return std::move(result.levels);
+    }
+    std::vector<LevelSums> sums =
+        gradient_sums(plan_.network, *plan_.backend, clip, boxes, batches, selection_counts);
+    reduce(sums, records_in_batch, block_group);
     return sums;
 }
 
@@ -141,9 +164,10 @@ void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_i
         }
         level.surely_correct = *at++;
         level.possibly_correct = *at++;
-        for (Selection& selection : level.least_upper) merge_across_ranks(selection, block_group);
-        for (Selection& selection : level.least_negated_lower) merge_across_ranks(selection, block_group);
     }
+}
+
+void MemberTrainer::check_batch(std::int64_t records_in_batch) const {
     // |sum| + K Gamma stays below 2^63 units, so no addition above has wrapped.
     if (records_in_batch + plan_.settings.level_values().back() > GradientGrid::record_limit) {
         throw Error(ExitCode::input,
@@ -211,6 +235,7 @@ void MemberTrainer::step(const Communicator& block_group) try {
     state_.normalisers.push_back(nominal_normaliser);
     record_metrics(sums, records_in_batch);
     ++state_.step;
+    if (done()) device_sums_.reset();
 } catch (const Error& error) {
     if (error.code() != ExitCode::numerical) throw;
     throw Error(error.code(), error.message(), error.hint(),

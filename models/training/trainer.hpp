@@ -6,6 +6,7 @@
 #include "dist/comm/communicator.hpp"
 #include "dist/layout/assignment.hpp"
 #include "models/nets/network.hpp"
+#include "models/training/device_sums.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/optimiser.hpp"
 #include "models/training/settings.hpp"
@@ -50,10 +51,13 @@ class MemberTrainer {
     Batch batch_of(const Records& records, bool selectable) const;
     bool selects(std::int64_t k) const;
     bool all_levels_equal() const;
-    std::vector<LevelSums> sums_of_levels(const Communicator& block_group,
-                                          std::int64_t& records_in_batch) const;
+    std::vector<LevelSums> sums_of_levels(const Communicator& block_group, std::int64_t& records_in_batch);
+    std::vector<LevelSums> reduced_sums(std::span<const BoxView> boxes, std::span<const Batch> batches,
+                                        std::span<const std::int64_t> selection_counts,
+                                        const Communicator& block_group, std::int64_t& records_in_batch);
     void reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch,
                 const Communicator& block_group) const;
+    void check_batch(std::int64_t records_in_batch) const;
     void charge(const LevelState& level, LevelSums& sums) const;
     double normaliser_of(std::int64_t k, std::int64_t records_in_batch) const;
     void advance_responses(std::int64_t step, double normaliser);
@@ -66,6 +70,9 @@ class MemberTrainer {
     std::vector<bool> biases_;
     std::unique_ptr<Optimiser> optimiser_;
     std::unique_ptr<ImpulseResponse> weight_response_, bias_response_;
+    // Made by the first step and given up after the last: members train one after the other, and each wants
+    // the device's memory for its records. Null: the backend has no engine.
+    std::unique_ptr<DeviceSums> device_sums_;
     MemberState state_;
 };
 

@@ -10,6 +10,7 @@
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/cpu/simd_target.hpp"
+#include "tests/support/gpu.hpp"
 
 namespace holdfast {
 namespace {
@@ -75,12 +76,16 @@ struct Weights {
 
 struct BackendTest : testing::TestWithParam<std::tuple<std::string, LayerShape>> {
     std::unique_ptr<Backend> reference = make_backend("reference");
-    std::unique_ptr<Backend> tested = make_backend(std::get<0>(GetParam()));
+    std::unique_ptr<Backend> tested;
     LayerShape shape = std::get<1>(GetParam());
     Values values{shape.in * 1000 + shape.out};
     Weights weights{shape, values};
 
-    void SetUp() override { ASSERT_EQ(tested->name(), std::get<0>(GetParam())); }
+    void SetUp() override {
+        HOLDFAST_SKIP_WITHOUT_DEVICE(std::get<0>(GetParam()));
+        tested = backend_for_test(std::get<0>(GetParam()));
+        ASSERT_EQ(tested->name(), std::get<0>(GetParam()));
+    }
 
     std::unique_ptr<PackedLayer> pack(const Backend& backend, bool point) {
         return backend.pack(shape, weights.lower.data(), point ? weights.lower.data() : weights.upper.data());
@@ -246,16 +251,17 @@ TEST_P(BackendTest, AccumulateAndSelect) {
 
 std::string test_name(const testing::TestParamInfo<std::tuple<std::string, LayerShape>>& info) {
     const auto& [backend, shape] = info.param;
-    return backend + "_" + std::to_string(shape.in) + "x" + std::to_string(shape.out);
+    const std::string name = backend == "cuda (host)" ? "cuda_on_host" : backend;
+    return name + "_" + std::to_string(shape.in) + "x" + std::to_string(shape.out);
 }
 
-INSTANTIATE_TEST_SUITE_P(AllBackends, BackendTest,
-                         testing::Combine(testing::Values("cpu"),
-                                          testing::Values(LayerShape{1, 1}, LayerShape{6, 1},
-                                                          LayerShape{7, 2}, LayerShape{8, 5},
-                                                          LayerShape{13, 9}, LayerShape{16, 4},
-                                                          LayerShape{33, 17}, LayerShape{64, 3})),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(
+    AllBackends, BackendTest,
+    testing::Combine(testing::Values("cpu", "cuda (host)", "cuda"),
+                     testing::Values(LayerShape{1, 1}, LayerShape{6, 1}, LayerShape{7, 2}, LayerShape{8, 5},
+                                     LayerShape{13, 9}, LayerShape{16, 4}, LayerShape{33, 17},
+                                     LayerShape{64, 3}, LayerShape{70, 66})),
+    test_name);
 
 TEST(SimdTarget, IsNamed) {
     EXPECT_FALSE(simd_target().empty());

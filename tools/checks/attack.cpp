@@ -84,7 +84,7 @@ std::vector<std::uint32_t> all_indices(const Records& records) {
 /// by.
 std::vector<std::int64_t> influence(const AttackProblem& problem, const Records& records,
                                     std::size_t parameter) {
-    const auto backend = make_backend("auto");
+    const auto backend = make_panel_backend("auto");
     const auto initial =
         problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.seed), 0);
     const PackedNetwork packed(problem.network, *backend, initial.data(), initial.data());
@@ -186,7 +186,7 @@ class Neighbours {
 };
 
 Certificates certify_with(const AttackProblem& problem, const std::vector<LevelState>& boxes) {
-    const auto backend = make_backend("auto");
+    const auto backend = make_panel_backend("auto");
     const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
         lower = boxes[level].lower;
         upper = boxes[level].upper;

@@ -250,6 +250,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
             result.nominal,
             largest_difference(read_parameters(golden, plan.network, step + "/n"), trainer.box(0).lower));
     }
+    const auto panels = make_panel_backend("auto", golden.settings.product);
     const bool sweep = golden.file.has("k_list");
     const auto final_nominal = read_parameters(golden, plan.network, sweep ? "final_n" : "final/n");
     result.nominal = std::max(result.nominal, largest_difference(final_nominal, trainer.box(0).lower));
@@ -259,7 +260,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
         compare_level(golden, plan.network,
                       sweep ? "final_k" + std::to_string(golden.levels[index]) : "final", box, result);
         check_enclosed(final_nominal, trainer.box(0), box, result);
-        compare_predictions(golden, plan.network, *backend, box, index, result);
+        compare_predictions(golden, plan.network, *panels, box, index, result);
     }
     return result;
 }

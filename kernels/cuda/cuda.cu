@@ -1,0 +1,55 @@
+// The backend "cuda": everything of kernels/cuda on a device.
+
+#include "kernels/cuda/cuda.hpp"
+
+#include "kernels/cuda/backend_on.hpp"
+#include "kernels/cuda/cuda_executor.cuh"
+
+namespace holdfast {
+namespace {
+
+constexpr int least_major = 8;  // compute capability of the oldest code in this build
+
+std::string unusable(int ordinal) {
+    cudaDeviceProp properties;
+    const cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
+    if (status != cudaSuccess) return std::string("the CUDA device fails: ") + cudaGetErrorString(status);
+    if (properties.major < least_major) {
+        return std::string(properties.name) + " has compute capability " + std::to_string(properties.major) +
+               "." + std::to_string(properties.minor) + ", less than " + std::to_string(least_major) + ".0";
+    }
+    if (properties.memoryPoolsSupported == 0) return std::string(properties.name) + " has no memory pools";
+    return "";
+}
+
+/// The device of a rank and why it cannot be used.
+struct Choice {
+    int ordinal = 0;
+    std::string problem;
+};
+Choice choose(int ordinal) {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status != cudaSuccess) return {0, std::string("no CUDA device: ") + cudaGetErrorString(status)};
+    if (count == 0) return {0, "no CUDA device"};
+    return {ordinal % count, unusable(ordinal % count)};
+}
+
+}  // namespace
+
+std::string cuda_unavailable() {
+    return choose(0).problem;
+}
+
+std::unique_ptr<Backend> make_cuda_backend(int ordinal) {
+    const Choice choice = choose(ordinal);
+    if (!choice.problem.empty()) {
+        throw Error(
+            ExitCode::usage, choice.problem,
+            "see nvidia-smi and CUDA_VISIBLE_DEVICES, or use --set run.backend=cpu: the bits are the same",
+            "run.backend");
+    }
+    return std::make_unique<device::BackendOn<device::CudaExecutor>>("cuda", choice.ordinal);
+}
+
+}  // namespace holdfast

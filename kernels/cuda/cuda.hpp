@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/ops/backend.hpp"
+
+namespace holdfast {
+
+/// Why run.backend = "cuda" cannot work in this process; empty: it can.
+std::string cuda_unavailable();
+
+/// The backend "cuda": the bits of `reference`, whole steps on a device. Ranks beyond the devices of a node
+/// share them: the device is `ordinal` modulo their number.
+/// Error (usage): this build has no CUDA backend, or there is no usable device.
+std::unique_ptr<Backend> make_cuda_backend(int ordinal = 0);
+
+}  // namespace holdfast

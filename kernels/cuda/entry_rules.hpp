@@ -1,0 +1,113 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+
+#include "kernels/base/arithmetic.hpp"
+#include "kernels/cuda/kernel.hpp"
+#include "kernels/ops/backend.hpp"
+
+namespace holdfast::device {
+
+/// The bits of a double as an integer that wraps.
+HOLDFAST_PORTABLE inline std::uint64_t bits_of(double value) {
+    return std::bit_cast<std::uint64_t>(value);
+}
+
+/// How the entries of a clipped gradient are added, for the two clips (GradientGrid). Factors come from
+/// delta() and z(), which see each factor once; units() is what `records` additions to zero() amount to.
+struct ElementwiseRule {
+    using Sum = std::uint64_t;  ///< of the bits of biased entries
+    double bias, lowest, highest;
+
+    explicit ElementwiseRule(const Clip& clip)
+        : bias(clip.grid().bias()), lowest(bias - limit_of(clip)), highest(bias + limit_of(clip)) {}
+    static double limit_of(const Clip& clip) {
+        return static_cast<double>(clip.weight_units()) * clip.grid().unit();
+    }
+    HOLDFAST_PORTABLE double delta(double value) const { return value; }
+    HOLDFAST_PORTABLE double z(double value) const { return value; }
+    HOLDFAST_PORTABLE Sum zero() const { return 0; }
+    HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
+        return sum + bits_of(lesser(greater(fma(delta_factor, z_factor, bias), lowest), highest));
+    }
+    HOLDFAST_PORTABLE std::int64_t units(Sum sum, int records) const {
+        return static_cast<std::int64_t>(sum - bits_of(bias) * static_cast<std::uint64_t>(records));
+    }
+};
+
+/// Factors are clamped and odd: an fma onto the biased sum rounds the exact product to the grid.
+struct FactoredRule {
+    using Sum = double;  ///< biased
+    double bias, delta_limit, activation_limit;
+
+    explicit FactoredRule(const Clip& clip)
+        : bias(clip.grid().bias()), delta_limit(clip.delta_limit), activation_limit(clip.activation_limit) {}
+    HOLDFAST_PORTABLE double delta(double value) const { return make_odd(clamped(value, delta_limit)); }
+    HOLDFAST_PORTABLE double z(double value) const { return make_odd(clamped(value, activation_limit)); }
+    HOLDFAST_PORTABLE Sum zero() const { return bias; }
+    HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
+        return fma(delta_factor, z_factor, sum);
+    }
+    HOLDFAST_PORTABLE std::int64_t units(Sum sum, int) const {
+        return static_cast<std::int64_t>(bits_of(sum) - bits_of(bias));
+    }
+};
+
+/// What the activations of an outer product are.
+enum class Activations {
+    point,   ///< a point, as is delta: one bound
+    input,   ///< a point of any sign, the features; delta has bounds
+    hidden,  ///< z >= 0; both have bounds
+};
+constexpr int delta_sides(Activations kind) {
+    return kind == Activations::point ? 1 : 2;
+}
+constexpr int z_sides(Activations kind) {
+    return kind == Activations::hidden ? 2 : 1;
+}
+
+/// Both bounds of an entry added to their sums: the sign of one factor picks the end of the other.
+template <Activations kind, typename Rule>
+HOLDFAST_PORTABLE inline void add_entry(const Rule& rule, double delta_lower, double delta_upper,
+                                        double z_lower, double z_upper, typename Rule::Sum& least,
+                                        typename Rule::Sum& greatest) {
+    if constexpr (kind == Activations::point) {
+        least = rule.add(least, delta_lower, z_lower);
+    } else if constexpr (kind == Activations::input) {
+        least = rule.add(least, z_lower >= 0 ? delta_lower : delta_upper, z_lower);
+        greatest = rule.add(greatest, z_lower >= 0 ? delta_upper : delta_lower, z_lower);
+    } else {
+        least = rule.add(least, delta_lower, delta_lower >= 0 ? z_lower : z_upper);
+        greatest = rule.add(greatest, delta_upper, delta_upper >= 0 ? z_upper : z_lower);
+    }
+}
+
+/// What an outer product works on, at every level.
+struct OuterArrays {
+    ConstLevels delta;      // [out, records]
+    ConstLevels z;          // [in, records]
+    std::int64_t* sums[2];  // [out, in + 1], lower and upper, + level * sums_stride
+    std::size_t sums_stride;
+    int in, out, records, levels;
+
+    HOLDFAST_PORTABLE std::int64_t* sum(int bound, int level, int row, int column) const {
+        return sums[bound] + static_cast<std::size_t>(level) * sums_stride +
+               static_cast<std::size_t>(row) * static_cast<std::size_t>(in + 1) +
+               static_cast<std::size_t>(column);
+    }
+    /// Factors of entry (row, column), ready for the rule; of records from `last` on, delta is 0.
+    template <typename Rule>
+    HOLDFAST_PORTABLE double delta_factor(const Rule& rule, int bound, int level, int row, int record,
+                                          int last) const {
+        return row < out && record < last ? rule.delta(delta.at(bound, level, row, record)) : 0.0;
+    }
+    template <typename Rule>
+    HOLDFAST_PORTABLE double z_factor(const Rule& rule, int bound, int level, int column, int record,
+                                      int last) const {
+        if (column >= in) return column == in ? 1.0 : 0.0;  // the bias, in no clip's activations
+        return record < last ? rule.z(z.at(bound, level, column, record)) : 0.0;
+    }
+};
+
+}  // namespace holdfast::device

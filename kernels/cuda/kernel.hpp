@@ -1,0 +1,117 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/base/portable.hpp"
+
+/// The kernels of the CUDA backend, each written once. A kernel is a struct of pointers and sizes with
+///     threads                                         of a block
+///     Shared, Registers                               what a block, and each of its threads, keeps
+///     extent()                                        how many blocks there are
+///     steps(block)                                    rounds of load and compute
+///     begin(block, thread, registers)
+///     load(block, step, thread, shared)
+///     compute(block, step, thread, shared, registers)
+///     store(block, thread, shared, registers)
+/// The threads of a block wait for each other between load, compute and store, and nowhere else: a device
+/// (cuda_executor.cuh) and plain loops (host_executor.hpp) run the same code, so everything but the hardware
+/// is tested without one. Every product is one chain of fma in the order of kernels/reference, whose bits
+/// these kernels give: no other order, no cuBLAS.
+namespace holdfast::device {
+
+/// The queues of an executor: what is in one runs in order.
+enum class Queue { compute, copy };
+
+/// Blocks of a launch, or the position of one among them.
+struct Extent {
+    int x = 1, y = 1, z = 1;
+};
+using Block = Extent;
+
+constexpr int blocks_for(std::size_t items, std::size_t per_block) {
+    return static_cast<int>((items + per_block - 1) / per_block);
+}
+
+/// Arrays of doubles for several levels, side 0 the lower bounds, side 1 the upper (unused for points):
+/// element (row, column) of a level is at level * level_stride + row * row_stride + column.
+template <typename T>
+struct LevelArrays {
+    T* side[2];
+    std::size_t level_stride, row_stride;
+
+    HOLDFAST_PORTABLE T& at(int bound, int level, int row, int column) const {
+        return side[bound][static_cast<std::size_t>(level) * level_stride +
+                           static_cast<std::size_t>(row) * row_stride + static_cast<std::size_t>(column)];
+    }
+    LevelArrays from(std::size_t offset) const {
+        return {{side[0] + offset, side[1] + offset}, level_stride, row_stride};
+    }
+    LevelArrays with_rows_of(std::size_t stride) const { return {{side[0], side[1]}, level_stride, stride}; }
+};
+using Levels = LevelArrays<double>;
+using ConstLevels = LevelArrays<const double>;
+inline ConstLevels as_const(const Levels& levels) {
+    return {{levels.side[0], levels.side[1]}, levels.level_stride, levels.row_stride};
+}
+
+/// As std::min and std::max, which device code cannot call everywhere.
+HOLDFAST_PORTABLE inline double lesser(double a, double b) {
+    return b < a ? b : a;
+}
+HOLDFAST_PORTABLE inline double greater(double a, double b) {
+    return a < b ? b : a;
+}
+HOLDFAST_PORTABLE inline double clamped(double value, double limit) {
+    return lesser(greater(value, -limit), limit);
+}
+/// inf - inf and NaN - NaN are NaN.
+HOLDFAST_PORTABLE inline bool finite(double value) {
+    return value - value == 0.0;
+}
+
+#ifdef __CUDA_ARCH__
+HOLDFAST_PORTABLE inline void add_atomically(std::int64_t* target, std::int64_t value) {
+    atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
+}
+HOLDFAST_PORTABLE inline void lower_atomically(std::int32_t* target, std::int32_t value) {
+    atomicMin(target, value);
+}
+#else
+HOLDFAST_PORTABLE inline void add_atomically(std::int64_t* target, std::int64_t value) {
+    *target += value;
+}
+HOLDFAST_PORTABLE inline void lower_atomically(std::int32_t* target, std::int32_t value) {
+    if (value < *target) *target = value;
+}
+#endif
+
+/// Where a kernel reports that it met a NaN or an infinity: the first stage of the pass that did, by level.
+struct Failures {
+    static constexpr int fill_byte = 0x7f;
+    static constexpr std::int32_t none = 0x7f7f7f7f;
+    std::int32_t* first = nullptr;  ///< [levels], filled with `none`; null: nobody asks
+    std::int32_t stage = 0;
+
+    HOLDFAST_PORTABLE void report(int level) const {
+        if (first != nullptr) lower_atomically(first + level, stage);
+    }
+};
+
+struct Nothing {};
+
+/// One thread an item, nothing shared: all happens in store().
+struct FlatKernel {
+    static constexpr int threads = 256;
+    using Shared = Nothing;
+    using Registers = Nothing;
+
+    HOLDFAST_PORTABLE int steps(Block) const { return 0; }
+    HOLDFAST_PORTABLE void begin(Block, int, Nothing&) const {}
+    HOLDFAST_PORTABLE void load(Block, int, int, Nothing&) const {}
+    HOLDFAST_PORTABLE void compute(Block, int, int, const Nothing&, Nothing&) const {}
+    HOLDFAST_PORTABLE static int item(Block block, int thread) { return block.x * threads + thread; }
+};
+
+}  // namespace holdfast::device

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/base/error.hpp"
+#include "kernels/cuda/backward_kernel.hpp"
+#include "kernels/cuda/forward_kernel.hpp"
+#include "kernels/cuda/outer_kernel.hpp"
+#include "kernels/cuda/record_kernels.hpp"
+#include "kernels/cuda/select_kernel.hpp"
+
+namespace holdfast::device {
+
+/// The operations of kernels/ops/backend.hpp on arrays of the device: picks the kernel and launches it.
+template <typename Executor>
+class Launches {
+  public:
+    explicit Launches(const Executor& executor) : executor_(executor) {}
+
+    /// is_input: z is a point of any sign, else z >= 0. With relu, a = max(a, 0) after the check.
+    void forward(LayerShape shape, bool is_point, bool is_input, const ConstLevels& weights,
+                 const ConstLevels& z, const Levels& a, int records, int levels, bool relu,
+                 Failures failures) const {
+        const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
+        if (is_point) {
+            executor_.launch(
+                ForwardKernel<true, false>{weights, z, a, in, out, records, levels, relu, failures});
+        } else if (is_input) {
+            executor_.launch(
+                ForwardKernel<false, true>{weights, z, a, in, out, records, levels, relu, failures});
+        } else {
+            executor_.launch(
+                ForwardKernel<false, false>{weights, z, a, in, out, records, levels, relu, failures});
+        }
+    }
+
+    void backward(LayerShape shape, bool is_point, const ConstLevels& weights, const ConstLevels& delta,
+                  const ConstLevels& z, const Levels& d, int records, int levels, Failures failures) const {
+        const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
+        if (is_point) {
+            executor_.launch(BackwardKernel<true>{weights, delta, z, d, in, out, records, levels, failures});
+        } else {
+            executor_.launch(BackwardKernel<false>{weights, delta, z, d, in, out, records, levels, failures});
+        }
+    }
+
+    void loss(Loss loss, bool is_point, const ConstLevels& logits, const Levels& delta, Labels labels,
+              int outputs, int records, int levels) const {
+        executor_.launch(LossKernel{{}, loss, logits, delta, labels, outputs, records, levels, is_point});
+    }
+
+    void count(bool is_point, const ConstLevels& logits, Labels labels, std::int64_t* counts,
+               std::size_t counts_stride, int outputs, int records, int levels) const {
+        executor_.launch(
+            CountKernel{logits, labels, counts, counts_stride, outputs, records, levels, is_point});
+    }
+
+    void parameters(double* values, std::size_t count) const {
+        constexpr std::size_t most = std::size_t{1} << 38;  // blocks of a launch are counted by an int
+        for (std::size_t first = 0; first < count; first += most)
+            executor_.launch(ParameterKernel{{}, values + first, std::min(most, count - first)});
+    }
+
+    void accumulate(const Clip& clip, Activations kind, const OuterArrays& arrays) const {
+        with_rule(clip, [&](auto rule) {
+            using Rule = decltype(rule);
+            if (kind == Activations::point) {
+                executor_.launch(OuterKernel<Rule, Activations::point>{arrays, rule});
+            } else if (kind == Activations::input) {
+                executor_.launch(OuterKernel<Rule, Activations::input>{arrays, rule});
+            } else {
+                executor_.launch(OuterKernel<Rule, Activations::hidden>{arrays, rule});
+            }
+        });
+    }
+
+    void accumulate_and_select(const Clip& clip, Activations kind, const OuterArrays& arrays,
+                               const SelectionArrays& selections, std::size_t first_entry,
+                               std::size_t seen) const {
+        ensure(kind != Activations::point, "a point's gradients are not selected");
+        // Beyond the largest count it makes no difference.
+        const int before = static_cast<int>(std::min<std::size_t>(seen, INT32_MAX));
+        with_rule(clip, [&](auto rule) {
+            using Rule = decltype(rule);
+            if (kind == Activations::input) {
+                executor_.launch(
+                    SelectKernel<Rule, Activations::input>{arrays, rule, selections, first_entry, before});
+            } else {
+                executor_.launch(
+                    SelectKernel<Rule, Activations::hidden>{arrays, rule, selections, first_entry, before});
+            }
+        });
+    }
+
+  private:
+    template <typename Launch>
+    static void with_rule(const Clip& clip, const Launch& launch) {
+        if (clip.kind == Clip::Kind::factored) return launch(FactoredRule(clip));
+        launch(ElementwiseRule(clip));
+    }
+
+    const Executor& executor_;
+};
+
+}  // namespace holdfast::device

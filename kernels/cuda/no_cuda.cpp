@@ -1,0 +1,20 @@
+// In place of cuda.cu where there is no CUDA compiler.
+
+#include "kernels/base/error.hpp"
+#include "kernels/cuda/cuda.hpp"
+
+namespace holdfast {
+
+std::string cuda_unavailable() {
+    return "this build has no CUDA backend";
+}
+
+std::unique_ptr<Backend> make_cuda_backend(int) {
+    throw Error(
+        ExitCode::usage, cuda_unavailable(),
+        "build it where nvcc is found (HOLDFAST_CUDA=ON), or use --set run.backend=cpu: the bits are the "
+        "same",
+        "run.backend");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,82 @@
+#include "models/training/device_sums.hpp"
+
+namespace holdfast {
+namespace {
+
+RecordSet set_of(const Records& records, bool selectable) {
+    const FeatureMatrix& features = records.features;
+    return {.features = features.wide() ? nullptr : features.values().data(),
+            .wide_features = features.wide() ? features.wide_values().data() : nullptr,
+            .labels = records.labels.empty() ? nullptr : records.labels.data(),
+            .count = records.size(),
+            .selectable = selectable};
+}
+
+}  // namespace
+
+DeviceSums::DeviceSums(const Network& network, std::unique_ptr<StepEngine> engine)
+    : parameters_(network.parameters()), engine_(std::move(engine)) {}
+
+std::unique_ptr<DeviceSums> DeviceSums::make(const Network& network, const Backend& backend, const Clip& clip,
+                                             const Records& private_records, const Records& public_records) {
+    const InputTransform transform = network.transform();
+    std::unique_ptr<StepEngine> engine =
+        backend.step_engine({network.layers(), network.loss(), clip, transform.shift, transform.scale});
+    if (engine == nullptr) return nullptr;
+    engine->set_records(std::vector{set_of(private_records, true), set_of(public_records, false)});
+    return std::unique_ptr<DeviceSums>(new DeviceSums(network, std::move(engine)));
+}
+
+DeviceSums::Result DeviceSums::reduced(std::span<const BoxView> boxes, std::span<const Batch> batches,
+                                       std::span<const std::int64_t> selection_counts,
+                                       const Communicator& ranks) {
+    std::vector<StepLevel> levels;
+    for (std::size_t level = 0; level < boxes.size(); ++level) {
+        const BoxView& box = boxes[level];
+        levels.push_back({box.lower, box.upper, box.k, static_cast<std::size_t>(selection_counts[level])});
+    }
+    const std::vector<std::int64_t> message = message_of_all(levels, batches, ranks);
+    Result result{message.front(), {}};
+    const std::size_t stride = 2 * parameters_ + 2;
+    for (std::size_t level = 0; level < levels.size(); ++level) {
+        result.levels.push_back(
+            unpacked(std::span(message).subspan(1 + level * stride, stride), level, levels[level].selected));
+    }
+    return result;
+}
+
+std::vector<std::int64_t> DeviceSums::message_of_all(std::span<const StepLevel> levels,
+                                                     std::span<const Batch> batches,
+                                                     const Communicator& ranks) {
+    std::vector<std::span<const std::uint32_t>> indices;
+    for (const Batch& batch : batches) indices.emplace_back(batch.indices);
+    const DeviceSpan sums = engine_->run(levels, indices);
+    const bool on_device = ranks.sums_on_device();
+    if (on_device) {
+        ranks.sum(sums);
+        ranks.wait(sums.stream);
+    }
+    const std::span<const std::int64_t> words = engine_->finish();
+    std::vector<std::int64_t> message(words.begin(), words.end());
+    if (!on_device) ranks.sum(message);
+    return message;
+}
+
+LevelSums DeviceSums::unpacked(std::span<const std::int64_t> words, std::size_t level,
+                               std::size_t selected) const {
+    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(parameters_),
+               end = middle + static_cast<std::ptrdiff_t>(parameters_);
+    LevelSums sums;
+    sums.lower.assign(words.begin(), middle);
+    sums.upper.assign(middle, end);
+    sums.surely_correct = end[0];
+    sums.possibly_correct = end[1];
+    if (selected > 0) {
+        sums.least_upper.emplace_back(parameters_, selected);
+        sums.least_negated_lower.emplace_back(parameters_, selected);
+        engine_->selections(level, sums.least_upper[0], sums.least_negated_lower[0]);
+    }
+    return sums;
+}
+
+}  // namespace holdfast

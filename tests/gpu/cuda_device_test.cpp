@@ -1,0 +1,50 @@
+// The CUDA backend on a device: whole steps and whole trainings, to the byte. Skips, saying why, where there
+// is no device; HOLDFAST_REQUIRE_GPU=1 makes that a failure. The operations one by one: backend_test.
+
+#include <gtest/gtest.h>
+
+#include "tests/support/gpu.hpp"
+#include "tests/support/step_engine_cases.hpp"
+
+namespace holdfast {
+namespace {
+
+struct CudaDevice : testing::Test {
+    void SetUp() override {
+        HOLDFAST_SKIP_WITHOUT_DEVICE("cuda");
+        device = make_backend("cuda");
+        ASSERT_EQ(device->name(), "cuda");
+    }
+    std::shared_ptr<const Backend> device;
+};
+
+TEST_F(CudaDevice, GivesTheBitsOfTheOperations) {
+    const auto cpu = make_backend("cpu");
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const StepCase step = random_step(seed);
+        expect_same(step.by_operations(*cpu), step.by_engine(*device), step);
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST_F(CudaDevice, NamesLevelAndLayerOfABadNumber) {
+    const auto reference = make_backend("reference");
+    for (const std::vector<std::size_t>& hidden : std::vector<std::vector<std::size_t>>{{}, {4}, {4, 5}}) {
+        for (const double value :
+             {1.0, 1e290, 1e301, 1e302, 1e303, 1e305, 1.7e308, std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+            const StepCase step = step_with_feature(value, hidden);
+            EXPECT_EQ(error_of([&] { step.by_engine(*device); }),
+                      error_of([&] { step.by_operations(*reference); }));
+        }
+    }
+}
+
+TEST_F(CudaDevice, TrainsToTheSameBytes) {
+    const auto alone = make_serial_communicator();
+    for (const Settings& settings : trainings())
+        ASSERT_EQ(trained(settings, device, *alone), trained(settings, make_backend("cpu"), *alone));
+}
+
+}  // namespace
+}  // namespace holdfast

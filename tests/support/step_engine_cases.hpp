@@ -1,0 +1,229 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "dist/comm/communicator.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "models/training/device_sums.hpp"
+#include "models/training/gradient_sums.hpp"
+#include "models/training/trainer.hpp"
+
+namespace holdfast {
+
+/// Whole steps by an engine against the same by the operations of a backend: for the kernels on the host
+/// (tests/unit) and on a device (tests/gpu).
+inline Records records_for_steps(std::mt19937_64& engine, std::size_t count, std::size_t features,
+                                 std::size_t classes, bool wide) {
+    Records records{FeatureMatrix(features, wide), {}, {}, {}};
+    std::normal_distribution<double> normal;
+    std::vector<double> row(features);
+    for (std::size_t i = 0; i < count; ++i) {
+        for (double& value : row) {
+            value = engine() % 8 == 0 ? 0.0 : normal(engine) * (engine() % 40 == 0 ? 1e6 : 1.0);
+        }
+        records.features.append(row.data());
+        records.labels.push_back(static_cast<std::int32_t>(engine() % classes));
+        records.ids.push_back(i);
+        records.rows.push_back(i);
+    }
+    return records;
+}
+
+struct StepCase {
+    Network network;
+    Clip clip;
+    Records private_records, public_records;
+    std::vector<std::uint32_t> private_batch, public_batch;
+    std::vector<std::vector<std::int64_t>> lower, upper;  // [level]
+    std::vector<std::int64_t> ks, selected;
+
+    std::vector<BoxView> boxes() const {
+        std::vector<BoxView> views;
+        for (std::size_t level = 0; level < lower.size(); ++level) {
+            const bool point = ks[level] == 0;
+            views.push_back(
+                {lower[level].data(), point ? lower[level].data() : upper[level].data(), ks[level]});
+        }
+        return views;
+    }
+    std::vector<Batch> batches() const {
+        return {{private_records, private_batch, true}, {public_records, public_batch, false}};
+    }
+    std::vector<LevelSums> by_operations(const Backend& backend) const {
+        return gradient_sums(network, backend, clip, boxes(), batches(), selected);
+    }
+    DeviceSums::Result by_engine(const Backend& backend) const {
+        const auto sums = DeviceSums::make(network, backend, clip, private_records, public_records);
+        if (sums == nullptr) throw std::logic_error("the backend has no engine: nothing would be tested");
+        return sums->reduced(boxes(), batches(), selected, *make_serial_communicator());
+    }
+};
+
+inline std::vector<std::uint32_t> random_batch(std::mt19937_64& engine, std::size_t records) {
+    std::vector<std::uint32_t> batch;
+    const std::uint64_t kept = engine() % 4;
+    for (std::uint32_t i = 0; i < records; ++i) {
+        if (engine() % 4 <= kept) batch.push_back(i);
+    }
+    std::shuffle(batch.begin(), batch.end(), engine);
+    return batch;
+}
+
+/// Levels 0, then growing boxes: none selecting, all, or some.
+inline void add_levels(std::mt19937_64& engine, bool select, StepCase& step) {
+    const std::vector<std::int64_t> middle = step.network.initial_parameters(engine(), 0);
+    double radius = 1e-6;
+    const std::int64_t largest = 1 + static_cast<std::int64_t>(engine() % 5);
+    for (std::int64_t k = 0; k <= largest; ++k) {
+        step.ks.push_back(k);
+        step.lower.push_back(middle);
+        step.upper.push_back(middle);
+        for (std::size_t p = 0; p < middle.size() && k > 0; ++p) {
+            step.lower.back()[p] -= parameter_units(radius * static_cast<double>(engine() % 3));
+            step.upper.back()[p] += parameter_units(radius * static_cast<double>(engine() % 3));
+        }
+        step.selected.push_back(select && k > 0 && engine() % 8 > 0 ? k * (engine() % 6 == 0 ? 400 : 2) : 0);
+        radius *= 8;
+    }
+}
+
+/// One of many networks, batches and settings, by its seed.
+inline StepCase random_step(std::uint64_t seed) {
+    std::mt19937_64 engine(seed);
+    const std::size_t inputs = 1 + engine() % (seed % 4 == 0 ? 90 : 20);
+    std::vector<std::size_t> hidden(seed % 4);
+    for (std::size_t& width : hidden) width = 1 + engine() % (engine() % 4 == 0 ? 80 : 20);
+    const bool one_logit = engine() % 3 == 0;
+    const std::size_t classes = one_logit ? 2 : 2 + engine() % 4;
+    const bool factored = engine() % 2 == 0;
+    StepCase step{
+        Network(inputs, hidden, classes, one_logit ? Loss::binary_cross_entropy : Loss::cross_entropy,
+                {engine() % 2 == 0 ? 0.0 : 0.25, engine() % 2 == 0 ? 1.0 : 1.7}),
+        factored
+            ? Clip{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3}
+            : Clip{.kind = Clip::Kind::elementwise, .gamma = 0.06},
+        records_for_steps(engine, engine() % 700, inputs, classes, engine() % 2 == 0),
+        records_for_steps(engine, engine() % 2 * (engine() % 90), inputs, classes, false),
+        {},
+        {},
+        {},
+        {},
+        {},
+        {}};
+    step.private_batch = random_batch(engine, step.private_records.size());
+    step.public_batch = random_batch(engine, step.public_records.size());
+    if (seed % 16 == 5) step.private_batch.clear();
+    if (seed % 16 == 9) step.private_batch.resize(std::min<std::size_t>(1, step.private_batch.size()));
+    if (seed % 16 == 5 || seed % 8 == 1) step.public_batch.clear();
+    add_levels(engine, !factored && engine() % 2 == 0, step);
+    return step;
+}
+
+inline std::vector<std::vector<std::int64_t>> sorted_values(std::vector<Selection>& selections) {
+    std::vector<std::vector<std::int64_t>> entries;
+    for (Selection& selection : selections) {
+        for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
+            const auto values = selection.values(entry);
+            entries.emplace_back(values.begin(), values.end());
+            std::sort(entries.back().begin(), entries.back().end());
+        }
+    }
+    return entries;
+}
+
+inline void expect_same(auto&& expected, DeviceSums::Result actual, const StepCase& step) {
+    ASSERT_EQ(actual.records,
+              static_cast<std::int64_t>(step.private_batch.size() + step.public_batch.size()));
+    ASSERT_EQ(expected.size(), actual.levels.size());
+    for (std::size_t level = 0; level < expected.size(); ++level) {
+        SCOPED_TRACE("level " + std::to_string(level));
+        LevelSums &wanted = expected[level], &got = actual.levels[level];
+        ASSERT_EQ(wanted.lower, got.lower);
+        ASSERT_EQ(wanted.upper, got.upper);
+        ASSERT_EQ(wanted.surely_correct, got.surely_correct);
+        ASSERT_EQ(wanted.possibly_correct, got.possibly_correct);
+        ASSERT_EQ(sorted_values(wanted.least_upper), sorted_values(got.least_upper));
+        ASSERT_EQ(sorted_values(wanted.least_negated_lower), sorted_values(got.least_negated_lower));
+    }
+}
+
+/// What an error says, or nothing.
+template <typename Act>
+std::string error_of(const Act& act) {
+    try {
+        act();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+/// One record with a feature that may be too much for the network's layers.
+inline StepCase step_with_feature(double value, const std::vector<std::size_t>& hidden) {
+    std::mt19937_64 engine(11);
+    StepCase step{Network(3, hidden, 3, Loss::cross_entropy),
+                  Clip{.kind = Clip::Kind::elementwise, .gamma = 0.06},
+                  records_for_steps(engine, 1, 3, 3, true),
+                  records_for_steps(engine, 0, 3, 3, true),
+                  {0},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {}};
+    step.private_records.features.wide_values()[1] = value;
+    for (const std::int64_t k : {0, 3}) {
+        step.ks.push_back(k);
+        step.selected.push_back(0);
+        step.lower.push_back(step.network.initial_parameters(2, 0));
+        for (std::int64_t& units : step.lower.back()) units *= 500;
+        step.upper.push_back(step.lower.back());
+        for (std::int64_t& units : step.upper.back()) units += k;
+    }
+    return step;
+}
+
+/// The state at the end of a training, as bytes.
+inline std::vector<std::byte> trained(const Settings& settings, std::shared_ptr<const Backend> backend,
+                                      const Communicator& ranks) {
+    std::mt19937_64 engine(7);
+    const Records records = records_for_steps(engine, 300, 6, 3, false),
+                  open = records_for_steps(engine, 40, 6, 3, false);
+    const TrainingPlan plan{settings, settings.network(6), std::move(backend), 150.0,
+                            settings.level_values()};
+    MemberTrainer trainer(plan, records, open, MemberTrainer::fresh_state(plan, 1));
+    while (!trainer.done()) trainer.step(ranks);
+    return trainer.state().packed();
+}
+
+/// Trainings of every relation, charge rule and clip that go together.
+inline std::vector<Settings> trainings() {
+    std::vector<Settings> all;
+    for (const Relation relation : {Relation::add_remove, Relation::substitute, Relation::remove}) {
+        for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch}) {
+            Settings settings;
+            settings.hidden = {9};
+            settings.classes = 3;
+            settings.epochs = 2;
+            settings.batches = 2;
+            settings.levels = 4;
+            settings.relation = relation;
+            settings.budget = rule;
+            all.push_back(settings);
+            if (rule == ChargeRule::per_batch && relation != Relation::add_remove) continue;
+            settings.clip.kind = Clip::Kind::factored;
+            settings.hidden = {7, 5};
+            settings.input_scale = 0.5;
+            all.push_back(settings);
+        }
+    }
+    return all;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,207 @@
+// Whole steps by the CUDA backend's engine, its kernels run on the host: every sum, count and selection is
+// that of the other backends, whatever the memory makes of levels and records. tests/gpu does the same on a
+// device.
+
+#include "kernels/ops/step_engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/host_executed.hpp"
+#include "kernels/cuda/level_pass.hpp"
+#include "kernels/cuda/step_plan.hpp"
+#include "tests/support/step_engine_cases.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t ample = std::size_t{1} << 30;
+
+struct StepEngines : testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(StepEngines, GiveTheBitsOfTheOperations) {
+    const StepCase step = random_step(GetParam());
+    auto expected = step.by_operations(*make_backend("cpu"));
+    expect_same(expected, step.by_engine(*make_host_executed_backend(ample)), step);
+    if (HasFatalFailure() || GetParam() % 4 > 0) return;
+    expect_same(step.by_operations(*make_backend("reference")),
+                step.by_engine(*make_host_executed_backend(ample)), step);
+}
+
+// Less and less memory: records streamed, levels parted, chunks of 64 records, until one level is too much.
+TEST_P(StepEngines, GiveTheSameInAnyMemory) {
+    const StepCase step = random_step(GetParam() + 1000);
+    auto expected = step.by_operations(*make_backend("cpu"));
+    int fitted = 0;
+    for (std::size_t memory = std::size_t{4} << 20;; memory = memory * 2 / 5) {
+        SCOPED_TRACE(std::to_string(memory) + " bytes");
+        try {
+            expect_same(expected, step.by_engine(*make_host_executed_backend(memory)), step);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::input);
+            break;
+        }
+        ++fitted;
+    }
+    EXPECT_GE(fitted, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, StepEngines, testing::Range<std::uint64_t>(0, 32));
+
+TEST(StepEngine, NamesLevelAndLayerOfABadNumberAsTheOperationsDo) {
+    const auto host = make_host_executed_backend(ample);
+    const auto reference = make_backend("reference");
+    std::vector<std::string> seen;
+    for (const std::vector<std::size_t>& hidden : std::vector<std::vector<std::size_t>>{{}, {4}, {4, 5}}) {
+        for (const double value :
+             {1.0, 1e290, 1e301, 1e302, 1e303, 1e305, 1.7e308, std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+            const StepCase step = step_with_feature(value, hidden);
+            const std::string expected = error_of([&] { step.by_operations(*reference); });
+            EXPECT_EQ(error_of([&] { step.by_engine(*host); }), expected);
+            seen.push_back(expected);
+        }
+    }
+    const auto met = [&](const std::string& part) {
+        return std::any_of(seen.begin(), seen.end(),
+                           [&](const std::string& text) { return text.find(part) != std::string::npos; });
+    };
+    EXPECT_TRUE(met("activations") && met("logits") && met("level k = 0, layer 0") && met("layer 2"));
+    EXPECT_TRUE(std::count(seen.begin(), seen.end(), "") > 0);
+}
+
+TEST(StepEngine, NamesTheLayerOfABadGradient) {
+    const device::Stages stages{3};
+    EXPECT_EQ(stages.error(stages.forward(1)).where(), "layer 1");
+    EXPECT_EQ(stages.error(stages.forward(2)).message(), not_finite("logits", 2).message());
+    for (const std::size_t layer : {0, 1}) {
+        EXPECT_EQ(stages.error(stages.backward(layer)).where(), "layer " + std::to_string(layer));
+        EXPECT_EQ(stages.error(stages.backward(layer)).message(), not_finite("gradients", layer).message());
+    }
+    EXPECT_LT(stages.forward(2), stages.backward(1));
+    EXPECT_LT(stages.backward(1), stages.backward(0));
+}
+
+// One engine, steps of different batches and levels one after another: nothing of a step is left in the next.
+TEST(StepEngine, ForgetsTheStepBefore) {
+    StepCase step = random_step(14);
+    const auto host = make_host_executed_backend(ample);
+    const auto cpu = make_backend("cpu");
+    const auto sums =
+        DeviceSums::make(step.network, *host, step.clip, step.private_records, step.public_records);
+    const auto alone = make_serial_communicator();
+    for (const std::size_t keep : {1000U, 5U, 300U, 0U, 1U}) {
+        StepCase part = step;
+        part.private_batch.resize(std::min(keep, part.private_batch.size()));
+        if (keep == 5) {
+            part.lower.resize(1);
+            part.ks.resize(1);
+            part.selected.resize(1);
+        }
+        expect_same(part.by_operations(*cpu),
+                    sums->reduced(part.boxes(), part.batches(), part.selected, *alone), part);
+    }
+}
+
+TEST(StepEngine, TrainsToTheSameBytes) {
+    const auto alone = make_serial_communicator();
+    for (const Settings& settings : trainings()) {
+        const std::vector<std::byte> expected = trained(settings, make_backend("cpu"), *alone);
+        ASSERT_EQ(trained(settings, make_host_executed_backend(ample), *alone), expected);
+        ASSERT_EQ(trained(settings, make_host_executed_backend(60000), *alone), expected);
+    }
+}
+
+/// Two ranks in one: every sum doubles, in the device's memory, which is the host's here.
+class DoublingCommunicator final : public Communicator {
+  public:
+    explicit DoublingCommunicator(bool on_device) : on_device_(on_device) {}
+    int rank() const override { return 0; }
+    int size() const override { return 1; }
+    int local_rank() const override { return 0; }
+    std::string transport() const override { return "doubling"; }
+    void sum(std::span<std::int64_t> values) const override {
+        for (std::int64_t& value : values) value *= 2;
+        ++host_sums;
+    }
+    bool sums_on_device() const override { return on_device_; }
+    void sum(DeviceSpan span) const override {
+        for (std::size_t i = 0; i < span.size; ++i) span.data[i] *= 2;
+        ++device_sums;
+    }
+    void min(std::span<std::int64_t>) const override {}
+    void max(std::span<std::int64_t>) const override {}
+    void barrier() const override {}
+    void broadcast(std::vector<std::byte>&, int) const override {}
+    std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) const override {
+        return {{bytes.begin(), bytes.end()}};
+    }
+    std::vector<std::vector<std::byte>> exchange(
+        const std::vector<std::vector<std::byte>>& outgoing) const override {
+        return outgoing;
+    }
+    void send(std::span<const std::byte>, int) const override {}
+    std::vector<std::byte> receive(int) const override { return {}; }
+    std::unique_ptr<Communicator> split(int) const override { return nullptr; }
+
+    mutable int host_sums = 0, device_sums = 0;
+
+  private:
+    bool on_device_;
+};
+
+TEST(StepEngine, SumsAcrossRanksWhereTheTransportDoes) {
+    const DoublingCommunicator on_host(false), on_device(true);
+    for (const Settings& settings : trainings()) {
+        const std::vector<std::byte> expected = trained(settings, make_backend("cpu"), on_host);
+        EXPECT_EQ(trained(settings, make_host_executed_backend(ample), on_host), expected);
+        EXPECT_EQ(trained(settings, make_host_executed_backend(ample), on_device), expected);
+        EXPECT_EQ(on_host.device_sums, 0);
+        EXPECT_EQ(2 * on_device.device_sums, on_host.host_sums);
+        EXPECT_EQ(on_device.host_sums, 0);
+    }
+}
+
+struct StepPlans : testing::Test {
+    StepShape shape{{{50, 40}, {40, 10}}, Loss::cross_entropy, {}};
+    std::int64_t lower = 0, upper = 0;
+    std::vector<StepLevel> levels;
+
+    StepPlans() {
+        levels.push_back({&lower, &lower, 0, 0});
+        for (std::int64_t k = 1; k <= 20; ++k) levels.push_back({&lower, &upper, k, 0});
+    }
+    device::StepPlan plan(std::size_t memory) const {
+        return device::plan_step(shape, levels, 100000, 8192, memory);
+    }
+};
+
+TEST_F(StepPlans, PutAllLevelsOfAKindTogetherIfTheyFit) {
+    const device::StepPlan roomy = plan(ample);
+    EXPECT_EQ(roomy.chunk, 8192U);
+    ASSERT_EQ(roomy.groups.size(), 2U);
+    EXPECT_TRUE(roomy.groups[0].is_point);
+    EXPECT_EQ(roomy.groups[1].first, 1U);
+    EXPECT_EQ(roomy.groups[1].last, 21U);
+}
+
+TEST_F(StepPlans, ShrinkChunksBeforeTheyPartLevelsAndStayInMemory) {
+    std::size_t chunk = 8192, groups = 2, memory = ample;
+    bool parted = false;
+    for (; chunk > 64; memory -= memory / 20) {
+        const device::StepPlan next = plan(memory);
+        EXPECT_LE(device::workspace_bytes(shape, next), memory);
+        EXPECT_LE(next.chunk, chunk);
+        if (next.groups.size() > 2) {
+            EXPECT_LE(next.chunk, 1024U);
+        }
+        parted |= next.groups.size() > groups;
+        for (std::size_t group = 1; group < next.groups.size(); ++group)
+            EXPECT_EQ(next.groups[group].first, next.groups[group - 1].last);
+        EXPECT_EQ(next.groups.back().last, levels.size());
+        chunk = next.chunk;
+    }
+    EXPECT_TRUE(parted);
+    EXPECT_THROW(plan(memory / 4), Error);
+}
+
+}  // namespace
+}  // namespace holdfast
