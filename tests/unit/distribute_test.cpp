@@ -23,6 +23,7 @@ class RecordedWorld final : public Communicator {
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
+    int local_rank() const override { return 0; }
     std::string transport() const override { return "recorded"; }
     void sum(std::span<std::int64_t>) const override {}
     void min(std::span<std::int64_t>) const override {}
