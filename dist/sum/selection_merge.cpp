@@ -5,10 +5,19 @@
 namespace holdfast {
 namespace {
 
-/// [entry sizes as int64, then the values of each entry].
-std::vector<std::byte> packed(Selection& selection) {
+struct Slice {
+    std::size_t first, last;  // entries
+};
+
+Slice slice_of(std::size_t entries, int rank, int ranks) {
+    const auto part = static_cast<std::size_t>(rank), parts = static_cast<std::size_t>(ranks);
+    return {entries * part / parts, entries * (part + 1) / parts};
+}
+
+/// Each entry's size, then its values, as int64.
+std::vector<std::byte> packed(Selection& selection, Slice slice) {
     std::vector<std::int64_t> words;
-    for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
+    for (std::size_t entry = slice.first; entry < slice.last; ++entry) {
         const auto values = selection.values(entry);
         words.push_back(static_cast<std::int64_t>(values.size()));
         words.insert(words.end(), values.begin(), values.end());
@@ -17,33 +26,42 @@ std::vector<std::byte> packed(Selection& selection) {
     return {bytes, bytes + words.size() * sizeof(std::int64_t)};
 }
 
-void insert_all(const std::vector<std::byte>& bytes, Selection& selection) {
+void insert_all(const std::vector<std::byte>& bytes, Slice slice, Selection& selection) {
     std::vector<std::int64_t> words(bytes.size() / sizeof(std::int64_t));
     std::memcpy(words.data(), bytes.data(), bytes.size());
     std::size_t at = 0;
-    for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
+    for (std::size_t entry = slice.first; entry < slice.last; ++entry) {
         const auto count = static_cast<std::size_t>(words[at++]);
         for (std::size_t i = 0; i < count; ++i) selection.insert(entry, words[at++]);
     }
 }
 
+/// The slice of this rank then holds the selection of all ranks.
+void merge_slice(Selection& selection, Slice mine, const Communicator& ranks) {
+    std::vector<std::vector<std::byte>> outgoing(static_cast<std::size_t>(ranks.size()));
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+        if (rank != ranks.rank())
+            outgoing[static_cast<std::size_t>(rank)] =
+                packed(selection, slice_of(selection.entries(), rank, ranks.size()));
+    }
+    const auto incoming = ranks.exchange(outgoing);
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+        if (rank != ranks.rank()) insert_all(incoming[static_cast<std::size_t>(rank)], mine, selection);
+    }
+}
+
 }  // namespace
 
-void merge_across_ranks(Selection& selection, const Communicator& ranks) {
-    if (ranks.size() == 1) return;
-    const int rank = ranks.rank();
-    for (int distance = 1; distance < ranks.size(); distance *= 2) {
-        if (rank % (2 * distance) == distance) {
-            ranks.send(packed(selection), rank - distance);
-            break;
-        }
-        if (rank + distance < ranks.size()) insert_all(ranks.receive(rank + distance), selection);
+std::vector<std::int64_t> sum_of_least(Selection& selection, std::int64_t (*term)(std::int64_t),
+                                       const Communicator& ranks) {
+    const Slice mine = slice_of(selection.entries(), ranks.rank(), ranks.size());
+    if (ranks.size() > 1) merge_slice(selection, mine, ranks);
+    std::vector<std::int64_t> sums(selection.entries(), 0);
+    for (std::size_t entry = mine.first; entry < mine.last; ++entry) {
+        for (const std::int64_t value : selection.values(entry)) sums[entry] += term(value);
     }
-    std::vector<std::byte> merged = rank == 0 ? packed(selection) : std::vector<std::byte>();
-    ranks.broadcast(merged, 0);
-    if (rank == 0) return;
-    selection = Selection(selection.entries(), selection.count());
-    insert_all(merged, selection);
+    if (ranks.size() > 1) ranks.sum(sums);
+    return sums;
 }
 
 }  // namespace holdfast

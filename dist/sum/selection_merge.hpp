@@ -1,12 +1,18 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "dist/comm/communicator.hpp"
 #include "kernels/ops/backend.hpp"
 
 namespace holdfast {
 
-/// Merges every rank's selection into the selection of all records, on every rank. Collective; exact: the i
-/// smallest of a union are among the i smallest of its parts. A tree of log2(ranks) rounds, then a broadcast.
-void merge_across_ranks(Selection& selection, const Communicator& ranks);
+/// For every entry, the sum of term(value) over the least values of all ranks' selections together:
+/// [entries], on every rank. Collective; exact: the i smallest of a union are among the i smallest of its
+/// parts. Each rank merges a slice of the entries into its own selection, so work and messages shrink with
+/// the ranks.
+std::vector<std::int64_t> sum_of_least(Selection& selection, std::int64_t (*term)(std::int64_t),
+                                       const Communicator& ranks);
 
 }  // namespace holdfast

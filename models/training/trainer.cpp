@@ -24,10 +24,6 @@ std::int64_t clamped(__int128 value) {
         std::clamp<__int128>(value, -parameter_limit_units, parameter_limit_units));
 }
 
-std::int64_t sum_of(std::span<const std::int64_t> values) {
-    return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
-
 }  // namespace
 
 MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
@@ -113,10 +109,6 @@ std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_g
         selections.push_back(selects(level.k) ? level.k : 0);
     }
     std::vector<LevelSums> sums = reduced_sums(views, batches, selections, block_group, records_in_batch);
-    for (LevelSums& level : sums) {
-        for (Selection& selection : level.least_upper) merge_across_ranks(selection, block_group);
-        for (Selection& selection : level.least_negated_lower) merge_across_ranks(selection, block_group);
-    }
     check_batch(records_in_batch);
     while (sums.size() < state_.levels.size()) {  // all alike, and nothing selected
         const LevelSums& first = sums.front();
@@ -179,31 +171,30 @@ void MemberTrainer::check_batch(std::int64_t records_in_batch) const {
 }
 
 // Section 2, table of charges: the sum over a neighbour's records lies in [SL - cL(k), SU + cU(k)].
-void MemberTrainer::charge(const LevelState& level, LevelSums& sums) const {
+void MemberTrainer::charge(const LevelState& level, LevelSums& sums, const Communicator& block_group) const {
     if (level.k == 0 || plan_.settings.budget == ChargeRule::per_epoch) return;  // the core is not charged
     const Clip& clip = plan_.settings.clip;
-    for (std::size_t p = 0; p < sums.lower.size(); ++p) {
-        const std::int64_t gamma = level.k * (biases_[p] ? clip.bias_units() : clip.weight_units());
-        std::int64_t up = gamma, down = gamma;
-        if (plan_.settings.relation != Relation::add_remove) {
-            const auto upper = sums.least_upper[0].values(p),
-                       negated_lower = sums.least_negated_lower[0].values(p);
-            if (plan_.settings.relation == Relation::substitute) {
-                up -= sum_of(upper);
-                down -= sum_of(negated_lower);
-            } else if (plan_.settings.normalise == Normalise::actual) {  // as published: exactly k are gone
-                up = -sum_of(upper);
-                down = -sum_of(negated_lower);
-            } else {
-                const auto gain = [](std::int64_t total, std::int64_t value) {
-                    return total + std::max<std::int64_t>(0, -value);
-                };
-                up = std::accumulate(upper.begin(), upper.end(), std::int64_t{0}, gain);
-                down = std::accumulate(negated_lower.begin(), negated_lower.end(), std::int64_t{0}, gain);
-            }
+    // What the k records put in their place, or added, can do: k Gamma each way. A removal adds nothing.
+    if (plan_.settings.relation != Relation::remove) {
+        for (std::size_t p = 0; p < sums.lower.size(); ++p) {
+            const std::int64_t gamma = level.k * (biases_[p] ? clip.bias_units() : clip.weight_units());
+            sums.lower[p] -= gamma;
+            sums.upper[p] += gamma;
         }
-        sums.lower[p] -= down;
-        sums.upper[p] += up;
+    }
+    if (plan_.settings.relation == Relation::add_remove) return;
+    // What the k records did that are gone: at most minus the least of their upper bounds. Of removals up to
+    // k, only those that gain are counted; as published (actual), exactly k are gone.
+    const bool up_to_k =
+        plan_.settings.relation == Relation::remove && plan_.settings.normalise != Normalise::actual;
+    const auto value_itself = +[](std::int64_t value) { return value; };
+    const auto gain = +[](std::int64_t value) { return std::min<std::int64_t>(0, value); };
+    const auto upper = sum_of_least(sums.least_upper[0], up_to_k ? gain : value_itself, block_group),
+               negated_lower =
+                   sum_of_least(sums.least_negated_lower[0], up_to_k ? gain : value_itself, block_group);
+    for (std::size_t p = 0; p < sums.lower.size(); ++p) {
+        sums.lower[p] += negated_lower[p];
+        sums.upper[p] -= upper[p];
     }
 }
 
@@ -225,7 +216,7 @@ void MemberTrainer::step(const Communicator& block_group) try {
     for (std::size_t index = 0; index < state_.levels.size(); ++index) {
         LevelState& level = state_.levels[index];
         const double normaliser = normaliser_of(level.k, records_in_batch);
-        charge(level, sums[index]);
+        charge(level, sums[index], block_group);
         // The update falls with the sum: the lower bound takes the upper sum.
         optimiser_->update(state_.step, normaliser, level.lower, sums[index].upper);
         optimiser_->update(state_.step, normaliser, level.upper, sums[index].lower);

@@ -58,7 +58,7 @@ class MemberTrainer {
     void reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch,
                 const Communicator& block_group) const;
     void check_batch(std::int64_t records_in_batch) const;
-    void charge(const LevelState& level, LevelSums& sums) const;
+    void charge(const LevelState& level, LevelSums& sums, const Communicator& block_group) const;
     double normaliser_of(std::int64_t k, std::int64_t records_in_batch) const;
     void advance_responses(std::int64_t step, double normaliser);
     void record_metrics(const std::vector<LevelSums>& sums, std::int64_t records_in_batch);

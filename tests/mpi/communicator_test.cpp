@@ -83,7 +83,7 @@ TEST(ProcessGrid, RefusesAGridThatDoesNotFit) {
     }
 }
 
-TEST(Selection, MergesToTheSelectionOfAllRecords) {
+TEST(Selection, SumsTheLeastOfAllRecords) {
     constexpr std::size_t entries = 5, kept = 7, per_rank = 40;
     const KeyedHash hash{9};
     const auto value = [&](int rank, std::size_t entry, std::size_t i) {
@@ -98,12 +98,13 @@ TEST(Selection, MergesToTheSelectionOfAllRecords) {
             for (int rank = 0; rank < world->size(); ++rank) all[entry].push_back(value(rank, entry, i));
         }
     }
-    merge_across_ranks(selection, *world);
+    const std::vector<std::int64_t> sums = sum_of_least(
+        selection, [](std::int64_t least) { return least * least * least; }, *world);
     for (std::size_t entry = 0; entry < entries; ++entry) {
         std::sort(all[entry].begin(), all[entry].end());
-        std::vector<std::int64_t> merged(selection.values(entry).begin(), selection.values(entry).end());
-        std::sort(merged.begin(), merged.end());
-        EXPECT_EQ(merged, std::vector<std::int64_t>(all[entry].begin(), all[entry].begin() + kept));
+        std::int64_t expected = 0;
+        for (std::size_t i = 0; i < kept; ++i) expected += all[entry][i] * all[entry][i] * all[entry][i];
+        EXPECT_EQ(sums[entry], expected);
     }
 }
 

@@ -143,11 +143,16 @@ TEST(Selection, IsSharedByThreadsStripeByStripe) {
     }
 }
 
-TEST(Selection, AloneTheMergeAcrossRanksChangesNothing) {
-    Selection selection(1, 2);
+TEST(Selection, SumsTheTermsOfTheLeast) {
+    Selection selection(2, 2);
     for (const std::int64_t value : {4, -1, 2}) selection.insert(0, value);
-    merge_across_ranks(selection, *make_serial_communicator());
-    EXPECT_EQ(sorted(selection, 0), (Integers{-1, 2}));
+    const auto alone = make_serial_communicator();
+    EXPECT_EQ(sum_of_least(
+                  selection, [](std::int64_t value) { return value; }, *alone),
+              (Integers{1, 0}));
+    EXPECT_EQ(sum_of_least(
+                  selection, [](std::int64_t value) { return value * value; }, *alone),
+              (Integers{5, 0}));
 }
 
 }  // namespace
