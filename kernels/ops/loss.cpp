@@ -9,62 +9,77 @@ constexpr std::size_t height = panel_height;
 
 /// Bounds of 1 / p_c, p_c = 1 / (1 + sum over j != c of exp(z_j - z_c)): `own` is the logit of c at one end
 /// of its box, `others` the logits at the other end. One logit stands against a logit of 0.
-double inverse_probability(Loss loss, std::size_t outputs, std::size_t c, const double* own,
-                           const double* others) {
+template <typename Real>
+double inverse_probability(Loss loss, std::size_t outputs, std::size_t c, const Real* own,
+                           const Real* others) {
     double sum = 1.0;
-    if (loss == Loss::binary_cross_entropy) return sum + monotone_exp(-own[c * height]);
+    const double own_logit = own[c * height];
+    if (loss == Loss::binary_cross_entropy) return sum + monotone_exp(-own_logit);
     for (std::size_t j = 0; j < outputs; ++j) {
-        if (j != c) sum += monotone_exp(others[j * height] - own[c * height]);
+        if (j != c) sum += monotone_exp(double{others[j * height]} - own_logit);
     }
     return sum;
 }
 
 }  // namespace
 
-void loss_gradient_on_host(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
-                           std::size_t count, Interval delta) {
+template <typename Real>
+void loss_gradient_on_host(Loss loss, std::size_t outputs, BasicConstInterval<Real> logits,
+                           const std::int32_t* labels, std::size_t count, BasicInterval<Real> delta) {
     for (std::size_t c = 0; c < outputs; ++c) {
         const std::int32_t target_label =
             loss == Loss::binary_cross_entropy ? 1 : static_cast<std::int32_t>(c);
         for (std::size_t r = 0; r < height; ++r) {
             const std::size_t at = c * height + r;
             if (r >= count) {
-                delta.lower[at] = delta.upper[at] = 0.0;
+                delta.lower[at] = delta.upper[at] = 0;
                 continue;
             }
             const double target = labels[r] == target_label ? 1.0 : 0.0;
-            delta.lower[at] =
-                1.0 / inverse_probability(loss, outputs, c, logits.lower + r, logits.upper + r) - target;
+            delta.lower[at] = static_cast<Real>(
+                1.0 / inverse_probability(loss, outputs, c, logits.lower + r, logits.upper + r) - target);
             if (delta.is_point()) continue;
-            delta.upper[at] =
-                1.0 / inverse_probability(loss, outputs, c, logits.upper + r, logits.lower + r) - target;
+            delta.upper[at] = static_cast<Real>(
+                1.0 / inverse_probability(loss, outputs, c, logits.upper + r, logits.lower + r) - target);
         }
     }
 }
 
-void transpose_on_host(std::size_t rows, const double* panel, double* out, std::size_t stride) {
+template <typename Real>
+void transpose_on_host(std::size_t rows, const Real* panel, Real* out, std::size_t stride) {
     constexpr std::size_t block = 8;
     for (std::size_t r0 = 0; r0 < height; r0 += block) {
         for (std::size_t j = 0; j < rows; ++j) {
             for (std::size_t r = r0; r < r0 + block; ++r) out[r * stride + j] = panel[j * height + r];
         }
         for (std::size_t r = r0; r < r0 + block; ++r) {
-            out[r * stride + rows] = 1.0;
-            std::fill(out + r * stride + rows + 1, out + (r + 1) * stride, 0.0);
+            out[r * stride + rows] = 1;
+            std::fill(out + r * stride + rows + 1, out + (r + 1) * stride, Real{0});
         }
     }
 }
 
-bool all_finite_on_host(std::size_t rows, ConstInterval a) {
+template <typename Real>
+bool all_finite_on_host(std::size_t rows, BasicConstInterval<Real> a) {
     // x * 0 is NaN exactly when x is NaN or infinite.
-    const auto residue = [&](const double* values) {
-        double sums[8] = {};
-        for (std::size_t i = 0; i < rows * height; i += 8) {
-            for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += values[i + lane] * 0.0;
+    const auto residue = [&](const Real* values) {
+        constexpr std::size_t lanes = 64 / sizeof(Real);
+        Real sums[lanes] = {};
+        for (std::size_t i = 0; i < rows * height; i += lanes) {
+            for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += values[i + lane] * Real{0};
         }
-        return std::all_of(std::begin(sums), std::end(sums), [](double sum) { return sum == 0.0; });
+        return std::all_of(std::begin(sums), std::end(sums), [](Real sum) { return sum == 0; });
     };
     return residue(a.lower) && (a.is_point() || residue(a.upper));
 }
+
+template void loss_gradient_on_host(Loss, std::size_t, ConstInterval, const std::int32_t*, std::size_t,
+                                    Interval);
+template void loss_gradient_on_host(Loss, std::size_t, BasicConstInterval<float>, const std::int32_t*,
+                                    std::size_t, BasicInterval<float>);
+template void transpose_on_host(std::size_t, const double*, double*, std::size_t);
+template void transpose_on_host(std::size_t, const float*, float*, std::size_t);
+template bool all_finite_on_host(std::size_t, ConstInterval);
+template bool all_finite_on_host(std::size_t, BasicConstInterval<float>);
 
 }  // namespace holdfast
