@@ -20,7 +20,8 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20";
+    std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
+                precision = "double";
     int repeats = 3, threads = 0;
 };
 
@@ -137,9 +138,12 @@ void bench_step(const Context& context, const Request& request) {
                                                          : Relation::add_remove;
     settings.budget =
         settings.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
+    settings.precision =
+        request.precision == "single" ? Precision::single_precision : Precision::double_precision;
     settings.clip.kind = request.clip == "factored" ? Clip::Kind::factored : Clip::Kind::elementwise;
     const Records records = random_records(workload);
-    TrainingPlan plan{settings, settings.network(workload.features), make_backend("auto"),
+    TrainingPlan plan{settings, settings.network(workload.features),
+                      make_backend("auto", settings.precision, settings.product),
                       static_cast<double>(workload.records), settings.level_values()};
     TrainingPlan plain = plan;
     plain.levels = {0};
@@ -164,6 +168,7 @@ void bench_step(const Context& context, const Request& request) {
                                    {"relation", request.relation},
                                    {"clip", request.clip},
                                    {"levels", request.levels},
+                                   {"precision", request.precision},
                                    {"threads", threads},
                                    {"steps", workload.steps},
                                    {"certified_seconds", certified_seconds},
@@ -198,6 +203,9 @@ Run declare_bench(CLI::App& app) {
         ->check(CLI::IsMember({"elementwise", "factored"}))
         ->capture_default_str();
     step->add_option("--levels", request->levels, "One level k, or 0..K")->capture_default_str();
+    step->add_option("--precision", request->precision, "Type the step is computed in (dgemm is double)")
+        ->check(CLI::IsMember({"double", "single"}))
+        ->capture_default_str();
     step->add_option("--repeats", request->repeats, "Runs of which the fastest counts")
         ->capture_default_str();
     step->add_option("--threads", request->threads, "0: all cores")->capture_default_str();

@@ -233,15 +233,19 @@ Guarantee claim_of(const TrainingPlan& plan, const DatasetInfo& info) {
 
 /// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
 nlohmann::json arithmetic_of(const TrainingPlan& plan) {
-    const Clip& clip = plan.settings.clip;
+    const GradientScale scale = plan.backend.scale(plan.settings.clip);
+    const double unit = std::ldexp(1.0, scale.exponent);
+    const double least_gamma =
+        unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
     const double last_impulse =
-        plan.settings.learning_rate_at(plan.settings.steps() - 1) / plan.normaliser * clip.weight_bound();
+        plan.settings.learning_rate_at(plan.settings.steps() - 1) / plan.normaliser * least_gamma;
     return {{"parameter_unit", parameter_unit},
             {"parameter_limit", parameter_value(parameter_limit_units)},
-            {"gradient_unit", clip.grid().unit()},
-            {"largest_batch", GradientGrid::record_limit - plan.settings.level_values().back()},
-            {"charge_rounding",
-             parameter_unit / last_impulse}};  // a record's charge is rounded up by at most this part
+            {"precision", settings_to_json(plan.settings)["training.precision"]},
+            {"gradient_unit", unit},
+            {"largest_batch", scale.record_limit - plan.settings.level_values().back()},
+            // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
+            {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
 }
 
 nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const std::string& data_digest,
@@ -271,14 +275,15 @@ nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, co
 
 std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const std::string& boxes_digest,
                        const DatasetInfo& info) {
-    char grids[200];
+    const nlohmann::json arithmetic = arithmetic_of(plan);
+    char grids[240];
     std::snprintf(grids, sizeof grids,
-                  "exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients, batches up to "
-                  "%lld records); "
+                  "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients, "
+                  "batches up to %lld records); "
                   "rounding adds at most %.1g of a record's charge\n",
-                  plan.settings.clip.grid().exponent(),
-                  static_cast<long long>(GradientGrid::record_limit - last_level),
-                  arithmetic_of(plan)["charge_rounding"].get<double>());
+                  arithmetic["precision"].get<std::string>().c_str(),
+                  plan.backend.scale(plan.settings.clip).exponent,
+                  arithmetic["largest_batch"].get<long long>(), arithmetic["charge_rounding"].get<double>());
     return "trained " + std::to_string(plan.settings.members) + " x " +
            std::to_string(plan.settings.steps()) + " steps, levels 0.." + std::to_string(last_level) +
            ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim_of(plan, info).text() + "\n";
@@ -307,7 +312,8 @@ void train(const Context& context, const Request& request) {
 
     // 3. The plan every member follows.
     const TrainingPlan plan{
-        settings, settings.network(reader.info().features), make_backend(settings.backend, settings.product),
+        settings, settings.network(reader.info().features),
+        make_backend(settings.backend, settings.precision, settings.product),
         normaliser(settings, reader.info().rows, public_records.size()),
         std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};
@@ -315,7 +321,7 @@ void train(const Context& context, const Request& request) {
         "{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks "
         "(members x levels x blocks {})",
         reader.info().rows, settings.members, levels.back(), plan.network.parameters(), plan.normaliser,
-        plan.backend->name(), context.world.transport(), context.world.size(), grid.text());
+        plan.backend.name(), context.world.transport(), context.world.size(), grid.text());
 
     // 4. A new folder, or where an interrupted run stopped.
     if (context.world.is_root()) RunFolder::create(request.out, request.resume);

@@ -37,10 +37,13 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
       public_records_(public_records),
       assignment_(static_cast<std::uint64_t>(plan.settings.seed)),
       biases_(plan.network.biases()),
-      optimiser_(make_sgd(plan.settings, plan.settings.clip.grid())),
-      weight_response_(optimiser_->impulse_response(plan.settings.clip.weight_units())),
-      bias_response_(optimiser_->impulse_response(plan.settings.clip.bias_units())),
+      scale_(plan.backend.scale(plan.settings.clip)),
+      optimiser_(make_sgd(plan.settings, scale_.exponent)),
+      weight_response_(optimiser_->impulse_response(scale_.weight_units)),
+      bias_response_(optimiser_->impulse_response(scale_.bias_units)),
       state_(std::move(state)) {
+    ensure(plan.backend.precision() == plan.settings.precision,
+           "the backend has the precision of the settings");
     for (std::int64_t step = 0; step < state_.step; ++step) advance_responses(step, state_.normalisers[step]);
 }
 
@@ -112,8 +115,9 @@ std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_g
         views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data(), level.k});
         selections.push_back(selects(level.k) ? level.k : 0);
     }
-    std::vector<LevelSums> sums =
-        gradient_sums(plan_.network, *plan_.backend, plan_.settings.clip, views, batches, selections);
+    std::vector<LevelSums> sums = plan_.backend.with([&](const auto& backend) {
+        return gradient_sums(plan_.network, backend, plan_.settings.clip, views, batches, selections);
+    });
     reduce(sums, records_in_batch, block_group);
     while (sums.size() < state_.levels.size()) {  // all alike, and nothing selected
         const LevelSums& first = sums.front();
@@ -145,11 +149,11 @@ void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_i
         for (Selection& selection : level.least_negated_lower) merge_across_ranks(selection, block_group);
     }
     // |sum| + K Gamma stays below 2^63 units, so no addition above has wrapped.
-    if (records_in_batch + plan_.settings.level_values().back() > GradientGrid::record_limit) {
+    if (records_in_batch + plan_.settings.level_values().back() > scale_.record_limit) {
         throw Error(ExitCode::input,
                     "a batch of " + std::to_string(records_in_batch) +
                         " records is too large for exact sums (at most " +
-                        std::to_string(GradientGrid::record_limit) + " with the levels)",
+                        std::to_string(scale_.record_limit) + " with the levels)",
                     "use more batches an epoch or more members", "training.batches");
     }
 }
@@ -157,9 +161,8 @@ void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_i
 // Section 2, table of charges: the sum over a neighbour's records lies in [SL - cL(k), SU + cU(k)].
 void MemberTrainer::charge(const LevelState& level, LevelSums& sums) const {
     if (level.k == 0 || plan_.settings.budget == ChargeRule::per_epoch) return;  // the core is not charged
-    const Clip& clip = plan_.settings.clip;
     for (std::size_t p = 0; p < sums.lower.size(); ++p) {
-        const std::int64_t gamma = level.k * (biases_[p] ? clip.bias_units() : clip.weight_units());
+        const std::int64_t gamma = level.k * (biases_[p] ? scale_.bias_units : scale_.weight_units);
         std::int64_t up = gamma, down = gamma;
         if (plan_.settings.relation != Relation::add_remove) {
             const auto upper = sums.least_upper[0].values(p),

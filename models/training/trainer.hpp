@@ -5,6 +5,7 @@
 
 #include "dist/comm/communicator.hpp"
 #include "dist/layout/assignment.hpp"
+#include "kernels/ops/any_backend.hpp"
 #include "models/nets/network.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/optimiser.hpp"
@@ -17,7 +18,7 @@ namespace holdfast {
 struct TrainingPlan {
     Settings settings;
     Network network;
-    std::shared_ptr<const Backend> backend;
+    AnyBackend backend;                ///< of settings.precision
     double normaliser;                 ///< the public constant B, public records counted in
     std::vector<std::int64_t> levels;  ///< the k of this rank's levels, ascending
 };
@@ -64,6 +65,7 @@ class MemberTrainer {
     const Records& public_records_;
     Assignment assignment_;
     std::vector<bool> biases_;
+    GradientScale scale_;
     std::unique_ptr<Optimiser> optimiser_;
     std::unique_ptr<ImpulseResponse> weight_response_, bias_response_;
     MemberState state_;
