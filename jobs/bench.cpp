@@ -1,6 +1,7 @@
 // holdfast bench step: one certified training step beside its plain counterpart and the machine's own rate,
 // in one run.
 //   holdfast bench step --workload imdb --relation add_remove --clip elementwise --levels 20 --json
+//   mpirun -n 2 holdfast bench step --workload amex_full --clip factored --levels 0..50 --backend cuda
 
 #include <cblas.h>
 #include <omp.h>
@@ -8,12 +9,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
+#include "dist/layout/assignment.hpp"
 #include "jobs/job.hpp"
+#include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/dgemm_rate.hpp"
 #include "models/training/trainer.hpp"
 
 namespace holdfast {
@@ -21,7 +26,7 @@ namespace {
 
 struct Request {
     std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
-                precision = "double";
+                backend = "auto", transport = "auto", precision = "double";
     int repeats = 3, threads = 0;
 };
 
@@ -31,15 +36,22 @@ struct Workload {
     std::vector<std::int64_t> hidden;
     std::int64_t steps;
     double gamma;
+    std::int64_t batches = 1;
+    std::string loss = "cross_entropy";
+
+    double records_of_a_step() const { return static_cast<double>(records) / static_cast<double>(batches); }
 };
 
 Workload workload_of(const std::string& name) {
-    const std::map<std::string, Workload> known = {{"blobs", {3000, 6, {128}, 4, 0.06}},
-                                                   {"imdb", {40000, 768, {100}, 1, 0.04}},
-                                                   {"amex", {100000, 188, {128, 128}, 1, 0.05}}};
+    const std::map<std::string, Workload> known = {
+        {"blobs", {3000, 6, {128}, 4, 0.06}},
+        {"imdb", {40000, 768, {100}, 1, 0.04}},
+        {"amex", {100000, 188, {128, 128}, 1, 0.05}},
+        {"amex_full", {5500000, 188, {128, 128, 128}, 5, 0.05, 5, "binary_cross_entropy"}}};
     const auto found = known.find(name);
     if (found == known.end())
-        throw Error(ExitCode::usage, "no workload \"" + name + "\"", "use blobs, imdb or amex", "--workload");
+        throw Error(ExitCode::usage, "no workload \"" + name + "\"", "use blobs, imdb, amex or amex_full",
+                    "--workload");
     return found->second;
 }
 
@@ -61,18 +73,27 @@ std::vector<std::int64_t> levels_of(const std::string& text) {
     return levels;
 }
 
-Records random_records(const Workload& workload) {
+/// This rank's share, by the hash that a training shares its records out by; the same records on any ranks.
+Records random_records(const Workload& workload, const Communicator& world) {
     Records records{FeatureMatrix(workload.features, false), {}, {}, {}};
     const KeyedHash hash{7};
-    records.features.values().resize(workload.records * workload.features);
-    for (std::size_t i = 0; i < records.features.values().size(); ++i)
-        records.features.values()[i] =
-            static_cast<float>(hash.uniform(0, i) - (workload.features == 6 ? 0.5 : 0.0));
-    for (std::size_t i = 0; i < workload.records; ++i) {
-        const float* row = records.features.values().data() + i * workload.features;
-        records.labels.push_back(row[0] + row[1] > (workload.features == 6 ? 0.0F : 1.0F) ? 1 : 0);
-        records.ids.push_back(i);
-        records.rows.push_back(i);
+    const Assignment assignment(7);
+    const auto ranks = static_cast<std::uint64_t>(world.size()),
+               rank = static_cast<std::uint64_t>(world.rank());
+    for (std::uint64_t id = 0; id < workload.records; ++id) {
+        if (assignment.block(id, ranks) == rank) records.ids.push_back(id);
+    }
+    records.rows = records.ids;
+    records.labels.resize(records.size());
+    std::vector<float>& values = records.features.values();
+    values.resize(records.size() * workload.features);
+#pragma omp parallel for
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        float* row = values.data() + i * workload.features;
+        for (std::size_t j = 0; j < workload.features; ++j)
+            row[j] = static_cast<float>(hash.uniform(0, records.ids[i] * workload.features + j) -
+                                        (workload.features == 6 ? 0.5 : 0.0));
+        records.labels[i] = row[0] + row[1] > (workload.features == 6 ? 0.0F : 1.0F) ? 1 : 0;
     }
     return records;
 }
@@ -81,15 +102,17 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Seconds of the steps after the first (in which all levels are one point) or, where there is only one step,
-/// of a step from boxes that a first step has opened.
+/// Seconds of `steps` steps of all ranks. They start where a first step has opened the boxes and brought the
+/// records to a device; on the CPU, of several small steps the first counts too.
 double seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t steps,
-                  const Communicator& alone) {
+                  const Communicator& block_group) {
     const Records none{FeatureMatrix(plan.network.inputs(), false), {}, {}, {}};
     MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
-    if (steps == 1) trainer.step(alone);
+    if (steps == 1 || plan.settings.batches > 1 || plan.backend.name() == "cuda") trainer.step(block_group);
+    block_group.barrier();
     const double start = now();
-    for (std::int64_t step = 0; step < steps; ++step) trainer.step(alone);
+    for (std::int64_t step = 0; step < steps; ++step) trainer.step(block_group);
+    block_group.barrier();
     return now() - start;
 }
 
@@ -122,15 +145,21 @@ double plain_work(const Network& network) {
     return work;
 }
 
-void bench_step(const Context& context, const Request& request) {
-    // 1. The workload and its settings.
-    const Workload workload = workload_of(request.workload);
-    if (request.threads > 0) omp_set_num_threads(request.threads);
-    const int threads = omp_get_max_threads();
+/// Of all ranks together, each on its threads or its GPU.
+double dgemm_rate_of_all(const Communicator& world, const std::string& backend, int threads) {
+    world.barrier();
+    const double mine = backend == "cuda" ? device_dgemm_rate() : dgemm_rate(threads);
+    std::int64_t sum[] = {std::llround(mine)};
+    world.sum(sum);
+    return static_cast<double>(sum[0]);
+}
+
+Settings settings_of(const Workload& workload, const Request& request) {
     Settings settings;
     settings.hidden = workload.hidden;
-    settings.loss = "cross_entropy";
+    settings.loss = workload.loss;
     settings.level_list = levels_of(request.levels);
+    settings.batches = workload.batches;
     settings.epochs = workload.steps + 1;
     settings.clip.gamma = workload.gamma;
     settings.relation = request.relation == "substitute" ? Relation::substitute
@@ -141,51 +170,74 @@ void bench_step(const Context& context, const Request& request) {
     settings.precision =
         request.precision == "single" ? Precision::single_precision : Precision::double_precision;
     settings.clip.kind = request.clip == "factored" ? Clip::Kind::factored : Clip::Kind::elementwise;
-    const Records records = random_records(workload);
+    return settings;
+}
+
+void bench_step(const Context& context, const Request& request) {
+    // 1. The workload and its settings.
+    const Workload workload = workload_of(request.workload);
+    if (request.threads > 0) omp_set_num_threads(request.threads);
+    const int threads = omp_get_max_threads();
+    const Settings settings = settings_of(workload, request);
+    choose_device(request.backend, context.world);
     TrainingPlan plan{settings, settings.network(workload.features),
-                      make_backend("auto", settings.precision, settings.product),
-                      static_cast<double>(workload.records), settings.level_values()};
+                      make_backend(request.backend, settings.precision, settings.product),
+                      workload.records_of_a_step(), settings.level_values()};
     TrainingPlan plain = plan;
     plain.levels = {0};
+    const BlockSums sums(context.world, context.world,
+                         {request.transport, settings.transport_timeout, plan.backend.name()});
+    const Records records = random_records(workload, context.world);
 
     // 2. Plain and certified steps in turn, the fastest of each.
-    const auto alone = make_serial_communicator();
     double plain_seconds = 1e300, certified_seconds = 1e300;
     for (int repeat = 0; repeat < request.repeats; ++repeat) {
-        plain_seconds = std::min(plain_seconds, seconds_of(plain, records, workload.steps, *alone));
-        certified_seconds = std::min(certified_seconds, seconds_of(plan, records, workload.steps, *alone));
+        plain_seconds = std::min(plain_seconds, seconds_of(plain, records, workload.steps, sums.group()));
+        certified_seconds =
+            std::min(certified_seconds, seconds_of(plan, records, workload.steps, sums.group()));
     }
 
-    // 3. Beside what the machine can do.
-    const double rate = dgemm_rate(threads);
-    const double plain_rate = plain_work(plan.network) * static_cast<double>(workload.records) *
-                              static_cast<double>(workload.steps) / plain_seconds;
+    // 3. Beside what the machine can do. A level's two bounds take at least a multiply-add each where the
+    // plain step has one.
+    const double rate = dgemm_rate_of_all(context.world, plan.backend.name(), threads);
+    const double levels = static_cast<double>(settings.level_list.size());
+    const double plain_adds =
+        plain_work(plan.network) * workload.records_of_a_step() * static_cast<double>(workload.steps);
+    const double plain_fraction = plain_adds / plain_seconds / rate;
+    const double certified_fraction = plain_adds * (1 + 2 * levels) / certified_seconds / rate;
+    const double ratio = (certified_seconds - plain_seconds) / plain_seconds / levels;
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    const double ratio =
-        (certified_seconds - plain_seconds) / plain_seconds / static_cast<double>(settings.level_list.size());
+    std::int64_t peak[] = {std::int64_t{usage.ru_maxrss} * 1024};
+    context.world.max(peak);
     const nlohmann::json result = {{"workload", request.workload},
                                    {"relation", request.relation},
                                    {"clip", request.clip},
                                    {"levels", request.levels},
                                    {"precision", request.precision},
+                                   {"backend", plan.backend.name()},
+                                   {"ranks", context.world.size()},
+                                   {"transport", sums.group().transport()},
                                    {"threads", threads},
                                    {"steps", workload.steps},
                                    {"certified_seconds", certified_seconds},
                                    {"plain_seconds", plain_seconds},
                                    {"ratio", ratio},
-                                   {"peak_bytes", std::int64_t{usage.ru_maxrss} * 1024},
+                                   {"peak_bytes", peak[0]},
                                    {"data_bytes", workload.records * workload.features * sizeof(float)},
                                    {"blas_core", openblas_get_corename()},
                                    {"dgemm_gflops", 2e-9 * rate},
-                                   {"plain_fraction_of_dgemm", plain_rate / rate}};
-    char text[256];
+                                   {"plain_fraction_of_dgemm", plain_fraction},
+                                   {"certified_fraction_of_dgemm", certified_fraction}};
+    char text[320];
     std::snprintf(text, sizeof text,
                   "%-6s %-10s %-11s levels %-6s certified %8.4f s  plain %8.4f s  a level costs %5.2f plain "
-                  "steps  plain at %4.1f%% of dgemm (%s)  peak %lld MB\n",
+                  "steps  plain at %4.1f%%, certified at %4.1f%% of dgemm (%s)  peak %lld MB\n",
                   request.workload.c_str(), request.relation.c_str(), request.clip.c_str(),
-                  request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_rate / rate,
-                  openblas_get_corename(), static_cast<long long>(usage.ru_maxrss / 1024));
+                  request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_fraction,
+                  100 * certified_fraction,
+                  plan.backend.name() == "cuda" ? "the GPU's" : openblas_get_corename(),
+                  static_cast<long long>(peak[0] / (1024 * 1024)));
     context.print(result, text);
 }
 
@@ -195,7 +247,8 @@ Run declare_bench(CLI::App& app) {
     auto request = std::make_shared<Request>();
     CLI::App* step = app.add_subcommand("step", "One training step of a published experiment's size");
     app.require_subcommand(1);
-    step->add_option("--workload", request->workload, "blobs, imdb or amex")->capture_default_str();
+    step->add_option("--workload", request->workload, "blobs, imdb, amex or amex_full (5.5 million records)")
+        ->capture_default_str();
     step->add_option("--relation", request->relation, "Neighbours")
         ->check(CLI::IsMember({"add_remove", "substitute", "remove"}))
         ->capture_default_str();
@@ -206,9 +259,14 @@ Run declare_bench(CLI::App& app) {
     step->add_option("--precision", request->precision, "Type the step is computed in (dgemm is double)")
         ->check(CLI::IsMember({"double", "single"}))
         ->capture_default_str();
+    step->add_option("--backend", request->backend, "As run.backend of train: auto, cpu, cuda or reference")
+        ->capture_default_str();
+    step->add_option("--transport", request->transport, "As run.transport of train")
+        ->check(CLI::IsMember({"auto", "mpi", "nccl"}))
+        ->capture_default_str();
     step->add_option("--repeats", request->repeats, "Runs of which the fastest counts")
         ->capture_default_str();
-    step->add_option("--threads", request->threads, "0: all cores")->capture_default_str();
+    step->add_option("--threads", request->threads, "Of a rank; 0: all cores")->capture_default_str();
     step->fallthrough();
     return [request](const Context& context) { bench_step(context, *request); };
 }

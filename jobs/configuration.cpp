@@ -183,10 +183,19 @@ std::vector<Option> make_table() {
         integer("ensemble.members", "T: models on disjoint records", &S::members, 1, 100000),
         text("ensemble.aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate,
              {"stable", "paper"}, true),
-        text("run.backend", "auto | cpu | reference", &S::backend, {"auto", "cpu", "reference"}, false),
+        text("run.backend", "auto | cpu | cuda | reference", &S::backend,
+             {"auto", "cpu", "cuda", "reference"}, false),
         integer("run.threads", "threads a rank; 0: OMP_NUM_THREADS or all cores", &S::threads, 0, 4096,
                 false),
         text("run.grid", "ranks as MEMBERSxLEVELSxBLOCKS, or auto", &S::grid, {}, false),
+        text("run.transport",
+             "what adds a step's sums: auto | mpi (host memory) | nccl (GPU memory, one rank a GPU); auto: "
+             "nccl "
+             "where there are several such ranks",
+             &S::transport, {"auto", "mpi", "nccl"}, false),
+        real(
+            "run.transport_timeout", "nccl: seconds to wait for the other ranks' sums",
+            [](S& s) -> double& { return s.transport_timeout; }, 0, true, 1e6, false),
         integer("run.checkpoint_steps", "checkpoint every so many steps; 0: by time only",
                 &S::checkpoint_steps, 0, unlimited, false),
         real(

@@ -20,7 +20,9 @@
 #include <sstream>
 
 #include "dist/comm/mpi.hpp"
+#include "dist/comm/nccl.hpp"
 #include "dist/store/hdf5_version.hpp"
+#include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
@@ -220,6 +222,23 @@ Finding check_nccl() {
                         std::to_string(version % 100)};
 }
 
+/// What this program was built with; without a driver it starts all the same.
+Finding check_cuda_backend() {
+    try {
+        return {"CUDA backend", make_backend("cuda")->name() + " works here"};
+    } catch (const Error& error) {
+        return {"CUDA backend", error.message(), Health::missing,
+                "needed for training on GPUs only: build with HOLDFAST_CUDA=ON, and see GPUs above"};
+    }
+}
+
+Finding check_nccl_transport() {
+    const std::string version = nccl_version();
+    return judged("NCCL transport", version.empty() ? "not built" : "built, with " + version,
+                  !version.empty(), Health::missing,
+                  "needed for several GPUs only: build with HOLDFAST_CUDA=ON where nccl.h is");
+}
+
 // ---- resources
 
 // "max 100000" or "200000 100000" (control groups v2): cores' worth of time, 0 without a limit.
@@ -347,10 +366,13 @@ std::vector<Finding> check_libraries() {
 
 std::vector<Finding> check_accelerators() {
     const Driver driver;
-    return {check_driver(driver), check_devices(driver),
+    return {check_driver(driver),
+            check_devices(driver),
             check_program("nvidia-smi", "needed to look at GPUs only: install the NVIDIA driver"),
             check_program("nvcc", "needed to build the CUDA backend only: install the CUDA toolkit"),
-            check_nccl()};
+            check_nccl(),
+            check_cuda_backend(),
+            check_nccl_transport()};
 }
 
 std::vector<Finding> check_cluster() {

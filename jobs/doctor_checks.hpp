@@ -27,7 +27,8 @@ std::vector<Finding> check_arithmetic();
 std::vector<Finding> check_ranks(const Communicator& world);
 /// BLAS, SIMD, HDF5.
 std::vector<Finding> check_libraries();
-/// CUDA driver, devices, compiler, NCCL: looked for at run time, never required.
+/// CUDA driver, devices, compiler, NCCL: looked for at run time, never required; and what this program was
+/// built with.
 std::vector<Finding> check_accelerators();
 /// Slurm commands, and the job this process belongs to.
 std::vector<Finding> check_cluster();

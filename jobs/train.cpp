@@ -1,6 +1,7 @@
 // holdfast train: an ensemble with boxes for every level.
 //   holdfast train --config jobs/configs/quickstart.toml --data blobs.h5 --out run
 //   mpirun -n 4 holdfast train --data blobs.h5 --out run --set certificate.levels=100
+//   mpirun -n 2 holdfast train --data blobs.h5 --out run --backend cuda --transport nccl
 //   holdfast train --data blobs.h5 --out run --resume
 
 #include <omp.h>
@@ -18,6 +19,7 @@
 #include "jobs/configuration.hpp"
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
+#include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
@@ -27,9 +29,17 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string config, data, out, public_data;
+    std::string config, data, out, public_data, backend, transport;
     std::vector<std::string> overrides;
     bool resume = false;
+
+    /// --backend and --transport are the last of the overrides.
+    std::vector<std::string> all_overrides() const {
+        std::vector<std::string> all = overrides;
+        if (!backend.empty()) all.push_back("run.backend=" + backend);
+        if (!transport.empty()) all.push_back("run.transport=" + transport);
+        return all;
+    }
 };
 
 /// To two significant digits: what little of the count a default normaliser gives away.
@@ -120,10 +130,12 @@ std::optional<MemberState> resumed_state(const std::vector<MemberState>& states,
 class Rounds {
   public:
     Rounds(const Context& context, const Settings& settings, const ProcessGrid& grid,
-           const CheckpointFolder& checkpoints, std::vector<MemberTrainer>& trainers)
+           const Communicator& block_group, const CheckpointFolder& checkpoints,
+           std::vector<MemberTrainer>& trainers)
         : context_(context),
           settings_(settings),
           grid_(grid),
+          block_group_(block_group),
           checkpoints_(checkpoints),
           trainers_(trainers) {}
 
@@ -152,7 +164,7 @@ class Rounds {
                 throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
                             "go on with the same command and --resume");
             }
-            if (current != trainers_.end()) current->step(grid_.block_group());
+            if (current != trainers_.end()) current->step(block_group_);
             ++steps_since;
             progress.advance_to(std::accumulate(
                 trainers_.begin(), trainers_.end(), std::int64_t{0},
@@ -177,6 +189,7 @@ class Rounds {
     const Context& context_;
     const Settings& settings_;
     const ProcessGrid& grid_;
+    const Communicator& block_group_;  ///< of the grid, as its sums travel
     const CheckpointFolder& checkpoints_;
     std::vector<MemberTrainer>& trainers_;
 };
@@ -291,15 +304,19 @@ std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const 
 
 void train(const Context& context, const Request& request) {
     // 1. What is asked for.
-    const Settings settings = read_settings(request.config, request.overrides);
+    const Settings settings = read_settings(request.config, request.all_overrides());
     if (settings.threads > 0) omp_set_num_threads(static_cast<int>(settings.threads));
     const DatasetReader reader(request.data);
     check_against(settings, reader.info());
 
-    // 2. Who holds what; the records travel to their members.
+    // 2. What computes, and what adds; who holds what: the records travel to their members.
+    choose_device(settings.backend, context.world);
+    const AnyBackend backend = make_backend(settings.backend, settings.precision, settings.product);
     const std::vector<std::int64_t> levels = settings.level_values();
     const ProcessGrid grid(context.world, settings.grid, static_cast<std::size_t>(settings.members),
                            levels.size());
+    const BlockSums sums(context.world, grid.block_group(),
+                         {settings.transport, settings.transport_timeout, backend.name()});
     std::vector<MemberRecords> held =
         distribute(reader, grid, context.world, static_cast<std::size_t>(settings.members),
                    static_cast<std::size_t>(settings.classes), static_cast<std::uint64_t>(settings.seed));
@@ -312,16 +329,16 @@ void train(const Context& context, const Request& request) {
 
     // 3. The plan every member follows.
     const TrainingPlan plan{
-        settings, settings.network(reader.info().features),
-        make_backend(settings.backend, settings.precision, settings.product),
+        settings, settings.network(reader.info().features), backend,
         normaliser(settings, reader.info().rows, public_records.size()),
         std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};
     context.log->info(
         "{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks "
-        "(members x levels x blocks {})",
+        "(members x levels x blocks {}), sums by {}",
         reader.info().rows, settings.members, levels.back(), plan.network.parameters(), plan.normaliser,
-        plan.backend.name(), context.world.transport(), context.world.size(), grid.text());
+        plan.backend.name(), context.world.transport(), context.world.size(), grid.text(),
+        sums.group().transport());
 
     // 4. A new folder, or where an interrupted run stopped.
     if (context.world.is_root()) RunFolder::create(request.out, request.resume);
@@ -342,7 +359,7 @@ void train(const Context& context, const Request& request) {
     }
 
     // 5. Train.
-    Rounds(context, settings, grid, checkpoints, trainers).run();
+    Rounds(context, settings, grid, sums.group(), checkpoints, trainers).run();
 
     // 6. Boxes, metrics and manifest; then the checkpoints have served.
     const std::string boxes_digest =
@@ -368,6 +385,8 @@ Run declare_train(CLI::App& app) {
                    "Public records FILE[:SPLIT] to train on beside: never charged");
     app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         ->allow_extra_args(false);
+    app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
+    app.add_option("--transport", request->transport, "Short for --set run.transport=, and over it");
     app.add_flag("--resume", request->resume,
                  "Go on from the last checkpoint of --out, on any number of ranks");
     app.footer(settings_help() + app.get_footer());

@@ -22,6 +22,9 @@ die() {
 # The comment block at the top of a script is its --help.
 print_help() { awk 'NR == 1 { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "$1"; }
 
+# The value of one field of a one-line JSON object.
+field() { sed -n "s/.*\"$2\":\"\{0,1\}\([^,\"}]*\).*/\1/p" <<<"$1"; }
+
 # Two jobs at least, as many as there are cores at most.
 job_count() {
     local cores

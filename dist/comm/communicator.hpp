@@ -20,7 +20,9 @@ class Communicator {
 
     virtual int rank() const = 0;
     virtual int size() const = 0;
-    virtual std::string transport() const = 0;  ///< "serial", "mpi"
+    virtual std::string transport() const = 0;  ///< "serial", "mpi", "nccl"
+    /// 0, 1, … among the ranks of the whole program on this machine: what a rank picks its accelerator by.
+    virtual int local_rank() const = 0;
 
     virtual void sum(
         std::span<std::int64_t> values) const = 0;  ///< in place, wraps nowhere: the caller checks ranges
@@ -28,6 +30,9 @@ class Communicator {
     virtual bool sums_on_device() const { return false; }
     /// In place, in the order of the span's stream; returns before the sum is there.
     virtual void sum(DeviceSpan) const { ensure(false, "this transport adds host memory only"); }
+    /// Before the host reads what sum(DeviceSpan) left: returns once everything on the span's stream is done,
+    /// throws if a rank is lost or stays away too long. A transport without such sums returns at once.
+    virtual void wait(void* /*stream*/) const {}
     virtual void min(std::span<std::int64_t> values) const = 0;  ///< in place
     virtual void max(std::span<std::int64_t> values) const = 0;  ///< in place
     virtual void barrier() const = 0;

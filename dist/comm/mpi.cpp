@@ -45,7 +45,7 @@ class Handle {
 
 class MpiCommunicator final : public Communicator {
   public:
-    explicit MpiCommunicator(Handle handle) : handle_(std::move(handle)) {
+    MpiCommunicator(Handle handle, int local_rank) : handle_(std::move(handle)), local_rank_(local_rank) {
         check(MPI_Comm_set_errhandler(handle_.get(), MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
         check(MPI_Comm_rank(handle_.get(), &rank_), "MPI_Comm_rank");
         check(MPI_Comm_size(handle_.get(), &size_), "MPI_Comm_size");
@@ -54,6 +54,7 @@ class MpiCommunicator final : public Communicator {
     int rank() const override { return rank_; }
     int size() const override { return size_; }
     std::string transport() const override { return "mpi"; }
+    int local_rank() const override { return local_rank_; }
     void sum(std::span<std::int64_t> values) const override { reduce(values, MPI_SUM); }
     void min(std::span<std::int64_t> values) const override { reduce(values, MPI_MIN); }
     void max(std::span<std::int64_t> values) const override { reduce(values, MPI_MAX); }
@@ -130,7 +131,7 @@ class MpiCommunicator final : public Communicator {
     std::unique_ptr<Communicator> split(int colour) const override {
         MPI_Comm part = MPI_COMM_NULL;
         check(MPI_Comm_split(handle_.get(), colour, rank_, &part), "MPI_Comm_split");
-        return std::make_unique<MpiCommunicator>(Handle(part, true));
+        return std::make_unique<MpiCommunicator>(Handle(part, true), local_rank_);
     }
 
   private:
@@ -146,7 +147,20 @@ class MpiCommunicator final : public Communicator {
     Handle handle_;
     int rank_ = 0;
     int size_ = 1;
+    int local_rank_;
 };
+
+/// Of this rank among those that share its machine's memory.
+int rank_on_machine() {
+    int rank = 0;
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &part),
+          "MPI_Comm_split_type");
+    const Handle machine(part, true);
+    check(MPI_Comm_rank(machine.get(), &rank), "MPI_Comm_rank");
+    return rank;
+}
 
 bool launched_by_mpi() {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
@@ -165,7 +179,8 @@ MpiSession::MpiSession(int& argc, char**& argv) {
     int provided = MPI_THREAD_SINGLE;
     check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
     started_ = true;
-    world_ = std::make_unique<MpiCommunicator>(Handle(MPI_COMM_WORLD, false));
+    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    world_ = std::make_unique<MpiCommunicator>(Handle(MPI_COMM_WORLD, false), rank_on_machine());
 }
 
 MpiSession::~MpiSession() {

@@ -9,6 +9,7 @@ class SerialCommunicator final : public Communicator {
     int rank() const override { return 0; }
     int size() const override { return 1; }
     std::string transport() const override { return "serial"; }
+    int local_rank() const override { return 0; }
     void sum(std::span<std::int64_t>) const override {}
     void min(std::span<std::int64_t>) const override {}
     void max(std::span<std::int64_t>) const override {}

@@ -74,36 +74,28 @@ Real rounded_down(double limit) {
     return static_cast<double>(nearest) <= limit ? nearest : std::nextafter(nearest, Real{0});
 }
 
-/// Sets the last bit of the significand: monotone, moves a value by at most one ulp away from zero, and
-/// leaves none halfway between two points of a grid coarser than two ulps, so that rounding to that grid
-/// needs no tie rule (what was halfway goes away from zero). For finite values: infinity would become NaN. Of
-/// the zeros, -0 becomes the negative subnormal and +0 the positive one, which round to the same point of any
-/// grid.
+/// Sets the last bit of the significand, zero staying zero: monotone, moves a value by at most one ulp away
+/// from zero. The exact product of two odd numbers needs no tie rule when it is rounded to a gradient grid.
+/// With p bits of significand, the product of two odd normal numbers is an odd number of at least 2p - 1 bits
+/// times a power of two, so it is halfway between two points of a grid only if it is at least 2^(2p - 3) of
+/// its units: far more than any entry has. A product with a subnormal factor is less than half a unit,
+/// because no clip has a bound below RealFormat::least_limit. For finite values: infinity would become NaN.
 template <typename Real>
 Real make_odd(Real value) {
     using Bits = std::make_unsigned_t<typename RealFormat<Real>::Integer>;
-    return std::bit_cast<Real>(std::bit_cast<Bits>(value) | Bits{1});
-}
-/// The same, zero staying zero: for factors of an exact product. With p bits of significand, the product of
-/// two odd normal numbers is an odd number of at least 2p - 1 bits times a power of two, so it is halfway
-/// between two points of a grid only if it is at least 2^(2p - 3) of its units: far more than any entry has.
-/// A product with a subnormal factor is less than half a unit, because no clip has a bound below
-/// RealFormat::least_limit.
-template <typename Real>
-Real make_odd_nonzero(Real value) {
-    return value == Real{0} ? value : make_odd(value);
+    return value == Real{0} ? value : std::bit_cast<Real>(std::bit_cast<Bits>(value) | Bits{1});
 }
 
-/// The grid on which the entries of per-record gradients are added: multiples of 2^exponent.
-/// A sum kept as the Real `bias + sum` has that unit as its ulp while |sum| < 2^51 units (float: 2^22), so
-/// adding an odd number rounds it to the nearest multiple, whatever was added before; reinterpreted as an
-/// integer it counts units.
+/// The grid on which the entries of per-record gradients are added: multiples of 2^exponent, the unit.
+/// The Real `bias` has that unit as its ulp, and so has all that differs from it by less than 2^51 units
+/// (float: 2^22): adding something to it, or an fma onto it, rounds once to the grid (to even of two equally
+/// near); as an integer the result counts units above the bits of the bias.
 template <typename Real>
 class BasicGradientGrid {
   public:
     /// The largest entry has at most 2^significant_bits units.
     static constexpr int significant_bits = RealFormat<Real>::gradient_bits;
-    /// Records a Real can add: with twice as many the sum would reach its limit.
+    /// Products of odd factors a biased Real can add: with twice as many the sum would reach its limit.
     static constexpr std::int64_t block_limit =
         std::int64_t{1} << (std::numeric_limits<Real>::digits - 2 - significant_bits - 1);
     static constexpr std::int64_t record_limit = std::int64_t{1}
@@ -126,7 +118,7 @@ class BasicGradientGrid {
         return std::int64_t{std::bit_cast<Integer>(biased)} - std::bit_cast<Integer>(bias_);
     }
     /// One entry, rounded to nearest.
-    std::int64_t units(Real entry) const { return units_of_biased(bias_ + make_odd(entry)); }
+    std::int64_t units(Real entry) const { return units_of_biased(bias_ + entry); }
     /// Gamma in units: no entry of size at most `entry` rounds to more.
     std::int64_t units_above(double entry) const {
         return static_cast<std::int64_t>(std::ceil(std::ldexp(entry, -exponent_)));

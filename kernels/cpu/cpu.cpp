@@ -53,15 +53,15 @@ class CpuBackend final : public BasicBackend<Real> {
         return std::make_unique<CpuLayer<Real>>(shape, lower, upper);
     }
     void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
-        kernels_.forward_input(view_of(layer), x, a);
+        kernels().forward_input(view_of(layer), x, a);
     }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
-        kernels_.forward(view_of(layer), z, a);
+        kernels().forward(view_of(layer), z, a);
     }
-    void relu(std::size_t rows, Interval a) const override { kernels_.relu(rows, a); }
+    void relu(std::size_t rows, Interval a) const override { kernels().relu(rows, a); }
     bool all_finite(std::size_t rows, ConstInterval a) const override { return all_finite_on_host(rows, a); }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
-        kernels_.backward(view_of(layer), delta, z, d);
+        kernels().backward(view_of(layer), delta, z, d);
     }
     void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
                        std::size_t count, Interval delta) const override {
@@ -72,14 +72,14 @@ class CpuBackend final : public BasicBackend<Real> {
     }
     void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
                     std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
-        kernels_.accumulate(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
+        kernels().accumulate(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
     }
     void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
                                std::size_t stride, std::size_t count, std::int64_t* sum_lower,
                                std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
                                Selection& least_negated_lower) const override {
-        kernels_.accumulate_and_select(shape, clip, delta, z_rows, stride, count, sum_lower, sum_upper,
-                                       first_entry, least_upper, least_negated_lower);
+        kernels().accumulate_and_select(shape, clip, delta, z_rows, stride, count, sum_lower, sum_upper,
+                                        first_entry, least_upper, least_negated_lower);
     }
 
   private:
@@ -87,7 +87,8 @@ class CpuBackend final : public BasicBackend<Real> {
         return static_cast<const CpuLayer<Real>&>(layer).view();
     }
 
-    const cpu::Kernels<Real>& kernels_ = cpu::kernels<Real>();
+    /// Asked at every call: tests change the instruction set in between.
+    static const cpu::Kernels<Real>& kernels() { return cpu::kernels<Real>(); }
 };
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
+// Tiles are arrays of vectors, so vectors have a size the compiler knows: on Arm NEON, not SVE.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/panel_kernels.cpp"
 #include <hwy/foreach_target.h>
@@ -31,6 +33,8 @@ template <typename Real>
 constexpr Tag<Real> reals{};
 template <typename Real>
 constexpr hn::RebindToSigned<Tag<Real>> integers{};
+template <typename Real>
+using IntegerVec = hn::Vec<hn::RebindToSigned<Tag<Real>>>;
 template <typename Real>
 constexpr std::size_t lanes = HWY_LANES(Real);
 
@@ -76,6 +80,7 @@ template <typename Real, std::size_t Rows>
 struct Sums {
     Vec<Real> at[Rows][width];
 
+    HWY_INLINE Sums() {}  // an implicit one would not be compiled for the instruction set
     HWY_INLINE void set(std::size_t row, Real value) {
         for (std::size_t v = 0; v < width; ++v) at[row][v] = hn::Set(reals<Real>, value);
     }
@@ -349,12 +354,12 @@ struct Outer {
     const Real* z_upper = nullptr;
     bool point = false;  // one bound only
     Activations activations = Activations::box;
-    Real gamma = 0;  // elementwise
+    Real limit = 0;  // elementwise: Gamma, a multiple of the unit of the grid
 };
 
 template <typename Real>
 Real odd_clamped(Real value, Real limit) {
-    return make_odd_nonzero(std::min(std::max(value, -limit), limit));
+    return make_odd(std::min(std::max(value, -limit), limit));
 }
 
 template <typename Real>
@@ -365,7 +370,7 @@ Outer<Real> prepare(LayerShape shape, const Clip& clip, BasicConstInterval<Real>
     outer.columns = shape.in + 1;
     outer.stride = stride;
     outer.point = delta.is_point() && z_rows.is_point();
-    outer.gamma = rounded_down<Real>(clip.gamma);
+    outer.limit = static_cast<Real>(clip.weight_units<Real>()) * outer.grid.unit();
     const Real delta_limit = rounded_down<Real>(clip.delta_limit),
                activation_limit = rounded_down<Real>(clip.activation_limit);
     const bool factored = clip.kind == Clip::Kind::factored;
@@ -410,54 +415,71 @@ Outer<Real> prepare(LayerShape shape, const Clip& clip, BasicConstInterval<Real>
     return outer;
 }
 
-/// Clipped odd entries, and the biased sums they are added to. Of a point of any sign, delta's end is not
-/// known beforehand: *_of_ends take both.
+/// Entries as biased Reals: the fma rounds the exact product once, to the grid, and the clamp is between
+/// points of the grid. Their bits are added as integers. Of a point of any sign, delta's end is not known
+/// beforehand: *_of_ends take both.
 template <typename Real>
 struct Elementwise {
-    Vec<Real> gamma, negative_gamma, last_bit;
+    using Sum = IntegerVec<Real>;
+    Vec<Real> bias, lowest, highest;
 
     explicit HWY_INLINE Elementwise(const Outer<Real>& outer)
-        : gamma(hn::Set(reals<Real>, outer.gamma)),
-          negative_gamma(hn::Set(reals<Real>, -outer.gamma)),
-          last_bit(hn::BitCast(reals<Real>, hn::Set(integers<Real>, 1))) {}
+        : bias(hn::Set(reals<Real>, outer.grid.bias())),
+          lowest(hn::Set(reals<Real>, outer.grid.bias() - outer.limit)),
+          highest(hn::Set(reals<Real>, outer.grid.bias() + outer.limit)) {}
 
-    HWY_INLINE Vec<Real> clipped(Vec<Real> product) const {
-        return hn::Or(hn::Min(hn::Max(product, negative_gamma), gamma), last_bit);
-    }
-    HWY_INLINE Vec<Real> entry(Vec<Real> delta, Vec<Real> z) const { return clipped(hn::Mul(delta, z)); }
+    HWY_INLINE Vec<Real> clipped(Vec<Real> biased) const { return hn::Min(hn::Max(biased, lowest), highest); }
+    HWY_INLINE Vec<Real> entry(Vec<Real> delta, Vec<Real> z) const { return clipped(fused(delta, z, bias)); }
     HWY_INLINE Vec<Real> least_of_ends(Vec<Real> delta_lower, Vec<Real> delta_upper, Vec<Real> z) const {
-        return clipped(hn::Min(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+        return clipped(hn::Min(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
     }
     HWY_INLINE Vec<Real> greatest_of_ends(Vec<Real> delta_lower, Vec<Real> delta_upper, Vec<Real> z) const {
-        return clipped(hn::Max(hn::Mul(delta_lower, z), hn::Mul(delta_upper, z)));
+        return clipped(hn::Max(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
     }
-    HWY_INLINE Vec<Real> add(Vec<Real> sum, Vec<Real> delta, Vec<Real> z) const {
-        return hn::Add(sum, entry(delta, z));
+
+    HWY_INLINE Sum zero() const { return hn::Zero(integers<Real>); }
+    HWY_INLINE Sum add_entry(Sum sum, Vec<Real> entry) const {
+        return hn::Add(sum, hn::BitCast(integers<Real>, entry));
     }
-    HWY_INLINE Vec<Real> add_least_of_ends(Vec<Real> sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                           Vec<Real> z) const {
-        return hn::Add(sum, least_of_ends(delta_lower, delta_upper, z));
+    HWY_INLINE Sum add(Sum sum, Vec<Real> delta, Vec<Real> z) const {
+        return add_entry(sum, entry(delta, z));
     }
-    HWY_INLINE Vec<Real> add_greatest_of_ends(Vec<Real> sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                              Vec<Real> z) const {
-        return hn::Add(sum, greatest_of_ends(delta_lower, delta_upper, z));
+    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                     Vec<Real> z) const {
+        return add_entry(sum, least_of_ends(delta_lower, delta_upper, z));
+    }
+    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                        Vec<Real> z) const {
+        return add_entry(sum, greatest_of_ends(delta_lower, delta_upper, z));
+    }
+    HWY_INLINE Sum units(Sum sum, std::size_t records) const {
+        using Integer = typename RealFormat<Real>::Integer;
+        using Bits = std::make_unsigned_t<Integer>;
+        const Bits bits = std::bit_cast<Bits>(hn::GetLane(bias)) *
+                          static_cast<Bits>(records);  // modulo 2^64 (float: 2^32), as the sum
+        return hn::Sub(sum, hn::Set(integers<Real>, static_cast<Integer>(bits)));
     }
 };
 
 /// Factors are clamped and odd: an fma onto the biased sum rounds the exact product to the grid.
 template <typename Real>
 struct Factored {
-    explicit HWY_INLINE Factored(const Outer<Real>&) {}
-    HWY_INLINE Vec<Real> add(Vec<Real> sum, Vec<Real> delta, Vec<Real> z) const {
-        return fused(delta, z, sum);
-    }
-    HWY_INLINE Vec<Real> add_least_of_ends(Vec<Real> sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                           Vec<Real> z) const {
+    using Sum = Vec<Real>;
+    Vec<Real> bias;
+
+    explicit HWY_INLINE Factored(const Outer<Real>& outer) : bias(hn::Set(reals<Real>, outer.grid.bias())) {}
+    HWY_INLINE Sum zero() const { return bias; }
+    HWY_INLINE Sum add(Sum sum, Vec<Real> delta, Vec<Real> z) const { return fused(delta, z, sum); }
+    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                     Vec<Real> z) const {
         return hn::Min(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
     }
-    HWY_INLINE Vec<Real> add_greatest_of_ends(Vec<Real> sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                              Vec<Real> z) const {
+    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                        Vec<Real> z) const {
         return hn::Max(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    }
+    HWY_INLINE IntegerVec<Real> units(Sum sum, std::size_t) const {
+        return hn::Sub(hn::BitCast(integers<Real>, sum), hn::BitCast(integers<Real>, bias));
     }
 };
 
@@ -475,17 +497,15 @@ struct Ends {
     }
 };
 
-/// Adds biased sums of neighbouring columns to int64 sums; the last columns of a row may be fewer than a
-/// vector.
+/// Adds to neighbouring columns of the int64 sums; the last columns of a row may be fewer than a vector.
 template <typename Real>
-HWY_INLINE void flush(Vec<Real> biased, Real bias, std::int64_t* sums, std::size_t count) {
-    alignas(64) typename RealFormat<Real>::Integer units[lanes<Real>];
-    const auto bias_bits = hn::BitCast(integers<Real>, hn::Set(reals<Real>, bias));
-    hn::Store(hn::Sub(hn::BitCast(integers<Real>, biased), bias_bits), integers<Real>, units);
+HWY_INLINE void flush(IntegerVec<Real> units, std::int64_t* sums, std::size_t count) {
+    alignas(64) typename RealFormat<Real>::Integer buffer[lanes<Real>];
+    hn::Store(units, integers<Real>, buffer);
     if (count >= lanes<Real>) {
-        for (std::size_t i = 0; i < lanes<Real>; ++i) sums[i] += units[i];
+        for (std::size_t i = 0; i < lanes<Real>; ++i) sums[i] += buffer[i];
     } else {
-        for (std::size_t i = 0; i < count; ++i) sums[i] += units[i];
+        for (std::size_t i = 0; i < count; ++i) sums[i] += buffer[i];
     }
 }
 
@@ -493,9 +513,9 @@ HWY_INLINE void flush(Vec<Real> biased, Real bias, std::int64_t* sums, std::size
 template <typename Rule, typename Real, std::size_t Rows, std::size_t Columns>
 HWY_INLINE void accumulate_point_tile(const Outer<Real>& outer, const Rule& rule, std::size_t row,
                                       std::size_t column, std::int64_t* sums) {
-    Vec<Real> sum[Rows][Columns];
+    typename Rule::Sum sum[Rows][Columns];
     for (auto& line : sum) {
-        for (Vec<Real>& entry : line) entry = hn::Set(reals<Real>, outer.grid.bias());
+        for (auto& entry : line) entry = rule.zero();
     }
     for (std::size_t r = 0; r < height; ++r) {
         const Real* z = outer.z_lower + r * outer.stride + column;
@@ -510,8 +530,8 @@ HWY_INLINE void accumulate_point_tile(const Outer<Real>& outer, const Rule& rule
         for (std::size_t c = 0; c < Columns; ++c) {
             const std::size_t first = column + c * lanes<Real>;
             if (first < outer.columns)
-                flush(sum[o][c], outer.grid.bias(), sums + (row + o) * outer.columns + first,
-                      outer.columns - first);
+                flush<Real>(rule.units(sum[o][c], height), sums + (row + o) * outer.columns + first,
+                            outer.columns - first);
         }
     }
 }
@@ -520,10 +540,9 @@ template <typename Rule, typename Real, Activations Kind, std::size_t Rows, std:
 HWY_INLINE void accumulate_interval_tile(const Outer<Real>& outer, const Rule& rule, std::size_t row,
                                          std::size_t column, std::int64_t* sum_lower,
                                          std::int64_t* sum_upper) {
-    Vec<Real> least[Rows][Columns], greatest[Rows][Columns];
+    typename Rule::Sum least[Rows][Columns], greatest[Rows][Columns];
     for (std::size_t o = 0; o < Rows; ++o) {
-        for (std::size_t c = 0; c < Columns; ++c)
-            least[o][c] = greatest[o][c] = hn::Set(reals<Real>, outer.grid.bias());
+        for (std::size_t c = 0; c < Columns; ++c) least[o][c] = greatest[o][c] = rule.zero();
     }
     for (std::size_t r = 0; r < height; ++r) {
         const Real* z_lower = outer.z_lower + r * outer.stride + column;
@@ -551,8 +570,8 @@ HWY_INLINE void accumulate_interval_tile(const Outer<Real>& outer, const Rule& r
             const std::size_t first = column + c * lanes<Real>;
             if (first >= outer.columns) continue;
             const std::size_t at = (row + o) * outer.columns + first;
-            flush(least[o][c], outer.grid.bias(), sum_lower + at, outer.columns - first);
-            flush(greatest[o][c], outer.grid.bias(), sum_upper + at, outer.columns - first);
+            flush<Real>(rule.units(least[o][c], height), sum_lower + at, outer.columns - first);
+            flush<Real>(rule.units(greatest[o][c], height), sum_upper + at, outer.columns - first);
         }
     }
 }
@@ -603,15 +622,14 @@ void AccumulateKernel(LayerShape shape, const Clip& clip, BasicConstInterval<Rea
     accumulate_with<Elementwise<Real>>(outer, sum_lower, sum_upper);
 }
 
-/// Entries that records offer to one side of a selection, for `lanes` neighbouring parameters. An entry is
-/// odd, so it rounds to fewer units than a threshold exactly if it is less than the Real half a unit below.
+/// Biased entries that records offer to one side of a selection, for `lanes` neighbouring parameters;
+/// compared with biased thresholds, which are Reals as exact as they.
 template <typename Real, bool Negated>
 class Offers {
   public:
     Offers(Selection& selection, std::size_t first_entry, std::size_t columns,
            const BasicGradientGrid<Real>& grid)
         : selection_(selection), entry_(first_entry), grid_(grid) {
-        constexpr Real infinity = std::numeric_limits<Real>::infinity();
         for (std::size_t lane = 0; lane < lanes<Real>; ++lane)
             thresholds_[lane] = lane < columns ? threshold(entry_ + lane) : Negated ? infinity : -infinity;
     }
@@ -620,7 +638,7 @@ class Offers {
         return Negated ? hn::Lt(thresholds, entries) : hn::Lt(entries, thresholds);
     }
     HWY_INLINE void insert(std::size_t lane, Real entry) {
-        const std::int64_t units = grid_.units_of_biased(grid_.bias() + entry);
+        const std::int64_t units = grid_.units_of_biased(entry);
         if (selection_.insert(entry_ + lane, Negated ? -units : units))
             thresholds_[lane] = threshold(entry_ + lane);
     }
@@ -628,12 +646,12 @@ class Offers {
   private:
     Real threshold(std::size_t entry) const {
         const std::int64_t units = selection_.threshold(entry);
-        constexpr Real infinity = std::numeric_limits<Real>::infinity();
-        const Real value = units == INT64_MAX   ? infinity
-                           : units == INT64_MIN ? -infinity
-                                                : (static_cast<Real>(units) - Real{0.5}) * grid_.unit();
-        return Negated ? -value : value;
+        if (units == INT64_MAX) return Negated ? -infinity : infinity;
+        if (units == INT64_MIN) return Negated ? infinity : -infinity;
+        return grid_.bias() + static_cast<Real>(Negated ? -units : units) * grid_.unit();
     }
+
+    static constexpr Real infinity = std::numeric_limits<Real>::infinity();
 
     Selection& selection_;
     std::size_t entry_;
@@ -645,27 +663,37 @@ class Offers {
 constexpr std::size_t group = 4;
 static_assert(height % group == 0);
 
-/// The bounds of a group's entries, and which of them are wanted.
+/// The bounds of a group's entries.
 template <typename Real>
 struct Group {
     Vec<Real> greatest[group], least[group];
-    hn::Mask<Tag<Real>> above[group], below[group];
 
+    HWY_INLINE Group() {}
+
+    /// If any is wanted: no upper bound is, if not the least, no lower bound, if not the greatest.
+    HWY_INLINE bool any_wanted(const Offers<Real, false>& above, const Offers<Real, true>& below) const {
+        Vec<Real> least_upper = greatest[0], greatest_lower = least[0];
+        for (std::size_t i = 1; i < group; ++i) {
+            least_upper = hn::Min(least_upper, greatest[i]);
+            greatest_lower = hn::Max(greatest_lower, least[i]);
+        }
+        return !hn::AllFalse(reals<Real>, hn::Or(above.wanted(least_upper), below.wanted(greatest_lower)));
+    }
     /// Offers those of the first `count` records.
-    HWY_NOINLINE void insert(std::size_t count, Offers<Real, false>& to_above,
-                             Offers<Real, true>& to_below) const {
+    HWY_NOINLINE void insert(std::size_t count, Offers<Real, false>& above, Offers<Real, true>& below) const {
         for (std::size_t i = 0; i < std::min(group, count); ++i) {
-            insert_side(greatest[i], above[i], to_above);
-            insert_side(least[i], below[i], to_below);
+            insert_side(greatest[i], above);
+            insert_side(least[i], below);
         }
     }
     template <bool Negated>
-    HWY_INLINE static void insert_side(Vec<Real> entries, hn::Mask<Tag<Real>> which,
-                                       Offers<Real, Negated>& offers) {
+    HWY_INLINE static void insert_side(Vec<Real> entries, Offers<Real, Negated>& offers) {
+        const auto wanted = offers.wanted(entries);
+        if (hn::AllFalse(reals<Real>, wanted)) return;
         alignas(64) Real values[lanes<Real>];
         std::uint8_t bits[8] = {};
         hn::Store(entries, reals<Real>, values);
-        hn::StoreMaskBits(reals<Real>, which, bits);
+        hn::StoreMaskBits(reals<Real>, wanted, bits);
         static_assert(lanes<Real> <= 16);
         for (unsigned left = bits[0] | unsigned{bits[1]} << 8; left != 0; left &= left - 1) {
             const auto lane = static_cast<std::size_t>(std::countr_zero(left));
@@ -678,11 +706,10 @@ struct Group {
 template <typename Real, Activations Kind>
 void select_entries(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t row,
                     std::size_t column, std::size_t count, Offers<Real, false>& above,
-                    Offers<Real, true>& below, Vec<Real>& sum_least, Vec<Real>& sum_greatest) {
-    Vec<Real> least = sum_least, greatest = sum_greatest;
+                    Offers<Real, true>& below, std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    auto least = rule.zero(), greatest = rule.zero();
     for (std::size_t first = 0; first < count; first += group) {
         Group<Real> entries;
-        auto any = hn::FirstN(reals<Real>, 0);
         for (std::size_t i = 0; i < group; ++i) {
             const std::size_t r = first + i;
             const Real low = outer.delta_lower[r * outer.out + row],
@@ -699,16 +726,14 @@ void select_entries(const Outer<Real>& outer, const Elementwise<Real>& rule, std
                 entries.least[i] = rule.entry(lower, z_least);
                 entries.greatest[i] = rule.entry(upper, z_greatest);
             }
-            least = hn::Add(least, entries.least[i]);
-            greatest = hn::Add(greatest, entries.greatest[i]);
-            entries.above[i] = above.wanted(entries.greatest[i]);
-            entries.below[i] = below.wanted(entries.least[i]);
-            any = hn::Or(any, hn::Or(entries.above[i], entries.below[i]));
+            least = rule.add_entry(least, entries.least[i]);
+            greatest = rule.add_entry(greatest, entries.greatest[i]);
         }
-        if (!hn::AllFalse(reals<Real>, any)) entries.insert(count - first, above, below);
+        if (entries.any_wanted(above, below)) entries.insert(count - first, above, below);
     }
-    sum_least = least;
-    sum_greatest = greatest;
+    const std::size_t records = (count + group - 1) / group * group, columns = outer.columns - column;
+    flush<Real>(rule.units(least, records), sum_lower, columns);
+    flush<Real>(rule.units(greatest, records), sum_upper, columns);
 }
 
 /// All rows at `lanes` columns.
@@ -725,10 +750,7 @@ void select_strip(const Outer<Real>& outer, const Elementwise<Real>& rule, std::
         const std::size_t index = row * outer.columns + column;
         Offers<Real, false> above(least_upper, first_entry + index, columns, outer.grid);
         Offers<Real, true> below(least_negated_lower, first_entry + index, columns, outer.grid);
-        Vec<Real> least = hn::Set(reals<Real>, outer.grid.bias()), greatest = least;
-        select(outer, rule, row, column, count, above, below, least, greatest);
-        flush(least, outer.grid.bias(), sum_lower + index, columns);
-        flush(greatest, outer.grid.bias(), sum_upper + index, columns);
+        select(outer, rule, row, column, count, above, below, sum_lower + index, sum_upper + index);
     }
 }
 
@@ -773,6 +795,12 @@ HWY_EXPORT(KernelsInDouble);
 HWY_EXPORT(KernelsInSingle);
 HWY_EXPORT(TargetName);
 
+namespace {
+std::string target_name() {
+    return HWY_DYNAMIC_DISPATCH(TargetName)();
+}
+}  // namespace
+
 template <>
 const Kernels<double>& kernels<double>() {
     return HWY_DYNAMIC_DISPATCH(KernelsInDouble)();
@@ -785,7 +813,35 @@ const Kernels<float>& kernels<float>() {
 }  // namespace cpu
 
 std::string simd_target() {
-    return HWY_DYNAMIC_DISPATCH(cpu::TargetName)();
+    return cpu::target_name();
+}
+
+std::vector<std::string> simd_targets() {
+    std::vector<std::string> names;
+    for (const std::int64_t target : hwy::SupportedAndGeneratedTargets())
+        names.emplace_back(hwy::TargetName(target));
+    return names;
+}
+
+namespace {
+// Highway chooses the target at the next call after its choice was undone.
+void restrict_targets(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+}
+}  // namespace
+
+SimdTargetOverride::SimdTargetOverride(const std::string& target) {
+    const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+    const auto named = std::find_if(targets.begin(), targets.end(), [&](std::int64_t candidate) {
+        return hwy::TargetName(candidate) == target;
+    });
+    if (named == targets.end())
+        throw Error(ExitCode::usage, "no instruction set \"" + target + "\" here", "see `holdfast doctor`");
+    restrict_targets(*named);
+}
+SimdTargetOverride::~SimdTargetOverride() {
+    restrict_targets(0);
 }
 
 }  // namespace holdfast

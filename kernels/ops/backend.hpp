@@ -59,10 +59,10 @@ struct GradientScale {
 };
 
 /// How one record's entry of a gradient is bounded (mathematics section 2). In single precision the limits
-/// are rounded down to floats, and Gamma follows from those.
+/// of a factored clip are rounded down to floats, and Gamma follows from those.
 struct Clip {
     enum class Kind {
-        elementwise,  ///< every entry clamped to [-gamma, gamma]
+        elementwise,  ///< every entry clamped to [-gamma, gamma], gamma rounded up to the gradient grid
         factored      ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to
                       ///< [-z_limit, z_limit]
     };

@@ -37,29 +37,22 @@ Real clamp_to(Real limit, Real value) {
     return std::min(std::max(value, -limit), limit);
 }
 
-/// One entry's bounds [lower, upper] = clip(delta * z): z >= 0, or a point of any sign.
-struct Entry {
-    std::int64_t lower, upper;
-};
-
 /// A clip and its grid in Real.
 template <typename Real>
 struct Rule {
     explicit Rule(const Clip& clip)
         : kind(clip.kind),
-          gamma(rounded_down<Real>(clip.gamma)),
+          gamma(clip.gamma),
           delta_limit(rounded_down<Real>(clip.delta_limit)),
           activation_limit(rounded_down<Real>(clip.activation_limit)),
-          grid(clip.grid<Real>()) {}
+          grid(clip.grid<Real>()),
+          limit(static_cast<Real>(clip.weight_units<Real>()) * grid.unit()) {}
 
     Clip::Kind kind;
-    Real gamma, delta_limit, activation_limit;
+    double gamma;
+    Real delta_limit, activation_limit;  // factored
     BasicGradientGrid<Real> grid;
-
-    /// Of an entry within [least, greatest] before it is clamped.
-    Entry clamped(Real least, Real greatest) const {
-        return {grid.units(clamp_to(gamma, least)), grid.units(clamp_to(gamma, greatest))};
-    }
+    Real limit;  // elementwise: Gamma, a multiple of the unit
 };
 
 /// [delta] * [z] in Real: z >= 0, or a point of any sign.
@@ -68,30 +61,33 @@ struct Factors {
     Real delta_lower, delta_upper, z_lower, z_upper;
 };
 
+/// One entry's bounds [lower, upper] = clip(delta * z). The exact product is rounded once, to the grid: by an
+/// fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then; factored, both factors are
+/// clamped before, and made odd, since the fast kernels add such products onto one another without a tie
+/// rule.
+struct Entry {
+    std::int64_t lower, upper;
+};
 template <typename Real>
 Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
     auto [delta_lower, delta_upper, z_lower, z_upper] = of;
     if (rule.kind == Clip::Kind::factored) {
-        // Exact product of odd factors, rounded once to the grid: fma onto the bias, as the fast kernels add
-        // it.
-        delta_lower = make_odd_nonzero(clamp_to(rule.delta_limit, delta_lower));
-        delta_upper = make_odd_nonzero(clamp_to(rule.delta_limit, delta_upper));
+        delta_lower = make_odd(clamp_to(rule.delta_limit, delta_lower));
+        delta_upper = make_odd(clamp_to(rule.delta_limit, delta_upper));
         if (!bias) {
-            z_lower = make_odd_nonzero(clamp_to(rule.activation_limit, z_lower));
-            z_upper = make_odd_nonzero(clamp_to(rule.activation_limit, z_upper));
+            z_lower = make_odd(clamp_to(rule.activation_limit, z_lower));
+            z_upper = make_odd(clamp_to(rule.activation_limit, z_upper));
         }
-        const auto units = [&](Real delta, Real z) {
-            return rule.grid.units_of_biased(std::fma(delta, z, rule.grid.bias()));
-        };
-        const auto [least, greatest] =
-            std::minmax({units(delta_lower, z_lower), units(delta_lower, z_upper),
-                         units(delta_upper, z_lower), units(delta_upper, z_upper)});
-        return {least, greatest};
     }
-    const Real products[] = {delta_lower * z_lower, delta_lower * z_upper, delta_upper * z_lower,
-                             delta_upper * z_upper};
-    const auto [least, greatest] = std::minmax_element(std::begin(products), std::end(products));
-    return rule.clamped(*least, *greatest);
+    const Real at_zero = rule.grid.bias();
+    const auto biased = [&](Real delta, Real z) { return std::fma(delta, z, at_zero); };
+    auto [least, greatest] = std::minmax({biased(delta_lower, z_lower), biased(delta_lower, z_upper),
+                                          biased(delta_upper, z_lower), biased(delta_upper, z_upper)});
+    if (rule.kind == Clip::Kind::elementwise) {
+        least = std::clamp(least, at_zero - rule.limit, at_zero + rule.limit);
+        greatest = std::clamp(greatest, at_zero - rule.limit, at_zero + rule.limit);
+    }
+    return {rule.grid.units_of_biased(least), rule.grid.units_of_biased(greatest)};
 }
 
 template <typename Real>
@@ -258,7 +254,8 @@ class RumpBackend final : public ReferenceBackend<double> {
   protected:
     Entry entry_of(const Rule<double>& rule, bool, Factors<double> of) const override {
         const auto [least, greatest] = rump::product(of.delta_lower, of.delta_upper, of.z_lower, of.z_upper);
-        return rule.clamped(least, greatest);
+        return {rule.grid.units(clamp_to(rule.gamma, least)),
+                rule.grid.units(clamp_to(rule.gamma, greatest))};
     }
 };
 

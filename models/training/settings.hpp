@@ -53,6 +53,8 @@ struct Settings {
     std::string backend = "auto";
     std::int64_t threads = 0;   ///< 0: as OpenMP decides
     std::string grid = "auto";  ///< MEMBERSxLEVELSxBLOCKS
+    std::string transport = "auto";
+    double transport_timeout = 600;  ///< seconds
     std::int64_t checkpoint_steps = 0;
     double checkpoint_seconds = 600;
 

@@ -283,15 +283,13 @@ TEST(MakeOdd, KeepsTheOrderAndMovesByAnUlpAtMost) {
         const double next = std::nextafter(x, infinity);
         if (std::isinf(next)) continue;
         ASSERT_LE(make_odd(x), make_odd(next)) << std::hexfloat << x;
-        ASSERT_LE(make_odd_nonzero(x), make_odd_nonzero(next)) << std::hexfloat << x;
+        if (x == 0) continue;
         ASSERT_EQ(std::bit_cast<std::uint64_t>(make_odd(x)) & 1, 1U);
         ASSERT_TRUE(make_odd(x) == x || make_odd(x) == std::nextafter(x, std::copysign(infinity, x)))
             << std::hexfloat << x;
     }
-    EXPECT_EQ(make_odd(0.0), 5e-324);
-    EXPECT_EQ(make_odd(-0.0), -5e-324);
-    EXPECT_EQ(make_odd_nonzero(0.0), 0.0);
-    EXPECT_EQ(make_odd_nonzero(-0.0), 0.0);
+    EXPECT_EQ(make_odd(0.0), 0.0);
+    EXPECT_EQ(make_odd(-0.0), 0.0);
 }
 
 TEST(ParameterUnits, RoundToNearestAndStopAtTheLimit) {
@@ -352,14 +350,13 @@ void for_every_significand(Visit visit) {
 
 TEST(MakeOdd, OfEverySignificandOfAFloat) {
     std::int64_t wrong = 0;
-    float before = 0, nonzero_before = 0;
+    float before = 0;
     for_every_significand([&](float x) {
-        const float odd = make_odd(x), nonzero = make_odd_nonzero(x);
-        wrong += odd < before || nonzero < nonzero_before || (std::bit_cast<std::uint32_t>(odd) & 1) != 1 ||
-                 std::bit_cast<std::uint32_t>(odd) - std::bit_cast<std::uint32_t>(x) > 1 ||
-                 make_odd(-x) != -odd || nonzero != (x == 0 ? 0 : odd);
+        const float odd = make_odd(x);
+        const std::uint32_t moved = std::bit_cast<std::uint32_t>(odd) - std::bit_cast<std::uint32_t>(x);
+        wrong += odd < before || make_odd(-x) != -odd || moved > 1 ||
+                 (std::bit_cast<std::uint32_t>(odd) & 1) != (x == 0 ? 0 : 1);
         before = odd;
-        nonzero_before = nonzero;
     });
     EXPECT_EQ(wrong, 0);
 }
@@ -372,9 +369,9 @@ TEST(GradientGridOfFloats, RoundsEveryEntryToNearestAndNoneAboveGamma) {
         std::int64_t wrong = 0, before = 0;
         for (float entry = grid.unit() / 4; entry <= gamma; entry = std::nextafter(entry, HUGE_VALF)) {
             const std::int64_t units = grid.units(entry);
-            // Exact in double; half a unit goes away from zero.
+            // Exact in double; of two equally near, the even one.
             const double in_units = static_cast<double>(entry) / static_cast<double>(grid.unit());
-            wrong += units != static_cast<std::int64_t>(in_units + 0.5) || units < before || units > bound ||
+            wrong += units != std::llrint(in_units) || units < before || units > bound ||
                      grid.units(-entry) != -units;
             before = units;
         }
@@ -401,8 +398,7 @@ TEST(GradientGridOfFloats, FactoredProductsAreNeverTies) {
                 std::ldexp(1.0, -static_cast<int>(draws.below(draws.below(2) == 0 ? 30 : 130)));
             const double bits = static_cast<double>(1 + draws.below(draws.below(2) == 0 ? 4 : 1 << 24));
             const double value = std::ldexp(bits, std::ilogb(limit) - std::ilogb(bits)) * shrink;
-            return make_odd_nonzero(
-                std::min(draws.below(8) == 0 ? greatest : static_cast<float>(value), greatest));
+            return make_odd(std::min(draws.below(8) == 0 ? greatest : static_cast<float>(value), greatest));
         };
         for (int i = 0; i < 500000; ++i) {
             const auto delta = static_cast<float>(draws.sign()) * draw(delta_limit),
@@ -436,7 +432,7 @@ TEST(GradientScale, SaysWhatIsCharged) {
         EXPECT_LE(in_double.rounding, fewer * 0x1p-39);
         EXPECT_LE(in_single.rounding, fewer * 0x1p-13);
         EXPECT_GT(in_single.rounding, 0x1p-20);
-        // A float limit is not above that of the setting, and no entry is above its units.
+        // A float limit is not above that of the setting, and its units are not below it.
         EXPECT_LE(clip.weight_bound<float>(), clip.weight_bound() * (1 + 0x1p-20));
         EXPECT_GE(std::ldexp(static_cast<double>(in_single.weight_units), in_single.exponent),
                   clip.weight_bound<float>());
@@ -508,8 +504,9 @@ TYPED_TEST(GradientGridOf, RoundsToNearest) {
         for (int i = 0; i < 2000; ++i) {
             const Real entry = draw_entry(draws, grid, gamma);
             const std::int64_t units = grid.units(entry);
-            // The scaling is exact or leaves next to nothing; a tie goes away from zero, as llround's does.
-            ASSERT_EQ(units, std::llround(std::ldexp(static_cast<double>(entry), -grid.exponent())))
+            // The scaling is exact or leaves next to nothing; a tie goes to the even one, as nearbyint's
+            // does.
+            ASSERT_EQ(units, std::llrint(std::ldexp(static_cast<double>(entry), -grid.exponent())))
                 << std::hexfloat << gamma << " " << entry;
             ASSERT_TRUE(entry < entry_before   ? units <= before
                         : entry > entry_before ? units >= before
@@ -553,10 +550,10 @@ TYPED_TEST(GradientGridOf, GammaInUnitsBoundsEveryFactoredProduct) {
         clip.gamma = clip.delta_limit * clip.activation_limit;
         const Grid grid = clip.grid<Real>();
         const auto units = [&](Real delta, Real z) {
-            return grid.units_of_biased(std::fma(make_odd_nonzero(delta), z, grid.bias()));
+            return grid.units_of_biased(std::fma(make_odd(delta), z, grid.bias()));
         };
         const Real delta_limit = rounded_down<Real>(clip.delta_limit),
-                   odd_limit = make_odd_nonzero(rounded_down<Real>(clip.activation_limit));
+                   odd_limit = make_odd(rounded_down<Real>(clip.activation_limit));
         for (const Real sign : {-1, 1}) {
             ASSERT_LE(std::abs(units(sign * delta_limit, odd_limit)), clip.weight_units<Real>()) << i;
             ASSERT_LE(std::abs(units(sign * delta_limit, 1.0)), clip.bias_units<Real>()) << i;
@@ -569,77 +566,42 @@ TYPED_TEST(GradientGridOf, GammaInUnitsBoundsEveryFactoredProduct) {
     }
 }
 
-/// Adds the entries in the given order to biased sums of at most `part` entries each.
-template <typename Real>
-std::int64_t units_of_sum(const BasicGradientGrid<Real>& grid, const std::vector<Real>& entries,
-                          const std::vector<std::size_t>& order, std::size_t part) {
-    std::int64_t units = 0;
-    for (std::size_t first = 0; first < order.size(); first += part) {
-        Real biased = grid.bias();
-        for (std::size_t i = first; i < std::min(first + part, order.size()); ++i)
-            biased += make_odd(entries[order[i]]);
-        units += grid.units_of_biased(biased);
-    }
-    return units;
-}
-
 template <typename T>
 void shuffle(std::vector<T>& values, Draws& draws) {
     for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[draws.below(i)]);
 }
 
-TYPED_TEST(GradientGridOf, BiasedSumsDoNotDependOnOrderOrPartition) {
+// An elementwise entry is the fma onto the bias, clamped between points of the grid: whatever the product,
+// infinite even, it does not fall as the product grows, and it stays within Gamma.
+TYPED_TEST(GradientGridOf, ClampedProductsAreMonotoneAndWithinGamma) {
     using Real = TypeParam;
     using Grid = BasicGradientGrid<Real>;
-    static_assert(static_cast<std::int64_t>(panel_height) <= Grid::block_limit,
-                  "a panel's sum stays on the grid");
-    constexpr auto count = static_cast<std::size_t>(Grid::block_limit);
+    const Real endless = std::numeric_limits<Real>::infinity();
     Draws draws(13);
     for (const Real gamma : gammas<Real>()) {
-        const Grid grid(gamma);
-        std::vector<Real> entries(count);
-        std::vector<std::size_t> order(count);
-        std::int64_t expected = 0;
-        for (std::size_t i = 0; i < count; ++i) {
-            entries[i] = draw_entry(draws, grid, gamma);
-            order[i] = i;
-            expected += grid.units(entries[i]);
+        const Clip clip{.kind = Clip::Kind::elementwise, .gamma = gamma};
+        const Grid grid = clip.grid<Real>();
+        const std::int64_t most = clip.weight_units<Real>();
+        const Real limit = static_cast<Real>(most) * grid.unit();
+        std::vector<Real> deltas{-endless, endless, 0, -Real{0}};
+        for (int i = 0; i < 500; ++i) {
+            deltas.push_back(draw_entry(draws, grid, gamma));
+            deltas.push_back(Real(draws.sign()) * gamma *
+                             std::ldexp(Real(draws.uniform(1, 2)), static_cast<int>(draws.below(60))));
         }
-        ASSERT_EQ(units_of_sum(grid, entries, order, count), expected);
-        for (const std::size_t part : {std::size_t{1}, std::size_t{7}, panel_height, count}) {
-            shuffle(order, draws);
-            ASSERT_EQ(units_of_sum(grid, entries, order, part), expected) << std::hexfloat << gamma;
+        std::sort(deltas.begin(), deltas.end());
+        for (const Real z : {Real(1), Real(0.3), Real(1e-9), Real(1e9)}) {
+            std::int64_t before = -most;
+            for (const Real delta : deltas) {
+                const Real biased =
+                    std::clamp(std::fma(delta, z, grid.bias()), grid.bias() - limit, grid.bias() + limit);
+                const std::int64_t units = grid.units_of_biased(biased);
+                ASSERT_GE(units, before) << std::hexfloat << delta << " * " << z;
+                ASSERT_LE(units, most);
+                before = units;
+            }
+            EXPECT_EQ(before, most);  // the last was infinite
         }
-        // As far from the bias as it goes: first all that is positive, then all that is negative.
-        std::sort(order.begin(), order.end(),
-                  [&](std::size_t a, std::size_t b) { return entries[a] > entries[b]; });
-        ASSERT_EQ(units_of_sum(grid, entries, order, count), expected);
-    }
-}
-
-TYPED_TEST(GradientGridOf, TiesRoundTheSameWhateverWasAddedBefore) {
-    using Real = TypeParam;
-    using Grid = BasicGradientGrid<Real>;
-    // With every entry halfway between two grid points, round-half-even would follow the parity of the sum so
-    // far.
-    constexpr auto count = static_cast<std::size_t>(Grid::block_limit);
-    const Grid grid(1.0);
-    Draws draws(14);
-    std::vector<Real> entries(count);
-    std::vector<std::size_t> order(count);
-    std::int64_t expected = 0;
-    Real without_odd = grid.bias();
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto below = static_cast<Real>(draws.below(1000));
-        entries[i] = Real(draws.sign()) * (below + Real{0.5}) * grid.unit();
-        expected += static_cast<std::int64_t>(std::copysign(below + 1, entries[i]));
-        order[i] = i;
-        without_odd += entries[i];
-    }
-    ASSERT_NE(grid.units_of_biased(without_odd), expected);  // the trap is real
-    for (int repeat = 0; repeat < 100; ++repeat) {
-        shuffle(order, draws);
-        ASSERT_EQ(units_of_sum(grid, entries, order, 1 + draws.below(count)), expected);
     }
 }
 
@@ -655,9 +617,9 @@ TYPED_TEST(GradientGridOf, FactoredSumsDoNotDependOnOrder) {
     for (auto& [delta, z] : factors) {
         // Powers of two with a unit's half as product are ties before they are made odd.
         const bool tie = draws.below(2) == 0;
-        delta = make_odd_nonzero(Real(tie ? draws.sign() * 0x1p-5 : draws.uniform(-0.199, 0.199)));
-        z = make_odd_nonzero(Real(tie ? (static_cast<double>(draws.below(100)) + 0.5) * grid.unit() * 0x1p5
-                                      : draws.uniform(0, 0.299)));
+        delta = make_odd(Real(tie ? draws.sign() * 0x1p-5 : draws.uniform(-0.199, 0.199)));
+        z = make_odd(Real(tie ? (static_cast<double>(draws.below(100)) + 0.5) * grid.unit() * 0x1p5
+                              : draws.uniform(0, 0.299)));
         expected += grid.units_of_biased(std::fma(delta, z, grid.bias()));
     }
     for (int repeat = 0; repeat < 100; ++repeat) {
@@ -682,8 +644,8 @@ TYPED_TEST(GradientGridOf, WorstCaseSumsFit) {
             highest += make_odd(gamma);
             lowest += make_odd(-gamma);
         }
-        EXPECT_EQ(grid.units_of_biased(highest), Grid::block_limit * grid.units(gamma));
-        EXPECT_EQ(grid.units_of_biased(lowest), -Grid::block_limit * grid.units(gamma));
+        EXPECT_EQ(grid.units_of_biased(highest), Grid::block_limit * grid.units(make_odd(gamma)));
+        EXPECT_EQ(grid.units_of_biased(lowest), -Grid::block_limit * grid.units(make_odd(gamma)));
     }
 }
 

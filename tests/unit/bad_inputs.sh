@@ -120,6 +120,9 @@ expect "--set: zero epochs" 2 'training\.epochs is 0, outside 1' train --data go
 expect "--set: no such choice" 2 'certificate\.relation .*add_remove' train --data good.h5 --set certificate.relation=swap
 expect "--set: a layer too wide to exist" 2 'network\.hidden' train --data good.h5 --set "network.hidden=[4611686018427387904]"
 expect "--set: a grid that does not fit" 2 'run\.grid.*MEMBERSxLEVELSxBLOCKS' train --data good.h5 --set run.grid=3x3x3
+expect "--transport: no such choice" 2 'run\.transport .*mpi' train --data good.h5 --transport pigeon
+expect "--backend: no such choice" 2 'run\.backend .*cpu' train --data good.h5 --backend abacus
+expect "--transport nccl without GPUs" 2 'run\.transport: "nccl" cannot be had.*mpi' train --data good.h5 --backend cpu --transport nccl
 expect "more levels than records" 2 'certificate\.levels = 62 exceeds the 61 records of good\.h5' train --data good.h5 --set certificate.levels=62
 expect "more members than records" 2 'ensemble\.members = 62 exceeds the 61 records' train --data good.h5 --set ensemble.members=62
 expect "factored clip for substitute" 2 'clip\.kind' train --data good.h5 --set clip.kind=factored --set certificate.relation=substitute
@@ -213,6 +216,7 @@ expect "2 ranks: data file missing" 3 'nowhere\.h5' both train --quiet "${small[
 expect "2 ranks: NaN on the second rank only" 3 'nan\.h5.*row 60' both train --quiet "${small[@]}" --out new --data nan.h5
 expect "2 ranks: an id twice" 3 'twice\.h5.*id 1' both train --quiet "${small[@]}" --out new --data twice.h5
 expect "2 ranks: unknown key" 2 'did you mean clip\.gamma' both train --quiet --out new --data good.h5 --set clip.gama=0.1
+expect "2 ranks: --transport nccl without GPUs" 2 'run\.transport: "nccl" cannot be had.*mpi' both train --quiet --out new --data good.h5 --backend cpu --set run.transport=nccl
 expect "2 ranks: run folder holds something" 4 'occupied' both train --quiet "${small[@]}" --data good.h5 --out occupied
 expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both train --quiet "${small[@]}" --set training.epochs=2000 --data blobs.h5 --out ruined --resume
 expect "2 ranks: queries of another width" 3 'narrow\.h5' both certify --quiet --run whole --queries narrow.h5

@@ -62,7 +62,18 @@ touch "$scratch/precious/thesis.txt"
 refuses 'has not made' "$root/tools/quickstart" --out "$scratch/precious"
 [[ -e $scratch/precious/thesis.txt ]] || fail "a foreign folder was emptied"
 
-for script in install quickstart test lint check_includes; do
+refuses 'unknown option --colour' "$root/tools/gpu_check" --colour
+refuses '--build needs a value' "$root/tools/gpu_check" --build
+# No GPU: an exit code of its own, and nothing built. nvidia-smi of our machine lists none.
+printf '#!/bin/bash\nexit 9\n' >"$scratch/bin/nvidia-smi"
+chmod +x "$scratch/bin/nvidia-smi"
+status=0
+PATH="$scratch/bin:$PATH" "$root/tools/gpu_check" --build "$scratch/build-gpu" 2>"$scratch/words" >"$scratch/table" || status=$?
+[[ $status == 77 ]] || fail "tools/gpu_check without a GPU exits with $status"
+grep -q 'a GPU' "$scratch/words" || fail "tools/gpu_check does not say what is missing: $(cat "$scratch/words")"
+[[ ! -s $scratch/table && ! -e $scratch/build-gpu ]] || fail "tools/gpu_check went on without a GPU"
+
+for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done

@@ -1,0 +1,162 @@
+#include "dist/comm/nccl.hpp"
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstring>
+#include <utility>
+
+#include "dist/comm/nccl_devices.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr const char* remedy = "NCCL_DEBUG=INFO says more; run.transport=mpi does without NCCL";
+
+std::string words(ncclResult_t status, ncclComm_t group) {
+    const std::string detail = group == nullptr ? "" : ncclGetLastError(group);
+    return ncclGetErrorString(status) + (detail.empty() ? "" : ": " + detail);
+}
+
+/// A group that does not block is in progress after a call that went well.
+void check(ncclResult_t status, const char* operation, ncclComm_t group = nullptr) {
+    if (status == ncclSuccess || status == ncclInProgress) return;
+    throw Error(ExitCode::communication, std::string(operation) + " failed: " + words(status, group), remedy,
+                "nccl");
+}
+
+/// Move-only owner of an ncclComm_t.
+class Handle {
+  public:
+    explicit Handle(ncclComm_t group) : group_(group) {}
+    Handle(Handle&& other) noexcept : group_(std::exchange(other.group_, nullptr)) {}
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+    Handle& operator=(Handle&&) = delete;
+    ~Handle() { abort(); }
+
+    ncclComm_t get() const { return group_; }
+    // Both end the handle whatever they answer, and nothing could be done about a failure.
+    void abort() noexcept {
+        if (group_ != nullptr) static_cast<void>(ncclCommAbort(std::exchange(group_, nullptr)));
+    }
+    void destroy() noexcept {
+        if (group_ != nullptr) static_cast<void>(ncclCommDestroy(std::exchange(group_, nullptr)));
+    }
+
+  private:
+    ncclComm_t group_;
+};
+
+/// Starts to meet the other ranks. What NCCL hands out beside an error is given back.
+Handle start_joining(const ncclUniqueId& id, int rank, int size) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    ncclComm_t group = nullptr;
+    const ncclResult_t status = ncclCommInitRankConfig(&group, size, id, rank, &config);
+    Handle handle(group);
+    check(status, "ncclCommInitRankConfig", group);
+    return handle;
+}
+
+class NcclGroup final : public CollectiveGroup {
+  public:
+    explicit NcclGroup(Handle handle) : handle_(std::move(handle)) {}
+    NcclGroup(const NcclGroup&) = delete;
+    NcclGroup& operator=(const NcclGroup&) = delete;
+    ~NcclGroup() override {
+        if (finished_ && state().is == CollectiveState::Is::done) handle_.destroy();
+    }
+
+    CollectiveState state() const override {
+        if (handle_.get() == nullptr) return {CollectiveState::Is::failed, "it was aborted"};
+        ncclResult_t of_group = ncclSuccess;
+        const ncclResult_t status = ncclCommGetAsyncError(handle_.get(), &of_group);
+        if (status != ncclSuccess)
+            return {CollectiveState::Is::failed, "ncclCommGetAsyncError: " + words(status, handle_.get())};
+        if (of_group == ncclInProgress) return {CollectiveState::Is::working};
+        if (of_group == ncclSuccess) return {CollectiveState::Is::done};
+        return {CollectiveState::Is::failed, words(of_group, handle_.get())};
+    }
+
+    CollectiveState state(void* stream) const override {
+        const CollectiveState of_group = state();
+        if (of_group.is != CollectiveState::Is::done) return of_group;
+        const cudaError_t status = cudaStreamQuery(static_cast<cudaStream_t>(stream));
+        if (status == cudaSuccess) return {CollectiveState::Is::done};
+        if (status == cudaErrorNotReady) return {CollectiveState::Is::working};
+        return {CollectiveState::Is::failed, std::string("CUDA: ") + cudaGetErrorString(status)};
+    }
+
+    void sum(DeviceSpan values) override {
+        ensure_joined();
+        check(ncclAllReduce(values.data, values.data, values.size, ncclInt64, ncclSum, handle_.get(),
+                            static_cast<cudaStream_t>(values.stream)),
+              "ncclAllReduce", handle_.get());
+    }
+
+    void finish() override {
+        ensure_joined();
+        check(ncclCommFinalize(handle_.get()), "ncclCommFinalize", handle_.get());
+        finished_ = true;
+    }
+
+    void abort() noexcept override { handle_.abort(); }
+
+  private:
+    void ensure_joined() const {
+        if (handle_.get() == nullptr)
+            throw Error(ExitCode::communication, "the ranks have given up their sums", remedy, "nccl");
+    }
+
+    Handle handle_;
+    bool finished_ = false;
+};
+
+class NcclLibrary final : public CollectiveLibrary {
+  public:
+    explicit NcclLibrary(int device) : device_(device) {}
+
+    std::string name() const override { return "nccl"; }
+
+    std::vector<std::byte> new_id() const override {
+        ncclUniqueId id;
+        check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+        std::vector<std::byte> bytes(sizeof id);
+        std::memcpy(bytes.data(), &id, sizeof id);
+        return bytes;
+    }
+
+    std::unique_ptr<CollectiveGroup> join(std::span<const std::byte> bytes, int rank,
+                                          int size) const override {
+        ncclUniqueId id;
+        ensure(bytes.size() == sizeof id, "rank 0 has broadcast an NCCL id");
+        std::memcpy(&id, bytes.data(), sizeof id);
+        use_device(device_);
+        return std::make_unique<NcclGroup>(start_joining(id, rank, size));
+    }
+
+  private:
+    int device_;
+};
+
+}  // namespace
+
+std::string nccl_version() {
+    int version = 0;
+    check(ncclGetVersion(&version), "ncclGetVersion");
+    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+           std::to_string(version % 100);
+}
+
+std::shared_ptr<const CollectiveLibrary> make_nccl_library(int device) {
+    return std::make_shared<NcclLibrary>(device);
+}
+
+std::unique_ptr<Communicator> make_nccl_communicator(const Communicator& host, int device,
+                                                     std::chrono::duration<double> timeout) {
+    return make_device_communicator(host, make_nccl_library(device), timeout);
+}
+
+}  // namespace holdfast
