@@ -281,7 +281,8 @@ struct WorstPanelIn : testing::TestWithParam<std::tuple<std::string, double>> {
         std::vector<std::int64_t> sums(shape.parameters(), start), upper = sums, point = sums;
         backend->accumulate(shape, clip, {deltas.data(), deltas.data()}, {rows.data(), rows.data()}, stride,
                             point.data(), point.data());
-        const AlignedVector<Real> same_deltas = deltas, same_rows = rows;  // equal bounds that are no point
+        const AlignedVector<Real> same_deltas(deltas.begin(), deltas.end()),
+            same_rows(rows.begin(), rows.end());  // equal bounds that are no point
         backend->accumulate(shape, clip, {deltas.data(), same_deltas.data()}, {rows.data(), same_rows.data()},
                             stride, sums.data(), upper.data());
         EXPECT_EQ(sums, point);
