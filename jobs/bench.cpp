@@ -26,7 +26,7 @@ namespace {
 
 struct Request {
     std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
-                backend = "auto", transport = "auto";
+                backend = "auto", transport = "auto", precision = "double";
     int repeats = 3, threads = 0;
 };
 
@@ -108,7 +108,7 @@ double seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t
                   const Communicator& block_group) {
     const Records none{FeatureMatrix(plan.network.inputs(), false), {}, {}, {}};
     MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
-    if (steps == 1 || plan.settings.batches > 1 || plan.backend->name() == "cuda") trainer.step(block_group);
+    if (steps == 1 || plan.settings.batches > 1 || plan.backend.name() == "cuda") trainer.step(block_group);
     block_group.barrier();
     const double start = now();
     for (std::int64_t step = 0; step < steps; ++step) trainer.step(block_group);
@@ -167,6 +167,8 @@ Settings settings_of(const Workload& workload, const Request& request) {
                                                          : Relation::add_remove;
     settings.budget =
         settings.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
+    settings.precision =
+        request.precision == "single" ? Precision::single_precision : Precision::double_precision;
     settings.clip.kind = request.clip == "factored" ? Clip::Kind::factored : Clip::Kind::elementwise;
     return settings;
 }
@@ -179,12 +181,12 @@ void bench_step(const Context& context, const Request& request) {
     const Settings settings = settings_of(workload, request);
     const int device = choose_device(request.backend, context.world);
     TrainingPlan plan{settings, settings.network(workload.features),
-                      make_backend(request.backend, Product::exact, device), workload.records_of_a_step(),
-                      settings.level_values()};
+                      make_backend(request.backend, settings.precision, settings.product, device),
+                      workload.records_of_a_step(), settings.level_values()};
     TrainingPlan plain = plan;
     plain.levels = {0};
     const BlockSums sums(context.world, context.world,
-                         {request.transport, settings.transport_timeout, plan.backend->name()});
+                         {request.transport, settings.transport_timeout, plan.backend.name()});
     const Records records = random_records(workload, context.world);
 
     // 2. Plain and certified steps in turn, the fastest of each.
@@ -197,7 +199,7 @@ void bench_step(const Context& context, const Request& request) {
 
     // 3. Beside what the machine can do. A level's two bounds take at least a multiply-add each where the
     // plain step has one.
-    const double rate = dgemm_rate_of_all(context.world, plan.backend->name(), threads);
+    const double rate = dgemm_rate_of_all(context.world, plan.backend.name(), threads);
     const double levels = static_cast<double>(settings.level_list.size());
     const double plain_adds =
         plain_work(plan.network) * workload.records_of_a_step() * static_cast<double>(workload.steps);
@@ -212,7 +214,8 @@ void bench_step(const Context& context, const Request& request) {
                                    {"relation", request.relation},
                                    {"clip", request.clip},
                                    {"levels", request.levels},
-                                   {"backend", plan.backend->name()},
+                                   {"precision", request.precision},
+                                   {"backend", plan.backend.name()},
                                    {"ranks", context.world.size()},
                                    {"transport", sums.group().transport()},
                                    {"threads", threads},
@@ -233,7 +236,7 @@ void bench_step(const Context& context, const Request& request) {
                   request.workload.c_str(), request.relation.c_str(), request.clip.c_str(),
                   request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_fraction,
                   100 * certified_fraction,
-                  plan.backend->name() == "cuda" ? "the GPU's" : openblas_get_corename(),
+                  plan.backend.name() == "cuda" ? "the GPU's" : openblas_get_corename(),
                   static_cast<long long>(peak[0] / (1024 * 1024)));
     context.print(result, text);
 }
@@ -253,6 +256,9 @@ Run declare_bench(CLI::App& app) {
         ->check(CLI::IsMember({"elementwise", "factored"}))
         ->capture_default_str();
     step->add_option("--levels", request->levels, "One level k, or 0..K")->capture_default_str();
+    step->add_option("--precision", request->precision, "Type the step is computed in (dgemm is double)")
+        ->check(CLI::IsMember({"double", "single"}))
+        ->capture_default_str();
     step->add_option("--backend", request->backend, "As run.backend of train: auto, cpu, cuda or reference")
         ->capture_default_str();
     step->add_option("--transport", request->transport, "As run.transport of train")

@@ -147,6 +147,11 @@ std::vector<Option> make_table() {
         integer("training.batch_size", "rows of a sequential batch", &S::batch_size, 0, unlimited),
         integer("training.seed", "public seed of the initial weights and the assignment", &S::seed, 0,
                 unlimited),
+        choice<Precision>("training.precision",
+                          "type a step is computed in; the boxes hold bit by bit for runs in the same, which "
+                          "certify, evaluate and release keep to",
+                          [](S& s) -> Precision& { return s.precision; },
+                          {{"double", Precision::double_precision}, {"single", Precision::single_precision}}),
         choice<Clip::Kind>("clip.kind", "bound of one record's gradient",
                            [](S& s) -> Clip::Kind& { return s.clip.kind; },
                            {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
@@ -264,10 +269,29 @@ json value_of(const std::string& text) {
                                                                                               : json(text);
 }
 
-void check_together(const Settings& settings) {
-    const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
-        throw Error(ExitCode::usage, message, hint, key);
+void refuse(const std::string& message, const std::string& hint, const std::string& key) {
+    throw Error(ExitCode::usage, message, hint, key);
+}
+
+void check_single(const Settings& settings) {
+    if (settings.product == Product::rump) {
+        refuse("midpoint-radius products are computed in double alone",
+               "set training.precision = \"double\" or certificate.product = \"exact\"",
+               "training.precision");
+    }
+    const auto check_limit = [](double limit, const char* key) {
+        if (limit < RealFormat<float>::least_limit)
+            refuse("a bound below 2^-99 has no grid in single precision",
+                   "raise it, or set training.precision = \"double\"", key);
     };
+    if (settings.clip.kind == Clip::Kind::elementwise) check_limit(settings.clip.gamma, "clip.gamma");
+    if (settings.clip.kind == Clip::Kind::factored) {
+        check_limit(settings.clip.delta_limit, "clip.delta_limit");
+        check_limit(settings.clip.activation_limit, "clip.activation_limit");
+    }
+}
+
+void check_together(const Settings& settings) {
     const bool charges_less = settings.relation == Relation::add_remove;
     if (settings.clip.kind == Clip::Kind::factored && !charges_less) {
         refuse("factored clipping goes with add_remove only",
@@ -277,6 +301,7 @@ void check_together(const Settings& settings) {
         refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
                "certificate.product");
     }
+    if (settings.precision == Precision::single_precision) check_single(settings);
     if (settings.batching == Batching::sequential) {
         if (settings.batch_size < 1)
             refuse("sequential batches need their size", "set training.batch_size", "training.batch_size");

@@ -118,15 +118,18 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
                       last = queries.size() * (grid.block() + 1) / grid.blocks();
     const Records mine = part_of(queries, first, last);
     const BoxesReader boxes(run.folder);
-    const auto backend = make_panel_backend(
-        run.settings.product == Product::rump ? "auto" : run.settings.backend, run.settings.product);
+    const AnyBackend backend =
+        make_panel_backend(run.settings.product == Product::rump ? "auto" : run.settings.backend,
+                           run.settings.precision, run.settings.product);
     std::vector<std::int64_t> message;
     for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {
         const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
             boxes.read(member, level, lower, upper);
         };
-        const Certificates part = certify(run.network, *backend, mine, run.levels.size(), load,
-                                          run.settings.product == Product::exact, with_class_distances);
+        const Certificates part = backend.with([&](const auto& kernels) {
+            return certify(run.network, kernels, mine, run.levels.size(), load,
+                           run.settings.product == Product::exact, with_class_distances);
+        });
         const std::vector<std::int64_t> words = packed(member, first, part);
         message.insert(message.end(), words.begin(), words.end());
     }

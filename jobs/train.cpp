@@ -246,15 +246,19 @@ Guarantee claim_of(const TrainingPlan& plan, const DatasetInfo& info) {
 
 /// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
 nlohmann::json arithmetic_of(const TrainingPlan& plan) {
-    const Clip& clip = plan.settings.clip;
+    const GradientScale scale = plan.backend.scale(plan.settings.clip);
+    const double unit = std::ldexp(1.0, scale.exponent);
+    const double least_gamma =
+        unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
     const double last_impulse =
-        plan.settings.learning_rate_at(plan.settings.steps() - 1) / plan.normaliser * clip.weight_bound();
+        plan.settings.learning_rate_at(plan.settings.steps() - 1) / plan.normaliser * least_gamma;
     return {{"parameter_unit", parameter_unit},
             {"parameter_limit", parameter_value(parameter_limit_units)},
-            {"gradient_unit", clip.grid().unit()},
-            {"largest_batch", GradientGrid::record_limit - plan.settings.level_values().back()},
-            {"charge_rounding",
-             parameter_unit / last_impulse}};  // a record's charge is rounded up by at most this part
+            {"precision", settings_to_json(plan.settings)["training.precision"]},
+            {"gradient_unit", unit},
+            {"largest_batch", scale.record_limit - plan.settings.level_values().back()},
+            // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
+            {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
 }
 
 nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const std::string& data_digest,
@@ -284,14 +288,15 @@ nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, co
 
 std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const std::string& boxes_digest,
                        const DatasetInfo& info) {
-    char grids[200];
+    const nlohmann::json arithmetic = arithmetic_of(plan);
+    char grids[240];
     std::snprintf(grids, sizeof grids,
-                  "exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients, batches up to "
-                  "%lld records); "
+                  "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients, "
+                  "batches up to %lld records); "
                   "rounding adds at most %.1g of a record's charge\n",
-                  plan.settings.clip.grid().exponent(),
-                  static_cast<long long>(GradientGrid::record_limit - last_level),
-                  arithmetic_of(plan)["charge_rounding"].get<double>());
+                  arithmetic["precision"].get<std::string>().c_str(),
+                  plan.backend.scale(plan.settings.clip).exponent,
+                  arithmetic["largest_batch"].get<long long>(), arithmetic["charge_rounding"].get<double>());
     return "trained " + std::to_string(plan.settings.members) + " x " +
            std::to_string(plan.settings.steps()) + " steps, levels 0.." + std::to_string(last_level) +
            ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim_of(plan, info).text() + "\n";
@@ -306,12 +311,12 @@ void train(const Context& context, const Request& request) {
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
     const int device = choose_device(settings.backend, context.world);
-    const std::shared_ptr<const Backend> backend = make_backend(settings.backend, settings.product, device);
+    const AnyBackend backend = make_backend(settings.backend, settings.precision, settings.product, device);
     const std::vector<std::int64_t> levels = settings.level_values();
     const ProcessGrid grid(context.world, settings.grid, static_cast<std::size_t>(settings.members),
                            levels.size());
     const BlockSums sums(context.world, grid.block_group(),
-                         {settings.transport, settings.transport_timeout, backend->name()});
+                         {settings.transport, settings.transport_timeout, backend.name()});
     std::vector<MemberRecords> held =
         distribute(reader, grid, context.world, static_cast<std::size_t>(settings.members),
                    static_cast<std::size_t>(settings.classes), static_cast<std::uint64_t>(settings.seed));
@@ -332,7 +337,7 @@ void train(const Context& context, const Request& request) {
         "{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks "
         "(members x levels x blocks {}), sums by {}",
         reader.info().rows, settings.members, levels.back(), plan.network.parameters(), plan.normaliser,
-        plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
+        plan.backend.name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
     // 4. A new folder, or where an interrupted run stopped.

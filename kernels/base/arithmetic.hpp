@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "kernels/base/portable.hpp"
 
@@ -22,13 +24,43 @@ namespace holdfast {
 /// so adding or removing a record changes a sum by exactly one integer of size at most Gamma, whatever the
 /// order, the ranks, the threads or the SIMD width. See mathematics section 6; this replaces its rounding
 /// envelopes and its slack tau.
+///
+/// Nothing above needs double: a step is computed in Real, which is double or float (training.precision), and
+/// the argument is the same word for word. What goes into the composition from outside becomes a Real by one
+/// correctly rounded, hence monotone, conversion: parameters from their integers, loss gradients from the
+/// double in which their exp is taken; features are points, of which any public function will do. So boxes of
+/// single precision hold bit by bit, need no slack and may be released from, as those of double do. What
+/// differs: they enclose the parameters of another program, the one that computes in float, and certificates
+/// must be evaluated in the precision the boxes were trained in; and a record's gradient is rounded to a
+/// coarser grid (GradientGrid), which Gamma in units, what is charged, counts in.
+enum class Precision { double_precision, single_precision };
+
+/// What of the arithmetic depends on Real.
+template <typename Real>
+struct RealFormat;
+template <>
+struct RealFormat<double> {
+    using Integer = std::int64_t;  ///< of the same size
+    static constexpr Precision precision = Precision::double_precision;
+    static constexpr int gradient_bits = 40;
+    static constexpr double least_limit = 0x1p-1000;  ///< least bound that a clip may have
+};
+template <>
+struct RealFormat<float> {
+    using Integer = std::int32_t;
+    static constexpr Precision precision = Precision::single_precision;
+    static constexpr int gradient_bits = 14;
+    static constexpr double least_limit = 0x1p-99;
+};
 
 /// Parameters are integers times this unit, |parameter| <= parameter_limit.
 constexpr double parameter_unit = 0x1p-50;
 constexpr std::int64_t parameter_limit_units = std::int64_t{1} << 60;  // 1024.0
 
-HOLDFAST_PORTABLE inline double parameter_value(std::int64_t units) {
-    return static_cast<double>(units) * parameter_unit;
+/// One rounding, that of the integer: the product with the unit is exact.
+template <typename Real = double>
+HOLDFAST_PORTABLE Real parameter_value(std::int64_t units) {
+    return static_cast<Real>(units) * static_cast<Real>(parameter_unit);
 }
 
 /// To nearest; values beyond the limit become the limit. Not for NaN.
@@ -37,43 +69,58 @@ inline std::int64_t parameter_units(double value) {
     return static_cast<std::int64_t>(std::nearbyint(scaled));
 }
 
+/// The greatest Real that is no more than `limit` >= 0.
+template <typename Real>
+Real rounded_down(double limit) {
+    const auto nearest = static_cast<Real>(limit);
+    return static_cast<double>(nearest) <= limit ? nearest : std::nextafter(nearest, Real{0});
+}
+
 /// Sets the last bit of the significand, zero staying zero: monotone, moves a value by at most one ulp away
-/// from zero. The exact product of two odd doubles is never halfway between two points of a grid coarser than
-/// its last bit, so rounding it to that grid needs no tie rule. For finite values: infinity would become NaN.
-HOLDFAST_PORTABLE inline double make_odd(double value) {
-    return value == 0.0 ? value
-                        : std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | std::uint64_t{1});
+/// from zero. The exact product of two odd numbers needs no tie rule when it is rounded to a gradient grid.
+/// With p bits of significand, the product of two odd normal numbers is an odd number of at least 2p - 1 bits
+/// times a power of two, so it is halfway between two points of a grid only if it is at least 2^(2p - 3) of
+/// its units: far more than any entry has. A product with a subnormal factor is less than half a unit,
+/// because no clip has a bound below RealFormat::least_limit. For finite values: infinity would become NaN.
+template <typename Real>
+HOLDFAST_PORTABLE Real make_odd(Real value) {
+    using Bits = std::make_unsigned_t<typename RealFormat<Real>::Integer>;
+    return value == Real{0} ? value : std::bit_cast<Real>(std::bit_cast<Bits>(value) | Bits{1});
 }
 
 /// The grid on which the entries of per-record gradients are added: multiples of 2^exponent, the unit.
-/// The double `bias` has that unit as its ulp, and so has all that differs from it by less than 2^51 units:
-/// adding something to it, or an fma onto it, rounds once to the grid (to even of two equally near); as an
-/// integer the result counts units above the bits of the bias.
-class GradientGrid {
+/// The Real `bias` has that unit as its ulp, and so has all that differs from it by less than 2^51 units
+/// (float: 2^22): adding something to it, or an fma onto it, rounds once to the grid (to even of two equally
+/// near); as an integer the result counts units above the bits of the bias.
+template <typename Real>
+class BasicGradientGrid {
   public:
-    static constexpr int significant_bits = 40;  ///< the largest entry has at most 2^40 units
+    /// The largest entry has at most 2^significant_bits units.
+    static constexpr int significant_bits = RealFormat<Real>::gradient_bits;
+    /// Products of odd factors a biased Real can add: with twice as many the sum would reach its limit.
     static constexpr std::int64_t block_limit =
-        std::int64_t{1} << (51 - significant_bits - 1);  ///< products of odd factors a biased double can add
+        std::int64_t{1} << (std::numeric_limits<Real>::digits - 2 - significant_bits - 1);
     static constexpr std::int64_t record_limit = std::int64_t{1}
                                                  << (62 - significant_bits);  ///< records an int64 can add
 
-    /// largest_entry: the greatest Gamma of any parameter, in [2^-1000, 2^1000]: unit and bias are normal
-    /// numbers.
-    explicit GradientGrid(double largest_entry)
+    /// largest_entry: the greatest Gamma of any parameter, in [2^-1000, 2^1000] (float: [2^-99, 2^99]): unit
+    /// and bias are normal numbers.
+    explicit BasicGradientGrid(double largest_entry)
         : exponent_(std::ilogb(largest_entry) + 1 - significant_bits),
-          bias_(std::ldexp(1.5, 52 + exponent_)),
-          unit_(std::ldexp(1.0, exponent_)) {}
+          bias_(std::ldexp(Real{1.5}, std::numeric_limits<Real>::digits - 1 + exponent_)),
+          unit_(std::ldexp(Real{1}, exponent_)) {}
 
     int exponent() const { return exponent_; }
-    double bias() const { return bias_; }
-    double unit() const { return unit_; }
+    Real bias() const { return bias_; }
+    Real unit() const { return unit_; }
 
     /// Units of bias + sum.
-    std::int64_t units_of_biased(double biased) const {
-        return std::bit_cast<std::int64_t>(biased) - std::bit_cast<std::int64_t>(bias_);
+    std::int64_t units_of_biased(Real biased) const {
+        using Integer = typename RealFormat<Real>::Integer;
+        return std::int64_t{std::bit_cast<Integer>(biased)} - std::bit_cast<Integer>(bias_);
     }
     /// One entry, rounded to nearest.
-    std::int64_t units(double entry) const { return units_of_biased(bias_ + entry); }
+    std::int64_t units(Real entry) const { return units_of_biased(bias_ + entry); }
     /// Gamma in units: no entry of size at most `entry` rounds to more.
     std::int64_t units_above(double entry) const {
         return static_cast<std::int64_t>(std::ceil(std::ldexp(entry, -exponent_)));
@@ -81,8 +128,9 @@ class GradientGrid {
 
   private:
     int exponent_;
-    double bias_, unit_;
+    Real bias_, unit_;
 };
+using GradientGrid = BasicGradientGrid<double>;
 
 /// exp on the grid of multiples of 2^-40, |x| clamped to 700; NaN stays NaN. Monotone: neighbouring grid
 /// points differ by 2^-40 relative, the error on the grid is below 2^-52 relative (measured against MPFR by

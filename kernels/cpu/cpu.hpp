@@ -7,6 +7,7 @@
 namespace holdfast {
 
 /// SIMD kernels of one core; the caller owns the threads.
-std::unique_ptr<Backend> make_cpu_backend();
+template <typename Real>
+std::unique_ptr<BasicBackend<Real>> make_cpu_backend();
 
 }  // namespace holdfast

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,23 +17,30 @@ namespace holdfast {
 /// Records are processed in panels of this many; a panel array is [rows, panel_height], records innermost.
 /// A record's results depend on nothing else in its panel.
 constexpr std::size_t panel_height = 128;
+static_assert(static_cast<std::int64_t>(panel_height) <= BasicGradientGrid<double>::block_limit &&
+                  static_cast<std::int64_t>(panel_height) <= BasicGradientGrid<float>::block_limit,
+              "a panel's sum stays on the grid");
 
 /// Bounds of an array. lower == upper (the same pointer) means a point: computed once, at half the price or
 /// less, with the bits that two equal bounds would have.
-struct Interval {
-    double* lower;
-    double* upper;
+template <typename Real>
+struct BasicInterval {
+    Real* lower;
+    Real* upper;
     bool is_point() const { return lower == upper; }
 };
-struct ConstInterval {
-    const double* lower;
-    const double* upper;
-    ConstInterval(const double* lower_bound, const double* upper_bound)
+template <typename Real>
+struct BasicConstInterval {
+    const Real* lower;
+    const Real* upper;
+    BasicConstInterval(const Real* lower_bound, const Real* upper_bound)
         : lower(lower_bound), upper(upper_bound) {}
-    ConstInterval(Interval other)
+    BasicConstInterval(BasicInterval<Real> other)
         : lower(other.lower), upper(other.upper) {}  // NOLINT(google-explicit-constructor)
     bool is_point() const { return lower == upper; }
 };
+using Interval = BasicInterval<double>;
+using ConstInterval = BasicConstInterval<double>;
 
 /// A dense layer: parameters [out, in + 1], the bias last in each row.
 struct LayerShape {
@@ -42,7 +50,16 @@ struct LayerShape {
 
 enum class Loss { binary_cross_entropy, cross_entropy };
 
-/// How one record's entry of a gradient is bounded (mathematics section 2).
+/// A clip on the grid of one precision, all of it public: what sums are counted and charged in.
+struct GradientScale {
+    int exponent;                           ///< the unit is 2^exponent
+    std::int64_t weight_units, bias_units;  ///< Gamma, rounded up
+    std::int64_t record_limit;              ///< records whose sum surely fits
+    double rounding;                        ///< Gamma was rounded up by at most this part
+};
+
+/// How one record's entry of a gradient is bounded (mathematics section 2). In single precision the limits
+/// of a factored clip are rounded down to floats, and Gamma follows from those.
 struct Clip {
     enum class Kind {
         elementwise,  ///< every entry clamped to [-gamma, gamma], gamma rounded up to the gradient grid
@@ -53,11 +70,24 @@ struct Clip {
     double gamma = 0;
     double delta_limit = 0, activation_limit = 0;
 
+    template <typename Real = double>
     double weight_bound() const;  ///< Gamma of a weight
-    double bias_bound() const;    ///< Gamma of a bias
-    GradientGrid grid() const;
-    std::int64_t weight_units() const;  ///< Gamma in grid units, rounded up
-    std::int64_t bias_units() const;
+    template <typename Real = double>
+    double bias_bound() const;  ///< Gamma of a bias
+    template <typename Real = double>
+    BasicGradientGrid<Real> grid() const {
+        return BasicGradientGrid<Real>(std::max(weight_bound<Real>(), bias_bound<Real>()));
+    }
+    template <typename Real = double>
+    std::int64_t weight_units() const {  ///< Gamma in grid units, rounded up
+        return grid<Real>().units_above(weight_bound<Real>());
+    }
+    template <typename Real = double>
+    std::int64_t bias_units() const {
+        return grid<Real>().units_above(bias_bound<Real>());
+    }
+    template <typename Real>
+    GradientScale scale() const;
 };
 
 /// How interval products are formed.
@@ -149,11 +179,16 @@ class StepEngine;  // kernels/ops/step_engine.hpp
 struct StepShape;
 
 /// The operations of a step, declared once. Every backend gives the bits of `reference` (kernels/reference),
-/// which states each operation as plain loops; tests/unit/backend_test.cpp holds them equal. All arrays are
-/// [rows, panel_height] unless said. No operation allocates on the caller's behalf or keeps a pointer.
-class Backend {
+/// which states each operation as plain loops; tests/unit/backend_test.cpp holds them equal, for each Real.
+/// All arrays are [rows, panel_height] unless said. No operation allocates on the caller's behalf or keeps a
+/// pointer.
+template <typename Real>
+class BasicBackend {
   public:
-    virtual ~Backend() = default;
+    using Interval = BasicInterval<Real>;
+    using ConstInterval = BasicConstInterval<Real>;
+
+    virtual ~BasicBackend() = default;
     virtual std::string name() const = 0;
 
     /// lower, upper: [out, in + 1] in parameter units; the same pointer for a point.
@@ -161,7 +196,7 @@ class Backend {
                                               const std::int64_t* upper) const = 0;
 
     /// a = W x + b for point features x [in] of any sign; a [out].
-    virtual void forward_input(const PackedLayer& layer, const double* x, Interval a) const = 0;
+    virtual void forward_input(const PackedLayer& layer, const Real* x, Interval a) const = 0;
     /// a = W z + b for z >= 0 [in]; a [out].
     virtual void forward(const PackedLayer& layer, ConstInterval z, Interval a) const = 0;
     /// a = max(a, 0), in place, [rows].
@@ -177,7 +212,7 @@ class Backend {
                                const std::int32_t* labels, std::size_t count, Interval delta) const = 0;
     /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
     /// behind.
-    virtual void transpose(std::size_t rows, const double* panel, double* out, std::size_t stride) const = 0;
+    virtual void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const = 0;
     /// sums += over the records of the panel of the clipped outer product delta [out] x (z, 1); z_rows is
     /// [panel_height, stride] as transpose() makes it, z >= 0 or a point; sums [out, in + 1] in grid units.
     virtual void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
@@ -195,10 +230,13 @@ class Backend {
     /// above one by one. Null: there is none. The backend must outlive it.
     virtual std::unique_ptr<StepEngine> step_engine(const StepShape& shape) const;
 };
+using Backend = BasicBackend<double>;
 
 /// Length of a row of transpose(): room for the column of ones, rounded up to a cache line.
+template <typename Real = double>
 constexpr std::size_t row_stride(std::size_t rows) {
-    return (rows + 1 + 7) / 8 * 8;
+    constexpr std::size_t line = 64 / sizeof(Real);
+    return (rows + 1 + line - 1) / line * line;
 }
 
 }  // namespace holdfast

@@ -1,29 +1,42 @@
 #include <algorithm>
+#include <limits>
 
 #include "kernels/ops/backend.hpp"
 
 namespace holdfast {
 
 namespace {
-// make_odd may raise each factor by an ulp, and the product by two.
-constexpr double odd_slack = 1.0 + 0x1p-50;
+// make_odd may raise each factor by an ulp, and the product by two and a little.
+template <typename Real>
+constexpr double odd_slack = 1.0 + 4.0 * std::numeric_limits<Real>::epsilon();
 }  // namespace
 
+template <typename Real>
 double Clip::weight_bound() const {
-    return kind == Kind::elementwise ? gamma : delta_limit * activation_limit * odd_slack;
+    if (kind == Kind::elementwise) return gamma;
+    return double{rounded_down<Real>(delta_limit)} * rounded_down<Real>(activation_limit) * odd_slack<Real>;
 }
+template <typename Real>
 double Clip::bias_bound() const {
-    return kind == Kind::elementwise ? gamma : delta_limit * odd_slack;
+    if (kind == Kind::elementwise) return gamma;
+    return rounded_down<Real>(delta_limit) * odd_slack<Real>;
 }
-GradientGrid Clip::grid() const {
-    return GradientGrid(std::max(weight_bound(), bias_bound()));
+template <typename Real>
+GradientScale Clip::scale() const {
+    const BasicGradientGrid<Real> on = grid<Real>();
+    const auto raised = [&](std::int64_t units, double bound) {
+        return static_cast<double>(units) * on.unit() / bound - 1;
+    };
+    return {on.exponent(), weight_units<Real>(), bias_units<Real>(), on.record_limit,
+            std::max(raised(weight_units<Real>(), weight_bound<Real>()),
+                     raised(bias_units<Real>(), bias_bound<Real>()))};
 }
-std::int64_t Clip::weight_units() const {
-    return grid().units_above(weight_bound());
-}
-std::int64_t Clip::bias_units() const {
-    return grid().units_above(bias_bound());
-}
+template double Clip::weight_bound<double>() const;
+template double Clip::weight_bound<float>() const;
+template double Clip::bias_bound<double>() const;
+template double Clip::bias_bound<float>() const;
+template GradientScale Clip::scale<double>() const;
+template GradientScale Clip::scale<float>() const;
 
 namespace {
 

@@ -11,47 +11,62 @@ constexpr std::size_t height = panel_height;
 
 }  // namespace
 
-void loss_gradient_on_host(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
-                           std::size_t count, Interval delta) {
+template <typename Real>
+void loss_gradient_on_host(Loss loss, std::size_t outputs, BasicConstInterval<Real> logits,
+                           const std::int32_t* labels, std::size_t count, BasicInterval<Real> delta) {
     for (std::size_t c = 0; c < outputs; ++c) {
         for (std::size_t r = 0; r < height; ++r) {
             const std::size_t at = c * height + r;
             if (r >= count) {
-                delta.lower[at] = delta.upper[at] = 0.0;
+                delta.lower[at] = delta.upper[at] = 0;
                 continue;
             }
-            const double* lower = logits.lower + r;
-            const double* upper = logits.upper + r;
-            delta.lower[at] = loss_derivative(loss, outputs, c, labels[r], lower, upper, height);
+            const Real* lower = logits.lower + r;
+            const Real* upper = logits.upper + r;
+            delta.lower[at] =
+                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], lower, upper, height));
             if (delta.is_point()) continue;
-            delta.upper[at] = loss_derivative(loss, outputs, c, labels[r], upper, lower, height);
+            delta.upper[at] =
+                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], upper, lower, height));
         }
     }
 }
 
-void transpose_on_host(std::size_t rows, const double* panel, double* out, std::size_t stride) {
+template <typename Real>
+void transpose_on_host(std::size_t rows, const Real* panel, Real* out, std::size_t stride) {
     constexpr std::size_t block = 8;
     for (std::size_t r0 = 0; r0 < height; r0 += block) {
         for (std::size_t j = 0; j < rows; ++j) {
             for (std::size_t r = r0; r < r0 + block; ++r) out[r * stride + j] = panel[j * height + r];
         }
         for (std::size_t r = r0; r < r0 + block; ++r) {
-            out[r * stride + rows] = 1.0;
-            std::fill(out + r * stride + rows + 1, out + (r + 1) * stride, 0.0);
+            out[r * stride + rows] = 1;
+            std::fill(out + r * stride + rows + 1, out + (r + 1) * stride, Real{0});
         }
     }
 }
 
-bool all_finite_on_host(std::size_t rows, ConstInterval a) {
+template <typename Real>
+bool all_finite_on_host(std::size_t rows, BasicConstInterval<Real> a) {
     // x * 0 is NaN exactly when x is NaN or infinite.
-    const auto residue = [&](const double* values) {
-        double sums[8] = {};
-        for (std::size_t i = 0; i < rows * height; i += 8) {
-            for (std::size_t lane = 0; lane < 8; ++lane) sums[lane] += values[i + lane] * 0.0;
+    const auto residue = [&](const Real* values) {
+        constexpr std::size_t lanes = 64 / sizeof(Real);
+        Real sums[lanes] = {};
+        for (std::size_t i = 0; i < rows * height; i += lanes) {
+            for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += values[i + lane] * Real{0};
         }
-        return std::all_of(std::begin(sums), std::end(sums), [](double sum) { return sum == 0.0; });
+        return std::all_of(std::begin(sums), std::end(sums), [](Real sum) { return sum == 0; });
     };
     return residue(a.lower) && (a.is_point() || residue(a.upper));
 }
+
+template void loss_gradient_on_host(Loss, std::size_t, ConstInterval, const std::int32_t*, std::size_t,
+                                    Interval);
+template void loss_gradient_on_host(Loss, std::size_t, BasicConstInterval<float>, const std::int32_t*,
+                                    std::size_t, BasicInterval<float>);
+template void transpose_on_host(std::size_t, const double*, double*, std::size_t);
+template void transpose_on_host(std::size_t, const float*, float*, std::size_t);
+template bool all_finite_on_host(std::size_t, ConstInterval);
+template bool all_finite_on_host(std::size_t, BasicConstInterval<float>);
 
 }  // namespace holdfast

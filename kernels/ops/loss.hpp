@@ -4,14 +4,18 @@
 
 namespace holdfast {
 
-/// Backend::loss_gradient for every host backend: a few numbers a record, so plain loops are fast enough.
-void loss_gradient_on_host(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
-                           std::size_t count, Interval delta);
+/// Backend::loss_gradient for every host backend: a few numbers a record, so plain loops are fast enough. In
+/// double whatever Real is, then rounded once.
+template <typename Real = double>
+void loss_gradient_on_host(Loss loss, std::size_t outputs, BasicConstInterval<Real> logits,
+                           const std::int32_t* labels, std::size_t count, BasicInterval<Real> delta);
 
 /// Backend::transpose for every host backend.
-void transpose_on_host(std::size_t rows, const double* panel, double* out, std::size_t stride);
+template <typename Real>
+void transpose_on_host(std::size_t rows, const Real* panel, Real* out, std::size_t stride);
 
 /// Backend::all_finite for every host backend.
-bool all_finite_on_host(std::size_t rows, ConstInterval a);
+template <typename Real = double>
+bool all_finite_on_host(std::size_t rows, BasicConstInterval<Real> a);
 
 }  // namespace holdfast

@@ -8,21 +8,22 @@ namespace holdfast {
 /// Bounds of 1 / p_c, p_c = 1 / (1 + sum over j != c of exp(z_j - z_c)): `own` is the logit of c at one end
 /// of its box, `others` the logits at the other end, each at [class * stride]. One logit stands against a
 /// logit of 0.
-HOLDFAST_PORTABLE inline double inverse_probability(Loss loss, std::size_t outputs, std::size_t c,
-                                                    const double* own, const double* others,
-                                                    std::size_t stride) {
+template <typename Real>
+HOLDFAST_PORTABLE double inverse_probability(Loss loss, std::size_t outputs, std::size_t c, const Real* own,
+                                             const Real* others, std::size_t stride) {
     double sum = 1.0;
-    if (loss == Loss::binary_cross_entropy) return sum + monotone_exp(-own[c * stride]);
+    const double own_logit = own[c * stride];
+    if (loss == Loss::binary_cross_entropy) return sum + monotone_exp(-own_logit);
     for (std::size_t j = 0; j < outputs; ++j) {
-        if (j != c) sum += monotone_exp(others[j * stride] - own[c * stride]);
+        if (j != c) sum += monotone_exp(double{others[j * stride]} - own_logit);
     }
     return sum;
 }
 
 /// The derivative of the loss by logit c at the end of the box given by `own` and `others`.
-HOLDFAST_PORTABLE inline double loss_derivative(Loss loss, std::size_t outputs, std::size_t c,
-                                                std::int32_t label, const double* own, const double* others,
-                                                std::size_t stride) {
+template <typename Real>
+HOLDFAST_PORTABLE double loss_derivative(Loss loss, std::size_t outputs, std::size_t c, std::int32_t label,
+                                         const Real* own, const Real* others, std::size_t stride) {
     const std::int32_t target_label = loss == Loss::binary_cross_entropy ? 1 : static_cast<std::int32_t>(c);
     const double target = label == target_label ? 1.0 : 0.0;
     return 1.0 / inverse_probability(loss, outputs, c, own, others, stride) - target;

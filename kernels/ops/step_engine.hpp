@@ -73,6 +73,6 @@ constexpr std::size_t message_size(std::size_t levels, std::size_t parameters) {
 }
 
 /// The error of a pass that met a NaN or an infinity among `what` of a layer.
-Error not_finite(const char* what, std::size_t layer);
+Error not_finite(const char* what, std::size_t layer, Precision precision = Precision::double_precision);
 
 }  // namespace holdfast

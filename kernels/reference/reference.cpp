@@ -12,78 +12,108 @@ namespace {
 
 constexpr std::size_t height = panel_height;
 
-/// Row-major doubles, as they come.
+/// Row-major, as they come.
+template <typename Real>
 struct ReferenceLayer final : PackedLayer {
     ReferenceLayer(LayerShape shape, const std::int64_t* lower_units, const std::int64_t* upper_units)
         : PackedLayer(shape, lower_units == upper_units),
           lower(shape.parameters()),
           upper(shape.parameters()) {
         for (std::size_t p = 0; p < shape.parameters(); ++p) {
-            lower[p] = parameter_value(lower_units[p]);
-            upper[p] = parameter_value(upper_units[p]);
+            lower[p] = parameter_value<Real>(lower_units[p]);
+            upper[p] = parameter_value<Real>(upper_units[p]);
         }
     }
-    std::vector<double> lower, upper;  // [out, in + 1]
+    std::vector<Real> lower, upper;  // [out, in + 1]
 };
 
-const ReferenceLayer& unpacked(const PackedLayer& layer) {
-    return static_cast<const ReferenceLayer&>(layer);
+template <typename Real>
+const ReferenceLayer<Real>& unpacked(const PackedLayer& layer) {
+    return static_cast<const ReferenceLayer<Real>&>(layer);
 }
 
-double clamp_to(double limit, double value) {
+template <typename Real>
+Real clamp_to(Real limit, Real value) {
     return std::min(std::max(value, -limit), limit);
 }
 
-/// One entry's bounds [lower, upper] = clip(delta * z): z >= 0, or a point of any sign. The exact product is
-/// rounded once, to the grid: by an fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then;
-/// factored, both factors are clamped before, and made odd, since the fast kernels add such products onto one
-/// another without a tie rule.
+/// A clip and its grid in Real.
+template <typename Real>
+struct Rule {
+    explicit Rule(const Clip& clip)
+        : kind(clip.kind),
+          gamma(clip.gamma),
+          delta_limit(rounded_down<Real>(clip.delta_limit)),
+          activation_limit(rounded_down<Real>(clip.activation_limit)),
+          grid(clip.grid<Real>()),
+          limit(static_cast<Real>(clip.weight_units<Real>()) * grid.unit()) {}
+
+    Clip::Kind kind;
+    double gamma;
+    Real delta_limit, activation_limit;  // factored
+    BasicGradientGrid<Real> grid;
+    Real limit;  // elementwise: Gamma, a multiple of the unit
+};
+
+/// [delta] * [z] in Real: z >= 0, or a point of any sign.
+template <typename Real>
+struct Factors {
+    Real delta_lower, delta_upper, z_lower, z_upper;
+};
+
+/// One entry's bounds [lower, upper] = clip(delta * z). The exact product is rounded once, to the grid: by an
+/// fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then; factored, both factors are
+/// clamped before, and made odd, since the fast kernels add such products onto one another without a tie
+/// rule.
 struct Entry {
     std::int64_t lower, upper;
 };
-Entry clipped_entry(const Clip& clip, const GradientGrid& grid, bool bias, double delta_lower,
-                    double delta_upper, double z_lower, double z_upper) {
-    if (clip.kind == Clip::Kind::factored) {
-        delta_lower = make_odd(clamp_to(clip.delta_limit, delta_lower));
-        delta_upper = make_odd(clamp_to(clip.delta_limit, delta_upper));
+template <typename Real>
+Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
+    auto [delta_lower, delta_upper, z_lower, z_upper] = of;
+    if (rule.kind == Clip::Kind::factored) {
+        delta_lower = make_odd(clamp_to(rule.delta_limit, delta_lower));
+        delta_upper = make_odd(clamp_to(rule.delta_limit, delta_upper));
         if (!bias) {
-            z_lower = make_odd(clamp_to(clip.activation_limit, z_lower));
-            z_upper = make_odd(clamp_to(clip.activation_limit, z_upper));
+            z_lower = make_odd(clamp_to(rule.activation_limit, z_lower));
+            z_upper = make_odd(clamp_to(rule.activation_limit, z_upper));
         }
     }
-    const auto biased = [&](double delta, double z) { return std::fma(delta, z, grid.bias()); };
+    const Real at_zero = rule.grid.bias();
+    const auto biased = [&](Real delta, Real z) { return std::fma(delta, z, at_zero); };
     auto [least, greatest] = std::minmax({biased(delta_lower, z_lower), biased(delta_lower, z_upper),
                                           biased(delta_upper, z_lower), biased(delta_upper, z_upper)});
-    if (clip.kind == Clip::Kind::elementwise) {
-        const double limit = static_cast<double>(clip.weight_units()) * grid.unit();
-        least = std::clamp(least, grid.bias() - limit, grid.bias() + limit);
-        greatest = std::clamp(greatest, grid.bias() - limit, grid.bias() + limit);
+    if (rule.kind == Clip::Kind::elementwise) {
+        least = std::clamp(least, at_zero - rule.limit, at_zero + rule.limit);
+        greatest = std::clamp(greatest, at_zero - rule.limit, at_zero + rule.limit);
     }
-    return {grid.units_of_biased(least), grid.units_of_biased(greatest)};
+    return {rule.grid.units_of_biased(least), rule.grid.units_of_biased(greatest)};
 }
 
-class ReferenceBackend final : public Backend {
+template <typename Real>
+class ReferenceBackend : public BasicBackend<Real> {
   public:
-    explicit ReferenceBackend(Product product) : product_(product) {}
+    using typename BasicBackend<Real>::Interval;
+    using typename BasicBackend<Real>::ConstInterval;
 
-    std::string name() const override { return product_ == Product::rump ? "reference (rump)" : "reference"; }
+    std::string name() const override { return "reference"; }
 
     std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
                                       const std::int64_t* upper) const override {
-        return std::make_unique<ReferenceLayer>(shape, lower, upper);
+        return std::make_unique<ReferenceLayer<Real>>(shape, lower, upper);
     }
 
     // The ends of the box that make w x least and greatest depend on the sign of x alone.
-    void forward_input(const PackedLayer& packed, const double* x, Interval a) const override {
-        const ReferenceLayer& layer = unpacked(packed);
+    void forward_input(const PackedLayer& packed, const Real* x, Interval a) const override {
+        const ReferenceLayer<Real>& layer = unpacked<Real>(packed);
         const auto [in, out] = layer.shape();
         for (std::size_t o = 0; o < out; ++o) {
-            const double* lower = layer.lower.data() + o * (in + 1);
-            const double* upper = layer.upper.data() + o * (in + 1);
+            const Real* lower = layer.lower.data() + o * (in + 1);
+            const Real* upper = layer.upper.data() + o * (in + 1);
             for (std::size_t r = 0; r < height; ++r) {
-                double least = lower[in], greatest = upper[in];
+                Real least = lower[in], greatest = upper[in];
                 for (std::size_t j = 0; j < in; ++j) {
-                    const double value = x[j * height + r];
+                    const Real value = x[j * height + r];
                     least = std::fma(value >= 0 ? lower[j] : upper[j], value, least);
                     greatest = std::fma(value >= 0 ? upper[j] : lower[j], value, greatest);
                 }
@@ -96,16 +126,13 @@ class ReferenceBackend final : public Backend {
     // z >= 0: w z is least at the lower w, and there at the lower z if that w is positive, at the upper z if
     // not.
     void forward(const PackedLayer& packed, ConstInterval z, Interval a) const override {
-        const ReferenceLayer& layer = unpacked(packed);
+        const ReferenceLayer<Real>& layer = unpacked<Real>(packed);
         const auto [in, out] = layer.shape();
-        if (product_ == Product::rump && !layer.is_point()) {
-            return rump::forward(layer.shape(), layer.lower.data(), layer.upper.data(), z, a);
-        }
         for (std::size_t o = 0; o < out; ++o) {
-            const double* lower = layer.lower.data() + o * (in + 1);
-            const double* upper = layer.upper.data() + o * (in + 1);
+            const Real* lower = layer.lower.data() + o * (in + 1);
+            const Real* upper = layer.upper.data() + o * (in + 1);
             for (std::size_t r = 0; r < height; ++r) {
-                double least = lower[in], greatest = upper[in];
+                Real least = lower[in], greatest = upper[in];
                 for (std::size_t j = 0; j < in; ++j) {
                     const std::size_t at = j * height + r;
                     least = std::fma(lower[j], lower[j] >= 0 ? z.lower[at] : z.upper[at], least);
@@ -119,8 +146,8 @@ class ReferenceBackend final : public Backend {
 
     void relu(std::size_t rows, Interval a) const override {
         for (std::size_t i = 0; i < rows * height; ++i) {
-            a.lower[i] = std::max(a.lower[i], 0.0);
-            a.upper[i] = std::max(a.upper[i], 0.0);
+            a.lower[i] = std::max(a.lower[i], Real{0});
+            a.upper[i] = std::max(a.upper[i], Real{0});
         }
     }
 
@@ -130,17 +157,14 @@ class ReferenceBackend final : public Backend {
     // monotone, so the least of the four fma is the fma at the least corner.
     void backward(const PackedLayer& packed, ConstInterval delta, ConstInterval z,
                   Interval d) const override {
-        const ReferenceLayer& layer = unpacked(packed);
+        const ReferenceLayer<Real>& layer = unpacked<Real>(packed);
         const auto [in, out] = layer.shape();
-        if (product_ == Product::rump && !layer.is_point()) {
-            return rump::backward(layer.shape(), layer.lower.data(), layer.upper.data(), delta, z, d);
-        }
         for (std::size_t j = 0; j < in; ++j) {
             for (std::size_t r = 0; r < height; ++r) {
-                double least = 0, greatest = 0;
+                Real least = 0, greatest = 0;
                 for (std::size_t o = 0; o < out; ++o) {
-                    const double w[] = {layer.lower[o * (in + 1) + j], layer.upper[o * (in + 1) + j]};
-                    const double g[] = {delta.lower[o * height + r], delta.upper[o * height + r]};
+                    const Real w[] = {layer.lower[o * (in + 1) + j], layer.upper[o * (in + 1) + j]};
+                    const Real g[] = {delta.lower[o * height + r], delta.upper[o * height + r]};
                     least = std::min(std::min(std::fma(w[0], g[0], least), std::fma(w[0], g[1], least)),
                                      std::min(std::fma(w[1], g[0], least), std::fma(w[1], g[1], least)));
                     greatest =
@@ -148,8 +172,10 @@ class ReferenceBackend final : public Backend {
                                  std::max(std::fma(w[1], g[0], greatest), std::fma(w[1], g[1], greatest)));
                 }
                 const std::size_t at = j * height + r;
-                d.lower[at] = z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, 0.0) : 0.0;
-                d.upper[at] = z.lower[at] > 0 ? greatest : z.upper[at] > 0 ? std::max(greatest, 0.0) : 0.0;
+                d.lower[at] = z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, Real{0}) : Real{0};
+                d.upper[at] = z.lower[at] > 0   ? greatest
+                              : z.upper[at] > 0 ? std::max(greatest, Real{0})
+                                                : Real{0};
             }
         }
     }
@@ -159,7 +185,7 @@ class ReferenceBackend final : public Backend {
         loss_gradient_on_host(loss, outputs, logits, labels, count, delta);
     }
 
-    void transpose(std::size_t rows, const double* panel, double* out, std::size_t stride) const override {
+    void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const override {
         transpose_on_host(rows, panel, out, stride);
     }
 
@@ -185,40 +211,65 @@ class ReferenceBackend final : public Backend {
         });
     }
 
+  protected:
+    virtual Entry entry_of(const Rule<Real>& rule, bool bias, Factors<Real> of) const {
+        return clipped_entry(rule, bias, of);
+    }
+
   private:
     template <typename Visit>
     void for_each_entry(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
                         std::size_t stride, std::size_t count, Visit visit) const {
-        const GradientGrid grid = clip.grid();
+        const Rule<Real> rule(clip);
         for (std::size_t o = 0; o < shape.out; ++o) {
             for (std::size_t r = 0; r < count; ++r) {
-                const double delta_lower = delta.lower[o * height + r],
-                             delta_upper = delta.upper[o * height + r];
                 for (std::size_t j = 0; j <= shape.in; ++j) {
-                    const double z_lower = z_rows.lower[r * stride + j],
-                                 z_upper = z_rows.upper[r * stride + j];
-                    const std::size_t index = o * (shape.in + 1) + j;
-                    if (product_ == Product::rump) {
-                        const auto [least, greatest] =
-                            rump::product(delta_lower, delta_upper, z_lower, z_upper);
-                        visit(index, Entry{grid.units(clamp_to(clip.gamma, least)),
-                                           grid.units(clamp_to(clip.gamma, greatest))});
-                    } else {
-                        visit(index, clipped_entry(clip, grid, j == shape.in, delta_lower, delta_upper,
-                                                   z_lower, z_upper));
-                    }
+                    visit(o * (shape.in + 1) + j,
+                          entry_of(rule, j == shape.in,
+                                   {delta.lower[o * height + r], delta.upper[o * height + r],
+                                    z_rows.lower[r * stride + j], z_rows.upper[r * stride + j]}));
                 }
             }
         }
     }
+};
 
-    Product product_;
+/// Midpoint-radius products in place of the exact ones, where they are not of points.
+class RumpBackend final : public ReferenceBackend<double> {
+  public:
+    std::string name() const override { return "reference (rump)"; }
+
+    void forward(const PackedLayer& packed, ConstInterval z, Interval a) const override {
+        const ReferenceLayer<double>& layer = unpacked<double>(packed);
+        if (layer.is_point()) return ReferenceBackend<double>::forward(packed, z, a);
+        rump::forward(layer.shape(), layer.lower.data(), layer.upper.data(), z, a);
+    }
+    void backward(const PackedLayer& packed, ConstInterval delta, ConstInterval z,
+                  Interval d) const override {
+        const ReferenceLayer<double>& layer = unpacked<double>(packed);
+        if (layer.is_point()) return ReferenceBackend<double>::backward(packed, delta, z, d);
+        rump::backward(layer.shape(), layer.lower.data(), layer.upper.data(), delta, z, d);
+    }
+
+  protected:
+    Entry entry_of(const Rule<double>& rule, bool, Factors<double> of) const override {
+        const auto [least, greatest] = rump::product(of.delta_lower, of.delta_upper, of.z_lower, of.z_upper);
+        return {rule.grid.units(clamp_to(rule.gamma, least)),
+                rule.grid.units(clamp_to(rule.gamma, greatest))};
+    }
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_reference_backend(Product product) {
-    return std::make_unique<ReferenceBackend>(product);
+template <typename Real>
+std::unique_ptr<BasicBackend<Real>> make_reference_backend() {
+    return std::make_unique<ReferenceBackend<Real>>();
+}
+template std::unique_ptr<Backend> make_reference_backend();
+template std::unique_ptr<BasicBackend<float>> make_reference_backend();
+
+std::unique_ptr<Backend> make_rump_backend() {
+    return std::make_unique<RumpBackend>();
 }
 
 }  // namespace holdfast

@@ -6,7 +6,11 @@
 
 namespace holdfast {
 
-/// Every operation as plain loops: the specification of the others. Product::rump only exists here.
-std::unique_ptr<Backend> make_reference_backend(Product product = Product::exact);
+/// Every operation as plain loops: the specification of the others.
+template <typename Real>
+std::unique_ptr<BasicBackend<Real>> make_reference_backend();
+
+/// The same with Product::rump, which exists here alone and in double alone.
+std::unique_ptr<Backend> make_rump_backend();
 
 }  // namespace holdfast

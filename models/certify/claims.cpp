@@ -18,9 +18,11 @@ const char* name_of(Relation relation) {
 
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     Guarantee claim = Guarantee::proved(
-        "for every k and every dataset at distance at most k, the parameters this program computes from it "
-        "lie, bit by bit, in the "
-        "box of level k, and a query of stable distance h >= k gets the same label",
+        std::string("for every k and every dataset at distance at most k, the parameters this program "
+                    "computes from it") +
+            (settings.precision == Precision::single_precision ? " in single precision" : "") +
+            " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
+            "label",
         name_of(settings.relation));
     if (facts.scaling == Scaling::private_data) {
         claim.weaken(

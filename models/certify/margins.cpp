@@ -2,7 +2,8 @@
 
 namespace holdfast {
 
-MarginLayer::MarginLayer(const Network& network, const Backend& backend, const std::int64_t* lower,
+template <typename Real>
+MarginLayer::MarginLayer(const Network& network, const BasicBackend<Real>& backend, const std::int64_t* lower,
                          const std::int64_t* upper) {
     const std::size_t last = network.layers().size() - 1;
     const std::size_t columns = network.layers()[last].in + 1;
@@ -28,7 +29,8 @@ MarginLayer::MarginLayer(const Network& network, const Backend& backend, const s
     layer_ = backend.pack(shape, least.data(), lower == upper ? least.data() : greatest.data());
 }
 
-std::size_t Margins::winner(std::size_t r) const {
+template <typename Real>
+std::size_t BasicMargins<Real>::winner(std::size_t r) const {
     std::size_t champion = 0;
     for (std::size_t challenger = 1; challenger < classes_; ++challenger) {
         if (least(challenger, champion, r) > 0) champion = challenger;
@@ -36,18 +38,26 @@ std::size_t Margins::winner(std::size_t r) const {
     return champion;
 }
 
-bool Margins::certified(std::size_t c, std::size_t r) const {
+template <typename Real>
+bool BasicMargins<Real>::certified(std::size_t c, std::size_t r) const {
     for (std::size_t other = 0; other < classes_; ++other) {
         if (other != c && !(least(c, other, r) > 0)) return false;
     }
     return true;
 }
 
-bool Margins::beaten(std::size_t j, std::size_t r) const {
+template <typename Real>
+bool BasicMargins<Real>::beaten(std::size_t j, std::size_t r) const {
     for (std::size_t other = 0; other < classes_; ++other) {
         if (other != j && least(other, j, r) > 0) return true;
     }
     return false;
 }
+
+template MarginLayer::MarginLayer(const Network&, const Backend&, const std::int64_t*, const std::int64_t*);
+template MarginLayer::MarginLayer(const Network&, const BasicBackend<float>&, const std::int64_t*,
+                                  const std::int64_t*);
+template class BasicMargins<double>;
+template class BasicMargins<float>;
 
 }  // namespace holdfast

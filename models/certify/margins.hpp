@@ -13,7 +13,8 @@ namespace holdfast {
 class MarginLayer {
   public:
     /// From the box of a whole network, [parameters]; the same pointer twice for a point.
-    MarginLayer(const Network& network, const Backend& backend, const std::int64_t* lower,
+    template <typename Real>
+    MarginLayer(const Network& network, const BasicBackend<Real>& backend, const std::int64_t* lower,
                 const std::int64_t* upper);
     const PackedLayer& layer() const { return *layer_; }  ///< [pairs, in + 1]
 
@@ -23,12 +24,13 @@ class MarginLayer {
 
 /// Margins of a panel at one level; answers for record r. Comparisons are strict, so NaN decides and
 /// certifies nothing.
-class Margins {
+template <typename Real>
+class BasicMargins {
   public:
-    Margins(std::size_t classes, ConstInterval values) : classes_(classes), values_(values) {}
+    BasicMargins(std::size_t classes, BasicConstInterval<Real> values) : classes_(classes), values_(values) {}
 
     /// Lower bound of z_a - z_b.
-    double least(std::size_t a, std::size_t b, std::size_t r) const {
+    Real least(std::size_t a, std::size_t b, std::size_t r) const {
         return a < b ? values_.lower[pair(a, b) * panel_height + r]
                      : -values_.upper[pair(b, a) * panel_height + r];
     }
@@ -45,7 +47,8 @@ class Margins {
         return a * (2 * classes_ - a - 1) / 2 + (b - a - 1);
     }
     std::size_t classes_;
-    ConstInterval values_;
+    BasicConstInterval<Real> values_;
 };
+using Margins = BasicMargins<double>;
 
 }  // namespace holdfast

@@ -28,9 +28,11 @@ struct Search {
     }
 };
 
+template <typename Real>
 class Certifier {
   public:
-    Certifier(const Network& network, const Backend& backend, const Records& queries, const LevelLoader& load)
+    Certifier(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
+              const LevelLoader& load)
         : network_(network), backend_(backend), queries_(queries), load_(load) {}
 
     /// Calls visit(r, index, margins) for every listed query at one level, panels shared by the threads.
@@ -45,16 +47,16 @@ class Certifier {
         std::mutex mutex;
 #pragma omp parallel
         {
-            IntervalPass pass(network_, backend_);
-            Panel panel = network_.empty_panel();
+            BasicIntervalPass<Real> pass(network_, backend_);
+            BasicPanel<Real> panel = network_.empty_panel<Real>();
 #pragma omp for schedule(dynamic)
             for (std::size_t first = 0; first < queries.size(); first += panel_height) {
                 try {
                     panel.load(queries_, std::span(queries).subspan(
                                              first, std::min(panel_height, queries.size() - first)));
                     pass.forward_hidden(parameters, panel);
-                    const Margins values(network_.classes(),
-                                         pass.last_layer(margins.layer(), panel, parameters.is_point()));
+                    const BasicMargins<Real> values(
+                        network_.classes(), pass.last_layer(margins.layer(), panel, parameters.is_point()));
                     for (std::size_t r = 0; r < panel.count(); ++r) visit(r, first + r, values);
                 } catch (...) {
                     const std::lock_guard lock(mutex);
@@ -78,7 +80,7 @@ class Certifier {
                 for (const std::size_t s : members) queries.push_back(searches[s].query);
                 at_level(level, queries,
                          [&, at = level, &open = members](std::size_t r, std::size_t index,
-                                                          const Margins& margins) {
+                                                          const BasicMargins<Real>& margins) {
                              Search& search = searches[open[index]];
                              const bool positive =
                                  search.tested_class < 0
@@ -92,14 +94,15 @@ class Certifier {
 
   private:
     const Network& network_;
-    const Backend& backend_;
+    const BasicBackend<Real>& backend_;
     const Records& queries_;
     const LevelLoader& load_;
 };
 
 }  // namespace
 
-Certificates certify(const Network& network, const Backend& backend, const Records& queries,
+template <typename Real>
+Certificates certify(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
                      std::size_t levels, const LevelLoader& load, bool nested, bool with_class_distances) {
     const Certifier certifier(network, backend, queries, load);
     const std::size_t count = queries.size(), classes = network.classes();
@@ -109,7 +112,7 @@ Certificates certify(const Network& network, const Backend& backend, const Recor
     std::iota(all.begin(), all.end(), 0);
     std::vector<Search> searches;
     std::vector<char> decided(count);
-    certifier.at_level(0, all, [&](std::size_t r, std::size_t query, const Margins& margins) {
+    certifier.at_level(0, all, [&](std::size_t r, std::size_t query, const BasicMargins<Real>& margins) {
         result.labels[query] = static_cast<std::int32_t>(margins.winner(r));
         decided[query] = margins.certified(margins.winner(r), r);
     });
@@ -135,5 +138,10 @@ Certificates certify(const Network& network, const Backend& backend, const Recor
     }
     return result;
 }
+
+template Certificates certify(const Network&, const Backend&, const Records&, std::size_t, const LevelLoader&,
+                              bool, bool);
+template Certificates certify(const Network&, const BasicBackend<float>&, const Records&, std::size_t,
+                              const LevelLoader&, bool, bool);
 
 }  // namespace holdfast

@@ -24,7 +24,8 @@ using LevelLoader = std::function<void(std::size_t level, std::vector<std::int64
 /// boxes (all but Product::rump) levels are searched by bisection, queries in common panels; otherwise level
 /// by level. Distances count levels: with contiguous levels they are k, else the index, which alone is
 /// 1-Lipschitz. `with_class_distances`: also d_j (for two classes they follow from h and are always given).
-Certificates certify(const Network& network, const Backend& backend, const Records& queries,
+template <typename Real>
+Certificates certify(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
                      std::size_t levels, const LevelLoader& load, bool nested, bool with_class_distances);
 
 }  // namespace holdfast

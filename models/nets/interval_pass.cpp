@@ -4,19 +4,21 @@
 
 namespace holdfast {
 
-PackedNetwork::PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower,
-                             const std::int64_t* upper) {
+template <typename Real>
+PackedNetwork::PackedNetwork(const Network& network, const BasicBackend<Real>& backend,
+                             const std::int64_t* lower, const std::int64_t* upper) {
     for (std::size_t l = 0; l < network.layers().size(); ++l) {
         layers_.push_back(
             backend.pack(network.layers()[l], lower + network.offset(l), upper + network.offset(l)));
     }
 }
 
-IntervalPass::IntervalPass(const Network& network, const Backend& backend)
+template <typename Real>
+BasicIntervalPass<Real>::BasicIntervalPass(const Network& network, const BasicBackend<Real>& backend)
     : network_(network), backend_(backend) {
     for (const LayerShape& layer : network.layers()) {
         activations_.emplace_back(layer.out * panel_height);
-        rows_.emplace_back(row_stride(layer.out) * panel_height);
+        rows_.emplace_back(row_stride<Real>(layer.out) * panel_height);
         deltas_.emplace_back(layer.out * panel_height);
     }
     // A last layer of logit differences can have more rows than the logits.
@@ -25,13 +27,15 @@ IntervalPass::IntervalPass(const Network& network, const Backend& backend)
     activations_.back() = Buffer(pairs * panel_height);
 }
 
-void IntervalPass::check_finite(std::size_t rows, ConstInterval values, std::size_t layer,
-                                const char* what) const {
+template <typename Real>
+void BasicIntervalPass<Real>::check_finite(std::size_t rows, ConstInterval values, std::size_t layer,
+                                           const char* what) const {
     if (backend_.all_finite(rows, values)) return;
-    throw not_finite(what, layer);
+    throw not_finite(what, layer, RealFormat<Real>::precision);
 }
 
-void IntervalPass::forward_hidden(const PackedNetwork& parameters, const Panel& panel) {
+template <typename Real>
+void BasicIntervalPass<Real>::forward_hidden(const PackedNetwork& parameters, const Panel& panel) {
     const bool point = parameters.is_point();
     for (std::size_t l = 0; l + 1 < network_.layers().size(); ++l) {
         const Interval out = activations_[l].view(point);
@@ -45,7 +49,9 @@ void IntervalPass::forward_hidden(const PackedNetwork& parameters, const Panel& 
     }
 }
 
-ConstInterval IntervalPass::last_layer(const PackedLayer& last, const Panel& panel, bool point) {
+template <typename Real>
+BasicConstInterval<Real> BasicIntervalPass<Real>::last_layer(const PackedLayer& last, const Panel& panel,
+                                                             bool point) {
     const std::size_t hidden = network_.layers().size() - 1;
     const Interval out = activations_[hidden].view(point);
     if (hidden == 0) {
@@ -57,14 +63,17 @@ ConstInterval IntervalPass::last_layer(const PackedLayer& last, const Panel& pan
     return out;
 }
 
-ConstInterval IntervalPass::forward(const PackedNetwork& parameters, const Panel& panel) {
+template <typename Real>
+BasicConstInterval<Real> BasicIntervalPass<Real>::forward(const PackedNetwork& parameters,
+                                                          const Panel& panel) {
     forward_hidden(parameters, panel);
     return last_layer(parameters.layer(network_.layers().size() - 1), panel, parameters.is_point());
 }
 
-void IntervalPass::accumulate(const PackedNetwork& parameters, const Panel& panel, const Clip& clip,
-                              std::int64_t* sum_lower, std::int64_t* sum_upper,
-                              const Selections* selections) {
+template <typename Real>
+void BasicIntervalPass<Real>::accumulate(const PackedNetwork& parameters, const Panel& panel,
+                                         const Clip& clip, std::int64_t* sum_lower, std::int64_t* sum_upper,
+                                         const Selections* selections) {
     const bool point = parameters.is_point();
     const auto add_layer = [&](std::size_t l, ConstInterval rows, std::size_t stride) {
         const LayerShape shape = network_.layers()[l];
@@ -83,7 +92,7 @@ void IntervalPass::accumulate(const PackedNetwork& parameters, const Panel& pane
     backend_.loss_gradient(network_.loss(), network_.outputs(), activations_[l].view(point), panel.labels(),
                            panel.count(), deltas_[l].view(point));
     for (; l > 0; --l) {
-        const std::size_t in = network_.layers()[l].in, stride = row_stride(in);
+        const std::size_t in = network_.layers()[l].in, stride = row_stride<Real>(in);
         const Interval z = activations_[l - 1].view(point), rows = rows_[l - 1].view(point);
         backend_.transpose(in, z.lower, rows.lower, stride);
         if (!point) backend_.transpose(in, z.upper, rows.upper, stride);
@@ -93,5 +102,12 @@ void IntervalPass::accumulate(const PackedNetwork& parameters, const Panel& pane
     }
     add_layer(0, {panel.by_record(), panel.by_record()}, panel.stride());
 }
+
+template PackedNetwork::PackedNetwork(const Network&, const Backend&, const std::int64_t*,
+                                      const std::int64_t*);
+template PackedNetwork::PackedNetwork(const Network&, const BasicBackend<float>&, const std::int64_t*,
+                                      const std::int64_t*);
+template class BasicIntervalPass<double>;
+template class BasicIntervalPass<float>;
 
 }  // namespace holdfast

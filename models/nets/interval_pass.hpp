@@ -11,7 +11,8 @@ namespace holdfast {
 /// The parameters of a network at one level, packed for a backend. Point: lower == upper.
 class PackedNetwork {
   public:
-    PackedNetwork(const Network& network, const Backend& backend, const std::int64_t* lower,
+    template <typename Real>
+    PackedNetwork(const Network& network, const BasicBackend<Real>& backend, const std::int64_t* lower,
                   const std::int64_t* upper);
     const PackedLayer& layer(std::size_t index) const { return *layers_[index]; }
     bool is_point() const { return layers_.front()->is_point(); }
@@ -22,9 +23,14 @@ class PackedNetwork {
 
 /// Forward and backward of one panel at one level, bounds and all. Holds the buffers; one a thread.
 /// Errors (numerical): a NaN or infinity, naming the layer and the likely cause.
-class IntervalPass {
+template <typename Real>
+class BasicIntervalPass {
   public:
-    IntervalPass(const Network& network, const Backend& backend);
+    using Interval = BasicInterval<Real>;
+    using ConstInterval = BasicConstInterval<Real>;
+    using Panel = BasicPanel<Real>;
+
+    BasicIntervalPass(const Network& network, const BasicBackend<Real>& backend);
 
     /// Activations up to the input of the last layer (the panel's features if there is only one layer).
     void forward_hidden(const PackedNetwork& parameters, const Panel& panel);
@@ -45,18 +51,19 @@ class IntervalPass {
 
   private:
     struct Buffer {
-        AlignedVector<double> lower, upper;
+        AlignedVector<Real> lower, upper;
         explicit Buffer(std::size_t size) : lower(size), upper(size) {}
         Interval view(bool point) { return {lower.data(), point ? lower.data() : upper.data()}; }
     };
     void check_finite(std::size_t rows, ConstInterval values, std::size_t layer, const char* what) const;
 
     const Network& network_;
-    const Backend& backend_;
+    const BasicBackend<Real>& backend_;
     std::vector<Buffer>
         activations_;             // [layer]: its output, after ReLU but for the last; [out, panel_height]
     std::vector<Buffer> rows_;    // [layer]: the same transposed, for the outer product
     std::vector<Buffer> deltas_;  // [layer]: derivative of the loss by its pre-activation
 };
+using IntervalPass = BasicIntervalPass<double>;
 
 }  // namespace holdfast

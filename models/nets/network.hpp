@@ -27,7 +27,10 @@ class Network {
     std::size_t widest() const;  ///< most rows of any panel
     Loss loss() const { return loss_; }
     InputTransform transform() const { return transform_; }
-    Panel empty_panel() const { return Panel(inputs(), transform_); }
+    template <typename Real = double>
+    BasicPanel<Real> empty_panel() const {
+        return BasicPanel<Real>(inputs(), transform_);
+    }
 
     /// For each parameter: is it a bias?
     std::vector<bool> biases() const;

@@ -15,13 +15,15 @@ struct InputTransform {
     double operator()(double feature) const { return (feature - shift) * scale; }
 };
 
-/// Up to panel_height records as the kernels read them; unused columns are zero.
-class Panel {
+/// Up to panel_height records as the kernels read them; unused columns are zero. The transform is computed in
+/// double, its result rounded once.
+template <typename Real>
+class BasicPanel {
   public:
-    Panel(std::size_t features, InputTransform transform)
+    BasicPanel(std::size_t features, InputTransform transform)
         : features_(features),
           transform_(transform),
-          stride_(row_stride(features)),
+          stride_(row_stride<Real>(features)),
           by_feature_(features * panel_height),
           by_record_(panel_height * stride_) {}
 
@@ -38,24 +40,24 @@ class Panel {
             }
             labels_[r] = records.labels.empty() ? 0 : records.labels[indices[r]];
         }
-        std::fill(by_record_.begin() + static_cast<std::ptrdiff_t>(count_ * stride_), by_record_.end(), 0.0);
+        std::fill(by_record_.begin() + static_cast<std::ptrdiff_t>(count_ * stride_), by_record_.end(),
+                  Real{0});
         transpose();
     }
 
     std::size_t count() const { return count_; }
     std::size_t stride() const { return stride_; }
-    const double* by_feature() const { return by_feature_.data(); }  ///< [features, panel_height]
-    const double* by_record() const {
-        return by_record_.data();
-    }  ///< [panel_height, stride], a column of ones
+    const Real* by_feature() const { return by_feature_.data(); }  ///< [features, panel_height]
+    const Real* by_record() const { return by_record_.data(); }  ///< [panel_height, stride], a column of ones
     const std::int32_t* labels() const { return labels_; }
 
   private:
     template <typename Feature>
     void load_row(std::size_t record, const Feature* features) {
-        double* row = by_record_.data() + record * stride_;
-        for (std::size_t j = 0; j < features_; ++j) row[j] = transform_(static_cast<double>(features[j]));
-        row[features_] = 1.0;
+        Real* row = by_record_.data() + record * stride_;
+        for (std::size_t j = 0; j < features_; ++j)
+            row[j] = static_cast<Real>(transform_(static_cast<double>(features[j])));
+        row[features_] = 1;
     }
     void transpose() {
         constexpr std::size_t block = 8;  // a cache line of records at a time
@@ -70,8 +72,9 @@ class Panel {
     std::size_t features_;
     InputTransform transform_;
     std::size_t stride_, count_ = 0;
-    AlignedVector<double> by_feature_, by_record_;
+    AlignedVector<Real> by_feature_, by_record_;
     std::int32_t labels_[panel_height] = {};
 };
+using Panel = BasicPanel<double>;
 
 }  // namespace holdfast

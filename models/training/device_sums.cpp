@@ -17,11 +17,13 @@ RecordSet set_of(const Records& records, bool selectable) {
 DeviceSums::DeviceSums(const Network& network, std::unique_ptr<StepEngine> engine)
     : parameters_(network.parameters()), engine_(std::move(engine)) {}
 
-std::unique_ptr<DeviceSums> DeviceSums::make(const Network& network, const Backend& backend, const Clip& clip,
-                                             const Records& private_records, const Records& public_records) {
+StepShape DeviceSums::shape_of(const Network& network, const Clip& clip) {
     const InputTransform transform = network.transform();
-    std::unique_ptr<StepEngine> engine =
-        backend.step_engine({network.layers(), network.loss(), clip, transform.shift, transform.scale});
+    return {network.layers(), network.loss(), clip, transform.shift, transform.scale};
+}
+
+std::unique_ptr<DeviceSums> DeviceSums::over(std::unique_ptr<StepEngine> engine, const Network& network,
+                                             const Records& private_records, const Records& public_records) {
     if (engine == nullptr) return nullptr;
     engine->set_records(std::vector{set_of(private_records, true), set_of(public_records, false)});
     return std::unique_ptr<DeviceSums>(new DeviceSums(network, std::move(engine)));

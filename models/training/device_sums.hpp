@@ -18,8 +18,12 @@ class DeviceSums {
   public:
     /// Null: the backend has no engine. Backend, engine and records must outlive it; a later batch holds
     /// indices into these records, private ones first.
-    static std::unique_ptr<DeviceSums> make(const Network& network, const Backend& backend, const Clip& clip,
-                                            const Records& private_records, const Records& public_records);
+    template <typename Real>
+    static std::unique_ptr<DeviceSums> make(const Network& network, const BasicBackend<Real>& backend,
+                                            const Clip& clip, const Records& private_records,
+                                            const Records& public_records) {
+        return over(backend.step_engine(shape_of(network, clip)), network, private_records, public_records);
+    }
 
     struct Result {
         std::int64_t records;  ///< of the batch, on all ranks
@@ -31,6 +35,9 @@ class DeviceSums {
                    std::span<const std::int64_t> selection_counts, const Communicator& ranks);
 
   private:
+    static StepShape shape_of(const Network& network, const Clip& clip);
+    static std::unique_ptr<DeviceSums> over(std::unique_ptr<StepEngine> engine, const Network& network,
+                                            const Records& private_records, const Records& public_records);
     DeviceSums(const Network& network, std::unique_ptr<StepEngine> engine);
     std::vector<std::int64_t> message_of_all(std::span<const StepLevel> levels,
                                              std::span<const Batch> batches, const Communicator& ranks);

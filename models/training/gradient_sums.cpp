@@ -31,7 +31,9 @@ std::vector<Work> cut_into_panels(std::span<const Batch> batches) {
 }
 
 /// One logit says 1 where it is positive, several say the greatest.
-void count_correct(const Network& network, ConstInterval logits, const Panel& panel, LevelSums& sums) {
+template <typename Real>
+void count_correct(const Network& network, BasicConstInterval<Real> logits, const BasicPanel<Real>& panel,
+                   LevelSums& sums) {
     for (std::size_t r = 0; r < panel.count(); ++r) {
         const auto label = static_cast<std::size_t>(panel.labels()[r]);
         if (network.outputs() == 1) {
@@ -80,13 +82,15 @@ struct Level {
 
 /// One panel at one level: sums are the thread's own, selections (of `shared`) all threads'. Errors
 /// (numerical) name the level.
-void add_panel(const Network& network, const Level& level, const Clip& clip, const Panel& panel,
-               bool selectable, IntervalPass& pass, LevelSums& sums, LevelSums& shared) try {
+template <typename Real>
+void add_panel(const Network& network, const Level& level, const Clip& clip, const BasicPanel<Real>& panel,
+               bool selectable, BasicIntervalPass<Real>& pass, LevelSums& sums, LevelSums& shared) try {
     count_correct(network, pass.forward(level.parameters, panel), panel, sums);
     if (level.selected == 0 || !selectable) {
         pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data());
     } else {
-        const IntervalPass::Selections selections{shared.least_upper[0], shared.least_negated_lower[0]};
+        const typename BasicIntervalPass<Real>::Selections selections{shared.least_upper[0],
+                                                                      shared.least_negated_lower[0]};
         pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data(), &selections);
     }
 } catch (const Error& error) {
@@ -95,7 +99,8 @@ void add_panel(const Network& network, const Level& level, const Clip& clip, con
 }
 
 /// All panels at the levels of one group, added to `totals`.
-void sum_group(const Network& network, const Backend& backend, const Clip& clip,
+template <typename Real>
+void sum_group(const Network& network, const BasicBackend<Real>& backend, const Clip& clip,
                const std::vector<Level>& levels, const std::vector<Work>& work, std::span<LevelSums> totals) {
     std::exception_ptr failure;
     std::mutex mutex;
@@ -105,8 +110,8 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
             std::vector<LevelSums> mine;
             for (std::size_t level = 0; level < levels.size(); ++level)
                 mine.push_back(empty_sums(network.parameters(), 0));
-            IntervalPass pass(network, backend);
-            Panel panel = network.empty_panel();
+            BasicIntervalPass<Real> pass(network, backend);
+            BasicPanel<Real> panel = network.empty_panel<Real>();
 #pragma omp for schedule(dynamic) nowait
             for (std::size_t w = 0; w < work.size(); ++w) {
                 try {
@@ -132,8 +137,10 @@ void sum_group(const Network& network, const Backend& backend, const Clip& clip,
 
 }  // namespace
 
-std::vector<LevelSums> gradient_sums(const Network& network, const Backend& backend, const Clip& clip,
-                                     std::span<const BoxView> boxes, std::span<const Batch> batches,
+template <typename Real>
+std::vector<LevelSums> gradient_sums(const Network& network, const BasicBackend<Real>& backend,
+                                     const Clip& clip, std::span<const BoxView> boxes,
+                                     std::span<const Batch> batches,
                                      std::span<const std::int64_t> selection_counts) {
     const std::vector<Work> work = cut_into_panels(batches);
     const std::size_t bytes_per_level = 2 * sizeof(std::int64_t) * network.parameters();
@@ -156,5 +163,11 @@ std::vector<LevelSums> gradient_sums(const Network& network, const Backend& back
     }
     return totals;
 }
+template std::vector<LevelSums> gradient_sums(const Network&, const Backend&, const Clip&,
+                                              std::span<const BoxView>, std::span<const Batch>,
+                                              std::span<const std::int64_t>);
+template std::vector<LevelSums> gradient_sums(const Network&, const BasicBackend<float>&, const Clip&,
+                                              std::span<const BoxView>, std::span<const Batch>,
+                                              std::span<const std::int64_t>);
 
 }  // namespace holdfast

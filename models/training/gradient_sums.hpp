@@ -33,8 +33,10 @@ struct Batch {
 /// Gradient bounds of all levels over this rank's records of a batch, all levels in one pass over each panel.
 /// selection_counts[level]: how many least values to keep per entry; 0: none (mathematics section 2).
 /// Threads share the panels; sums are of integers, so any number of threads gives the same bytes.
-std::vector<LevelSums> gradient_sums(const Network& network, const Backend& backend, const Clip& clip,
-                                     std::span<const BoxView> boxes, std::span<const Batch> batches,
+template <typename Real>
+std::vector<LevelSums> gradient_sums(const Network& network, const BasicBackend<Real>& backend,
+                                     const Clip& clip, std::span<const BoxView> boxes,
+                                     std::span<const Batch> batches,
                                      std::span<const std::int64_t> selection_counts);
 
 }  // namespace holdfast

@@ -22,8 +22,7 @@ constexpr std::int64_t radius_limit = 2 * parameter_limit_units;
 
 class Sgd final : public Optimiser {
   public:
-    Sgd(const Settings& settings, const GradientGrid& grid)
-        : settings_(settings), grid_exponent_(grid.exponent()) {
+    Sgd(const Settings& settings, int grid_exponent) : settings_(settings), grid_exponent_(grid_exponent) {
         if (settings.learning_rate_at(0) * settings.l2 > 1.0) {
             throw Error(ExitCode::usage,
                         "learning_rate * l2 = " + std::to_string(settings.learning_rate_at(0) * settings.l2) +
@@ -125,8 +124,8 @@ std::int64_t Factor::apply_down(std::int64_t units) const {
     return narrowed(shifted(Wide{significand_} * units, shift_, 0));
 }
 
-std::unique_ptr<Optimiser> make_sgd(const Settings& settings, const GradientGrid& grid) {
-    return std::make_unique<Sgd>(settings, grid);
+std::unique_ptr<Optimiser> make_sgd(const Settings& settings, int gradient_exponent) {
+    return std::make_unique<Sgd>(settings, gradient_exponent);
 }
 
 }  // namespace holdfast

@@ -51,6 +51,11 @@ class Optimiser {
 
 /// theta <- (1 - alpha_t l2) theta - (alpha_t / B) sum, clamped to the public parameter limit.
 /// Error (usage): alpha_t l2 > 1 for some step, where the update is not monotone (mathematics section 2).
-std::unique_ptr<Optimiser> make_sgd(const Settings& settings, const GradientGrid& grid);
+/// The unit of the sums is 2^gradient_exponent.
+std::unique_ptr<Optimiser> make_sgd(const Settings& settings, int gradient_exponent);
+template <typename Real>
+std::unique_ptr<Optimiser> make_sgd(const Settings& settings, const BasicGradientGrid<Real>& grid) {
+    return make_sgd(settings, grid.exponent());
+}
 
 }  // namespace holdfast

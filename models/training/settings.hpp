@@ -37,6 +37,7 @@ struct Settings {
     Batching batching = Batching::hashed;
     std::int64_t batch_size = 0;  ///< of sequential batches
     std::int64_t seed = 0;
+    Precision precision = Precision::double_precision;
     // clip
     Clip clip{.kind = Clip::Kind::elementwise, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3};
     // certificate

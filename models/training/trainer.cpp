@@ -33,10 +33,13 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
       public_records_(public_records),
       assignment_(static_cast<std::uint64_t>(plan.settings.seed)),
       biases_(plan.network.biases()),
-      optimiser_(make_sgd(plan.settings, plan.settings.clip.grid())),
-      weight_response_(optimiser_->impulse_response(plan.settings.clip.weight_units())),
-      bias_response_(optimiser_->impulse_response(plan.settings.clip.bias_units())),
+      scale_(plan.backend.scale(plan.settings.clip)),
+      optimiser_(make_sgd(plan.settings, scale_.exponent)),
+      weight_response_(optimiser_->impulse_response(scale_.weight_units)),
+      bias_response_(optimiser_->impulse_response(scale_.bias_units)),
       state_(std::move(state)) {
+    ensure(plan.backend.precision() == plan.settings.precision,
+           "the backend has the precision of the settings");
     for (std::int64_t step = 0; step < state_.step; ++step) advance_responses(step, state_.normalisers[step]);
 }
 
@@ -125,14 +128,17 @@ std::vector<LevelSums> MemberTrainer::reduced_sums(std::span<const BoxView> boxe
                                                    std::int64_t& records_in_batch) {
     const Clip& clip = plan_.settings.clip;
     if (device_sums_ == nullptr)
-        device_sums_ = DeviceSums::make(plan_.network, *plan_.backend, clip, records_, public_records_);
+        device_sums_ = plan_.backend.with([&](const auto& backend) {
+            return DeviceSums::make(plan_.network, backend, clip, records_, public_records_);
+        });
     if (device_sums_ != nullptr) {
         DeviceSums::Result result = device_sums_->reduced(boxes, batches, selection_counts, block_group);
         records_in_batch = result.records;
         return std::move(result.levels);
     }
-    std::vector<LevelSums> sums =
-        gradient_sums(plan_.network, *plan_.backend, clip, boxes, batches, selection_counts);
+    std::vector<LevelSums> sums = plan_.backend.with([&](const auto& backend) {
+        return gradient_sums(plan_.network, backend, clip, boxes, batches, selection_counts);
+    });
     reduce(sums, records_in_batch, block_group);
     return sums;
 }
@@ -161,11 +167,11 @@ void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_i
 
 void MemberTrainer::check_batch(std::int64_t records_in_batch) const {
     // |sum| + K Gamma stays below 2^63 units, so no addition above has wrapped.
-    if (records_in_batch + plan_.settings.level_values().back() > GradientGrid::record_limit) {
+    if (records_in_batch + plan_.settings.level_values().back() > scale_.record_limit) {
         throw Error(ExitCode::input,
                     "a batch of " + std::to_string(records_in_batch) +
                         " records is too large for exact sums (at most " +
-                        std::to_string(GradientGrid::record_limit) + " with the levels)",
+                        std::to_string(scale_.record_limit) + " with the levels)",
                     "use more batches an epoch or more members", "training.batches");
     }
 }
@@ -173,11 +179,10 @@ void MemberTrainer::check_batch(std::int64_t records_in_batch) const {
 // Section 2, table of charges: the sum over a neighbour's records lies in [SL - cL(k), SU + cU(k)].
 void MemberTrainer::charge(const LevelState& level, LevelSums& sums, const Communicator& block_group) const {
     if (level.k == 0 || plan_.settings.budget == ChargeRule::per_epoch) return;  // the core is not charged
-    const Clip& clip = plan_.settings.clip;
     // What the k records put in their place, or added, can do: k Gamma each way. A removal adds nothing.
     if (plan_.settings.relation != Relation::remove) {
         for (std::size_t p = 0; p < sums.lower.size(); ++p) {
-            const std::int64_t gamma = level.k * (biases_[p] ? clip.bias_units() : clip.weight_units());
+            const std::int64_t gamma = level.k * (biases_[p] ? scale_.bias_units : scale_.weight_units);
             sums.lower[p] -= gamma;
             sums.upper[p] += gamma;
         }

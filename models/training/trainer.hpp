@@ -5,6 +5,7 @@
 
 #include "dist/comm/communicator.hpp"
 #include "dist/layout/assignment.hpp"
+#include "kernels/ops/any_backend.hpp"
 #include "models/nets/network.hpp"
 #include "models/training/device_sums.hpp"
 #include "models/training/gradient_sums.hpp"
@@ -18,7 +19,7 @@ namespace holdfast {
 struct TrainingPlan {
     Settings settings;
     Network network;
-    std::shared_ptr<const Backend> backend;
+    AnyBackend backend;                ///< of settings.precision
     double normaliser;                 ///< the public constant B, public records counted in
     std::vector<std::int64_t> levels;  ///< the k of this rank's levels, ascending
 };
@@ -68,6 +69,7 @@ class MemberTrainer {
     const Records& public_records_;
     Assignment assignment_;
     std::vector<bool> biases_;
+    GradientScale scale_;
     std::unique_ptr<Optimiser> optimiser_;
     std::unique_ptr<ImpulseResponse> weight_response_, bias_response_;
     // Made by the first step and given up after the last: members train one after the other, and each wants

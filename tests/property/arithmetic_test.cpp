@@ -210,30 +210,37 @@ TEST(MonotoneSigmoid, IsAccurateAndStaysInTheUnitInterval) {
     EXPECT_EQ(monotone_sigmoid(0.0), 0.5);
 }
 
-TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
+template <typename Real>
+struct SoftmaxBox : testing::Test {};
+using Reals = testing::Types<double, float>;
+TYPED_TEST_SUITE(SoftmaxBox, Reals);
+
+TYPED_TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
+    using Real = TypeParam;
     constexpr std::size_t outputs = 4, corners = 1 << outputs;
     const std::vector<std::int32_t> labels(panel_height, 2);
     Draws draws(6);
     for (int box = 0; box < 2000; ++box) {
         const double scale = std::ldexp(1.0, static_cast<int>(draws.below(14)) - 3);
-        AlignedVector<double> lower(outputs * panel_height), upper(lower.size()), point(lower.size());
+        AlignedVector<Real> lower(outputs * panel_height), upper(lower.size()), point(lower.size());
         for (std::size_t c = 0; c < outputs; ++c) {
-            const double a = draws.uniform(-scale, scale),
-                         b = box % 5 == 0 ? a : draws.uniform(-scale, scale);
+            const auto a = static_cast<Real>(draws.uniform(-scale, scale)),
+                       b = box % 5 == 0 ? a : static_cast<Real>(draws.uniform(-scale, scale));
             for (std::size_t r = 0; r < panel_height; ++r) {
                 lower[c * panel_height + r] = std::min(a, b);
                 upper[c * panel_height + r] = std::max(a, b);
                 // The first records are the corners, the others anywhere.
-                const double t = r < corners ? static_cast<double>(r >> c & 1) : draws.uniform(0, 1);
+                const auto t =
+                    r < corners ? static_cast<Real>(r >> c & 1) : static_cast<Real>(draws.uniform(0, 1));
                 point[c * panel_height + r] =
                     t == 1 ? std::max(a, b) : std::min(std::min(a, b) + t * std::abs(a - b), std::max(a, b));
             }
         }
-        AlignedVector<double> least(lower.size()), greatest(lower.size()), at_point(lower.size());
-        loss_gradient_on_host(Loss::cross_entropy, outputs, {lower.data(), upper.data()}, labels.data(),
-                              panel_height, {least.data(), greatest.data()});
-        loss_gradient_on_host(Loss::cross_entropy, outputs, {point.data(), point.data()}, labels.data(),
-                              panel_height, {at_point.data(), at_point.data()});
+        AlignedVector<Real> least(lower.size()), greatest(lower.size()), at_point(lower.size());
+        loss_gradient_on_host<Real>(Loss::cross_entropy, outputs, {lower.data(), upper.data()}, labels.data(),
+                                    panel_height, {least.data(), greatest.data()});
+        loss_gradient_on_host<Real>(Loss::cross_entropy, outputs, {point.data(), point.data()}, labels.data(),
+                                    panel_height, {at_point.data(), at_point.data()});
         for (std::size_t c = 0; c < outputs; ++c) {
             for (std::size_t r = 0; r < panel_height; ++r) {
                 const std::size_t at = c * panel_height + r;
@@ -244,6 +251,24 @@ TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
             const std::size_t worst = (corners - 1) ^ (std::size_t{1} << c), best = std::size_t{1} << c;
             ASSERT_EQ(at_point[c * panel_height + worst], least[c * panel_height + worst]);
             ASSERT_EQ(at_point[c * panel_height + best], greatest[c * panel_height + best]);
+        }
+    }
+}
+
+// The composition is monotone in double, and so are both conversions: from every float logit to the next.
+TEST(LossGradientInSinglePrecision, DoesNotFallBetweenNeighbouringFloats) {
+    const std::vector<std::int32_t> labels(panel_height, 0);
+    AlignedVector<float> logit(panel_height), gradient(panel_height);
+    for (const float start : {-120.0F, -17.0F, -1.0F, -1e-3F, -1e-38F, 0.0F, 1e-6F, 0.5F, 16.0F, 88.0F}) {
+        float x = start, before = -2;
+        for (int panel = 0; panel < 4000; ++panel) {
+            for (float& value : logit) value = x = std::nextafter(x, HUGE_VALF);
+            loss_gradient_on_host<float>(Loss::binary_cross_entropy, 1, {logit.data(), logit.data()},
+                                         labels.data(), panel_height, {gradient.data(), gradient.data()});
+            for (const float value : gradient) {
+                ASSERT_LE(before, value) << std::hexfloat << x;
+                before = value;
+            }
         }
     }
 }
@@ -284,43 +309,178 @@ TEST(ParameterUnits, RoundToNearestAndStopAtTheLimit) {
     EXPECT_EQ(parameter_value(parameter_limit_units), 1024.0);
 }
 
+TEST(ParameterValue, OfAFloatIsRoundedOnceAndKeepsTheOrder) {
+    Draws draws(16);
+    for (int i = 0; i < 1000000; ++i) {
+        // About where neighbouring integers round to neighbouring floats, and anywhere.
+        const std::int64_t near = (std::int64_t{1} << 24 << draws.below(37)) +
+                                  static_cast<std::int64_t>(draws.below(200)) - 100,
+                           anywhere = static_cast<std::int64_t>(draws.bits() >> (1 + draws.below(62)));
+        const std::int64_t units = (i % 2 == 0 ? near : anywhere) * (draws.below(2) == 0 ? 1 : -1);
+        const float value = parameter_value<float>(units);
+        ASSERT_LE(value, parameter_value<float>(units + 1)) << units;
+        const __int128 exact = units, computed = static_cast<__int128>(static_cast<double>(value) * 0x1p50),
+                       half_ulp = static_cast<__int128>(
+                           (std::nextafter(std::abs(value), HUGE_VALF) - std::abs(value)) * 0x1p49);
+        ASSERT_LE(exact > computed ? exact - computed : computed - exact, half_ulp) << units;
+    }
+}
+
+TEST(RoundedDown, IsTheGreatestFloatBelow) {
+    Draws draws(17);
+    for (int i = 0; i < 100000; ++i) {
+        const double limit = std::ldexp(draws.uniform(1, 2), static_cast<int>(draws.below(200)) - 100);
+        const auto rounded = rounded_down<float>(limit);
+        ASSERT_LE(static_cast<double>(rounded), limit);
+        ASSERT_GT(static_cast<double>(std::nextafter(rounded, HUGE_VALF)), limit);
+        ASSERT_EQ(rounded_down<float>(rounded), rounded);
+        ASSERT_EQ(rounded_down<double>(limit), limit);
+    }
+}
+
+/// Calls visit(x) for every float of a few binades: the subnormals, the least and the greatest, and those
+/// about 1.
+template <typename Visit>
+void for_every_significand(Visit visit) {
+    for (const std::uint32_t exponent : {0U, 1U, 2U, 100U, 126U, 127U, 128U, 254U}) {
+        for (std::uint32_t bits = exponent << 23; bits < (exponent + 1) << 23; ++bits)
+            visit(std::bit_cast<float>(bits));
+    }
+}
+
+TEST(MakeOdd, OfEverySignificandOfAFloat) {
+    std::int64_t wrong = 0;
+    float before = 0;
+    for_every_significand([&](float x) {
+        const float odd = make_odd(x);
+        const std::uint32_t moved = std::bit_cast<std::uint32_t>(odd) - std::bit_cast<std::uint32_t>(x);
+        wrong += odd < before || make_odd(-x) != -odd || moved > 1 ||
+                 (std::bit_cast<std::uint32_t>(odd) & 1) != (x == 0 ? 0 : 1);
+        before = odd;
+    });
+    EXPECT_EQ(wrong, 0);
+}
+
+/// Every float from a quarter of a unit to the bound of an entry, of three grids.
+TEST(GradientGridOfFloats, RoundsEveryEntryToNearestAndNoneAboveGamma) {
+    for (const float gamma : {0.06F, 1.0F, 0x1.fffffep-100F}) {
+        const BasicGradientGrid<float> grid(gamma);
+        const std::int64_t bound = grid.units_above(gamma);
+        std::int64_t wrong = 0, before = 0;
+        for (float entry = grid.unit() / 4; entry <= gamma; entry = std::nextafter(entry, HUGE_VALF)) {
+            const std::int64_t units = grid.units(entry);
+            // Exact in double; of two equally near, the even one.
+            const double in_units = static_cast<double>(entry) / static_cast<double>(grid.unit());
+            wrong += units != std::llrint(in_units) || units < before || units > bound ||
+                     grid.units(-entry) != -units;
+            before = units;
+        }
+        EXPECT_EQ(wrong, 0) << gamma;
+        EXPECT_EQ(before, grid.units(gamma));
+    }
+}
+
+/// The exact product of two odd floats fits a double: it is never halfway between two points of the grid, and
+/// the fma onto any biased sum rounds it to the nearest.
+TEST(GradientGridOfFloats, FactoredProductsAreNeverTies) {
+    Draws draws(18);
+    for (const auto& [delta_limit, activation_limit] :
+         {std::pair{0.2, 0.3}, {1.0, 2.0}, {1e-29, 1e6}, {1e6, 1e-29}, {1e-29, 1e-29}, {1e6, 1e6}}) {
+        const Clip clip{.kind = Clip::Kind::factored,
+                        .gamma = 1,
+                        .delta_limit = delta_limit,
+                        .activation_limit = activation_limit};
+        const BasicGradientGrid<float> grid = clip.grid<float>();
+        const auto draw = [&](double limit) {
+            const auto greatest = rounded_down<float>(limit);
+            // Short significands are what makes ties; powers of two and subnormals among them.
+            const double shrink =
+                std::ldexp(1.0, -static_cast<int>(draws.below(draws.below(2) == 0 ? 30 : 130)));
+            const double bits = static_cast<double>(1 + draws.below(draws.below(2) == 0 ? 4 : 1 << 24));
+            const double value = std::ldexp(bits, std::ilogb(limit) - std::ilogb(bits)) * shrink;
+            return make_odd(std::min(draws.below(8) == 0 ? greatest : static_cast<float>(value), greatest));
+        };
+        for (int i = 0; i < 500000; ++i) {
+            const auto delta = static_cast<float>(draws.sign()) * draw(delta_limit),
+                       z = draw(activation_limit);
+            const double in_units = static_cast<double>(delta) * z / static_cast<double>(grid.unit());
+            const std::int64_t expected = std::llround(in_units);
+            ASSERT_NE(std::abs(in_units - std::trunc(in_units)), 0.5) << std::hexfloat << delta << " " << z;
+            const auto sum = static_cast<float>(static_cast<std::int64_t>(draws.below(1 << 21)) - (1 << 20));
+            const float biased = grid.bias() + sum * grid.unit();
+            ASSERT_EQ(grid.units_of_biased(std::fma(delta, z, biased)),
+                      static_cast<std::int64_t>(sum) + expected)
+                << std::hexfloat << delta << " " << z;
+            ASSERT_LE(std::abs(expected), clip.weight_units<float>());
+            const double bias_units = static_cast<double>(delta) / static_cast<double>(grid.unit());
+            ASSERT_NE(std::abs(bias_units - std::trunc(bias_units)), 0.5);
+            ASSERT_LE(std::abs(grid.units_of_biased(std::fma(delta, 1.0F, grid.bias()))),
+                      clip.bias_units<float>());
+        }
+    }
+}
+
+TEST(GradientScale, SaysWhatIsCharged) {
+    for (const Clip& clip :
+         {Clip{.kind = Clip::Kind::elementwise, .gamma = 0.06},
+          Clip{.kind = Clip::Kind::factored, .gamma = 1, .delta_limit = 0.2, .activation_limit = 3}}) {
+        const GradientScale in_double = clip.scale<double>(), in_single = clip.scale<float>();
+        EXPECT_EQ(in_double.exponent - in_single.exponent, 14 - 40);
+        EXPECT_EQ(in_single.record_limit, std::int64_t{1} << 48);
+        // A unit of at least 2^(bits - 1); of the smaller bound of a factored clip, a third of that.
+        const double fewer = clip.kind == Clip::Kind::elementwise ? 1 : 4;
+        EXPECT_LE(in_double.rounding, fewer * 0x1p-39);
+        EXPECT_LE(in_single.rounding, fewer * 0x1p-13);
+        EXPECT_GT(in_single.rounding, 0x1p-20);
+        // A float limit is not above that of the setting, and its units are not below it.
+        EXPECT_LE(clip.weight_bound<float>(), clip.weight_bound() * (1 + 0x1p-20));
+        EXPECT_GE(std::ldexp(static_cast<double>(in_single.weight_units), in_single.exponent),
+                  clip.weight_bound<float>());
+        EXPECT_EQ(in_single.weight_units, clip.weight_units<float>());
+        EXPECT_EQ(in_double.bias_units, clip.bias_units());
+    }
+}
+
 /// Gammas of every kind: powers of two, just below, just above, and anything, of many magnitudes.
-std::vector<double> gammas() {
+template <typename Real>
+std::vector<Real> gammas() {
     Draws draws(9);
-    std::vector<double> values{0.06, 0.04, 1.0, 1e-30, 1e30};
+    constexpr int range = sizeof(Real) == sizeof(double) ? 100 : 98;
+    std::vector<Real> values{Real(0.06), Real(0.04), 1, Real(1e-29), Real(1e29)};
     for (int i = 0; i < 300; ++i) {
-        const double power = std::ldexp(1.0, static_cast<int>(draws.below(200)) - 100);
+        const Real power = std::ldexp(Real{1}, static_cast<int>(draws.below(2 * range)) - range);
         values.push_back(i % 4 == 0   ? power
-                         : i % 4 == 1 ? std::nextafter(power, 0)
-                         : i % 4 == 2 ? std::nextafter(power, infinity)
-                                      : power * draws.uniform(1, 2));
+                         : i % 4 == 1 ? std::nextafter(power, Real{0})
+                         : i % 4 == 2 ? std::nextafter(power, Real(infinity))
+                                      : power * Real(draws.uniform(1, 2)));
     }
     return values;
 }
 
 /// An entry within +-gamma: at the ends, halfway between grid points, beside such a tie, tiny, or anywhere.
-double draw_entry(Draws& draws, const GradientGrid& grid, double gamma) {
-    const double anywhere = draws.uniform(-gamma, gamma);
-    const double tie = (std::floor(anywhere / grid.unit()) + 0.5) * grid.unit();
-    double entry = anywhere;
+template <typename Real>
+Real draw_entry(Draws& draws, const BasicGradientGrid<Real>& grid, Real gamma) {
+    const auto anywhere = static_cast<Real>(draws.uniform(-gamma, gamma));
+    const Real tie = (std::floor(anywhere / grid.unit()) + Real{0.5}) * grid.unit();
+    Real entry = anywhere;
     switch (draws.below(8)) {
         case 0:
-            entry = draws.sign() * gamma;
+            entry = Real(draws.sign()) * gamma;
             break;
         case 1:
             entry = tie;
             break;
         case 2:
-            entry = std::nextafter(tie, draws.sign() * infinity);
+            entry = std::nextafter(tie, Real(draws.sign() * infinity));
             break;
         case 3:
-            entry = anywhere * std::ldexp(1.0, -static_cast<int>(draws.below(80)));
+            entry = anywhere * std::ldexp(Real{1}, -static_cast<int>(draws.below(80)));
             break;
         case 4:
-            entry = draws.sign() * 0x1p-1060;
+            entry = Real(draws.sign()) * 64 * std::numeric_limits<Real>::denorm_min();
             break;
         case 5:
-            entry = draws.sign() * 0.0;
+            entry = Real(draws.sign()) * 0;
             break;
         default:
             break;
@@ -328,19 +488,25 @@ double draw_entry(Draws& draws, const GradientGrid& grid, double gamma) {
     return std::clamp(entry, -gamma, gamma);
 }
 
-TEST(GradientGrid, RoundsToNearest) {
+template <typename Real>
+struct GradientGridOf : testing::Test {};
+TYPED_TEST_SUITE(GradientGridOf, Reals);
+
+TYPED_TEST(GradientGridOf, RoundsToNearest) {
+    using Real = TypeParam;
+    using Grid = BasicGradientGrid<Real>;
     Draws draws(10);
-    for (const double gamma : gammas()) {
-        const GradientGrid grid(gamma);
-        ASSERT_EQ(grid.unit(), std::ldexp(1.0, grid.exponent()));
+    for (const Real gamma : gammas<Real>()) {
+        const Grid grid(gamma);
+        ASSERT_EQ(grid.unit(), std::ldexp(Real{1}, grid.exponent()));
         std::int64_t before = 0;
-        double entry_before = 0;
+        Real entry_before = 0;
         for (int i = 0; i < 2000; ++i) {
-            const double entry = draw_entry(draws, grid, gamma);
+            const Real entry = draw_entry(draws, grid, gamma);
             const std::int64_t units = grid.units(entry);
             // The scaling is exact or leaves next to nothing; a tie goes to the even one, as nearbyint's
             // does.
-            ASSERT_EQ(units, std::llrint(std::ldexp(entry, -grid.exponent())))
+            ASSERT_EQ(units, std::llrint(std::ldexp(static_cast<double>(entry), -grid.exponent())))
                 << std::hexfloat << gamma << " " << entry;
             ASSERT_TRUE(entry < entry_before   ? units <= before
                         : entry > entry_before ? units >= before
@@ -351,15 +517,17 @@ TEST(GradientGrid, RoundsToNearest) {
     }
 }
 
-TEST(GradientGrid, GammaInUnitsBoundsEveryEntry) {
+TYPED_TEST(GradientGridOf, GammaInUnitsBoundsEveryEntry) {
+    using Real = TypeParam;
+    using Grid = BasicGradientGrid<Real>;
     Draws draws(11);
-    for (const double largest : gammas()) {
-        const GradientGrid grid(largest);
-        EXPECT_LE(grid.units_above(largest), std::int64_t{1} << GradientGrid::significant_bits);
-        EXPECT_GE(grid.units_above(largest), std::int64_t{1} << (GradientGrid::significant_bits - 1));
+    for (const Real largest : gammas<Real>()) {
+        const Grid grid(largest);
+        EXPECT_LE(grid.units_above(largest), std::int64_t{1} << Grid::significant_bits);
+        EXPECT_GE(grid.units_above(largest), std::int64_t{1} << (Grid::significant_bits - 1));
         // The greatest Gamma of a network makes the grid; a smaller one of another parameter counts on the
         // same.
-        for (const double gamma : {largest, 0.37 * largest, 1e-3 * largest}) {
+        for (const Real gamma : {largest, Real(0.37) * largest, Real(1e-3) * largest}) {
             const std::int64_t bound = grid.units_above(gamma);
             EXPECT_LE(grid.units(gamma), bound);
             EXPECT_GE(grid.units(-gamma), -bound);
@@ -370,7 +538,9 @@ TEST(GradientGrid, GammaInUnitsBoundsEveryEntry) {
     }
 }
 
-TEST(GradientGrid, GammaInUnitsBoundsEveryFactoredProduct) {
+TYPED_TEST(GradientGridOf, GammaInUnitsBoundsEveryFactoredProduct) {
+    using Real = TypeParam;
+    using Grid = BasicGradientGrid<Real>;
     Draws draws(12);
     for (int i = 0; i < 3000; ++i) {
         Clip clip{.kind = Clip::Kind::factored};
@@ -378,19 +548,21 @@ TEST(GradientGrid, GammaInUnitsBoundsEveryFactoredProduct) {
         clip.activation_limit =
             std::ldexp(i % 3 == 0 ? 1.0 : draws.uniform(1, 2), static_cast<int>(draws.below(20)) - 10);
         clip.gamma = clip.delta_limit * clip.activation_limit;
-        const GradientGrid grid = clip.grid();
-        const auto units = [&](double delta, double z) {
+        const Grid grid = clip.grid<Real>();
+        const auto units = [&](Real delta, Real z) {
             return grid.units_of_biased(std::fma(make_odd(delta), z, grid.bias()));
         };
-        const double odd_limit = make_odd(clip.activation_limit);
-        for (const double sign : {-1.0, 1.0}) {
-            ASSERT_LE(std::abs(units(sign * clip.delta_limit, odd_limit)), clip.weight_units()) << i;
-            ASSERT_LE(std::abs(units(sign * clip.delta_limit, 1.0)), clip.bias_units()) << i;
+        const Real delta_limit = rounded_down<Real>(clip.delta_limit),
+                   odd_limit = make_odd(rounded_down<Real>(clip.activation_limit));
+        for (const Real sign : {-1, 1}) {
+            ASSERT_LE(std::abs(units(sign * delta_limit, odd_limit)), clip.weight_units<Real>()) << i;
+            ASSERT_LE(std::abs(units(sign * delta_limit, 1.0)), clip.bias_units<Real>()) << i;
         }
         // The bound is not just safe but within a unit or the slack of the odd factors.
-        const double slack = 0x1p-49 * static_cast<double>(clip.weight_units());
-        ASSERT_GE(static_cast<double>(units(clip.delta_limit, odd_limit)),
-                  static_cast<double>(clip.weight_units()) - 1 - slack);
+        const double slack =
+            8.0 * std::numeric_limits<Real>::epsilon() * static_cast<double>(clip.weight_units<Real>());
+        ASSERT_GE(static_cast<double>(units(delta_limit, odd_limit)),
+                  static_cast<double>(clip.weight_units<Real>()) - 1 - slack);
     }
 }
 
@@ -401,72 +573,79 @@ void shuffle(std::vector<T>& values, Draws& draws) {
 
 // An elementwise entry is the fma onto the bias, clamped between points of the grid: whatever the product,
 // infinite even, it does not fall as the product grows, and it stays within Gamma.
-TEST(GradientGrid, ClampedProductsAreMonotoneAndWithinGamma) {
+TYPED_TEST(GradientGridOf, ClampedProductsAreMonotoneAndWithinGamma) {
+    using Real = TypeParam;
+    using Grid = BasicGradientGrid<Real>;
+    const Real endless = std::numeric_limits<Real>::infinity();
     Draws draws(13);
-    for (const double gamma : gammas()) {
+    for (const Real gamma : gammas<Real>()) {
         const Clip clip{.kind = Clip::Kind::elementwise, .gamma = gamma};
-        const GradientGrid grid = clip.grid();
-        const double limit = static_cast<double>(clip.weight_units()) * grid.unit();
-        std::vector<double> deltas{-infinity, infinity, 0.0, -0.0};
+        const Grid grid = clip.grid<Real>();
+        const std::int64_t most = clip.weight_units<Real>();
+        const Real limit = static_cast<Real>(most) * grid.unit();
+        std::vector<Real> deltas{-endless, endless, 0, -Real{0}};
         for (int i = 0; i < 500; ++i) {
             deltas.push_back(draw_entry(draws, grid, gamma));
-            deltas.push_back(draws.sign() * gamma *
-                             std::ldexp(draws.uniform(1, 2), static_cast<int>(draws.below(60))));
+            deltas.push_back(Real(draws.sign()) * gamma *
+                             std::ldexp(Real(draws.uniform(1, 2)), static_cast<int>(draws.below(60))));
         }
         std::sort(deltas.begin(), deltas.end());
-        for (const double z : {1.0, 0.3, 1e-9, 1e9}) {
-            std::int64_t before = -clip.weight_units();
-            for (const double delta : deltas) {
-                const double biased =
+        for (const Real z : {Real(1), Real(0.3), Real(1e-9), Real(1e9)}) {
+            std::int64_t before = -most;
+            for (const Real delta : deltas) {
+                const Real biased =
                     std::clamp(std::fma(delta, z, grid.bias()), grid.bias() - limit, grid.bias() + limit);
                 const std::int64_t units = grid.units_of_biased(biased);
                 ASSERT_GE(units, before) << std::hexfloat << delta << " * " << z;
-                ASSERT_LE(units, clip.weight_units());
+                ASSERT_LE(units, most);
                 before = units;
             }
-            EXPECT_EQ(before, clip.weight_units());  // the last was infinite
+            EXPECT_EQ(before, most);  // the last was infinite
         }
     }
 }
 
-TEST(GradientGrid, FactoredSumsDoNotDependOnOrder) {
-    constexpr auto count = static_cast<std::size_t>(GradientGrid::block_limit);
+TYPED_TEST(GradientGridOf, FactoredSumsDoNotDependOnOrder) {
+    using Real = TypeParam;
+    using Grid = BasicGradientGrid<Real>;
+    constexpr auto count = static_cast<std::size_t>(Grid::block_limit);
     const Clip clip{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3};
-    const GradientGrid grid = clip.grid();
+    const Grid grid = clip.grid<Real>();
     Draws draws(15);
-    std::vector<std::pair<double, double>> factors(count);
+    std::vector<std::pair<Real, Real>> factors(count);
     std::int64_t expected = 0;
     for (auto& [delta, z] : factors) {
         // Powers of two with a unit's half as product are ties before they are made odd.
         const bool tie = draws.below(2) == 0;
-        delta = make_odd(tie ? draws.sign() * 0x1p-5 : draws.uniform(-0.2, 0.2));
-        z = make_odd(tie ? (static_cast<double>(draws.below(100)) + 0.5) * grid.unit() * 0x1p5
-                         : draws.uniform(0, 0.3));
+        delta = make_odd(Real(tie ? draws.sign() * 0x1p-5 : draws.uniform(-0.199, 0.199)));
+        z = make_odd(Real(tie ? (static_cast<double>(draws.below(100)) + 0.5) * grid.unit() * 0x1p5
+                              : draws.uniform(0, 0.299)));
         expected += grid.units_of_biased(std::fma(delta, z, grid.bias()));
     }
     for (int repeat = 0; repeat < 100; ++repeat) {
         shuffle(factors, draws);
-        double biased = grid.bias();
+        Real biased = grid.bias();
         for (const auto& [delta, z] : factors) biased = std::fma(delta, z, biased);
         ASSERT_EQ(grid.units_of_biased(biased), expected);
     }
 }
 
-TEST(GradientGrid, WorstCaseSumsFit) {
-    for (const double gamma : gammas()) {
-        const GradientGrid grid(gamma);
+TYPED_TEST(GradientGridOf, WorstCaseSumsFit) {
+    using Real = TypeParam;
+    using Grid = BasicGradientGrid<Real>;
+    for (const Real gamma : gammas<Real>()) {
+        const Grid grid(gamma);
         const __int128 units = grid.units_above(gamma);
-        EXPECT_LE(units * GradientGrid::block_limit,
-                  __int128{1} << 51);  // the biased double keeps its exponent
-        EXPECT_LE(units * GradientGrid::record_limit,
-                  __int128{1} << 62);  // an int64, with as much again for charges
-        double highest = grid.bias(), lowest = grid.bias();
-        for (std::int64_t i = 0; i < GradientGrid::block_limit; ++i) {
+        EXPECT_LE(units * Grid::block_limit, __int128{1} << (std::numeric_limits<Real>::digits -
+                                                             2));  // the biased Real keeps its exponent
+        EXPECT_LE(units * Grid::record_limit, __int128{1} << 62);  // an int64, with as much again for charges
+        Real highest = grid.bias(), lowest = grid.bias();
+        for (std::int64_t i = 0; i < Grid::block_limit; ++i) {
             highest += make_odd(gamma);
             lowest += make_odd(-gamma);
         }
-        EXPECT_EQ(grid.units_of_biased(highest), GradientGrid::block_limit * grid.units(make_odd(gamma)));
-        EXPECT_EQ(grid.units_of_biased(lowest), -GradientGrid::block_limit * grid.units(make_odd(gamma)));
+        EXPECT_EQ(grid.units_of_biased(highest), Grid::block_limit * grid.units(make_odd(gamma)));
+        EXPECT_EQ(grid.units_of_biased(lowest), -Grid::block_limit * grid.units(make_odd(gamma)));
     }
 }
 

@@ -18,9 +18,11 @@ std::string joined(const AttackReport& report) {
     return text;
 }
 
-TEST(Attack, NoParameterLeavesItsBox) {
+struct Attack : testing::TestWithParam<Precision> {};
+
+TEST_P(Attack, NoParameterLeavesItsBox) {
     AttackReport total;
-    for (std::uint64_t seed = 1; seed <= problems; ++seed) total.add(attack_enclosure(seed));
+    for (std::uint64_t seed = 1; seed <= problems; ++seed) total.add(attack_enclosure(seed, 0, GetParam()));
     EXPECT_GT(total.attacks, 500);
     EXPECT_EQ(joined(total), "");
     // The attacks are no straw men: some reach the wall of their box.
@@ -29,19 +31,25 @@ TEST(Attack, NoParameterLeavesItsBox) {
     EXPECT_GT(total.tightness.at("substitute per_batch layers 2"), 0.5);
 }
 
-TEST(Attack, NeighboursNestAndDistancesMoveByOne) {
+TEST_P(Attack, NeighboursNestAndDistancesMoveByOne) {
     AttackReport total;
-    for (std::uint64_t seed = 1; seed <= problems; ++seed) total.add(attack_smoothness(seed));
+    for (std::uint64_t seed = 1; seed <= problems; ++seed) total.add(attack_smoothness(seed, GetParam()));
     EXPECT_EQ(total.attacks, static_cast<std::int64_t>(problems));
     EXPECT_EQ(joined(total), "");
 }
 
-TEST(Attack, FindsABoxThatIsOneRecordTooSmall) {
+TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {
     int found = 0;
     for (std::uint64_t seed = 1; seed <= 100; ++seed)
-        found += attack_enclosure(seed, 1).violations.empty() ? 0 : 1;
+        found += attack_enclosure(seed, 1, GetParam()).violations.empty() ? 0 : 1;
     EXPECT_GT(found, 20);
 }
+
+INSTANTIATE_TEST_SUITE_P(Precisions, Attack,
+                         testing::Values(Precision::double_precision, Precision::single_precision),
+                         [](const auto& info) {
+                             return info.param == Precision::single_precision ? "single" : "double";
+                         });
 
 TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
     Settings settings;

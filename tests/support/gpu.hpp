@@ -19,9 +19,13 @@ inline bool gpu_required() {
 }
 
 /// A backend by its name() for tests: those of make_backend, or "cuda (host)" with so much memory.
-inline std::unique_ptr<Backend> backend_for_test(const std::string& name,
-                                                 std::size_t memory_bytes = std::size_t{1} << 30) {
-    return name == "cuda (host)" ? make_host_executed_backend(memory_bytes) : make_backend(name);
+template <typename Real = double>
+std::unique_ptr<BasicBackend<Real>> backend_for_test(const std::string& name,
+                                                     std::size_t memory_bytes = std::size_t{1} << 30) {
+    if constexpr (RealFormat<Real>::precision == Precision::double_precision) {
+        if (name == "cuda (host)") return make_host_executed_backend(memory_bytes);
+    }
+    return make_backend<Real>(name);
 }
 
 }  // namespace holdfast

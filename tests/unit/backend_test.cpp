@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "kernels/backends.hpp"
 #include "kernels/base/aligned.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/cpu/simd_target.hpp"
 #include "tests/support/gpu.hpp"
@@ -15,26 +17,28 @@
 namespace holdfast {
 namespace {
 
-using Panel = AlignedVector<double>;
+template <typename Real>
+using Panel = AlignedVector<Real>;
 
 /// Values of many magnitudes and signs, with zeros, signed zeros, subnormals and equal bounds among them.
+template <typename Real>
 class Values {
   public:
     explicit Values(std::uint64_t seed) : hash_{seed} {}
-    double any() {
+    Real any() {
         const std::uint64_t kind = hash_(1, next_) % 16;
-        const double value =
-            std::ldexp(hash_.uniform(2, next_) - 0.5, static_cast<int>(hash_(3, next_) % 12) - 8);
+        const auto value = static_cast<Real>(
+            std::ldexp(hash_.uniform(2, next_) - 0.5, static_cast<int>(hash_(3, next_) % 12) - 8));
         ++next_;
-        if (kind == 0) return 0.0;
-        if (kind == 1) return -0.0;
-        if (kind == 2) return std::copysign(0x1p-1060, value);
+        if (kind == 0) return 0;
+        if (kind == 1) return Real{-0.0F};
+        if (kind == 2) return std::copysign(64 * std::numeric_limits<Real>::denorm_min(), value);
         return value;
     }
-    double nonnegative() { return std::abs(any()); }
+    Real nonnegative() { return std::abs(any()); }
     std::int64_t units() { return parameter_units(any()); }
     std::int64_t radius() {
-        const double spread = any();
+        const Real spread = any();
         return spread < 0.01 ? 0 : parameter_units(spread);
     }
 
@@ -43,21 +47,23 @@ class Values {
     std::uint64_t next_ = 0;
 };
 
+template <typename Real>
 struct Bounds {
-    Panel lower, upper;
-    Interval view() { return {lower.data(), upper.data()}; }
-    ConstInterval view() const { return {lower.data(), upper.data()}; }
+    Panel<Real> lower, upper;
+    BasicInterval<Real> view() { return {lower.data(), upper.data()}; }
+    BasicConstInterval<Real> view() const { return {lower.data(), upper.data()}; }
 };
 
-Bounds empty_bounds(std::size_t rows) {
-    return {Panel(rows * panel_height), Panel(rows * panel_height)};
+template <typename Real>
+Bounds<Real> empty_bounds(std::size_t rows) {
+    return {Panel<Real>(rows * panel_height), Panel<Real>(rows * panel_height)};
 }
 
-template <typename Draw>
-Bounds random_bounds(std::size_t rows, Draw draw) {
-    Bounds bounds = empty_bounds(rows);
+template <typename Real, typename Draw>
+Bounds<Real> random_bounds(std::size_t rows, Draw draw) {
+    Bounds<Real> bounds = empty_bounds<Real>(rows);
     for (std::size_t i = 0; i < rows * panel_height; ++i) {
-        const double a = draw(), b = draw();
+        const Real a = draw(), b = draw();
         bounds.lower[i] = std::min(a, b);
         bounds.upper[i] = std::max(a, b);
     }
@@ -66,7 +72,8 @@ Bounds random_bounds(std::size_t rows, Draw draw) {
 
 struct Weights {
     std::vector<std::int64_t> lower, upper;
-    Weights(LayerShape shape, Values& values) : lower(shape.parameters()), upper(shape.parameters()) {
+    template <typename Real>
+    Weights(LayerShape shape, Values<Real>& values) : lower(shape.parameters()), upper(shape.parameters()) {
         for (std::size_t p = 0; p < lower.size(); ++p) {
             lower[p] = values.units();
             upper[p] = lower[p] + values.radius();
@@ -74,39 +81,60 @@ struct Weights {
     }
 };
 
-struct BackendTest : testing::TestWithParam<std::tuple<std::string, LayerShape>> {
-    std::unique_ptr<Backend> reference = make_backend("reference");
-    std::unique_ptr<Backend> tested;
+/// The operations in one precision, held against the reference of that precision.
+template <typename Real>
+struct Operations : testing::TestWithParam<std::tuple<std::string, LayerShape>> {
+    std::unique_ptr<BasicBackend<Real>> reference = make_backend<Real>("reference");
+    std::unique_ptr<BasicBackend<Real>> tested;
     LayerShape shape = std::get<1>(GetParam());
-    Values values{shape.in * 1000 + shape.out};
+    Values<Real> values{shape.in * 1000 + shape.out};
     Weights weights{shape, values};
 
     void SetUp() override {
         HOLDFAST_SKIP_WITHOUT_DEVICE(std::get<0>(GetParam()));
-        tested = backend_for_test(std::get<0>(GetParam()));
+        tested = backend_for_test<Real>(std::get<0>(GetParam()));
         ASSERT_EQ(tested->name(), std::get<0>(GetParam()));
     }
 
-    std::unique_ptr<PackedLayer> pack(const Backend& backend, bool point) {
+    std::unique_ptr<PackedLayer> pack(const BasicBackend<Real>& backend, bool point) {
         return backend.pack(shape, weights.lower.data(), point ? weights.lower.data() : weights.upper.data());
     }
-};
+    Bounds<Real> empty(std::size_t rows) { return empty_bounds<Real>(rows); }
+    template <typename Draw>
+    Bounds<Real> random(std::size_t rows, Draw draw) {
+        return random_bounds<Real>(rows, draw);
+    }
 
-void expect_equal(const Panel& expected, const Panel& actual, const char* what) {
+    void forward_input();
+    void forward();
+    void relu();
+    void all_finite();
+    void backward();
+    void loss_gradient();
+    void accumulate();
+    void accumulate_and_select();
+};
+using BackendTest = Operations<double>;
+using SinglePrecisionBackendTest = Operations<float>;
+
+template <typename Real>
+void expect_equal(const Panel<Real>& expected, const Panel<Real>& actual, const char* what) {
     ASSERT_EQ(expected.size(), actual.size());
     for (std::size_t i = 0; i < expected.size(); ++i)
         ASSERT_EQ(expected[i], actual[i]) << what << " at " << i;
 }
-void expect_equal(const Bounds& expected, const Bounds& actual) {
+template <typename Real>
+void expect_equal(const Bounds<Real>& expected, const Bounds<Real>& actual) {
     expect_equal(expected.lower, actual.lower, "lower");
     expect_equal(expected.upper, actual.upper, "upper");
 }
 
-TEST_P(BackendTest, ForwardInput) {
+template <typename Real>
+void Operations<Real>::forward_input() {
     for (const bool only_nonnegative : {false, true}) {
-        Panel x(shape.in * panel_height);
-        for (double& value : x) value = only_nonnegative ? values.nonnegative() : values.any();
-        Bounds expected = empty_bounds(shape.out), actual = empty_bounds(shape.out);
+        Panel<Real> x(shape.in * panel_height);
+        for (Real& value : x) value = only_nonnegative ? values.nonnegative() : values.any();
+        Bounds<Real> expected = empty(shape.out), actual = empty(shape.out);
         reference->forward_input(*pack(*reference, false), x.data(), expected.view());
         tested->forward_input(*pack(*tested, false), x.data(), actual.view());
         expect_equal(expected, actual);
@@ -118,9 +146,10 @@ TEST_P(BackendTest, ForwardInput) {
     }
 }
 
-TEST_P(BackendTest, Forward) {
-    const Bounds z = random_bounds(shape.in, [&] { return values.nonnegative(); });
-    Bounds expected = empty_bounds(shape.out), actual = empty_bounds(shape.out);
+template <typename Real>
+void Operations<Real>::forward() {
+    const Bounds<Real> z = random(shape.in, [&] { return values.nonnegative(); });
+    Bounds<Real> expected = empty(shape.out), actual = empty(shape.out);
     reference->forward(*pack(*reference, false), z.view(), expected.view());
     tested->forward(*pack(*tested, false), z.view(), actual.view());
     expect_equal(expected, actual);
@@ -132,31 +161,35 @@ TEST_P(BackendTest, Forward) {
     expect_equal(expected.lower, actual.lower, "point");
 }
 
-TEST_P(BackendTest, Relu) {
-    Bounds expected = random_bounds(shape.out, [&] { return values.any(); }), actual = expected;
+template <typename Real>
+void Operations<Real>::relu() {
+    Bounds<Real> expected = random(shape.out, [&] { return values.any(); }), actual = expected;
     reference->relu(shape.out, expected.view());
     tested->relu(shape.out, actual.view());
     expect_equal(expected, actual);
 }
 
-TEST_P(BackendTest, AllFiniteFindsOneBadValue) {
-    for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-        Bounds a = random_bounds(shape.out, [&] { return values.any(); });
+template <typename Real>
+void Operations<Real>::all_finite() {
+    const Real infinity = std::numeric_limits<Real>::infinity();
+    for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), infinity, -infinity}) {
+        Bounds<Real> a = random(shape.out, [&] { return values.any(); });
         EXPECT_TRUE(tested->all_finite(shape.out, a.view()));
         a.upper.back() = bad;
         EXPECT_FALSE(tested->all_finite(shape.out, a.view()));
     }
 }
 
-TEST_P(BackendTest, Backward) {
-    const Bounds z = random_bounds(shape.in, [&] { return std::max(0.0, values.any()); });
-    const Bounds delta = random_bounds(shape.out, [&] { return values.any(); });
-    Bounds expected = empty_bounds(shape.in), actual = empty_bounds(shape.in);
+template <typename Real>
+void Operations<Real>::backward() {
+    const Bounds<Real> z = random(shape.in, [&] { return std::max(Real{0}, values.any()); });
+    const Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
+    Bounds<Real> expected = empty(shape.in), actual = empty(shape.in);
     reference->backward(*pack(*reference, false), delta.view(), z.view(), expected.view());
     tested->backward(*pack(*tested, false), delta.view(), z.view(), actual.view());
     expect_equal(expected, actual);
 
-    const ConstInterval delta_point{delta.lower.data(), delta.lower.data()},
+    const BasicConstInterval<Real> delta_point{delta.lower.data(), delta.lower.data()},
         z_point{z.lower.data(), z.lower.data()};
     reference->backward(*pack(*reference, true), delta_point, z_point,
                         {expected.lower.data(), expected.lower.data()});
@@ -164,14 +197,15 @@ TEST_P(BackendTest, Backward) {
     expect_equal(expected.lower, actual.lower, "point");
 }
 
-TEST_P(BackendTest, LossGradient) {
-    const Bounds logits = random_bounds(shape.out, [&] { return 100 * values.any(); });
+template <typename Real>
+void Operations<Real>::loss_gradient() {
+    const Bounds<Real> logits = random(shape.out, [&] { return 100 * values.any(); });
     std::vector<std::int32_t> labels(panel_height);
     for (std::size_t r = 0; r < labels.size(); ++r)
         labels[r] = static_cast<std::int32_t>(r % std::max<std::size_t>(shape.out, 2));
     for (const Loss loss : {Loss::binary_cross_entropy, Loss::cross_entropy}) {
         const std::size_t outputs = loss == Loss::binary_cross_entropy ? 1 : shape.out;
-        Bounds expected = empty_bounds(shape.out), actual = empty_bounds(shape.out);
+        Bounds<Real> expected = empty(shape.out), actual = empty(shape.out);
         reference->loss_gradient(loss, outputs, logits.view(), labels.data(), 100, expected.view());
         tested->loss_gradient(loss, outputs, logits.view(), labels.data(), 100, actual.view());
         expect_equal(expected, actual);
@@ -184,21 +218,23 @@ std::vector<Clip> clips() {
             {.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3}};
 }
 
-TEST_P(BackendTest, Accumulate) {
-    const std::size_t stride = row_stride(shape.in);
+template <typename Real>
+void Operations<Real>::accumulate() {
+    const std::size_t stride = row_stride<Real>(shape.in);
     for (const Clip& clip : clips()) {
         for (const bool input : {false, true}) {
-            const Bounds delta = random_bounds(shape.out, [&] { return values.any(); });
-            const Bounds z =
-                random_bounds(shape.in, [&] { return input ? values.any() : values.nonnegative(); });
-            Panel lower_rows(panel_height * stride), upper_rows(panel_height * stride);
+            const Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
+            const Bounds<Real> z =
+                random(shape.in, [&] { return input ? values.any() : values.nonnegative(); });
+            Panel<Real> lower_rows(panel_height * stride), upper_rows(panel_height * stride);
             tested->transpose(shape.in, z.lower.data(), lower_rows.data(), stride);
             tested->transpose(shape.in, z.upper.data(), upper_rows.data(), stride);
-            const ConstInterval rows{lower_rows.data(), input ? lower_rows.data() : upper_rows.data()};
+            const BasicConstInterval<Real> rows{lower_rows.data(),
+                                                input ? lower_rows.data() : upper_rows.data()};
             for (const bool point : {false, true}) {
                 if (point && !input) continue;
-                const ConstInterval gradient{delta.lower.data(),
-                                             point ? delta.lower.data() : delta.upper.data()};
+                const BasicConstInterval<Real> gradient{delta.lower.data(),
+                                                        point ? delta.lower.data() : delta.upper.data()};
                 std::vector<std::int64_t> expected(2 * shape.parameters(), 5), actual = expected;
                 const auto upper_of = [&](std::vector<std::int64_t>& sums) {
                     return sums.data() + (point ? 0 : shape.parameters());
@@ -212,19 +248,20 @@ TEST_P(BackendTest, Accumulate) {
     }
 }
 
-TEST_P(BackendTest, AccumulateAndSelect) {
-    const std::size_t stride = row_stride(shape.in);
+template <typename Real>
+void Operations<Real>::accumulate_and_select() {
+    const std::size_t stride = row_stride<Real>(shape.in);
     const Clip clip = clips().front();
-    Bounds delta = random_bounds(shape.out, [&] { return values.any(); });
+    Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
     for (std::size_t i = 0; i < delta.lower.size(); ++i) {
-        if (i % panel_height >= 100) delta.lower[i] = delta.upper[i] = 0.0;
+        if (i % panel_height >= 100) delta.lower[i] = delta.upper[i] = 0;
     }
-    const ConstInterval gradient = delta.view();
-    const Bounds z = random_bounds(shape.in, [&] { return values.nonnegative(); });
-    Panel lower_rows(panel_height * stride), upper_rows(panel_height * stride);
+    const BasicConstInterval<Real> gradient = delta.view();
+    const Bounds<Real> z = random(shape.in, [&] { return values.nonnegative(); });
+    Panel<Real> lower_rows(panel_height * stride), upper_rows(panel_height * stride);
     tested->transpose(shape.in, z.lower.data(), lower_rows.data(), stride);
     tested->transpose(shape.in, z.upper.data(), upper_rows.data(), stride);
-    const ConstInterval rows{lower_rows.data(), upper_rows.data()};
+    const BasicConstInterval<Real> rows{lower_rows.data(), upper_rows.data()};
     for (const std::size_t count : {1, 3, 200}) {
         std::vector<std::int64_t> expected(2 * shape.parameters(), 3), actual = expected;
         std::vector<Selection> sets;
@@ -249,19 +286,82 @@ TEST_P(BackendTest, AccumulateAndSelect) {
     }
 }
 
+TEST_P(BackendTest, ForwardInput) {
+    forward_input();
+}
+TEST_P(SinglePrecisionBackendTest, ForwardInput) {
+    forward_input();
+}
+TEST_P(BackendTest, Forward) {
+    forward();
+}
+TEST_P(SinglePrecisionBackendTest, Forward) {
+    forward();
+}
+TEST_P(BackendTest, Relu) {
+    relu();
+}
+TEST_P(SinglePrecisionBackendTest, Relu) {
+    relu();
+}
+TEST_P(BackendTest, AllFiniteFindsOneBadValue) {
+    all_finite();
+}
+TEST_P(SinglePrecisionBackendTest, AllFiniteFindsOneBadValue) {
+    all_finite();
+}
+TEST_P(BackendTest, Backward) {
+    backward();
+}
+TEST_P(SinglePrecisionBackendTest, Backward) {
+    backward();
+}
+TEST_P(BackendTest, LossGradient) {
+    loss_gradient();
+}
+TEST_P(SinglePrecisionBackendTest, LossGradient) {
+    loss_gradient();
+}
+TEST_P(BackendTest, Accumulate) {
+    accumulate();
+}
+TEST_P(SinglePrecisionBackendTest, Accumulate) {
+    accumulate();
+}
+TEST_P(BackendTest, AccumulateAndSelect) {
+    accumulate_and_select();
+}
+TEST_P(SinglePrecisionBackendTest, AccumulateAndSelect) {
+    accumulate_and_select();
+}
+
 std::string test_name(const testing::TestParamInfo<std::tuple<std::string, LayerShape>>& info) {
     const auto& [backend, shape] = info.param;
     const std::string name = backend == "cuda (host)" ? "cuda_on_host" : backend;
     return name + "_" + std::to_string(shape.in) + "x" + std::to_string(shape.out);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    AllBackends, BackendTest,
-    testing::Combine(testing::Values("cpu", "cuda (host)", "cuda"),
-                     testing::Values(LayerShape{1, 1}, LayerShape{6, 1}, LayerShape{7, 2}, LayerShape{8, 5},
-                                     LayerShape{13, 9}, LayerShape{16, 4}, LayerShape{33, 17},
-                                     LayerShape{64, 3}, LayerShape{70, 66})),
-    test_name);
+const auto shapes =
+    testing::Values(LayerShape{1, 1}, LayerShape{6, 1}, LayerShape{7, 2}, LayerShape{8, 5}, LayerShape{13, 9},
+                    LayerShape{16, 4}, LayerShape{33, 17}, LayerShape{64, 3}, LayerShape{70, 66});
+INSTANTIATE_TEST_SUITE_P(AllBackends, BackendTest,
+                         testing::Combine(testing::Values("cpu", "cuda (host)", "cuda"), shapes), test_name);
+INSTANTIATE_TEST_SUITE_P(AllBackends, SinglePrecisionBackendTest,
+                         testing::Combine(testing::Values("cpu"), shapes), test_name);
+
+TEST(MakeBackend, RumpProductsAreRefusedInSinglePrecision) {
+    for (const char* name : {"auto", "reference"}) {
+        EXPECT_EQ(make_backend(name, Precision::double_precision, Product::rump).name(), "reference (rump)");
+        try {
+            make_backend(name, Precision::single_precision, Product::rump);
+            FAIL() << "made";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::usage);
+            EXPECT_EQ(error.where(), "training.precision");
+            EXPECT_NE(error.hint().find("training.precision=double"), std::string::npos) << error.hint();
+        }
+    }
+}
 
 TEST(SimdTarget, IsNamed) {
     EXPECT_FALSE(simd_target().empty());

@@ -180,6 +180,9 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
     const std::vector<std::vector<std::string>> contradictions{
         {"clip.kind=factored", "certificate.relation=substitute"},
         {"clip.kind=factored", "certificate.product=rump"},
+        {"training.precision=single", "certificate.product=rump"},
+        {"training.precision=single", "clip.gamma=1e-30"},
+        {"training.precision=single", "clip.kind=factored", "clip.delta_limit=1e-30"},
         {"training.batching=sequential"},
         {"training.batching=sequential", "training.batch_size=10", "ensemble.members=2"},
         {"network.loss=binary_cross_entropy", "network.classes=3"},
@@ -193,6 +196,15 @@ TEST(DecidingSettings, IgnoreHowTheRunIsCarriedOut) {
                   read_settings("", {"run.backend=reference", "run.threads=3", "run.checkpoint_steps=5"})),
               base);
     EXPECT_NE(deciding_settings(read_settings("", {"training.seed=1"})), base);
+    EXPECT_NE(deciding_settings(read_settings("", {"training.precision=single"})), base);
+}
+
+TEST(Precision, OfAManifestThatDoesNotSayIsDouble) {
+    json values = settings_to_json(read_settings("", {"training.precision=single"}));
+    EXPECT_EQ(values["training.precision"], "single");
+    EXPECT_EQ(settings_from_json(values).precision, Precision::single_precision);
+    values.erase("training.precision");
+    EXPECT_EQ(settings_from_json(values).precision, Precision::double_precision);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ class MarginsOfClasses : public ::testing::TestWithParam<int> {};
 TEST_P(MarginsOfClasses, AgreeWithBruteForceOverTheCorners) {
     const bool one_logit = GetParam() == 1;
     const std::size_t classes = one_logit ? 2 : static_cast<std::size_t>(GetParam());
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     int certified = 0, beaten = 0, open = 0;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
         const Case example(classes, one_logit ? Loss::binary_cross_entropy : Loss::cross_entropy, seed);
@@ -142,7 +142,7 @@ TEST_P(MarginsOfClasses, AgreeWithBruteForceOverTheCorners) {
 TEST_P(MarginsOfClasses, ThePointsWinnerHasTheGreatestLogit) {
     const bool one_logit = GetParam() == 1;
     const std::size_t classes = one_logit ? 2 : static_cast<std::size_t>(GetParam());
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
         Case example(classes, one_logit ? Loss::binary_cross_entropy : Loss::cross_entropy, seed);
         example.upper = example.lower;

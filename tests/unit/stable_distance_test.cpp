@@ -67,7 +67,7 @@ class StableDistance : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(StableDistance, BisectionEqualsScanningAllLevels) {
     const Network network = network_of(GetParam());
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     const Records records = queries(150, 7);  // more than a panel
     for (const std::int64_t most : {0, 1, 2, 13, 40}) {
         Boxes boxes(network, std::int64_t{1} << 43, contiguous(most));
@@ -103,7 +103,7 @@ TEST_P(StableDistance, IsTheNumberOfLeadingLevelsThatCertify) {
 
 TEST_P(StableDistance, SparseListsCountLevelsNotRecords) {
     const Network network = network_of(GetParam());
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     const Records records = queries(60, 11);
     Boxes every(network, std::int64_t{1} << 43, contiguous(40)),
         sparse(network, std::int64_t{1} << 43, {0, 1, 5, 20, 40});
@@ -119,7 +119,7 @@ TEST_P(StableDistance, SparseListsCountLevelsNotRecords) {
 
 TEST_P(StableDistance, WhereNoLevelCertifiesItIsZero) {
     const Network network = network_of(GetParam());
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     const Records records = queries(20, 13);
     Boxes boxes(network, std::int64_t{1} << 55, contiguous(6));
     const Certificates found = certify(network, *backend, records, 7, boxes.loader(), true, true);
@@ -135,7 +135,7 @@ TEST_P(StableDistance, WhereNoLevelCertifiesItIsZero) {
 
 TEST_P(StableDistance, OfBoxesThatArePointsIsTheCap) {
     const Network network = network_of(GetParam());
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     const Records records = queries(20, 17);
     Boxes boxes(network, 0, contiguous(6));
     const Certificates found = certify(network, *backend, records, 7, boxes.loader(), true, true);
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Classes, StableDistance, ::testing::Values(2, 3, 5));
 
 TEST(StableDistanceTies, AreNotCertifiedAtAnyLevelAndBeatNobody) {
     const Network network(features, {}, 3, Loss::cross_entropy);
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     const Records records = queries(5, 19);
     const LevelLoader load = [&](std::size_t, auto& lower, auto& upper) {
         lower = upper = std::vector<std::int64_t>(network.parameters(), 0);
@@ -164,7 +164,7 @@ TEST(StableDistanceTies, AreNotCertifiedAtAnyLevelAndBeatNobody) {
 
 TEST(StableDistanceSearch, BisectionLoadsFewLevels) {
     const Network network = network_of(2);
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     const Records records = queries(1, 23);
     Boxes boxes(network, std::int64_t{1} << 40, contiguous(1000));
     certify(network, *backend, records, 1001, boxes.loader(), true, true);
@@ -173,7 +173,7 @@ TEST(StableDistanceSearch, BisectionLoadsFewLevels) {
 
 TEST(StableDistanceEmpty, NoQueriesHaveNoCertificates) {
     const Network network = network_of(3);
-    const auto backend = make_panel_backend("auto");
+    const auto backend = make_backend("cpu");
     Boxes boxes(network, 1, contiguous(3));
     const Certificates found = certify(network, *backend, queries(0, 1), 4, boxes.loader(), true, true);
     EXPECT_TRUE(found.labels.empty() && found.distances.empty() && found.class_distances.empty());

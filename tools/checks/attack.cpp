@@ -80,16 +80,21 @@ std::vector<std::uint32_t> all_indices(const Records& records) {
     return indices;
 }
 
+/// The attacker's own computations go panel by panel.
+AnyBackend panel_backend_of(const AttackProblem& problem) {
+    return make_panel_backend("auto", problem.settings.precision);
+}
+
 /// The clipped gradient of every record by one parameter, at the initial point: what a greedy attacker sorts
 /// by.
-std::vector<std::int64_t> influence(const AttackProblem& problem, const Records& records,
-                                    std::size_t parameter) {
-    const auto backend = make_panel_backend("auto");
+template <typename Real>
+std::vector<std::int64_t> influence(const AttackProblem& problem, const BasicBackend<Real>& backend,
+                                    const Records& records, std::size_t parameter) {
     const auto initial =
         problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.seed), 0);
-    const PackedNetwork packed(problem.network, *backend, initial.data(), initial.data());
-    IntervalPass pass(problem.network, *backend);
-    Panel panel = problem.network.empty_panel();
+    const PackedNetwork packed(problem.network, backend, initial.data(), initial.data());
+    BasicIntervalPass<Real> pass(problem.network, backend);
+    BasicPanel<Real> panel = problem.network.empty_panel<Real>();
     std::vector<std::int64_t> values;
     for (const std::uint32_t index : all_indices(records)) {
         std::vector<std::int64_t> sums(problem.network.parameters());
@@ -138,7 +143,8 @@ class Neighbours {
     std::vector<std::uint32_t> ordered(const Records& records) {
         std::vector<std::uint32_t> order = all_indices(records);
         if (greedy_) {
-            const std::vector<std::int64_t> values = influence(problem_, records, parameter_);
+            const std::vector<std::int64_t> values = panel_backend_of(problem_).with(
+                [&](const auto& backend) { return influence(problem_, backend, records, parameter_); });
             std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
                 return upwards_ ? values[a] > values[b] : values[a] < values[b];
             });
@@ -186,18 +192,20 @@ class Neighbours {
 };
 
 Certificates certify_with(const AttackProblem& problem, const std::vector<LevelState>& boxes) {
-    const auto backend = make_panel_backend("auto");
     const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
         lower = boxes[level].lower;
         upper = boxes[level].upper;
     };
-    return certify(problem.network, *backend, problem.queries, boxes.size(), load, true, true);
+    return panel_backend_of(problem).with([&](const auto& backend) {
+        return certify(problem.network, backend, problem.queries, boxes.size(), load, true, true);
+    });
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
     return "seed " + std::to_string(seed) + " " + name_of(problem.settings.relation) +
            (problem.settings.budget == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
-           (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") + " depth " +
+           (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") +
+           (problem.settings.precision == Precision::single_precision ? " single" : "") + " depth " +
            std::to_string(problem.network.layers().size()) + ": ";
 }
 
@@ -264,10 +272,11 @@ void AttackReport::add(const AttackReport& other) {
     for (const auto& [name, value] : other.tightness) tightness[name] = std::max(tightness[name], value);
 }
 
-AttackProblem draw_problem(std::uint64_t seed) {
+AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     Choices choices(seed);
     Settings settings;
     settings.seed = static_cast<std::int64_t>(seed);
+    settings.precision = precision;
     settings.relation = choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
     settings.budget = choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch});
     if (settings.relation == Relation::add_remove && choices.chance(0.4))
@@ -311,7 +320,8 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     settings.levels = levels;
     const double normaliser = static_cast<double>(settings.expected_records) /
                               static_cast<double>(settings.members * settings.batches);
-    const TrainingPlan plan{settings, problem.network, make_backend("auto"), normaliser,
+    const TrainingPlan plan{settings, problem.network,
+                            make_backend("auto", settings.precision, Product::exact), normaliser,
                             settings.level_values()};
     const Assignment assignment(static_cast<std::uint64_t>(settings.seed));
     std::vector<std::uint64_t> elsewhere;
@@ -329,8 +339,8 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     return boxes;
 }
 
-AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few) {
-    AttackProblem problem = draw_problem(seed);
+AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
+    AttackProblem problem = draw_problem(seed, precision);
     problem.settings.members = 1;
     Choices choices(seed ^ 0x5eed);
     const std::vector<LevelState> boxes = train_boxes(problem, problem.records, 0, problem.settings.levels);
@@ -361,8 +371,8 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few) 
     return report;
 }
 
-AttackReport attack_smoothness(std::uint64_t seed) {
-    AttackProblem problem = draw_problem(seed);
+AttackReport attack_smoothness(std::uint64_t seed, Precision precision) {
+    AttackProblem problem = draw_problem(seed, precision);
     if (problem.settings.relation == Relation::remove)
         problem.settings.relation = Relation::add_remove;  // one-sided: no smoothness
     Choices choices(seed ^ 0x5a007);

@@ -31,13 +31,14 @@ struct AttackProblem {
     Network network;
     Records records, queries;
 };
-AttackProblem draw_problem(std::uint64_t seed);
+AttackProblem draw_problem(std::uint64_t seed, Precision precision = Precision::double_precision);
 
 /// Enclosure: neighbours at every distance 1..K, random and adversarial. `records_too_few` holds them against
 /// the box of a smaller distance instead, which must break: it shows what the attacks can find.
-AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few = 0);
+AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few = 0,
+                              Precision precision = Precision::double_precision);
 /// Smoothness: a neighbour at distance 1 trained with all levels.
-AttackReport attack_smoothness(std::uint64_t seed);
+AttackReport attack_smoothness(std::uint64_t seed, Precision precision = Precision::double_precision);
 
 /// T^k of every level of a member, trained on its share of the records alone.
 std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records,

@@ -1,5 +1,5 @@
-// attack --seed S --count N: N enclosure and N smoothness problems, each several attacks; exit 0 only without
-// violations.
+// attack --seed S --count N [--single]: N enclosure and N smoothness problems, each several attacks; exit 0
+// only without violations.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -9,16 +9,19 @@
 int main(int argc, char** argv) {
     using namespace holdfast;
     std::uint64_t seed = 1, count = 1000;
+    bool single = false;
     CLI::App app{
         "Retrains on neighbouring datasets made to hurt and looks for one parameter outside its box.",
         "attack"};
     app.add_option("--seed", seed, "First seed")->capture_default_str();
     app.add_option("--count", count, "Problems of each kind")->capture_default_str();
+    app.add_flag("--single", single, "Train in single precision");
     CLI11_PARSE(app, argc, argv);
+    const Precision precision = single ? Precision::single_precision : Precision::double_precision;
     AttackReport total;
     for (std::uint64_t s = seed; s < seed + count; ++s) {
-        AttackReport report = attack_enclosure(s);
-        report.add(attack_smoothness(s));
+        AttackReport report = attack_enclosure(s, 0, precision);
+        report.add(attack_smoothness(s, precision));
         for (const std::string& violation : report.violations)
             std::printf("VIOLATION %s\n", violation.c_str());
         total.add(report);

@@ -250,7 +250,8 @@ GoldenComparison replay_golden_case(const std::string& path) {
             result.nominal,
             largest_difference(read_parameters(golden, plan.network, step + "/n"), trainer.box(0).lower));
     }
-    const auto panels = make_panel_backend("auto", golden.settings.product);
+    const auto panels =
+        make_backend(golden.settings.product == Product::rump ? "reference" : "cpu", golden.settings.product);
     const bool sweep = golden.file.has("k_list");
     const auto final_nominal = read_parameters(golden, plan.network, sweep ? "final_n" : "final/n");
     result.nominal = std::max(result.nominal, largest_difference(final_nominal, trainer.box(0).lower));
