@@ -6,8 +6,11 @@
 
 namespace holdfast::device {
 
-/// Memory of an executor's device; move-only. `executor` outlives it.
-template <typename Executor>
+/// Where an executor's memory is: on its device, or page-locked on the host, which copies run beside.
+enum class Place { device, pinned };
+
+/// Memory of an executor; move-only. `executor` outlives it.
+template <typename Executor, Place place = Place::device>
 class Memory {
   public:
     explicit Memory(const Executor& executor, std::size_t bytes = 0) : executor_(&executor) {
@@ -24,11 +27,20 @@ class Memory {
     void reserve(std::size_t bytes) {
         if (bytes <= bytes_) return;
         release();
-        data_ = executor_->allocate(bytes);
+        if constexpr (place == Place::device) {
+            data_ = executor_->allocate(bytes);
+        } else {
+            data_ = executor_->allocate_pinned(bytes);
+        }
         bytes_ = bytes;
     }
     void release() {
-        if (data_ != nullptr) executor_->release(data_, bytes_);
+        if (data_ == nullptr) return;
+        if constexpr (place == Place::device) {
+            executor_->release(data_, bytes_);
+        } else {
+            executor_->release_pinned(data_);
+        }
         data_ = nullptr;
         bytes_ = 0;
     }
@@ -42,37 +54,8 @@ class Memory {
     void* data_ = nullptr;
     std::size_t bytes_ = 0;
 };
-
-/// Page-locked memory of the host, which copies run beside; move-only.
 template <typename Executor>
-class PinnedMemory {
-  public:
-    explicit PinnedMemory(const Executor& executor) : executor_(&executor) {}
-    ~PinnedMemory() { release(); }
-    PinnedMemory(const PinnedMemory&) = delete;
-    PinnedMemory& operator=(const PinnedMemory&) = delete;
-
-    void reserve(std::size_t bytes) {
-        if (bytes <= bytes_) return;
-        release();
-        data_ = executor_->allocate_pinned(bytes);
-        bytes_ = bytes;
-    }
-    void release() {
-        if (data_ != nullptr) executor_->release_pinned(data_);
-        data_ = nullptr;
-        bytes_ = 0;
-    }
-    template <typename T>
-    T* as() const {
-        return static_cast<T*>(data_);
-    }
-
-  private:
-    const Executor* executor_;
-    void* data_ = nullptr;
-    std::size_t bytes_ = 0;
-};
+using PinnedMemory = Memory<Executor, Place::pinned>;
 
 /// Hands out pieces of one piece of memory, in order. Over null it only measures.
 class Carver {

@@ -13,6 +13,7 @@
 
 #include "dist/comm/nccl_devices.hpp"
 #include "kernels/base/error.hpp"
+#include "tests/support/quiet_communicator.hpp"
 
 namespace holdfast {
 namespace {
@@ -138,25 +139,9 @@ TEST_F(NcclTest, IdsDiffer) {
 }
 
 /// Rank 0 of two whose other rank is never there.
-class Deserted final : public Communicator {
+class Deserted final : public QuietCommunicator {
   public:
-    int rank() const override { return 0; }
     int size() const override { return 2; }
-    std::string transport() const override { return "deserted"; }
-    int local_rank() const override { return 0; }
-    void sum(std::span<std::int64_t>) const override {}
-    void min(std::span<std::int64_t>) const override {}
-    void max(std::span<std::int64_t>) const override {}
-    void barrier() const override {}
-    void broadcast(std::vector<std::byte>&, int) const override {}
-    std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte>) const override { return {}; }
-    std::vector<std::vector<std::byte>> exchange(
-        const std::vector<std::vector<std::byte>>& outgoing) const override {
-        return outgoing;
-    }
-    void send(std::span<const std::byte>, int) const override {}
-    std::vector<std::byte> receive(int) const override { return {}; }
-    std::unique_ptr<Communicator> split(int) const override { return make_serial_communicator(); }
 };
 
 TEST_F(NcclTest, RankThatNeverComesEndsTheMeetingInTime) {

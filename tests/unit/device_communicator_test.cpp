@@ -8,6 +8,7 @@
 #include "dist/comm/nccl.hpp"
 #include "dist/comm/nccl_devices.hpp"
 #include "tests/support/fake_collectives.hpp"
+#include "tests/support/quiet_communicator.hpp"
 
 namespace holdfast {
 namespace {
@@ -16,28 +17,17 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// Rank 0 of two, of which the other agrees with everything.
-class Pair final : public Communicator {
+class Pair final : public QuietCommunicator {
   public:
-    int rank() const override { return 0; }
     int size() const override { return 2; }
-    std::string transport() const override { return "pair"; }
     int local_rank() const override { return 1; }
+    std::string transport() const override { return "pair"; }
     void sum(std::span<std::int64_t> values) const override {
         for (std::int64_t& value : values) value *= 2;
     }
-    void min(std::span<std::int64_t>) const override {}
-    void max(std::span<std::int64_t>) const override {}
-    void barrier() const override {}
-    void broadcast(std::vector<std::byte>&, int) const override {}
     std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) const override {
         return {2, {bytes.begin(), bytes.end()}};
     }
-    std::vector<std::vector<std::byte>> exchange(
-        const std::vector<std::vector<std::byte>>& outgoing) const override {
-        return outgoing;
-    }
-    void send(std::span<const std::byte>, int) const override {}
-    std::vector<std::byte> receive(int) const override { return {}; }
     std::unique_ptr<Communicator> split(int colour) const override {
         return colour == 0 ? std::make_unique<Pair>() : make_serial_communicator();
     }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "kernels/base/error.hpp"
+#include "tests/support/quiet_communicator.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
@@ -15,7 +16,7 @@ namespace {
 /// One rank of a world of `size`, alone in its process: exchange() notes what this rank sends and hands out
 /// what the others have noted. Every rank runs twice: first to note, then to receive. Rounds are numbered in
 /// order.
-class RecordedWorld final : public Communicator {
+class RecordedWorld final : public QuietCommunicator {
   public:
     using Rounds = std::vector<std::map<int, std::vector<std::vector<std::byte>>>>;  // [round][from][to]
     RecordedWorld(int rank, int size, Rounds& rounds, bool replay)
@@ -23,14 +24,6 @@ class RecordedWorld final : public Communicator {
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
-    int local_rank() const override { return 0; }
-    std::string transport() const override { return "recorded"; }
-    void sum(std::span<std::int64_t>) const override {}
-    void min(std::span<std::int64_t>) const override {}
-    void max(std::span<std::int64_t>) const override {}
-    void barrier() const override {}
-    void broadcast(std::vector<std::byte>&, int) const override {}
-    std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte>) const override { return {}; }
     std::vector<std::vector<std::byte>> exchange(
         const std::vector<std::vector<std::byte>>& outgoing) const override {
         const std::size_t round = round_++;
@@ -43,9 +36,6 @@ class RecordedWorld final : public Communicator {
                 rounds_[round].at(from).at(static_cast<std::size_t>(rank_));
         return incoming;
     }
-    void send(std::span<const std::byte>, int) const override {}
-    std::vector<std::byte> receive(int) const override { return {}; }
-    std::unique_ptr<Communicator> split(int) const override { return make_serial_communicator(); }
 
   private:
     int rank_, size_;

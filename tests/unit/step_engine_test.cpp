@@ -9,6 +9,7 @@
 #include "kernels/cuda/host_executed.hpp"
 #include "kernels/cuda/level_pass.hpp"
 #include "kernels/cuda/step_plan.hpp"
+#include "tests/support/quiet_communicator.hpp"
 #include "tests/support/step_engine_cases.hpp"
 
 namespace holdfast {
@@ -111,13 +112,9 @@ TEST(StepEngine, TrainsToTheSameBytes) {
 }
 
 /// Two ranks in one: every sum doubles, in the device's memory, which is the host's here.
-class DoublingCommunicator final : public Communicator {
+class DoublingCommunicator final : public QuietCommunicator {
   public:
     explicit DoublingCommunicator(bool on_device) : on_device_(on_device) {}
-    int rank() const override { return 0; }
-    int size() const override { return 1; }
-    int local_rank() const override { return 0; }
-    std::string transport() const override { return "doubling"; }
     void sum(std::span<std::int64_t> values) const override {
         for (std::int64_t& value : values) value *= 2;
         ++host_sums;
@@ -127,20 +124,6 @@ class DoublingCommunicator final : public Communicator {
         for (std::size_t i = 0; i < span.size; ++i) span.data[i] *= 2;
         ++device_sums;
     }
-    void min(std::span<std::int64_t>) const override {}
-    void max(std::span<std::int64_t>) const override {}
-    void barrier() const override {}
-    void broadcast(std::vector<std::byte>&, int) const override {}
-    std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> bytes) const override {
-        return {{bytes.begin(), bytes.end()}};
-    }
-    std::vector<std::vector<std::byte>> exchange(
-        const std::vector<std::vector<std::byte>>& outgoing) const override {
-        return outgoing;
-    }
-    void send(std::span<const std::byte>, int) const override {}
-    std::vector<std::byte> receive(int) const override { return {}; }
-    std::unique_ptr<Communicator> split(int) const override { return nullptr; }
 
     mutable int host_sums = 0, device_sums = 0;
 
