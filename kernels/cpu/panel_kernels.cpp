@@ -362,6 +362,15 @@ Real odd_clamped(Real value, Real limit) {
     return make_odd(std::min(std::max(value, -limit), limit));
 }
 
+/// Of `count` values, a multiple of the lanes.
+template <typename Real>
+bool any_negative(const Real* values, std::size_t count) {
+    Vec<Real> least = hn::Zero(reals<Real>);
+    for (std::size_t i = 0; i < count; i += lanes<Real>)
+        least = hn::Min(least, hn::LoadU(reals<Real>, values + i));
+    return !hn::AllFalse(reals<Real>, hn::Lt(least, hn::Zero(reals<Real>)));
+}
+
 template <typename Real>
 Outer<Real> prepare(LayerShape shape, const Clip& clip, BasicConstInterval<Real> delta,
                     BasicConstInterval<Real> z_rows, std::size_t stride) {
@@ -407,10 +416,9 @@ Outer<Real> prepare(LayerShape shape, const Clip& clip, BasicConstInterval<Real>
             outer.z_upper = outer.z_upper_copy.data();
         }
     }
-    if (z_rows.is_point()) {
-        const bool any_negative =
-            std::any_of(z_rows.lower, z_rows.lower + height * stride, [](Real z) { return z < 0; });
-        outer.activations = any_negative ? Activations::mixed_point : Activations::nonnegative_point;
+    if (z_rows.is_point() && !outer.point) {
+        outer.activations = any_negative(z_rows.lower, height * stride) ? Activations::mixed_point
+                                                                        : Activations::nonnegative_point;
     }
     return outer;
 }
