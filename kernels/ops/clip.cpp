@@ -38,47 +38,4 @@ template double Clip::bias_bound<float>() const;
 template GradientScale Clip::scale<double>() const;
 template GradientScale Clip::scale<float>() const;
 
-namespace {
-
-/// Reorders [first, last) so that what is less than the pivot comes first; returns how many are. Without a
-/// branch on the values, which no processor could foresee.
-std::int64_t* partition_below(std::int64_t* first, std::int64_t* last, std::int64_t pivot) {
-    std::int64_t* border = first;
-    for (std::int64_t* at = first; at != last; ++at) {
-        const std::int64_t value = *at;
-        *at = *border;
-        *border = value;
-        border += value < pivot;
-    }
-    return border;
-}
-
-std::int64_t median(std::int64_t a, std::int64_t b, std::int64_t c) {
-    return std::max(std::min(a, b), std::min(std::max(a, b), c));
-}
-
-/// Reorders [first, last) so that the `count` least come first (quickselect).
-void move_least_to_front(std::int64_t* first, std::int64_t* last, std::int64_t count) {
-    std::int64_t* const end = first + count;  // of what is to be the least
-    while (first < end && end < last) {
-        const std::int64_t pivot = median(*first, first[(last - first) / 2], last[-1]);
-        std::int64_t* const below = partition_below(first, last, pivot);
-        if (end <= below) {
-            last = below;
-            continue;
-        }
-        // The pivot itself is behind `below`: those equal to it come next, in any number.
-        first = pivot == INT64_MAX ? last : partition_below(below, last, pivot + 1);
-    }
-}
-
-}  // namespace
-
-void Selection::keep_least(std::size_t entry) {
-    std::int64_t* const values = values_.data() + entry * 2 * count_;
-    move_least_to_front(values, values + sizes_[entry], static_cast<std::int64_t>(count_));
-    sizes_[entry] = static_cast<std::uint32_t>(count_);
-    thresholds_[entry] = *std::max_element(values, values + count_);
-}
-
 }  // namespace holdfast
