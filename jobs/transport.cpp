@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "dist/comm/nccl.hpp"
-#include "dist/comm/nccl_devices.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/cuda.hpp"
 
 namespace holdfast {
 namespace {

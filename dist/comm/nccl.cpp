@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "dist/comm/nccl_devices.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/cuda.hpp"
 
 namespace holdfast {
 namespace {

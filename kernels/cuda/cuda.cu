@@ -35,6 +35,13 @@ Choice choose(int ordinal) {
     return {ordinal % count, unusable(ordinal % count)};
 }
 
+void ensure_usable(cudaError_t status, int device) {
+    if (status == cudaSuccess) return;
+    throw Error(ExitCode::usage,
+                "GPU " + std::to_string(device) + " cannot be used: " + cudaGetErrorString(status),
+                "see holdfast doctor and CUDA_VISIBLE_DEVICES, or set run.backend=cpu", "run.backend");
+}
+
 }  // namespace
 
 std::string cuda_unavailable() {
@@ -50,6 +57,23 @@ std::unique_ptr<Backend> make_cuda_backend(int ordinal) {
             "run.backend");
     }
     return std::make_unique<device::BackendOn<device::CudaExecutor>>("cuda", choice.ordinal);
+}
+
+int device_count() {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+    static_cast<void>(cudaGetLastError());  // no driver or no device is an answer, not an error to keep
+    return 0;
+}
+
+void use_device(int device) {
+    ensure_usable(cudaSetDevice(device), device);
+}
+
+std::string device_identity(int device) {
+    cudaDeviceProp properties{};
+    ensure_usable(cudaGetDeviceProperties(&properties, device), device);
+    return {properties.uuid.bytes, sizeof properties.uuid.bytes};
 }
 
 }  // namespace holdfast

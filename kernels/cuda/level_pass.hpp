@@ -40,9 +40,10 @@ class LevelPass {
           is_point_(group.is_point),
           levels_(static_cast<int>(group.levels())),
           results_(results) {
+        std::size_t offset = 0;
         for (const LayerShape& layer : shape.layers) {
-            offsets_.push_back(offsets_.empty() ? 0 : offsets_.back() + previous_);
-            previous_ = layer.parameters();
+            offsets_.push_back(offset);
+            offset += layer.parameters();
         }
     }
 
@@ -110,7 +111,6 @@ class LevelPass {
     bool is_point_;
     int levels_;
     GroupResults results_;
-    std::size_t previous_ = 0;
     std::vector<std::size_t> offsets_;  // [layer], of its first parameter
 };
 

@@ -17,4 +17,17 @@ std::unique_ptr<Backend> make_cuda_backend(int) {
         "run.backend");
 }
 
+int device_count() {
+    return 0;
+}
+
+void use_device(int) {
+    ensure(false, "a program without CUDA counts no devices");
+}
+
+std::string device_identity(int) {
+    ensure(false, "a program without CUDA counts no devices");
+    return "";
+}
+
 }  // namespace holdfast

@@ -2,6 +2,7 @@
 
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/cuda/kernel.hpp"
+#include "kernels/ops/correct_rule.hpp"
 #include "kernels/ops/loss_rule.hpp"
 
 namespace holdfast::device {
@@ -102,7 +103,7 @@ struct LossKernel : FlatKernel {
 };
 
 /// How many records' labels the whole box predicts, and how many some of it may predict, added to
-/// counts[level * counts_stride + {0, 1}]. One logit says 1 where it is positive, several say the greatest.
+/// counts[level * counts_stride + {0, 1}].
 struct CountKernel {
     static constexpr int threads = 256;
     struct Shared {
@@ -122,22 +123,14 @@ struct CountKernel {
     HOLDFAST_PORTABLE void begin(Block, int, Nothing&) const {}
     HOLDFAST_PORTABLE void load(Block block, int, int thread, Shared& shared) const {
         const int record = block.x * threads + thread, upper = is_point ? 0 : 1;
-        bool surely = record < records, possibly = surely;
-        if (record < records && outputs == 1) {
-            const bool low = logits.at(0, block.z, 0, record) > 0;
-            const bool high = logits.at(upper, block.z, 0, record) > 0;
-            surely = labels(record) == 1 ? low : !high;
-            possibly = labels(record) == 1 ? high : !low;
-        } else if (record < records) {
-            const int label = labels(record);
-            for (int c = 0; c < outputs; ++c) {
-                if (c == label) continue;
-                surely &= logits.at(0, block.z, label, record) > logits.at(upper, block.z, c, record);
-                possibly &= logits.at(upper, block.z, label, record) > logits.at(0, block.z, c, record);
-            }
+        Correct correct{false, false};
+        if (record < records) {
+            correct = correct_of(static_cast<std::size_t>(outputs), static_cast<std::size_t>(labels(record)),
+                                 &logits.at(0, block.z, 0, record), &logits.at(upper, block.z, 0, record),
+                                 logits.row_stride);
         }
-        shared.surely[thread] = surely ? 1 : 0;
-        shared.possibly[thread] = possibly ? 1 : 0;
+        shared.surely[thread] = correct.surely ? 1 : 0;
+        shared.possibly[thread] = correct.possibly ? 1 : 0;
     }
     HOLDFAST_PORTABLE void compute(Block, int, int, const Shared&, Nothing&) const {}
     HOLDFAST_PORTABLE void store(Block block, int thread, const Shared& shared, const Nothing&) const {

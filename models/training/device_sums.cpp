@@ -38,11 +38,15 @@ DeviceSums::Result DeviceSums::reduced(std::span<const BoxView> boxes, std::span
         levels.push_back({box.lower, box.upper, box.k, static_cast<std::size_t>(selection_counts[level])});
     }
     const std::vector<std::int64_t> message = message_of_all(levels, batches, ranks);
-    Result result{message.front(), {}};
-    const std::size_t stride = 2 * parameters_ + 2;
+    Result result{0, std::vector<LevelSums>(levels.size())};
+    result.records = unpack(message, parameters_, result.levels);
     for (std::size_t level = 0; level < levels.size(); ++level) {
-        result.levels.push_back(
-            unpacked(std::span(message).subspan(1 + level * stride, stride), level, levels[level].selected));
+        const std::size_t selected = levels[level].selected;
+        if (selected == 0) continue;
+        LevelSums& sums = result.levels[level];
+        sums.least_upper.emplace_back(parameters_, selected);
+        sums.least_negated_lower.emplace_back(parameters_, selected);
+        engine_->selections(level, sums.least_upper[0], sums.least_negated_lower[0]);
     }
     return result;
 }
@@ -62,23 +66,6 @@ std::vector<std::int64_t> DeviceSums::message_of_all(std::span<const StepLevel> 
     std::vector<std::int64_t> message(words.begin(), words.end());
     if (!on_device) ranks.sum(message);
     return message;
-}
-
-LevelSums DeviceSums::unpacked(std::span<const std::int64_t> words, std::size_t level,
-                               std::size_t selected) const {
-    const auto middle = words.begin() + static_cast<std::ptrdiff_t>(parameters_),
-               end = middle + static_cast<std::ptrdiff_t>(parameters_);
-    LevelSums sums;
-    sums.lower.assign(words.begin(), middle);
-    sums.upper.assign(middle, end);
-    sums.surely_correct = end[0];
-    sums.possibly_correct = end[1];
-    if (selected > 0) {
-        sums.least_upper.emplace_back(parameters_, selected);
-        sums.least_negated_lower.emplace_back(parameters_, selected);
-        engine_->selections(level, sums.least_upper[0], sums.least_negated_lower[0]);
-    }
-    return sums;
 }
 
 }  // namespace holdfast

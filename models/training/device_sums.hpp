@@ -41,7 +41,6 @@ class DeviceSums {
     DeviceSums(const Network& network, std::unique_ptr<StepEngine> engine);
     std::vector<std::int64_t> message_of_all(std::span<const StepLevel> levels,
                                              std::span<const Batch> batches, const Communicator& ranks);
-    LevelSums unpacked(std::span<const std::int64_t> words, std::size_t level, std::size_t selected) const;
 
     std::size_t parameters_;
     std::unique_ptr<StepEngine> engine_;

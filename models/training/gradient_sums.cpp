@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "kernels/base/error.hpp"
+#include "kernels/ops/correct_rule.hpp"
 #include "models/nets/interval_pass.hpp"
 
 namespace holdfast {
@@ -30,26 +31,15 @@ std::vector<Work> cut_into_panels(std::span<const Batch> batches) {
     return work;
 }
 
-/// One logit says 1 where it is positive, several say the greatest.
 template <typename Real>
 void count_correct(const Network& network, BasicConstInterval<Real> logits, const BasicPanel<Real>& panel,
                    LevelSums& sums) {
     for (std::size_t r = 0; r < panel.count(); ++r) {
         const auto label = static_cast<std::size_t>(panel.labels()[r]);
-        if (network.outputs() == 1) {
-            const bool low = logits.lower[r] > 0, high = logits.upper[r] > 0;
-            sums.surely_correct += label == 1 ? low : !high;
-            sums.possibly_correct += label == 1 ? high : !low;
-            continue;
-        }
-        bool surely = true, possibly = true;
-        for (std::size_t c = 0; c < network.outputs(); ++c) {
-            if (c == label) continue;
-            surely &= logits.lower[label * panel_height + r] > logits.upper[c * panel_height + r];
-            possibly &= logits.upper[label * panel_height + r] > logits.lower[c * panel_height + r];
-        }
-        sums.surely_correct += surely;
-        sums.possibly_correct += possibly;
+        const Correct correct =
+            correct_of(network.outputs(), label, logits.lower + r, logits.upper + r, panel_height);
+        sums.surely_correct += correct.surely;
+        sums.possibly_correct += correct.possibly;
     }
 }
 
@@ -136,6 +126,32 @@ void sum_group(const Network& network, const BasicBackend<Real>& backend, const 
 }
 
 }  // namespace
+
+std::vector<std::int64_t> packed(std::int64_t records, std::span<const LevelSums> levels) {
+    std::vector<std::int64_t> message{records};
+    for (const LevelSums& level : levels) {
+        message.insert(message.end(), level.lower.begin(), level.lower.end());
+        message.insert(message.end(), level.upper.begin(), level.upper.end());
+        message.insert(message.end(), {level.surely_correct, level.possibly_correct});
+    }
+    return message;
+}
+
+std::int64_t unpack(std::span<const std::int64_t> message, std::size_t parameters,
+                    std::span<LevelSums> levels) {
+    auto at = message.begin();
+    const std::int64_t records = *at++;
+    for (LevelSums& level : levels) {
+        for (std::vector<std::int64_t>* side : {&level.lower, &level.upper}) {
+            const auto end = at + static_cast<std::ptrdiff_t>(parameters);
+            side->assign(at, end);
+            at = end;
+        }
+        level.surely_correct = *at++;
+        level.possibly_correct = *at++;
+    }
+    return records;
+}
 
 template <typename Real>
 std::vector<LevelSums> gradient_sums(const Network& network, const BasicBackend<Real>& backend,

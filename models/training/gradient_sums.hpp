@@ -23,6 +23,12 @@ struct LevelSums {
     std::vector<Selection> least_upper, least_negated_lower;  ///< one each, if asked for
 };
 
+/// The message of a step's one reduction, sums and counts of all levels (StepEngine::run says its layout).
+std::vector<std::int64_t> packed(std::int64_t records, std::span<const LevelSums> levels);
+/// Its sums and counts of networks of so many parameters; selections stay as they are. Returns its records.
+std::int64_t unpack(std::span<const std::int64_t> message, std::size_t parameters,
+                    std::span<LevelSums> levels);
+
 /// Which records of a batch this rank holds.
 struct Batch {
     const Records& records;

@@ -146,23 +146,9 @@ std::vector<LevelSums> MemberTrainer::reduced_sums(std::span<const BoxView> boxe
 /// One exact reduction a step: all sums and counts of all levels in one message.
 void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch,
                            const Communicator& block_group) const {
-    std::vector<std::int64_t> message{records_in_batch};
-    for (const LevelSums& level : sums) {
-        message.insert(message.end(), level.lower.begin(), level.lower.end());
-        message.insert(message.end(), level.upper.begin(), level.upper.end());
-        message.insert(message.end(), {level.surely_correct, level.possibly_correct});
-    }
+    std::vector<std::int64_t> message = packed(records_in_batch, sums);
     block_group.sum(message);
-    auto at = message.begin();
-    records_in_batch = *at++;
-    for (LevelSums& level : sums) {
-        for (std::vector<std::int64_t>* side : {&level.lower, &level.upper}) {
-            std::copy_n(at, side->size(), side->begin());
-            at += static_cast<std::ptrdiff_t>(side->size());
-        }
-        level.surely_correct = *at++;
-        level.possibly_correct = *at++;
-    }
+    records_in_batch = unpack(message, plan_.network.parameters(), sums);
 }
 
 void MemberTrainer::check_batch(std::int64_t records_in_batch) const {

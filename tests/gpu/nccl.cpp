@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "dist/comm/nccl_devices.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/cuda.hpp"
 #include "tests/support/quiet_communicator.hpp"
 
 namespace holdfast {

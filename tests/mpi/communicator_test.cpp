@@ -4,16 +4,14 @@
 
 #include <algorithm>
 
-#include "dist/comm/mpi.hpp"
 #include "dist/layout/process_grid.hpp"
 #include "dist/sum/selection_merge.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
+#include "tests/support/mpi_world.hpp"
 
 namespace holdfast {
 namespace {
-
-const Communicator* world = nullptr;  // set once by main, before any test
 
 std::vector<std::byte> bytes_of(int rank, std::size_t count) {
     std::vector<std::byte> bytes(count);
@@ -112,8 +110,5 @@ TEST(Selection, SumsTheLeastOfAllRecords) {
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
-    testing::InitGoogleTest(&argc, argv);
-    holdfast::MpiSession session(argc, argv);
-    holdfast::world = &session.world();
-    return RUN_ALL_TESTS();
+    return holdfast::run_on_ranks(argc, argv);
 }

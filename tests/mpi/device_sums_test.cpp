@@ -7,13 +7,11 @@
 
 #include <algorithm>
 
-#include "dist/comm/mpi.hpp"
 #include "tests/support/fake_collectives.hpp"
+#include "tests/support/mpi_world.hpp"
 
 namespace holdfast {
 namespace {
-
-const Communicator* world = nullptr;  // set once by main, before any test
 
 class DeviceCommunicatorTest : public testing::Test {
   protected:
@@ -149,8 +147,5 @@ TEST(LocalRank, CountsTheRanksOfAMachine) {
 }  // namespace holdfast
 
 int main(int argc, char** argv) {
-    testing::InitGoogleTest(&argc, argv);
-    holdfast::MpiSession session(argc, argv);
-    holdfast::world = &session.world();
-    return RUN_ALL_TESTS();
+    return holdfast::run_on_ranks(argc, argv);
 }

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "dist/comm/nccl.hpp"
-#include "dist/comm/nccl_devices.hpp"
+#include "kernels/cuda/cuda.hpp"
 #include "tests/support/fake_collectives.hpp"
 #include "tests/support/quiet_communicator.hpp"
 
