@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# run_digests.sh HOLDFAST [--record]: the bytes of boxes, distances and expected private accuracies for a spread of
+# settings (relations, budgets, clips, precisions, losses, layers, ensembles, ranks, a resumed run), held against
+# run_digests.txt. No change of the program may move one of them unless it means to; --record prints them anew.
+set -uo pipefail
+holdfast=$(realpath "$1")
+expected=$(realpath "$(dirname "$0")/run_digests.txt")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+
+"$holdfast" synth blobs --centre 1.25 --spread 0.35 --records 700 --test 90 --seed 5 --out blobs.h5 --quiet > /dev/null
+"$holdfast" synth halfmoons --noise 0.2 --records 500 --test 60 --seed 2 --out moons.h5 --quiet > /dev/null
+{ # three classes on a ring, in an order of no meaning
+    echo id,a,b,y
+    for ((i = 0; i < 600; ++i)); do
+        echo "$((i * 7 + 3)),$((i % 3 == 0 ? 70 : i % 3 == 1 ? 25 : 50)).$((i * 37 % 100)),$((i % 3 == 2 ? 70 : 25)).$((i * 53 % 90)),$((i % 3))"
+    done
+} > ring.csv
+"$holdfast" import ring.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --out ring.h5 --quiet > /dev/null
+
+# digests NAME RANKS DATA SETTING…
+digests() {
+    local name=$1 ranks=$2 data=$3 settings=()
+    shift 3
+    for setting in "$@"; do settings+=(--set "$setting"); done
+    local train=(mpirun -n "$ranks" "$holdfast" train --quiet --data "$data" --out "$name" --set training.expected_records=500 "${settings[@]}")
+    if [ "$name" = resumed ]; then # stopped after a checkpoint, as often as it takes
+        "${train[@]}" --set run.checkpoint_steps=1 --set run.backend=reference > /dev/null 2>&1 & local launcher=$!
+        until [ -n "$(ls "$name/checkpoints" 2> /dev/null | grep '^[0-9]*$')" ] || ! kill -0 $launcher 2> /dev/null; do sleep 0.01; done
+        kill -TERM $launcher
+        wait $launcher
+        train+=(--resume)
+    fi
+    "${train[@]}" > /dev/null 2> error.log || { echo "$name does not train: $(cat error.log)"; return; }
+    echo "$name boxes $(grep -o '^ "digest": "[0-9a-f]*"' "$name/manifest.json" | cut -c13-44)"
+    echo "$name metrics $(md5sum < "$name/metrics.jsonl" | cut -c1-32)"
+    echo "$name distances $("$holdfast" certify --run "$name" --queries "$data:test" --json --quiet | grep -o '"digest":"[0-9a-f]*"' | cut -c11-42)"
+    # Laws of all mechanisms, as the accuracies they lead to: 17 digits each.
+    echo "$name laws $("$holdfast" evaluate --run "$name" --data "$data:test" --epsilon 0.1,1 --json --quiet | grep -o '"accuracy":\[[^]]*\]' | md5sum | cut -c1-32)"
+}
+
+all() {
+    local two=(network.hidden=[6,5] certificate.levels=9 training.batches=3 training.epochs=4 training.l2=0.01 training.learning_rate=8
+               clip.gamma=0.004 clip.delta_limit=0.02 clip.activation_limit=0.2)
+    digests plain 1 blobs.h5 "${two[@]}"
+    digests ranks 3 blobs.h5 "${two[@]}" run.grid=1x3x1
+    digests resumed 2 blobs.h5 "${two[@]}" training.epochs=60
+    digests single 1 blobs.h5 "${two[@]}" training.precision=single
+    digests factored 1 blobs.h5 "${two[@]}" clip.kind=factored training.learning_rate_decay=0.3
+    digests per_batch 1 blobs.h5 "${two[@]}" certificate.budget=per_batch
+    digests substitute 1 moons.h5 "${two[@]}" certificate.relation=substitute certificate.budget=per_batch
+    digests substitute_epoch 2 moons.h5 "${two[@]}" certificate.relation=substitute
+    digests remove 1 moons.h5 "${two[@]}" certificate.relation=remove certificate.budget=per_batch
+    digests single_factored 1 moons.h5 "${two[@]}" training.precision=single clip.kind=factored
+    digests softmax 1 moons.h5 "${two[@]}" network.loss=cross_entropy network.input_shift=0.5 network.input_scale=2
+    digests linear 1 moons.h5 network.hidden=[] certificate.levels=40 training.batches=8 clip.gamma=0.01
+    digests members 2 blobs.h5 network.hidden=[8] certificate.levels=12 clip.gamma=0.005 training.learning_rate=4 ensemble.members=5
+    digests votes 1 moons.h5 network.hidden=[] certificate.levels=0 ensemble.members=20
+    digests sparse 1 blobs.h5 "${two[@]}" certificate.level_list=[2,5,9]
+    digests rump 1 moons.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 certificate.product=rump
+    digests actual 1 moons.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 training.normalise=actual
+    digests sequential 1 blobs.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 training.batching=sequential training.batch_size=100 training.batches=7
+    digests classes 1 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=12 clip.gamma=0.02 training.batches=4
+    digests classes_members 2 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=6 ensemble.members=3
+}
+
+all > found.txt
+[ "${2:-}" = --record ] && { cat found.txt; exit 0; }
+diff "$expected" found.txt && echo "$(wc -l < found.txt) digests as recorded"
