@@ -5,7 +5,7 @@ build_packages=(
     build-essential g++ cmake ninja-build pkg-config git ca-certificates
     libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-serialization-dev libopenblas-serial-dev libhwy-dev
     libsodium-dev libsqlite3-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev
-    libgtest-dev libgmock-dev libbenchmark-dev librandom123-dev libmpfr-dev zlib1g-dev
+    libgtest-dev libgmock-dev libbenchmark-dev librandom123-dev libmpfr-dev zlib1g-dev z3
 )
 # What tools/lint takes besides.
 check_packages=(clang-format clang-tidy)

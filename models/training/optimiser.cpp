@@ -10,16 +10,6 @@ namespace holdfast {
 
 namespace {
 
-using Wide = __int128;
-static_assert((Wide{-1} >> 1) == -1, "the shift of a negative number rounds down");
-
-std::int64_t saturated(Wide value) {
-    return static_cast<std::int64_t>(std::clamp<Wide>(value, -parameter_limit_units, parameter_limit_units));
-}
-
-// Beyond this a radius says nothing: every parameter is inside.
-constexpr std::int64_t radius_limit = 2 * parameter_limit_units;
-
 class Sgd final : public Optimiser {
   public:
     Sgd(const Settings& settings, int grid_exponent) : settings_(settings), grid_exponent_(grid_exponent) {
@@ -34,20 +24,18 @@ class Sgd final : public Optimiser {
     void update(std::int64_t step, double normaliser, std::span<std::int64_t> parameters,
                 std::span<const std::int64_t> sums) const override {
         const Factor gradient = gradient_factor(step, normaliser), decay = decay_factor(step);
-        for (std::size_t p = 0; p < parameters.size(); ++p) {
-            const Wide kept = Wide{parameters[p]} - decay.apply(parameters[p]);
-            parameters[p] = saturated(kept - gradient.apply(sums[p]));
-        }
+        for (std::size_t p = 0; p < parameters.size(); ++p)
+            parameters[p] = updated(decay, gradient, parameters[p], sums[p]);
     }
 
     std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override;
 
     Factor gradient_factor(std::int64_t step, double normaliser) const {
-        return Factor(std::ldexp(settings_.learning_rate_at(step) / normaliser, grid_exponent_) /
-                      parameter_unit);
+        return factor_of(std::ldexp(settings_.learning_rate_at(step) / normaliser, grid_exponent_) /
+                         parameter_unit);
     }
     Factor decay_factor(std::int64_t step) const {
-        return Factor(settings_.learning_rate_at(step) * settings_.l2);
+        return factor_of(settings_.learning_rate_at(step) * settings_.l2);
     }
 
   private:
@@ -55,73 +43,44 @@ class Sgd final : public Optimiser {
     int grid_exponent_;
 };
 
-/// A record acts at one step of each epoch: by at most ceil(alpha Gamma / B), which then decays. For each
-/// epoch the largest response over its steps is kept; the map r -> r - floor(alpha l2 r) is non-decreasing,
-/// so the largest stays the largest, and it bounds |f(theta + r) - f(theta)| for f(theta) = theta -
-/// floor(alpha l2 theta + 1/2).
 class SgdResponse final : public ImpulseResponse {
   public:
     SgdResponse(const Sgd& optimiser, std::int64_t gamma_units)
         : optimiser_(optimiser), gamma_units_(gamma_units) {}
 
     void advance(std::int64_t step, double normaliser, bool first_of_epoch) override {
-        if (first_of_epoch) epochs_.push_back(0);
-        const Factor decay = optimiser_.decay_factor(step);
-        for (std::int64_t& response : epochs_) response -= decay.apply_down(response);
-        const std::int64_t impulse = optimiser_.gradient_factor(step, normaliser).apply_up(gamma_units_);
-        epochs_.back() = std::max(epochs_.back(), std::min(impulse, radius_limit));
+        responses_.advance(optimiser_.decay_factor(step), optimiser_.gradient_factor(step, normaliser),
+                           gamma_units_, first_of_epoch);
     }
-    std::int64_t radius() const override {
-        Wide sum = 0;
-        for (const std::int64_t response : epochs_) sum += response;
-        return static_cast<std::int64_t>(std::min<Wide>(sum, radius_limit));
-    }
+    std::int64_t radius() const override { return responses_.radius(); }
 
   private:
     Sgd optimiser_;
     std::int64_t gamma_units_;
-    std::vector<std::int64_t> epochs_;
+    EpochResponses<64> responses_;
 };
 
 std::unique_ptr<ImpulseResponse> Sgd::impulse_response(std::int64_t gamma_units) const {
     return std::make_unique<SgdResponse>(*this, gamma_units);
 }
 
-Wide shifted(Wide product, int shift, Wide rounding) {
-    return (product + rounding) >> shift;
-}
-std::int64_t narrowed(Wide value) {
-    return static_cast<std::int64_t>(std::clamp<Wide>(value, INT64_MIN / 2, INT64_MAX / 2));
-}
-
 }  // namespace
 
-Factor::Factor(double value) {
+Factor factor_of(double value) {
+    constexpr int significand_bits = UpdateLimits<64>::significand_bits,
+                  greatest_shift = UpdateLimits<64>::greatest_shift;
     ensure(std::isfinite(value) && value >= 0, "a factor is finite and non-negative");
-    if (value == 0) return;
+    if (value == 0) return {0, 0};
     int exponent = 0;
     const double fraction =
         std::frexp(value, &exponent);  // value = fraction 2^exponent, fraction in [1/2, 1)
-    significand_ = static_cast<std::int64_t>(std::ldexp(fraction, 62));
-    shift_ = 62 - exponent;
-    if (shift_ < 0)
+    const auto significand = static_cast<std::int64_t>(std::ldexp(fraction, significand_bits));
+    const int shift = significand_bits - exponent, excess = shift - greatest_shift;
+    if (shift < 0)
         throw Error(ExitCode::usage, "the step is too long: one gradient moves a parameter out of range",
                     "lower training.learning_rate", "training.learning_rate");
-    if (shift_ > 125) {  // below what an int64 can resolve: no units survive, but keep the rounding exact
-        significand_ = shift_ - 125 > 62 ? 0 : significand_ >> (shift_ - 125);
-        shift_ = 125;
-    }
-}
-
-std::int64_t Factor::apply(std::int64_t units) const {
-    const Wide half = shift_ == 0 ? 0 : Wide{1} << (shift_ - 1);
-    return narrowed(shifted(Wide{significand_} * units, shift_, half));
-}
-std::int64_t Factor::apply_up(std::int64_t units) const {
-    return narrowed(shifted(Wide{significand_} * units, shift_, (Wide{1} << shift_) - 1));
-}
-std::int64_t Factor::apply_down(std::int64_t units) const {
-    return narrowed(shifted(Wide{significand_} * units, shift_, 0));
+    if (excess <= 0) return {significand, shift};
+    return {excess > significand_bits ? 0 : significand >> excess, greatest_shift};
 }
 
 std::unique_ptr<Optimiser> make_sgd(const Settings& settings, int gradient_exponent) {

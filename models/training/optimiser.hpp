@@ -6,23 +6,15 @@
 #include <vector>
 
 #include "models/training/settings.hpp"
+#include "models/training/update_rule.hpp"
 
 namespace holdfast {
 
-/// A positive real as significand / 2^shift, for exact integer updates: products are 128-bit, rounded once.
-class Factor {
-  public:
-    explicit Factor(double value);
-    /// floor(value * units + 1/2): non-decreasing in units, and apply(a + b) - apply(a) <= apply_up(b) for b
-    /// >= 0.
-    std::int64_t apply(std::int64_t units) const;
-    std::int64_t apply_up(std::int64_t units) const;    ///< ceil(value * units)
-    std::int64_t apply_down(std::int64_t units) const;  ///< floor(value * units)
-
-  private:
-    std::int64_t significand_ = 0;
-    int shift_ = 0;
-};
+/// What multiplies integers in an update (models/training/update_rule.hpp, with the lemmas it rests on).
+using Factor = BasicFactor<64>;
+/// To 62 bits of significand, which a double has, and units of 2^-125, rounded down: below those nothing is
+/// left of any integer. Error (usage): 2^62 or more.
+Factor factor_of(double value);
 
 /// How far the response to one record's gradient reaches: R_t(1) of the core + radius budget (section 2), in
 /// integers.

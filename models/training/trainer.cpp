@@ -14,16 +14,6 @@ std::int64_t reach(Relation relation) {
     return relation == Relation::substitute ? 2 : 1;
 }
 
-std::int64_t saturated_product(std::int64_t a, std::int64_t b) {
-    return static_cast<std::int64_t>(
-        std::min<__int128>(static_cast<__int128>(a) * b, 4 * parameter_limit_units - 1));
-}
-
-std::int64_t clamped(__int128 value) {
-    return static_cast<std::int64_t>(
-        std::clamp<__int128>(value, -parameter_limit_units, parameter_limit_units));
-}
-
 }  // namespace
 
 MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
@@ -62,12 +52,11 @@ LevelState MemberTrainer::box(std::size_t index) const {
     LevelState level = state_.levels[index];
     if (plan_.settings.budget == ChargeRule::per_batch || level.k == 0) return level;
     const std::int64_t changed = reach(plan_.settings.relation) * level.k;
-    const std::int64_t weight_radius = saturated_product(weight_response_->radius(), changed);
-    const std::int64_t bias_radius = saturated_product(bias_response_->radius(), changed);
+    const std::int64_t weight_radius = weight_response_->radius(), bias_radius = bias_response_->radius();
     for (std::size_t p = 0; p < level.lower.size(); ++p) {
         const std::int64_t radius = biases_[p] ? bias_radius : weight_radius;
-        level.lower[p] = clamped(static_cast<__int128>(level.lower[p]) - radius);
-        level.upper[p] = clamped(static_cast<__int128>(level.upper[p]) + radius);
+        level.lower[p] = widened_lower(level.lower[p], radius, changed);
+        level.upper[p] = widened_upper(level.upper[p], radius, changed);
     }
     return level;
 }

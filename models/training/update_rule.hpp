@@ -1,0 +1,132 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/base/arithmetic.hpp"
+
+namespace holdfast {
+
+/// The integer arithmetic of an update and of the radius that bounds what a changed record moves it by, and
+/// the lemmas under mathematics section 2 with every rounding and every limit in them.
+///
+/// For factors d, v >= 0, d <= 1, write f(theta) = theta - floor(d theta + 1/2), h(r) = r - floor(d r),
+/// g(S) = floor(v S + 1/2), and L for the limit of parameters. All else are integers, r, s, b >= 0.
+///   1. f, g and h are non-decreasing: d r <= r, so a floor grows by r at most.
+///   2. g(S + b) - g(S) <= ceil(v b), since floor(x + y) <= floor(x) + ceil(y).
+///   3. 0 <= f(theta + r) - f(theta) <= h(r), since floor(x + y) >= floor(x) + floor(y).
+///   4. h(r + s) <= h(r) + h(s), by the same; and ceil(v (b + c)) <= ceil(v b) + ceil(v c).
+///   5. Saturation at +-L is non-decreasing and moves no two values apart.
+///   6. f maps [-L, L] into itself, so of g only what lies within +-2 L decides the saturated f(theta) - g:
+///      capping the results of factors beyond that changes no update. (Lemma 2 is false of capped results.)
+///   7. If |e| <= r + s and |e| <= 2 L, then |e| <= min(r, 2 L) + min(s, 2 L).
+///
+/// Theorem (core and radius). A run and one whose sums differ by what k records did, each acting at most once
+/// an epoch by at most Gamma, differ by at most k R_t, R_t = EpochResponses::radius(). Proof: their
+/// difference e is within the sum over records and epochs of a response that is ceil(v Gamma) after the step
+/// in which the record acts (2, 4) and h of itself after any other (3, 4), saturation taking nothing back
+/// (5). Capping a response at 2 L before it decays on keeps that: saturated parameters are no further apart
+/// (7, 6). By 1 the greatest response of an epoch stays the greatest, so its step need not be known. Hence
+/// the parameters on a neighbouring dataset lie within k R_t of a run without its changed records, which the
+/// core encloses; and since the theorem is as true of a bound of the core as of a run, the box k - 1 of a
+/// neighbour lies in the box k of this dataset.
+///
+/// `bits` is the width of the integers, 64 in the program. tests/property/update_rule_test.cpp walks through
+/// every case of smaller widths, whose limits are in proportion; tests/proofs/update_rule.smt2 proves 1 to 7
+/// and a step of the theorem for all integers.
+template <int bits>
+struct UpdateLimits {
+    static constexpr std::int64_t parameter = std::int64_t{1} << (bits - 4);
+    static constexpr std::int64_t radius = 2 * parameter;  ///< beyond it every parameter is inside
+    static constexpr std::int64_t result =
+        4 * parameter - 1;                               ///< of a factor: past 2 L, and no sum overflows
+    static constexpr int significand_bits = bits - 2;    ///< of a factor
+    static constexpr int greatest_shift = 2 * bits - 3;  ///< a product and its rounding have 2 bits - 1
+};
+static_assert(UpdateLimits<64>::parameter == parameter_limit_units);
+
+using WideInteger = __int128;
+static_assert((WideInteger{-1} >> 1) == -1, "the shift of a negative number rounds down");
+
+/// value, within +-limit.
+constexpr std::int64_t capped(WideInteger value, std::int64_t limit) {
+    return static_cast<std::int64_t>(std::clamp<WideInteger>(value, -limit, limit));
+}
+template <int bits = 64>
+constexpr std::int64_t saturated(WideInteger parameter) {
+    return capped(parameter, UpdateLimits<bits>::parameter);
+}
+
+/// A non-negative real as significand / 2^shift. Products are exact and rounded once, then capped (lemma 6).
+template <int bits>
+class BasicFactor {
+  public:
+    /// 0 <= significand < 2^significand_bits, 0 <= shift <= greatest_shift.
+    constexpr BasicFactor(std::int64_t significand, int shift) : significand_(significand), shift_(shift) {}
+
+    std::int64_t apply(std::int64_t units) const {  ///< floor(value * units + 1/2)
+        return rounded(units, shift_ == 0 ? 0 : WideInteger{1} << (shift_ - 1));
+    }
+    std::int64_t apply_up(std::int64_t units) const {  ///< ceil(value * units)
+        return rounded(units, (WideInteger{1} << shift_) - 1);
+    }
+    std::int64_t apply_down(std::int64_t units) const {  ///< floor(value * units)
+        return rounded(units, 0);
+    }
+
+  private:
+    std::int64_t rounded(std::int64_t units, WideInteger rounding) const {
+        return capped((WideInteger{significand_} * units + rounding) >> shift_, UpdateLimits<bits>::result);
+    }
+
+    std::int64_t significand_;
+    int shift_;
+};
+
+/// f(theta); decay <= 1.
+template <int bits>
+std::int64_t decayed(const BasicFactor<bits>& decay, std::int64_t parameter) {
+    return parameter - decay.apply(parameter);
+}
+
+/// The parameter after a step: non-decreasing in it, non-increasing in the sum.
+template <int bits>
+std::int64_t updated(const BasicFactor<bits>& decay, const BasicFactor<bits>& gradient,
+                     std::int64_t parameter, std::int64_t sum) {
+    return saturated<bits>(WideInteger{decayed(decay, parameter)} - gradient.apply(sum));
+}
+
+/// How far one record that acts at most once an epoch moves a parameter: R_t of the theorem.
+template <int bits>
+class EpochResponses {
+  public:
+    /// Takes a step; `first_of_epoch`: the record may act again from here.
+    void advance(const BasicFactor<bits>& decay, const BasicFactor<bits>& gradient, std::int64_t gamma_units,
+                 bool first_of_epoch) {
+        if (first_of_epoch) greatest_.push_back(0);
+        for (std::int64_t& response : greatest_) response -= decay.apply_down(response);
+        const std::int64_t impulse = std::min(gradient.apply_up(gamma_units), UpdateLimits<bits>::radius);
+        greatest_.back() = std::max(greatest_.back(), impulse);
+    }
+    std::int64_t radius() const {
+        WideInteger sum = 0;
+        for (const std::int64_t response : greatest_) sum += response;
+        return capped(sum, UpdateLimits<bits>::radius);
+    }
+
+  private:
+    std::vector<std::int64_t> greatest_;  // [epochs so far], of each its greatest response
+};
+
+/// The ends of the box around [lower, upper]: `changed` records, each moving a parameter by at most `radius`.
+template <int bits = 64>
+std::int64_t widened_lower(std::int64_t lower, std::int64_t radius, std::int64_t changed) {
+    return saturated<bits>(lower - WideInteger{radius} * changed);
+}
+template <int bits = 64>
+std::int64_t widened_upper(std::int64_t upper, std::int64_t radius, std::int64_t changed) {
+    return saturated<bits>(upper + WideInteger{radius} * changed);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,314 @@
+// The integer lemmas of models/training/update_rule.hpp, over every case of integers of 4 to 8 bits, whose
+// limits are in the proportions of the program's: every factor, every sum, every parameter; and the theorem
+// on the core and the radius over every schedule of the changed records, by the set of all pairs of runs that
+// can be reached. tests/proofs/update_rule.smt2 has the same lemmas for all integers.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdio>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "kernels/base/error.hpp"
+#include "models/training/optimiser.hpp"
+#include "models/training/update_rule.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Fraction {
+    std::int64_t significand;
+    int shift;
+    bool at_most_one() const { return significand <= std::int64_t{1} << shift; }
+    template <int bits>
+    BasicFactor<bits> factor() const {
+        return {significand, shift};
+    }
+};
+
+/// Every value a factor can have, once.
+template <int bits>
+std::vector<Fraction> fractions() {
+    std::vector<Fraction> all;
+    for (std::int64_t s = 0; s < std::int64_t{1} << UpdateLimits<bits>::significand_bits; ++s) {
+        for (int t = 0; t <= UpdateLimits<bits>::greatest_shift; ++t)
+            if (s % 2 == 1 || t == 0) all.push_back({s, t});
+    }
+    return all;
+}
+template <int bits>
+std::vector<Fraction> decays() {
+    std::vector<Fraction> all = fractions<bits>();
+    std::erase_if(all, [](const Fraction& fraction) { return !fraction.at_most_one(); });
+    return all;
+}
+
+/// floor(numerator / 2^shift), by division.
+std::int64_t floor_of(std::int64_t numerator, int shift) {
+    const std::int64_t divisor = std::int64_t{1} << shift, quotient = numerator / divisor;
+    return quotient - (numerator % divisor < 0 ? 1 : 0);
+}
+
+void report(const char* what, int bits, std::int64_t cases) {
+    std::printf("%s, %d bits: %lld cases\n", what, bits, static_cast<long long>(cases));
+    testing::Test::RecordProperty("cases", std::to_string(cases));
+}
+
+template <int width>
+struct Width {
+    static constexpr int bits = width;
+    using Limits = UpdateLimits<width>;
+    static constexpr std::int64_t least = -(std::int64_t{1} << (width - 1)), greatest = -least - 1;
+};
+template <typename>
+struct UpdateRule : testing::Test {};
+using Widths = testing::Types<Width<4>, Width<5>, Width<6>, Width<8>>;
+TYPED_TEST_SUITE(UpdateRule, Widths);
+
+TYPED_TEST(UpdateRule, FactorsRoundOnceAndFitTwiceTheWidth) {
+    using Limits = typename TypeParam::Limits;
+    std::int64_t cases = 0;
+    for (std::int64_t s = 0; s < std::int64_t{1} << Limits::significand_bits; ++s) {
+        for (int t = 0; t <= Limits::greatest_shift; ++t) {
+            const BasicFactor<TypeParam::bits> factor(s, t);
+            for (std::int64_t units = TypeParam::least; units <= TypeParam::greatest; ++units, ++cases) {
+                const std::int64_t twice = 2 * s * units, one = std::int64_t{1} << t;
+                ASSERT_LT(std::abs(s * units) + one, std::int64_t{1} << (2 * TypeParam::bits - 1));
+                ASSERT_EQ(factor.apply(units), capped(floor_of(twice + one, t + 1), Limits::result));
+                ASSERT_EQ(factor.apply_down(units), capped(floor_of(s * units, t), Limits::result));
+                ASSERT_EQ(factor.apply_up(units), capped(-floor_of(-s * units, t), Limits::result));
+            }
+        }
+    }
+    report("factors", TypeParam::bits, cases);
+}
+
+// Lemmas 1 and 2, of results that are not capped.
+TYPED_TEST(UpdateRule, AStepsImpulseIsAtMostItsCeiling) {
+    using Limits = typename TypeParam::Limits;
+    std::int64_t cases = 0;
+    for (const Fraction& fraction : fractions<TypeParam::bits>()) {
+        const auto factor = fraction.factor<TypeParam::bits>();
+        for (std::int64_t b = 0; b <= TypeParam::greatest; ++b) {
+            const std::int64_t most = factor.apply_up(b);
+            if (most == Limits::result) continue;
+            for (std::int64_t a = TypeParam::least; a <= TypeParam::greatest - b; ++a, ++cases) {
+                const std::int64_t moved = factor.apply(a + b) - factor.apply(a);
+                ASSERT_TRUE(0 <= moved && moved <= most)
+                    << fraction.significand << " / 2^" << fraction.shift << ", " << a << " + " << b;
+            }
+        }
+    }
+    report("impulses", TypeParam::bits, cases);
+}
+
+// Lemmas 1, 3 and 4, and what 6 says of the decayed parameter.
+TYPED_TEST(UpdateRule, DecayShrinksDifferencesAndTheirSums) {
+    using Limits = typename TypeParam::Limits;
+    std::int64_t cases = 0;
+    for (const Fraction& fraction : decays<TypeParam::bits>()) {
+        const auto decay = fraction.factor<TypeParam::bits>();
+        const auto left = [&](std::int64_t response) { return response - decay.apply_down(response); };
+        for (std::int64_t r = 0; r <= Limits::radius; ++r) {
+            for (std::int64_t s = 0; r + s <= Limits::radius; ++s, ++cases)
+                ASSERT_LE(left(r + s), left(r) + left(s)) << r << " + " << s;
+            for (std::int64_t theta = -Limits::parameter; theta + r <= Limits::parameter; ++theta, ++cases) {
+                const std::int64_t apart = decayed(decay, theta + r) - decayed(decay, theta);
+                ASSERT_TRUE(0 <= apart && apart <= left(r)) << theta << " + " << r;
+                ASSERT_LE(std::abs(decayed(decay, theta)), Limits::parameter);
+            }
+        }
+    }
+    report("decays", TypeParam::bits, cases);
+}
+
+// Lemma 5.
+TYPED_TEST(UpdateRule, SaturationIsMonotoneAndMovesNothingApart) {
+    std::int64_t cases = 0;
+    for (std::int64_t a = 2 * TypeParam::least; a <= 2 * TypeParam::greatest; ++a) {
+        for (std::int64_t b = a; b <= 2 * TypeParam::greatest; ++b, ++cases) {
+            const std::int64_t apart = saturated<TypeParam::bits>(b) - saturated<TypeParam::bits>(a);
+            ASSERT_TRUE(0 <= apart && apart <= b - a) << a << " " << b;
+        }
+    }
+    report("saturation", TypeParam::bits, cases);
+}
+
+template <typename>
+struct Update : testing::Test {};
+using NarrowWidths = testing::Types<Width<4>, Width<5>, Width<6>>;
+TYPED_TEST_SUITE(Update, NarrowWidths);
+
+// Lemma 6, and the order in both arguments.
+TYPED_TEST(Update, IsMonotoneAndKnowsNoCap) {
+    constexpr int bits = TypeParam::bits;
+    using Limits = typename TypeParam::Limits;
+    std::int64_t cases = 0, capped_cases = 0;
+    for (const Fraction& decay_value : decays<bits>()) {
+        for (const Fraction& gradient_value : fractions<bits>()) {
+            const auto decay = decay_value.factor<bits>(), gradient = gradient_value.factor<bits>();
+            for (std::int64_t sum = TypeParam::least; sum <= TypeParam::greatest; ++sum) {
+                const std::int64_t exact =
+                    floor_of(2 * gradient_value.significand * sum + (std::int64_t{1} << gradient_value.shift),
+                             gradient_value.shift + 1);
+                capped_cases += exact != gradient.apply(sum);
+                for (std::int64_t theta = -Limits::parameter; theta <= Limits::parameter; ++theta, ++cases) {
+                    const std::int64_t result = updated(decay, gradient, theta, sum);
+                    ASSERT_EQ(result, saturated<bits>(decayed(decay, theta) - exact));
+                    if (theta < Limits::parameter) {
+                        ASSERT_LE(result, updated(decay, gradient, theta + 1, sum));
+                    }
+                    if (sum < TypeParam::greatest) {
+                        ASSERT_GE(result, updated(decay, gradient, theta, sum + 1));
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(capped_cases, 0);
+    report("updates", bits, cases);
+}
+
+/// The run on a neighbour, the run without its changed records, and which of these have acted this epoch.
+struct Pair {
+    std::int64_t changed, unchanged;
+    unsigned acted;
+    auto operator<=>(const Pair&) const = default;
+};
+/// What the changed records of a step can do: who acts, and what their gradients add up to.
+struct Action {
+    unsigned acting;
+    std::int64_t sum;
+};
+std::vector<Action> actions(int records, std::int64_t gamma) {
+    std::vector<Action> all;
+    for (unsigned acting = 0; acting < 1U << records; ++acting) {
+        const std::int64_t most = std::popcount(acting) * gamma;
+        for (std::int64_t sum = -most; sum <= most; ++sum) all.push_back({acting, sum});
+    }
+    return all;
+}
+
+/// Factors of the steps of an epoch.
+struct Step {
+    Fraction decay, gradient;
+};
+
+/// Every pair of runs of `records` changed records that can be reached, from equal parameters on: whatever
+/// the sums, the signs, and the step of each epoch in which a record acts, if it does. Each must be within
+/// the radius, and in the box around the run without them. Returns the steps taken, -1 after a failure.
+template <int bits>
+std::int64_t walk(const std::vector<Step>& epoch, int epochs, int records, std::int64_t gamma) {
+    constexpr std::int64_t limit = UpdateLimits<bits>::parameter;
+    const std::vector<Action> all_actions = actions(records, gamma);
+    const std::int64_t most = Width<bits>::greatest - records * gamma;
+    std::int64_t cases = 0;
+    EpochResponses<bits> responses;
+    std::set<Pair> pairs;
+    for (std::int64_t theta = -limit; theta <= limit; ++theta) pairs.insert({theta, theta, 0});
+    for (std::size_t step = 0; step < epoch.size() * static_cast<std::size_t>(epochs); ++step) {
+        const auto decay = epoch[step % epoch.size()].decay.template factor<bits>(),
+                   gradient = epoch[step % epoch.size()].gradient.template factor<bits>();
+        const bool first_of_epoch = step % epoch.size() == 0;
+        responses.advance(decay, gradient, gamma, first_of_epoch);
+        const std::int64_t radius = responses.radius();
+        std::set<Pair> next;
+        for (const Pair& pair : pairs) {
+            const unsigned acted = first_of_epoch ? 0 : pair.acted;
+            for (std::int64_t sum = -most; sum <= most; ++sum) {
+                const std::int64_t unchanged = updated(decay, gradient, pair.unchanged, sum);
+                for (const Action& action : all_actions) {
+                    if ((action.acting & acted) != 0) continue;
+                    const std::int64_t changed = updated(decay, gradient, pair.changed, sum + action.sum);
+                    ++cases;
+                    const bool held = std::abs(changed - unchanged) <= records * radius &&
+                                      widened_lower<bits>(unchanged, radius, records) <= changed &&
+                                      changed <= widened_upper<bits>(unchanged, radius, records);
+                    if (!held) {
+                        ADD_FAILURE() << "step " << step << ": " << changed << " against " << unchanged
+                                      << ", radius " << radius << " of one of " << records;
+                        return -1;
+                    }
+                    next.insert({changed, unchanged, acted | action.acting});
+                }
+            }
+        }
+        pairs = std::move(next);
+    }
+    return cases;
+}
+
+// Two records, all factors constant over the steps.
+TEST(CoreAndRadius, BoundsEveryScheduleOfTwoRecords) {
+    constexpr int bits = 5;
+    std::int64_t cases = 0;
+    for (const Fraction& decay : decays<bits>()) {
+        for (const Fraction& gradient : fractions<bits>()) {
+            for (const std::int64_t gamma : {1, 3}) {
+                const Step step{decay, gradient};
+                const std::int64_t walked = walk<bits>({step, step}, 3, 2, gamma);
+                ASSERT_GE(walked, 0) << decay.significand << "/2^" << decay.shift << " "
+                                     << gradient.significand << "/2^" << gradient.shift << " gamma " << gamma;
+                cases += walked;
+            }
+        }
+    }
+    report("schedules of two records", bits, cases);
+}
+
+// One record, all pairs of factors that take turns.
+TEST(CoreAndRadius, BoundsEveryScheduleUnderChangingFactors) {
+    constexpr int bits = 4;
+    std::int64_t cases = 0;
+    for (const Fraction& decay : decays<bits>()) {
+        for (const Fraction& other_decay : decays<bits>()) {
+            for (const Fraction& gradient : fractions<bits>()) {
+                for (const Fraction& other_gradient : fractions<bits>()) {
+                    const std::int64_t walked =
+                        walk<bits>({{decay, gradient}, {other_decay, other_gradient}}, 3, 1, 1);
+                    ASSERT_GE(walked, 0);
+                    cases += walked;
+                }
+            }
+        }
+    }
+    report("schedules under changing factors", bits, cases);
+}
+
+// A radius that is one too small is one that some schedule exceeds: the walk reaches what it should.
+TEST(CoreAndRadius, IsAttained) {
+    constexpr int bits = 6;
+    const BasicFactor<bits> half(1, 1), one(1, 0);
+    EpochResponses<bits> responses;
+    responses.advance(half, one, 3, true);
+    EXPECT_EQ(responses.radius(), 3);
+    EXPECT_EQ(updated(half, one, 0, -3) - updated(half, one, 0, 0), 3);
+    responses.advance(half, one, 3, true);
+    EXPECT_EQ(responses.radius(), 3 - 1 + 3);
+    EXPECT_EQ(updated(half, one, 3, -3) - updated(half, one, 0, 0), 3 - 1 + 2);  // saturated: 4 at most
+    EXPECT_EQ(decayed(half, std::int64_t{3}), 3 - 2);                            // 3/2 + 1/2 rounds up
+}
+
+TEST(FactorOf, IsTheDoubleUntilNothingOfItIsLeft) {
+    const std::int64_t large = std::int64_t{1} << 60;
+    EXPECT_EQ(factor_of(1.0).apply(large - 1), large - 1);
+    EXPECT_EQ(factor_of(0x1.8p-1).apply(3), 2);  // 2.25
+    EXPECT_EQ(factor_of(0x1.8p-1).apply_up(3), 3);
+    EXPECT_EQ(factor_of(0x1.8p-1).apply_down(-3), -3);  // -2.25
+    EXPECT_EQ(factor_of(0x1.0000000000001p0).apply(large), large + 256);
+    EXPECT_EQ(factor_of(0x1p61).apply(1), std::int64_t{1} << 61);
+    EXPECT_EQ(factor_of(0x1p61).apply(100), UpdateLimits<64>::result);
+    EXPECT_EQ(factor_of(0x1p61).apply(-100), -UpdateLimits<64>::result);
+    for (const double nothing : {0.0, 0x1p-65, 0x1.8p-100, 0x1p-200, 0x1p-1074}) {
+        EXPECT_EQ(factor_of(nothing).apply(INT64_MAX), 0) << nothing;
+        EXPECT_EQ(factor_of(nothing).apply(INT64_MIN), 0) << nothing;
+    }
+    EXPECT_EQ(factor_of(0x1p-64).apply(INT64_MIN), 0);  // -1/2 rounds up
+    EXPECT_EQ(factor_of(0x1p-63).apply(INT64_MIN), -1);
+    EXPECT_THROW(factor_of(0x1p62), Error);
+}
+
+}  // namespace
+}  // namespace holdfast
