@@ -132,28 +132,4 @@ class BasicGradientGrid {
 };
 using GradientGrid = BasicGradientGrid<double>;
 
-/// exp on the grid of multiples of 2^-40, |x| clamped to 700; NaN stays NaN. Monotone: neighbouring grid
-/// points differ by 2^-40 relative, the error on the grid is below 2^-52 relative (measured against MPFR by
-/// tests/property/arithmetic_test.cpp: 2^-52.6). The rounding of x costs besides at most exp(2^-41) - 1.
-HOLDFAST_PORTABLE inline double monotone_exp(double x) {
-    constexpr double log2_e = 0x1.71547652b82fep+0, ln2_high = 0x1.62e42fefa39efp-1,
-                     ln2_low = 0x1.abc9e3b39803fp-56;
-    constexpr double argument_bias = 1.5 * 0x1p12;  // ulp 2^-40
-    const double argument = (std::clamp(x, -700.0, 700.0) + argument_bias) - argument_bias;
-    const double power = std::nearbyint(argument * log2_e);
-    const double reduced = std::fma(power, -ln2_low, std::fma(power, -ln2_high, argument));
-    double sum = 1.0 / 6227020800.0;  // 1/13!, then Horner: |reduced| < 0.35, remainder below 2^-57
-    for (const double coefficient :
-         {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
-          1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
-        sum = std::fma(sum, reduced, coefficient);
-    }
-    // 2^power by its exponent bits: |power| <= 1010, and a biased sum holds 1023 + power in its last bits.
-    return sum * std::bit_cast<double>(std::bit_cast<std::uint64_t>(power + (0x1.8p52 + 1023.0)) << 52);
-}
-
-HOLDFAST_PORTABLE inline double monotone_sigmoid(double x) {
-    return 1.0 / (1.0 + monotone_exp(-x));
-}
-
 }  // namespace holdfast

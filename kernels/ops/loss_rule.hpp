@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/base/arithmetic.hpp"
+#include "kernels/base/monotone_exp.hpp"
 #include "kernels/ops/backend.hpp"
 
 namespace holdfast {

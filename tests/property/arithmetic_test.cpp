@@ -1,5 +1,6 @@
-// The scalar arithmetic under every certificate (kernels/base/arithmetic.hpp): each claim of that header,
-// measured against MPFR where it is about accuracy, exhaustively over neighbours where it is about order.
+// The scalar arithmetic under every certificate (kernels/base/arithmetic.hpp, monotone_exp.hpp): each claim
+// of these headers, measured against MPFR where it is about accuracy, exhaustively over neighbours where it
+// is about order.
 
 #include <gtest/gtest.h>
 #include <mpfr.h>
@@ -11,6 +12,7 @@
 
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/arithmetic.hpp"
+#include "kernels/base/monotone_exp.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/ops/backend.hpp"
 #include "kernels/ops/loss.hpp"
