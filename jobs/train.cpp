@@ -241,7 +241,7 @@ std::string write_results(const Context& context, const RunFolder& run, const Se
 }
 
 Guarantee claim_of(const TrainingPlan& plan, const DatasetInfo& info) {
-    return certificate_claim(plan.settings, {info.scaling, info.has_ids});
+    return certificate_claim(plan.settings, {info.scaling, info.ids != IdKind::row_number});
 }
 
 /// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
@@ -268,7 +268,7 @@ nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, co
                                     {"features", info.features},
                                     {"classes", plan.settings.classes},
                                     {"scaling", name_of(info.scaling)},
-                                    {"ids", info.has_ids},
+                                    {"ids", info.ids != IdKind::row_number},
                                     {"digest", data_digest}};
     return {{"program", "holdfast"},
             {"version", "0.1.0"},
