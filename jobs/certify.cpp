@@ -57,10 +57,10 @@ std::string digest_of(const Result& result) {
 void certify_job(const Context& context, const Request& request) {
     // 1. The run and the queries.
     const FinishedRun run = FinishedRun::open(request.run);
-    const Records queries = read_queries(run, request.queries);
+    const Records queries = read_queries(context, run, request.queries);
 
     // 2. Every member's stable distances, then the ensemble's.
-    Result result{certify_members(context, run, queries, true), {}, {}};
+    Result result{certify_members(context, run, queries, fastest_search(run)), {}, {}};
     std::vector<std::int64_t> single;
     for (std::size_t q = 0; q < queries.size(); ++q) {
         const Evidence evidence = evidence_of(run, result.members, q);

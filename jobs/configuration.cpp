@@ -133,8 +133,8 @@ std::vector<Option> make_table() {
         real(
             "training.l2", "weight decay lambda", [](S& s) -> double& { return s.l2; }, 0, false),
         integer("training.expected_records",
-                "public number of private records, sets the normaliser B; 0: the count found, rounded, which "
-                "is then taken as public",
+                "public number of private records, sets the normaliser B; 0: what the dataset states (import "
+                "--expected-records), else the count found, on which no release may rest",
                 &S::expected_records, 0, unlimited),
         choice<Normalise>("training.normalise",
                           "divide by the public B or, as published, by the batch's count",

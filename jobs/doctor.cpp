@@ -14,7 +14,7 @@ void doctor(const Context& context) {
     context.print(diagnosis_json(diagnosis), diagnosis_text(diagnosis));
     // 2. A machine on which no guarantee holds is a failure that a script can see; rank 0 says it once.
     if (!diagnosis.sound && context.world.is_root()) {
-        throw Error(ExitCode::numerical, "the arithmetic of a rank is not what the proofs assume",
+        throw Error(ExitCode::arithmetic, "the arithmetic of a rank is not what the proofs assume",
                     "run holdfast doctor on each host and mend the lines marked wrong", "doctor");
     }
 }

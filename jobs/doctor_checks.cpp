@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +23,7 @@
 #include "dist/store/hdf5_version.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/floating_point.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
 namespace holdfast {
@@ -87,20 +87,6 @@ class OptionalLibrary {
 };
 
 // ---- arithmetic: volatile keeps the compiler from answering for the processor
-
-bool subnormal_results() {
-    volatile double least_normal = std::numeric_limits<double>::min();
-    volatile float least_normal_single = std::numeric_limits<float>::min();
-    volatile double half = least_normal / 2;
-    volatile float half_single = least_normal_single / 2;
-    return half != 0 && half_single != 0;
-}
-
-bool subnormal_operands() {
-    volatile double subnormal = std::numeric_limits<double>::denorm_min();
-    volatile double scaled = subnormal * 0x1p200;
-    return scaled != 0;
-}
 
 bool contraction_off() {
     volatile double source = 1.0 + 0x1p-30;
@@ -311,12 +297,12 @@ std::vector<Finding> check_arithmetic() {
     const std::string flush =
         "a library has set FTZ or DAZ (-ffast-math, MXCSR): remove it; no guarantee holds";
     return {
-        judged("subnormal results", subnormal_results() ? "kept" : "flushed to zero", subnormal_results(),
-               Health::wrong, flush),
-        judged("subnormal operands", subnormal_operands() ? "kept" : "read as zero", subnormal_operands(),
-               Health::wrong, flush),
-        judged("rounding", std::fegetround() == FE_TONEAREST ? "to nearest" : "not to nearest",
-               std::fegetround() == FE_TONEAREST, Health::wrong,
+        judged("subnormal results", keeps_subnormal_results() ? "kept" : "flushed to zero",
+               keeps_subnormal_results(), Health::wrong, flush),
+        judged("subnormal operands", keeps_subnormal_operands() ? "kept" : "read as zero",
+               keeps_subnormal_operands(), Health::wrong, flush),
+        judged("rounding", rounds_to_nearest() ? "to nearest" : "not to nearest", rounds_to_nearest(),
+               Health::wrong,
                "a library has called fesetround: remove it"),
         judged("contraction", contraction_off() ? "off" : "on", contraction_off(), Health::wrong,
                "build with -ffp-contract=off, as the presets do"),

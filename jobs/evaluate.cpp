@@ -34,13 +34,6 @@ std::vector<double> deltas_of(const MechanismInfo& info, double delta) {
     return deltas;
 }
 
-bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble) {
-    if (info.binary_only && run.classes() != 2) return false;
-    if (info.needs_votes && !ensemble) return false;
-    if (std::string(info.name) == "paper_sparse" && run.settings.contiguous_levels()) return false;
-    return !(info.needs_class_distances && ensemble && run.settings.aggregate == "paper");
-}
-
 /// Mean probability that the released label is the true one: exact, nothing is drawn.
 double expected_accuracy(const Mechanism& mechanism, const std::vector<Evidence>& evidence,
                          const std::vector<std::int32_t>& truth) {
@@ -156,7 +149,7 @@ void evaluate(const Context& context, const Request& request) {
     if (!(request.delta >= 0 && request.delta < 1))
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--delta");
     const FinishedRun run = FinishedRun::open(request.run);
-    const Records data = read_queries(run, request.data);
+    const Records data = read_queries(context, run, request.data);
     if (data.labels.empty())
         throw Error(ExitCode::input, "no labels: accuracy cannot be computed",
                     "use certify for queries without labels", request.data);
@@ -170,7 +163,7 @@ void evaluate(const Context& context, const Request& request) {
     }
 
     // 2. Certificates, and from them what a mechanism may see of each query.
-    const std::vector<Certificates> members = certify_members(context, run, data, true);
+    const std::vector<Certificates> members = certify_members(context, run, data, fastest_search(run));
     AllEvidence evidence;
     std::vector<std::int64_t> single_distances;
     double single_accuracy = 0;

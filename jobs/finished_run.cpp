@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "dist/layout/process_grid.hpp"
 #include "jobs/configuration.hpp"
@@ -22,13 +23,9 @@ Scaling scaling_from_name(const std::string& name) {
 
 /// The records [first, last) of a set.
 Records part_of(const Records& records, std::size_t first, std::size_t last) {
-    Records part{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
-    for (std::size_t i = first; i < last; ++i) {
-        part.features.append_row_of(records.features, i);
-        part.ids.push_back(records.ids[i]);
-        part.rows.push_back(records.rows[i]);
-    }
-    return part;
+    std::vector<std::size_t> indices(last - first);
+    std::iota(indices.begin(), indices.end(), first);
+    return chosen_records(records, indices);
 }
 
 // A message of certificates: [member, first query, labels, distances, class distances], all int64.
@@ -71,6 +68,20 @@ void check_boxes(const FinishedRun& run) {
                 "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
 }
 
+/// Runs written before ids had kinds say whether the file had any.
+IdKind ids_from_manifest(const nlohmann::json& ids) {
+    if (ids.is_boolean()) return ids.get<bool>() ? IdKind::given : IdKind::row_number;
+    for (const IdKind kind : {IdKind::given, IdKind::content}) {
+        if (ids.get<std::string>() == name_of(kind)) return kind;
+    }
+    return IdKind::row_number;
+}
+
+FeatureRange range_of(const nlohmann::json& dataset) {
+    if (!dataset.contains("range")) return default_feature_range;
+    return {dataset["range"].at(0), dataset["range"].at(1)};
+}
+
 FinishedRun read_run(const RunFolder& folder) {
     const std::string file = folder.file("manifest.json");
     nlohmann::json manifest = folder.read_json("manifest.json");
@@ -79,8 +90,8 @@ FinishedRun read_run(const RunFolder& folder) {
         const nlohmann::json& dataset = manifest.at("dataset");
         if (!dataset.at("features").is_number_unsigned() || !dataset.at("digest").is_string())
             throw Error(ExitCode::input, "features or digest of the dataset are damaged", "train again");
-        Network network = settings.network(dataset.at("features"));
-        const DataFacts facts{scaling_from_name(dataset.at("scaling")), dataset.at("ids")};
+        Network network = settings.network(dataset.at("features"), range_of(dataset));
+        const DataFacts facts{scaling_from_name(dataset.at("scaling")), ids_from_manifest(dataset.at("ids"))};
         return {folder, manifest, settings, std::move(network), facts, settings.level_values()};
     } catch (const nlohmann::json::exception& error) {
         throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(),
@@ -99,7 +110,8 @@ FinishedRun FinishedRun::open(const std::string& path) {
     return run;
 }
 
-Records read_queries(const FinishedRun& run, const std::string& name, std::uint64_t first) {
+Records read_queries(const Context& context, const FinishedRun& run, const std::string& name,
+                     std::uint64_t first) {
     const DatasetReader reader(name, "test");
     if (reader.info().features != run.network.inputs()) {
         throw Error(ExitCode::input,
@@ -107,11 +119,37 @@ Records read_queries(const FinishedRun& run, const std::string& name, std::uint6
                         std::to_string(run.network.inputs()),
                     "give the queries the columns of the training data", reader.info().path);
     }
-    return reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
+    Records queries = reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
+    const FeatureRange range = run.network.transform().range;
+    if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
+        context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
+                          outside, text_of(range));
+    return queries;
+}
+
+Records chosen_records(const Records& records, std::span<const std::size_t> indices) {
+    Records part{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
+    for (const std::size_t i : indices) {
+        part.features.append_row_of(records.features, i);
+        part.ids.push_back(records.ids[i]);
+        part.rows.push_back(records.rows[i]);
+    }
+    return part;
+}
+
+LevelSearch fastest_search(const FinishedRun& run) {
+    return run.settings.product == Product::exact ? LevelSearch::bisection : LevelSearch::ascending;
+}
+
+bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble) {
+    if (info.binary_only && run.classes() != 2) return false;
+    if (info.needs_votes && !ensemble) return false;
+    if (std::string(info.name) == "paper_sparse" && run.settings.contiguous_levels()) return false;
+    return !(info.needs_class_distances && ensemble && run.aggregation() == Aggregation::paper);
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
-                                          const Records& queries, bool with_class_distances) {
+                                          const Records& queries, LevelSearch search) {
     if (run.settings.threads > 0) omp_set_num_threads(static_cast<int>(run.settings.threads));
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
     const std::size_t first = queries.size() * grid.block() / grid.blocks(),
@@ -127,17 +165,15 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
             boxes.read(member, level, lower, upper);
         };
         const Certificates part = backend.with([&](const auto& kernels) {
-            return certify(run.network, kernels, mine, run.levels.size(), load,
-                           run.settings.product == Product::exact, with_class_distances);
+            return certify(run.network, kernels, mine, run.levels.size(), load, search);
         });
         const std::vector<std::int64_t> words = packed(member, first, part);
         message.insert(message.end(), words.begin(), words.end());
     }
-    const bool classes_known = with_class_distances || run.classes() == 2;
     std::vector<Certificates> members(
         run.members(),
         Certificates{std::vector<std::int32_t>(queries.size()), std::vector<std::int64_t>(queries.size()),
-                     std::vector<std::int64_t>(classes_known ? queries.size() * run.classes() : 0)});
+                     std::vector<std::int64_t>(queries.size() * run.classes())});
     for (const std::vector<std::byte>& bytes : context.world.all_gather(std::as_bytes(std::span(message)))) {
         std::vector<std::int64_t> words(bytes.size() / sizeof(std::int64_t));
         std::memcpy(words.data(), bytes.data(), bytes.size());
@@ -153,11 +189,8 @@ Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::si
     evidence.distance = member.distances[query];
     evidence.cap = run.cap();
     evidence.sparse_distance = run.levels[static_cast<std::size_t>(member.distances[query])];
-    if (!member.class_distances.empty()) {
-        const auto first =
-            member.class_distances.begin() + static_cast<std::ptrdiff_t>(query * run.classes());
-        evidence.class_distances.assign(first, first + static_cast<std::ptrdiff_t>(run.classes()));
-    }
+    const auto first = member.class_distances.begin() + static_cast<std::ptrdiff_t>(query * run.classes());
+    evidence.class_distances.assign(first, first + static_cast<std::ptrdiff_t>(run.classes()));
     return evidence;
 }
 

@@ -8,6 +8,7 @@
 #include "models/certify/claims.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
+#include "models/privacy/mechanisms.hpp"
 #include "models/training/settings.hpp"
 
 namespace holdfast {
@@ -32,14 +33,24 @@ struct FinishedRun {
     std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
 };
 
-/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Errors
-/// (input): other number of features.
-Records read_queries(const FinishedRun& run, const std::string& name, std::uint64_t first = 0);
+/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Values
+/// outside the run's public range count as its ends, which the log says. Errors (input): other number of
+/// features; a value that is no finite number.
+Records read_queries(const Context& context, const FinishedRun& run, const std::string& name,
+                     std::uint64_t first = 0);
+
+/// The records of the given indices, without labels.
+Records chosen_records(const Records& records, std::span<const std::size_t> indices);
 
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared
 /// out.
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
-                                          const Records& queries, bool with_class_distances);
+                                          const Records& queries, LevelSearch search);
+/// The search that answers the owner soonest.
+LevelSearch fastest_search(const FinishedRun& run);
+
+/// Can the mechanism be used with this run, single models or the ensemble? Public.
+bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble);
 
 /// What a mechanism may look at, for one query: of a single member, and of the ensemble.
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);

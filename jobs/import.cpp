@@ -2,6 +2,7 @@
 //
 //   holdfast import adult.csv --label income --classes "<=50K|>50K" --categories "sex=Female|Male"
 //       --scale age=0:100 --scale '*=0:100000' --test-fraction 0.2 --seed 1 --out adult.h5
+//       --id-from-content --expected-records 26000 --population census-1994
 //   holdfast import x.npy --labels y.npy --out data.h5
 //   holdfast import data.npz --features x --labels y --scale '*=0:1' --out data.h5
 //   holdfast import train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --out mnist.h5
@@ -30,8 +31,9 @@ struct Options {
     std::string input, test, out, format = "auto", delimiter = ",", encode = "onehot", source_scaling,
                                   scale_file;
     std::string label, classes, id;                            // CSV columns
+    std::optional<std::string> expected_records, population;   // what the file states
     std::string features, labels, ids, test_labels, test_ids;  // arrays or files
-    bool no_labels = false, scale_from_data = false;
+    bool no_labels = false, scale_from_data = false, id_from_content = false;
     std::vector<std::string> drop, categories, missing, scale;
     double test_fraction = 0;
     std::uint64_t seed = 1;
@@ -55,6 +57,15 @@ double parse_number(const std::string& option, const std::string& text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) return value;
     fail(option, "'" + text + "' is not a finite number", "write it in decimal, for example 0.5");
+}
+
+std::uint64_t parse_count(const std::string& option, const std::string& text) {
+    std::uint64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    if (whole && count > 0 && count <= most_expected_records) return count;
+    fail(option, "'" + text + "' is not a number of records",
+         "a whole number from 1 to " + std::to_string(most_expected_records));
 }
 
 std::vector<std::string> cut_list(const std::string& text) {
@@ -231,12 +242,38 @@ ImportOptions import_options(const Options& options) {
     parsed.missing = parse_missing(options.missing);
     parsed.test_fraction = options.test_fraction;
     parsed.seed = options.seed;
+    parsed.ids_from_content = options.id_from_content;
+    if (options.expected_records)
+        parsed.expected_records = parse_count("--expected-records", *options.expected_records);
+    parsed.population = options.population;
     return parsed;
 }
 
+/// What the file states of itself, and what it costs where it does not.
+std::string fact_lines(const ImportSummary& summary) {
+    const PublicFacts& facts = summary.facts;
+    std::string text = "  ids: " + summary.id_note + "\n  feature range: " + text_of(facts.range) + "\n";
+    const bool labelled = !summary.class_counts.empty();
+    if (facts.expected_records > 0) {
+        text += "  public count: " + std::to_string(facts.expected_records) + "\n";
+    } else if (labelled) {
+        text +=
+            "  public count: not stated. Training then takes the count it finds, which one record changes:\n"
+            "    the guarantee is only 'as published', and a release is refused. --expected-records N "
+            "states\n"
+            "    a number that anybody may know, a rounded one too.\n";
+    }
+    if (!facts.population.empty()) {
+        text += "  population: " + facts.population + "\n";
+    } else if (labelled) {
+        text += "  population: not named. --population NAME says whose privacy budget the records spend.\n";
+    }
+    return text;
+}
+
 std::string as_text(const ImportSummary& summary, const std::string& out) {
-    std::string text = out + ": " + std::to_string(summary.features) + " features, scaling " +
-                       name_of(summary.scaling) + "\n";
+    std::string text = out + ": " + std::to_string(summary.facts.feature_names.size()) +
+                       " features, scaling " + name_of(summary.facts.scaling) + "\n";
     for (const auto& [split, rows] : summary.rows) {
         text += "  " + split + ": " + std::to_string(rows) + " records";
         if (const auto counts = summary.class_counts.find(split); counts != summary.class_counts.end()) {
@@ -246,7 +283,7 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
         }
         text += "\n";
     }
-    text += "  ids: " + summary.id_note + "\n";
+    text += fact_lines(summary);
     if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
     if (summary.clipped > 0)
         text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
@@ -254,6 +291,7 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
 }
 
 nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
+    const PublicFacts& facts = summary.facts;
     nlohmann::json counts = nlohmann::json::object();
     for (const auto& [split, by_label] : summary.class_counts) {
         for (const auto& [label, count] : by_label) counts[split][std::to_string(label)] = count;
@@ -261,9 +299,13 @@ nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
     return {{"path", out},
             {"rows", summary.rows},
             {"classes", counts},
-            {"features", summary.features},
-            {"scaling", name_of(summary.scaling)},
-            {"ids", summary.id_note},
+            {"features", facts.feature_names.size()},
+            {"scaling", name_of(facts.scaling)},
+            {"ids", name_of(facts.ids)},
+            {"id_note", summary.id_note},
+            {"expected_records", facts.expected_records},
+            {"population", facts.population},
+            {"feature_range", {facts.range.low, facts.range.high}},
             {"filled", summary.filled},
             {"clipped", summary.clipped}};
 }
@@ -285,7 +327,7 @@ void run(const Options& options, const Context& context) {
     }
     context.world.barrier();
 
-    // 4. What was read, and where the ids come from.
+    // 4. What was read, and what the dataset states of itself.
     context.print(as_json(summary, options.out), as_text(summary, options.out));
 }
 
@@ -295,7 +337,8 @@ void declare_columns(CLI::App& app, Options& options) {
                    "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
     app.add_option(
         "--id", options.id,
-        "CSV: column of record ids, integers as they are, other text hashed (default: row numbers)");
+        "CSV: column of record ids, integers as they are, other text hashed (default: row numbers, with "
+        "which no guarantee about a removed record holds)");
     app.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)")
         ->allow_extra_args(false);
     app.add_option("--categories", options.categories,
@@ -318,6 +361,21 @@ void declare_arrays(CLI::App& app, Options& options) {
     app.add_option("--test-labels", options.test_labels, "The labels that belong to --test");
     app.add_option("--test-ids", options.test_ids, "The ids that belong to --test");
     app.add_flag("--no-labels", options.no_labels, "Queries: the records have no labels");
+}
+
+void declare_facts(CLI::App& app, Options& options) {
+    app.add_flag(
+        "--id-from-content", options.id_from_content,
+        "The id of a record is a hash of its features as stored and its label: covers datasets "
+        "without two equal records, which are refused; a changed record is one removed and one added");
+    app.add_option(
+        "--expected-records", options.expected_records,
+        "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
+        "may know: training takes it in place of the count it finds (HDF5: default as stated there)");
+    app.add_option(
+        "--population", options.population,
+        "Name of the people whose privacy budget the records spend, letters, digits, '-', '_', '.' "
+        "(HDF5: as stated there)");
 }
 
 void declare_scaling(CLI::App& app, Options& options) {
@@ -357,6 +415,7 @@ Run declare_import(CLI::App& app) {
         ->capture_default_str();
     declare_columns(app, *options);
     declare_arrays(app, *options);
+    declare_facts(app, *options);
     declare_scaling(app, *options);
     return [options](const Context& context) { run(*options, context); };
 }

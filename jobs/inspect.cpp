@@ -58,7 +58,6 @@ std::string class_lines(const DatasetStatistics& statistics) {
 }
 
 std::string duplicate_id_text(const DatasetStatistics& statistics) {
-    if (!statistics.info.has_ids) return "no ids in the file";
     if (statistics.duplicate_ids == 0) return "0";
     return std::to_string(statistics.duplicate_ids) + " (first: id " +
            std::to_string(statistics.first_duplicate_id) + " in rows " +
@@ -79,6 +78,15 @@ std::string stored_type(const DatasetInfo& info) {
     return info.divisor == 1 ? "float32" : "uint8, divided by " + number(info.divisor);
 }
 
+/// What the file states of itself.
+std::string fact_lines(const DatasetInfo& info) {
+    const std::string count =
+        info.expected_records > 0 ? std::to_string(info.expected_records) : "not stated";
+    return "  ids              " + std::string(name_of(info.ids)) + "\n  public count     " + count +
+           "\n  population       " + (info.population.empty() ? "not named" : info.population) +
+           "\n  public range     " + text_of(info.range) + "\n";
+}
+
 std::string as_text(const DatasetStatistics& statistics) {
     const DatasetInfo& info = statistics.info;
     const auto [lowest, highest] = whole_range(statistics);
@@ -91,6 +99,7 @@ std::string as_text(const DatasetStatistics& statistics) {
             std::to_string(statistics.infinite()) + "\n";
     text += "  duplicate rows   " + std::to_string(statistics.duplicate_rows) + "\n";
     text += "  duplicate ids    " + duplicate_id_text(statistics) + "\n";
+    text += fact_lines(info);
     text += list_columns(statistics, "columns outside [0, 1]",
                          [](const auto& feature) { return feature.outside > 0; });
     text +=
@@ -123,7 +132,10 @@ nlohmann::json as_json(const DatasetStatistics& statistics) {
             {"nan", statistics.nan()},
             {"infinite", statistics.infinite()},
             {"duplicate_rows", statistics.duplicate_rows},
-            {"has_ids", info.has_ids},
+            {"ids", name_of(info.ids)},
+            {"expected_records", info.expected_records},
+            {"population", info.population},
+            {"feature_range", {info.range.low, info.range.high}},
             {"duplicate_ids", statistics.duplicate_ids},
             {"scaling", name_of(info.scaling)},
             {"source", info.source},

@@ -10,6 +10,7 @@
 #include "dist/comm/mpi.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/floating_point.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,8 +30,8 @@ constexpr Job jobs[] = {
 };
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 numerical "
-    "failure, "
+    "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 this "
+    "machine's arithmetic is not what the proofs assume, "
     "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal.";
 
 int run(int argc, char** argv, const MpiSession& session) {
@@ -61,7 +62,9 @@ int run(int argc, char** argv, const MpiSession& session) {
     }
     if (context.quiet || !world.is_root()) context.log->set_level(spdlog::level::off);
     for (auto& [subcommand, job] : runs) {
-        if (subcommand->parsed()) job(context);
+        if (!subcommand->parsed()) continue;
+        if (subcommand->get_name() != "doctor") require_sound_arithmetic();  // the doctor says all it finds
+        job(context);
     }
     return 0;
 }

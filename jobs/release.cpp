@@ -1,11 +1,13 @@
 // holdfast release: answers under differential privacy. Prints the labels, what they cost and the guarantee;
-// nothing else about the run leaves it. Charge, then draw, then store (models/privacy/ledger.hpp).
-//   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db --budget 10
+// nothing else about the run leaves it. What it prints, charges and exits with is a function of public things, the
+// ledger's balance and the drawn labels: it charges before it computes anything from the records, and it then does
+// the same work whatever they are.
+//   holdfast account --ledger hospital.db --data patients.h5 --budget 10
+//   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db
 
-#include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <optional>
+#include <cstring>
+#include <map>
 
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
@@ -18,9 +20,6 @@ namespace {
 struct Request {
     std::string run, queries, ledger, mechanism = "stable_rr";
     double epsilon = 0, delta = 0;
-    std::optional<double> budget;
-    double budget_delta = 0;
-    bool fixed = false;
     std::uint64_t first = 0;
 };
 
@@ -30,53 +29,46 @@ std::string decimal(const Rational& value) {
     return text;
 }
 
-Error no_budget(const Request& request) {
-    return Error(ExitCode::usage, "this dataset has no budget yet",
-                 "give --budget EPSILON (and --budget-delta) once: it cannot be changed later",
-                 request.ledger);
-}
-
-/// What can be refused before anything is opened or made.
-void check(const Request& request) {
-    if (request.budget && !(*request.budget > 0 && std::isfinite(*request.budget)))
-        throw Error(ExitCode::usage, "not a positive number", "give the total epsilon, such as 10",
-                    "--budget");
-    if (!(request.budget_delta >= 0 && request.budget_delta < 1))
-        throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--budget-delta");
-    std::error_code ignored;
-    if (!request.budget && !std::filesystem::exists(request.ledger, ignored)) throw no_budget(request);
-}
-
-/// The first release of a dataset sets its budget; later ones may repeat it, never change it.
-void settle_budget(Ledger& ledger, const std::string& dataset, const Request& request,
-                   const Mechanism& mechanism) {
-    if (request.budget) {
-        Budget budget{decimal_value(*request.budget, "--budget"),
-                      decimal_value(request.budget_delta, "--budget-delta"), std::nullopt};
-        if (request.fixed) budget.fixed_epsilon = mechanism.epsilon();
-        ledger.set_budget(dataset, budget);
-    } else if (!ledger.spending(dataset)) {
-        throw no_budget(request);
-    }
-}
-
-/// A dataset has one account, and it counts what one kind of neighbours could learn: the first release fixes
-/// which. The ledger keeps that as an account of its own whose budget is the relation's number. Setting a
-/// budget is one transaction, so of two first releases at once one wins and the other is refused here, before
-/// any charge.
-void settle_relation(Ledger& ledger, const std::string& dataset, Relation relation, const Request& request) {
-    const bool substitutes = relation == Relation::substitute;
-    try {
-        ledger.set_budget(dataset + ":relation", {Rational(substitutes ? 2 : 1), 0, std::nullopt});
-    } catch (const Error& error) {
-        if (error.code() != ExitCode::budget) throw;
-        const std::string other = name_of(substitutes ? Relation::add_remove : Relation::substitute);
+/// A mechanism of public parameters that this run can feed. Errors (usage).
+Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ensemble) {
+    Mechanism mechanism(request.mechanism,
+                        {request.epsilon, request.delta, static_cast<int>(run.classes()),
+                         distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
+    if (!mechanism.info().releasable)
         throw Error(ExitCode::usage,
-                    "this dataset's account counts " + other + " neighbours; under " + name_of(relation) +
-                        " it would be spent twice: nothing was charged",
-                    "release from a run trained with certificate.relation = \"" + other + "\"",
+                    request.mechanism + " is not differentially private: for evaluation only",
+                    "choose stable_rr or another of holdfast release --help", "--mechanism");
+    if (!applies(mechanism.info(), run, ensemble))
+        throw Error(ExitCode::usage, request.mechanism + " wants distances that this run's ensemble has not",
+                    "train with ensemble.aggregate = \"stable\", or choose stable_rr", "--mechanism");
+    return mechanism;
+}
+
+Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mechanism) {
+    Guarantee claim = release_claim(run.settings, run.facts);
+    if (ensemble) claim.combine(aggregation_guarantee(run.aggregation()));
+    claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
+    claim.require(
+        "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
+        "processor's caches and branches, timed by a neighbour on the machine, are not covered");
+    return claim;
+}
+
+/// The population that pays. Error (usage): the run's data belongs to none in this ledger, or its account counts
+/// other neighbours; nothing was charged.
+std::string paying_population(const Ledger& ledger, const FinishedRun& run, const Request& request) {
+    const std::optional<std::string> population = ledger.population_of(run.dataset_digest());
+    if (!population)
+        throw Error(ExitCode::usage, "this ledger knows no population of the data that the run was trained on",
+                    "its owner adds them: holdfast account --ledger " + request.ledger + " --data " +
+                        run.manifest.at("dataset").at("path").get<std::string>() + " --budget EPSILON",
                     request.ledger);
-    }
+    const std::string counted = ledger.account(*population)->relation, ours = name_of(run.settings.relation);
+    if (counted == ours) return *population;
+    throw Error(ExitCode::usage,
+                "the account of " + *population + " counts " + counted + " neighbours; under " + ours +
+                    " it would be spent twice: nothing was charged",
+                "release from a run trained with certificate.relation = \"" + counted + "\"", request.ledger);
 }
 
 std::vector<Digest> digests_of(const Records& queries) {
@@ -89,71 +81,139 @@ std::vector<Digest> digests_of(const Records& queries) {
     return digests;
 }
 
-void release(const Context& context, const Request& request) {
-    // 1. The run, what it may claim, and a mechanism built from public parameters.
-    check(request);
-    const FinishedRun run = FinishedRun::open(request.run);
-    const bool ensemble = run.members() > 1;
-    Guarantee claim = release_claim(run.settings, run.facts);
-    if (ensemble) claim.combine(aggregation_guarantee(run.aggregation()));
-    const Mechanism mechanism(request.mechanism,
-                              {request.epsilon, request.delta, static_cast<int>(run.classes()),
-                               distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
-    if (!mechanism.info().releasable)
-        throw Error(ExitCode::usage,
-                    request.mechanism + " is not differentially private: for evaluation only",
-                    "choose stable_rr or another of holdfast release --help", "--mechanism");
-    claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
+/// Rank 0's list, on all ranks. Collective.
+std::vector<std::size_t> agreed(const Communicator& world, std::span<const std::size_t> chosen) {
+    std::vector<std::byte> bytes(chosen.size_bytes());
+    std::memcpy(bytes.data(), chosen.data(), bytes.size());
+    world.broadcast(bytes, 0);
+    std::vector<std::size_t> list(bytes.size() / sizeof(std::size_t));
+    std::memcpy(list.data(), bytes.data(), bytes.size());
+    return list;
+}
 
-    // 2. What the mechanism may look at. All ranks work, for every query, whatever the ledger will say.
-    const Records queries = read_queries(run, request.queries, request.first);
-    const std::vector<Certificates> members =
-        certify_members(context, run, queries, mechanism.info().needs_class_distances);
-    if (!context.world.is_root()) return context.world.barrier();
+/// What a mechanism may look at, of the queries that rank 0 has paid for: all ranks work, every level is asked for
+/// every query.
+class PaidEvidence {
+  public:
+    PaidEvidence(const Context& context, const FinishedRun& run, const Records& queries)
+        : context_(context), run_(run), queries_(queries) {}
 
-    // 3. Charged, drawn and stored by one process; remembered answers cost nothing.
-    Ledger ledger(request.ledger);
-    const std::string dataset = run.dataset_digest();
-    settle_budget(ledger, dataset, request, mechanism);
-    settle_relation(ledger, dataset, run.settings.relation, request);
-    SystemRandomBits bits;
-    const auto draw = [&](std::size_t query) {
-        const Evidence evidence =
-            ensemble ? evidence_of(run, members, query) : evidence_of(run, members.front(), query);
-        return mechanism.draw(evidence, bits);
-    };
-    const std::vector<LedgerAnswer> answers = ledger.answer(
-        dataset, {mechanism.epsilon(), mechanism.delta(), request.mechanism}, digests_of(queries), draw);
+    /// On rank 0.
+    std::vector<Evidence> of(std::span<const std::size_t> paid) const {
+        const std::vector<Certificates> members = certificates(agreed(context_.world, paid));
+        std::vector<Evidence> evidence;
+        for (std::size_t q = 0; q < paid.size(); ++q) {
+            evidence.push_back(members.size() > 1 ? evidence_of(run_, members, q)
+                                                  : evidence_of(run_, members.front(), q));
+        }
+        return evidence;
+    }
+    /// On the other ranks: helps until rank 0 has done.
+    void help() const {
+        for (;;) {
+            const std::vector<std::size_t> paid = agreed(context_.world, {});
+            if (paid.empty()) return;
+            certificates(paid);
+        }
+    }
+    void done() const { agreed(context_.world, {}); }
 
-    // 4. The labels, the cost and the guarantee.
+  private:
+    std::vector<Certificates> certificates(std::span<const std::size_t> paid) const {
+        return certify_members(context_, run_, chosen_records(queries_, paid), LevelSearch::exhaustive);
+    }
+    const Context& context_;
+    const FinishedRun& run_;
+    const Records& queries_;
+};
+
+nlohmann::json cost_of(const Request& request, const std::vector<LedgerAnswer>& answers,
+                       const Spending& spent) {
+    const auto charged = std::count_if(answers.begin(), answers.end(),
+                                       [](const LedgerAnswer& answer) { return !answer.remembered; });
+    return {{"epsilon_per_answer", request.epsilon},
+            {"delta_per_answer", request.delta},
+            {"charged_answers", charged},
+            {"remembered_answers", static_cast<std::int64_t>(answers.size()) - charged},
+            {"spent_epsilon", spent.epsilon.get_d()},
+            {"spent_delta", spent.delta.get_d()},
+            {"budget_epsilon", spent.budget.epsilon.get_d()},
+            {"budget_delta", spent.budget.delta.get_d()}};
+}
+
+/// Under which terms the answers were drawn: those of now, and of each earlier time an answer is remembered from.
+/// {mechanism, epsilon, delta, answers: how many, guarantee}, those of now first.
+nlohmann::json terms_of(const std::vector<LedgerAnswer>& answers) {
+    std::map<std::string, std::size_t> places;
+    nlohmann::json terms = nlohmann::json::array();
+    for (const bool remembered : {false, true}) {
+        for (const LedgerAnswer& answer : answers) {
+            if (answer.remembered != remembered) continue;
+            const std::string key =
+                answer.mechanism + answer.epsilon.get_str() + "," + answer.delta.get_str() + answer.guarantee;
+            const auto [place, fresh] = places.try_emplace(key, terms.size());
+            if (fresh)
+                terms.push_back({{"mechanism", answer.mechanism},
+                                 {"epsilon", answer.epsilon.get_d()},
+                                 {"delta", answer.delta.get_d()},
+                                 {"answers", 0},
+                                 {"guarantee", nlohmann::json::parse(answer.guarantee)}});
+            terms[place->second]["answers"] = terms[place->second]["answers"].get<std::int64_t>() + 1;
+        }
+    }
+    return terms;
+}
+
+void print(const Context& context, const Request& request, const std::vector<LedgerAnswer>& answers,
+           const Spending& spent) {
     nlohmann::json labels = nlohmann::json::array();
     std::string text;
-    std::int64_t charged = 0;
     for (const LedgerAnswer& answer : answers) {
         labels.push_back(answer.label == refused ? nlohmann::json() : nlohmann::json(answer.label));
         text += answer.label == refused ? "refused\n" : std::to_string(answer.label) + "\n";
-        charged += answer.remembered ? 0 : 1;
     }
-    const Spending spent = *ledger.spending(dataset);
-    const nlohmann::json cost = {{"epsilon_per_answer", request.epsilon},
-                                 {"delta_per_answer", request.delta},
-                                 {"charged_answers", charged},
-                                 {"remembered_answers", static_cast<std::int64_t>(answers.size()) - charged},
-                                 {"spent_epsilon", spent.epsilon.get_d()},
-                                 {"spent_delta", spent.delta.get_d()},
-                                 {"budget_epsilon", spent.budget.epsilon.get_d()},
-                                 {"budget_delta", spent.budget.delta.get_d()}};
+    const nlohmann::json cost = cost_of(request, answers, spent), terms = terms_of(answers);
     context.log->info(
-        "{} answers charged at epsilon {:g}, {} remembered; spent epsilon {} of {}, delta {} of {}", charged,
-        request.epsilon, answers.size() - static_cast<std::size_t>(charged), decimal(spent.epsilon),
-        decimal(spent.budget.epsilon), decimal(spent.delta), decimal(spent.budget.delta));
-    context.log->info("{}", claim.text());
-    context.print({{"labels", labels},
-                   {"mechanism", request.mechanism},
-                   {"cost", cost},
-                   {"guarantee", claim.to_json()}},
-                  text);
-    context.world.barrier();
+        "{} answers charged at epsilon {:g}, {} remembered; spent epsilon {} of {}, delta {} of {}",
+        cost["charged_answers"].get<std::int64_t>(), request.epsilon,
+        cost["remembered_answers"].get<std::int64_t>(), decimal(spent.epsilon), decimal(spent.budget.epsilon),
+        decimal(spent.delta), decimal(spent.budget.delta));
+    for (const nlohmann::json& term : terms) {
+        context.log->info("{} answers by {} at epsilon {:g}, delta {:g}: {}",
+                          term["answers"].get<std::int64_t>(), term["mechanism"].get<std::string>(),
+                          term["epsilon"].get<double>(), term["delta"].get<double>(),
+                          Guarantee::text_of(term["guarantee"]));
+    }
+    context.print({{"labels", labels}, {"cost", cost}, {"terms", terms}}, text);
+}
+
+void release(const Context& context, const Request& request) {
+    // 1. What is public: the run's settings, what it may claim, the mechanism, the queries.
+    const FinishedRun run = FinishedRun::open(request.run);
+    const bool ensemble = run.members() > 1;
+    const Mechanism mechanism = mechanism_for(request, run, ensemble);
+    const Guarantee claim = claim_of(run, ensemble, mechanism);
+    const Records queries = read_queries(context, run, request.queries, request.first);
+    const PaidEvidence evidence(context, run, queries);
+    if (!context.world.is_root()) return evidence.help();
+
+    // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost nothing.
+    Ledger ledger(request.ledger);
+    const std::string population = paying_population(ledger, run, request);
+    SystemRandomBits bits;
+    const auto draw = [&](std::span<const std::size_t> paid) {
+        std::vector<int> labels;
+        for (const Evidence& query : evidence.of(paid)) labels.push_back(mechanism.draw(query, bits));
+        return labels;
+    };
+    const std::vector<LedgerAnswer> answers =
+        ledger.answer(population,
+                      {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
+                      digests_of(queries), draw);
+    evidence.done();
+
+    // 3. The labels, the cost, and the terms each was drawn under.
+    print(context, request, answers, *ledger.spending(population));
 }
 
 }  // namespace
@@ -168,15 +228,9 @@ Run declare_release(CLI::App& app) {
     app.add_option("--delta", request->delta, "Per answer, for mechanisms that take one");
     app.add_option("--mechanism", request->mechanism, "One of the list below")->capture_default_str();
     app.add_option("--ledger", request->ledger,
-                   "SQLite file that remembers what each dataset has spent (0600)")
+                   "SQLite file that knows the population's account (holdfast account opens it)")
         ->required();
-    app.add_option("--budget", request->budget,
-                   "Total epsilon this dataset may ever spend: given once, fixed for good");
-    app.add_option("--budget-delta", request->budget_delta, "Total delta, likewise");
     app.add_option("--first", request->first, "Only the first so many queries; 0: all");
-    app.add_flag("--fixed", request->fixed,
-                 "Every answer ever will cost exactly --epsilon: composes by the least of basic, advanced "
-                 "and optimal");
     app.footer("Mechanisms:\n" + mechanism_help() + app.get_footer());
     return [request](const Context& context) { release(context, *request); };
 }

@@ -14,7 +14,7 @@ namespace holdfast {
 namespace {
 
 struct Options {
-    std::string kind, out;
+    std::string kind, out, population = synthetic_population;
     std::uint64_t records = 3000, test = 1000, seed = 1;
     BlobsOptions blobs;
     HalfmoonsOptions halfmoons;
@@ -35,7 +35,8 @@ void run(const Options& options, const Context& context) {
     const std::unique_ptr<Generator> generator = make_generator(options);
 
     // 2. Rank 0 writes the file, slab by slab; the others wait.
-    if (context.world.is_root()) write_generated(*generator, options.records, options.test, options.out);
+    if (context.world.is_root())
+        write_generated(*generator, options.records, options.test, options.out, options.population);
     context.world.barrier();
 
     // 3. What was made.
@@ -45,7 +46,8 @@ void run(const Options& options, const Context& context) {
                    {"train", options.records},
                    {"test", options.test},
                    {"features", features},
-                   {"scaling", name_of(Scaling::public_constants)}},
+                   {"scaling", name_of(Scaling::public_constants)},
+                   {"population", options.population}},
                   options.out + ": " + std::to_string(options.records) + " train and " +
                       std::to_string(options.test) + " test records of " + std::to_string(features) +
                       " features\n" + generator->description() + "\nNext: holdfast inspect " + options.out +
@@ -63,6 +65,9 @@ Run declare_synth(CLI::App& app) {
     app.add_option("--records", options->records, "Training records")->capture_default_str();
     app.add_option("--test", options->test, "Test records; 0 for no test split")->capture_default_str();
     app.add_option("--seed", options->seed, "Public seed")->capture_default_str();
+    app.add_option("--population", options->population,
+                   "Whose privacy budget the records spend: letters, digits, '-', '_', '.'")
+        ->capture_default_str();
     app.add_option("--centre", options->blobs.centre, "blobs: the clusters lie at +-(centre, centre)")
         ->capture_default_str();
     app.add_option("--spread", options->blobs.spread, "blobs: standard deviation of a cluster")

@@ -50,20 +50,44 @@ std::int64_t rounded_count(std::uint64_t count) {
         1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
 }
 
-void check_against(const Settings& settings, const DatasetInfo& info) {
+/// The settings with the public number of records that the dataset states, unless they state one themselves.
+Settings settle_count(Settings settings, const DatasetInfo& info) {
+    if (settings.expected_records == 0)
+        settings.expected_records = static_cast<std::int64_t>(info.expected_records);
+    return settings;
+}
+
+/// Against public numbers alone: how many records were found decides no exit code.
+void check_against_count(const Settings& settings) {
+    const std::int64_t records = settings.expected_records;
     const auto refuse = [&](const std::string& key, std::int64_t value, const std::string& hint) {
         throw Error(ExitCode::usage,
-                    key + " = " + std::to_string(value) + " exceeds the " + std::to_string(info.rows) +
-                        " records of " + info.path,
+                    key + " = " + std::to_string(value) + " exceeds the stated " + std::to_string(records) +
+                        " records",
                     hint, key);
     };
-    const auto rows = static_cast<std::int64_t>(info.rows);
+    if (records == 0) return;
     const std::int64_t largest = settings.level_values().back();
-    if (largest > rows)
+    if (largest > records)
         refuse(settings.contiguous_levels() ? "certificate.levels" : "certificate.level_list", largest,
                "no dataset is so many records away: lower it");
-    if (settings.members > rows)
+    if (settings.members > records)
         refuse("ensemble.members", settings.members, "lower it, or train on more records");
+}
+
+/// For the owner: what of the private records the public range clamps. Collective.
+void report_clamped(const Context& context, const ProcessGrid& grid, const std::vector<MemberRecords>& held,
+                    FeatureRange range) {
+    std::int64_t outside[] = {0};
+    for (const MemberRecords& member : held) {
+        if (grid.levels().first == 0)
+            outside[0] += static_cast<std::int64_t>(values_outside(member.records.features, range));
+    }
+    context.world.sum(outside);
+    if (outside[0] > 0)
+        context.log->warn("for the owner: {} values of the records lie outside the public range {} and count "
+                          "as its ends",
+                          outside[0], text_of(range));
 }
 
 double normaliser(const Settings& settings, std::uint64_t rows, std::size_t public_rows) {
@@ -241,7 +265,7 @@ std::string write_results(const Context& context, const RunFolder& run, const Se
 }
 
 Guarantee claim_of(const TrainingPlan& plan, const DatasetInfo& info) {
-    return certificate_claim(plan.settings, {info.scaling, info.has_ids});
+    return certificate_claim(plan.settings, {info.scaling, info.ids});
 }
 
 /// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
@@ -256,7 +280,6 @@ nlohmann::json arithmetic_of(const TrainingPlan& plan) {
             {"parameter_limit", parameter_value(parameter_limit_units)},
             {"precision", settings_to_json(plan.settings)["training.precision"]},
             {"gradient_unit", unit},
-            {"largest_batch", scale.record_limit - plan.settings.level_values().back()},
             // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
             {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
 }
@@ -268,7 +291,9 @@ nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, co
                                     {"features", info.features},
                                     {"classes", plan.settings.classes},
                                     {"scaling", name_of(info.scaling)},
-                                    {"ids", info.has_ids},
+                                    {"ids", name_of(info.ids)},
+                                    {"range", {info.range.low, info.range.high}},
+                                    {"population", info.population},
                                     {"digest", data_digest}};
     return {{"program", "holdfast"},
             {"version", "0.1.0"},
@@ -291,12 +316,10 @@ std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const 
     const nlohmann::json arithmetic = arithmetic_of(plan);
     char grids[240];
     std::snprintf(grids, sizeof grids,
-                  "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients, "
-                  "batches up to %lld records); "
+                  "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
                   "rounding adds at most %.1g of a record's charge\n",
                   arithmetic["precision"].get<std::string>().c_str(),
-                  plan.backend.scale(plan.settings.clip).exponent,
-                  arithmetic["largest_batch"].get<long long>(), arithmetic["charge_rounding"].get<double>());
+                  plan.backend.scale(plan.settings.clip).exponent, arithmetic["charge_rounding"].get<double>());
     return "trained " + std::to_string(plan.settings.members) + " x " +
            std::to_string(plan.settings.steps()) + " steps, levels 0.." + std::to_string(last_level) +
            ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim_of(plan, info).text() + "\n";
@@ -304,10 +327,11 @@ std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const 
 
 void train(const Context& context, const Request& request) {
     // 1. What is asked for.
-    const Settings settings = read_settings(request.config, request.all_overrides());
-    if (settings.threads > 0) omp_set_num_threads(static_cast<int>(settings.threads));
     const DatasetReader reader(request.data);
-    check_against(settings, reader.info());
+    const Settings settings =
+        settle_count(read_settings(request.config, request.all_overrides()), reader.info());
+    if (settings.threads > 0) omp_set_num_threads(static_cast<int>(settings.threads));
+    check_against_count(settings);
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
     const int device = choose_device(settings.backend, context.world);
@@ -326,10 +350,11 @@ void train(const Context& context, const Request& request) {
         if (grid.levels().first == 0) digest.add(member.records);
     }
     const std::string data_digest = digest.hex(context.world);
+    report_clamped(context, grid, held, reader.info().range);
 
     // 3. The plan every member follows.
     const TrainingPlan plan{
-        settings, settings.network(reader.info().features), backend,
+        settings, settings.network(reader.info().features, reader.info().range), backend,
         normaliser(settings, reader.info().rows, public_records.size()),
         std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};

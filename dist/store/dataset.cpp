@@ -19,18 +19,10 @@ namespace {
 /// and a dataset of a few rows stays small.
 constexpr std::uint64_t chunk_bytes = 64 * 1024;
 
+constexpr double largest_byte = 255;
+
 /// More values than this no file holds; below it no product of rows, features and bytes overflows.
 constexpr std::uint64_t most_values = std::uint64_t{1} << 50;
-
-std::vector<std::string> split_at_commas(const std::string& text) {
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        parts.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return parts;
-}
 
 std::string join(const std::vector<std::string>& parts, const char* between) {
     std::string all;
@@ -66,7 +58,7 @@ Scaling scaling_of(const hdf5::File& file, bool bytes) {
 double divisor_of(const hdf5::File& file) {
     if (!file.has_attribute("divisor")) return uint8_divisor;
     const double divisor = file.read_double_attribute("divisor");
-    if (std::isfinite(divisor) && divisor > 0) return divisor;
+    if (std::isfinite(divisor) && divisor > 0 && std::isfinite(largest_byte / divisor)) return divisor;
     throw Error(ExitCode::input, "attribute 'divisor' is not a positive number",
                 "255 for images, 1 for indicators", file.path());
 }
@@ -125,20 +117,6 @@ std::optional<std::size_t> first_not_finite(const std::vector<T>& values) {
 }
 
 }  // namespace
-
-const char* name_of(Scaling scaling) {
-    switch (scaling) {
-        case Scaling::none:
-            return "none";
-        case Scaling::public_constants:
-            return "public";
-        case Scaling::private_data:
-            return "private";
-        case Scaling::unknown:
-            break;
-    }
-    return "unknown";
-}
 
 void FeatureMatrix::append(const double* row) {
     if (wide_) {
@@ -202,13 +180,11 @@ DatasetReader::DatasetReader(const std::string& name, const std::string& default
     info_.features = features.shape()[1];
     info_.wide = features.type() == hdf5::Type::float64;
     const bool bytes = features.type() == hdf5::Type::uint8;
+    static_cast<PublicFacts&>(info_) = read_facts(file, info_.split);
     info_.scaling = scaling_of(file, bytes);
     if (bytes) info_.divisor = divisor_of(file);
-    if (file.has_attribute("source")) info_.source = file.read_text_attribute("source");
+    if (bytes && !file.has_attribute("feature_range")) info_.range = {0, largest_byte / info_.divisor};
     if (file.has_attribute("image_shape")) info_.image_shape = file.read_int64s_attribute("image_shape");
-    if (file.has_attribute("feature_names")) {
-        info_.feature_names = split_at_commas(file.read_text_attribute("feature_names"));
-    }
     std::optional<hdf5::Dataset> labels, ids;
     if (file.has(y_name)) {
         labels = file.dataset(y_name);
@@ -219,7 +195,6 @@ DatasetReader::DatasetReader(const std::string& name, const std::string& default
         require_integers(*ids, info_.rows, "ids", info_.path + ":" + id_name);
     }
     info_.has_labels = labels.has_value();
-    info_.has_ids = ids.has_value();
     file_ =
         std::make_unique<File>(File{std::move(file), std::move(features), std::move(labels), std::move(ids)});
 }
@@ -374,14 +349,8 @@ void DatasetWriter::append(const std::string& name, const Records& records) {
     split.labels->write({here[0]}, {count}, records.labels.data());
 }
 
-void DatasetWriter::set_attributes(Scaling scaling, const std::string& source,
-                                   const std::vector<std::string>& feature_names) {
-    if (scaling != Scaling::unknown) file_->file.write_attribute("scaling", name_of(scaling));
-    file_->file.write_attribute("source", source);
-    std::vector<std::string> names = feature_names;
-    for (std::string& name : names)
-        std::replace(name.begin(), name.end(), ',', ';');  // the attribute's separator
-    file_->file.write_attribute("feature_names", join(names, ","));
+void DatasetWriter::set_facts(const PublicFacts& facts) {
+    write_facts(file_->file, facts);
 }
 
 void DatasetWriter::set_attribute(const std::string& name, const std::string& text) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "dist/store/public_facts.hpp"
+
 namespace holdfast {
 
 /// Features [rows, columns], kept in the precision of their file.
@@ -49,21 +51,14 @@ struct Records {
     std::size_t size() const { return ids.size(); }
 };
 
-/// How the features were scaled: decides which guarantees may be claimed (mathematics section 1).
-enum class Scaling { none, public_constants, private_data, unknown };
-
-/// What a dataset file says of itself.
-struct DatasetInfo {
+/// What a dataset file says of itself. Its range is that of the features read: of uint8, [0, 255 / divisor].
+struct DatasetInfo : PublicFacts {
     std::string path;
     std::string split;  ///< "train", "test", …: datasets x_SPLIT, y_SPLIT, id_SPLIT
     std::uint64_t rows = 0;
     std::size_t features = 0;
     bool wide = false;  ///< features stored as double
     bool has_labels = false;
-    bool has_ids = false;  ///< otherwise the ids are row numbers
-    Scaling scaling = Scaling::unknown;
-    std::vector<std::string> feature_names;
-    std::string source;
     std::vector<std::string> splits;        ///< all splits of the file, sorted
     std::vector<std::int64_t> image_shape;  ///< channels, height, width; empty unless the records are images
     double divisor = 1;                     ///< what stored features are divided by: a public constant
@@ -72,9 +67,6 @@ struct DatasetInfo {
 /// uint8 features (images) are divided by this public constant when read, unless the file's attribute
 /// `divisor` names another one (1 for indicators); either way their scaling is Scaling::public_constants.
 inline constexpr double uint8_divisor = 255;
-
-/// "public", "private", "none", "unknown": the attribute's values and the screen's.
-const char* name_of(Scaling scaling);
 
 /// "FILE" or "FILE:SPLIT" -> the two parts; `default_split` where none is named.
 std::pair<std::string, std::string> split_dataset_name(const std::string& name,
@@ -85,9 +77,11 @@ std::vector<std::string> dataset_splits(const std::string& path);
 
 /// Opens one split of an HDF5 dataset for reading by hyperslab. Layout: x_SPLIT [n, d] float32, float64 or
 /// uint8, y_SPLIT [n] integers, id_SPLIT [n] uint64 (optional), attributes `source`, `feature_names` (comma
-/// separated), `scaling` ("public", "private", "none"; absent: unknown), `image_shape` (channels, height,
+/// separated), `scaling` ("public", "private", "none"; absent: unknown), `ids` ("given", "content", "row
+/// number"), `expected_records`, `population`, `feature_range` (low, high), `image_shape` (channels, height,
 /// width), `divisor`. Errors (ExitCode::input), each naming the file and the remedy: missing, not HDF5,
-/// truncated, no such split (lists those there are), shapes that disagree, zero rows, zero features.
+/// truncated, no such split (lists those there are), shapes that disagree, zero rows, zero features, an
+/// attribute with a value it cannot have. No feature is held to the range here: who uses it does that.
 class DatasetReader {
   public:
     explicit DatasetReader(const std::string& name, const std::string& default_split = "train");
@@ -126,8 +120,7 @@ class DatasetWriter {
     void append(const std::string& split, const Records& records);  ///< to any split begun
     void set_attribute(const std::string& name, const std::string& text);
     void set_image_shape(const std::vector<std::int64_t>& channels_height_width);
-    void set_attributes(Scaling scaling, const std::string& source,
-                        const std::vector<std::string>& feature_names);
+    void set_facts(const PublicFacts& facts);
     void commit();
 
   private:

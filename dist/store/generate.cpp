@@ -137,6 +137,7 @@ class Tabular : public Generator {
         return names;
     }
     bool wide() const override { return false; }
+    FeatureRange range() const override { return {0, 1}; }
 
     std::int32_t record(std::uint64_t row, double* features) const override {
         RowDraws draws(hash_(row_seeds, row));
@@ -297,11 +298,17 @@ Records generate(const Generator& generator, std::uint64_t first, std::uint64_t 
 }
 
 void write_generated(const Generator& generator, std::uint64_t train, std::uint64_t test,
-                     const std::string& path) {
-    require(train >= 1, "--records", "at least 1");
+                     const std::string& path, const std::string& population) {
+    require(train >= 1 && train <= most_expected_records, "--records", "from 1 to 10^12");
+    require_population(population);
     DatasetWriter writer(path);
-    writer.set_attributes(Scaling::public_constants, "holdfast synth: " + generator.description(),
-                          generator.feature_names());
+    writer.set_facts({.scaling = Scaling::public_constants,
+                      .ids = IdKind::given,
+                      .expected_records = train,
+                      .population = population,
+                      .range = generator.range(),
+                      .source = "holdfast synth: " + generator.description(),
+                      .feature_names = generator.feature_names()});
     write_split(generator, 0, train, "train", writer);
     if (test > 0) write_split(generator, train, test, "test", writer);
     writer.commit();

@@ -16,6 +16,8 @@ class Generator {
     virtual ~Generator() = default;
     virtual std::vector<std::string> feature_names() const = 0;
     virtual bool wide() const = 0;  ///< float64 features
+    /// Where every feature lies by construction; the default where none is certain.
+    virtual FeatureRange range() const { return default_feature_range; }
     /// Writes features [feature_names().size()] and returns the label.
     virtual std::int32_t record(std::uint64_t row, double* features) const = 0;
     virtual std::string description() const = 0;
@@ -53,9 +55,13 @@ std::unique_ptr<Generator> make_tabular(const TabularOptions& options);
 /// row numbers, so they are unique over the splits of one file.
 Records generate(const Generator& generator, std::uint64_t first, std::uint64_t count);
 
+/// The account of those who generate records and name none.
+inline constexpr const char* synthetic_population = "synthetic";
+
 /// Writes `train` rows as split "train" and the following `test` rows as split "test" (none if 0), slab by
-/// slab.
+/// slab. Their number is a public constant and stated as such. Errors (ExitCode::usage): no rows; a
+/// `population` that is no name.
 void write_generated(const Generator& generator, std::uint64_t train, std::uint64_t test,
-                     const std::string& path);
+                     const std::string& path, const std::string& population = synthetic_population);
 
 }  // namespace holdfast

@@ -497,6 +497,9 @@ void File::write_attribute(const std::string& name, double value) {
 void File::write_attribute(const std::string& name, const std::vector<std::int64_t>& values) {
     write_values(name, Type::int64, {values.size()}, values.data());
 }
+void File::write_attribute(const std::string& name, const std::vector<double>& values) {
+    write_values(name, Type::float64, {values.size()}, values.data());
+}
 
 std::string File::read_text_attribute(const std::string& name) const {
     const Handle handle = open_attribute(name);
@@ -535,17 +538,22 @@ std::int64_t File::read_int64_attribute(const std::string& name) const {
 }
 
 double File::read_double_attribute(const std::string& name) const {
+    return read_doubles_attribute(name, 1)[0];
+}
+
+std::vector<double> File::read_doubles_attribute(const std::string& name, std::uint64_t count) const {
     const Handle handle = open_attribute(name);
     const Handle type(H5Aget_type(handle.id()), H5Tclose), space(H5Aget_space(handle.id()), H5Sclose);
     const bool number =
         type.id() >= 0 && (H5Tget_class(type.id()) == H5T_FLOAT || H5Tget_class(type.id()) == H5T_INTEGER);
-    if (!number || space.id() < 0 || product(extent(space.id())) != 1) {
-        throw Error(ExitCode::input, "attribute '" + name + "' is not one number", "store one number", path_);
+    if (!number || space.id() < 0 || product(extent(space.id())) != count) {
+        const std::string wanted = count == 1 ? "one number" : std::to_string(count) + " numbers";
+        throw Error(ExitCode::input, "attribute '" + name + "' is not " + wanted, "store " + wanted, path_);
     }
-    double value = 0;
-    if (H5Aread(handle.id(), H5T_NATIVE_DOUBLE, &value) < 0)
+    std::vector<double> values(count);
+    if (H5Aread(handle.id(), H5T_NATIVE_DOUBLE, values.data()) < 0)
         fail_reading(path_, "attribute '" + name + "' cannot be read");
-    return value;
+    return values;
 }
 
 void File::close() {

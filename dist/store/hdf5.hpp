@@ -164,6 +164,9 @@ class File {
     /// Integer attributes of several values (`image_shape`).
     std::vector<std::int64_t> read_int64s_attribute(const std::string& name) const;
     void write_attribute(const std::string& name, const std::vector<std::int64_t>& values);
+    /// Numbers, of which there must be `count` (`feature_range`).
+    std::vector<double> read_doubles_attribute(const std::string& name, std::uint64_t count) const;
+    void write_attribute(const std::string& name, const std::vector<double>& values);
 
     void close();  ///< flushes; throws where the disk is full. Datasets must be closed or gone before.
 

@@ -9,6 +9,7 @@
 
 #include "dist/store/csv_reader.hpp"
 #include "dist/store/nearest_name.hpp"
+#include "dist/store/record_id.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -39,18 +40,6 @@ bool parse_canonical(const std::string& text, std::uint64_t& value) {
     return (text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9')) && parse(text, value);
 }
 
-/// 64 bits of BLAKE2b keyed by the public seed.
-std::uint64_t hash_text(const std::string& text, std::uint64_t seed) {
-    unsigned char key[crypto_generichash_KEYBYTES] = "holdfast record id",
-                  output[crypto_generichash_BYTES_MIN];
-    for (int i = 0; i < 8; ++i) key[24 + i] = static_cast<unsigned char>(seed >> (8 * i));
-    crypto_generichash(output, sizeof output, reinterpret_cast<const unsigned char*>(text.data()),
-                       text.size(), key, sizeof key);
-    std::uint64_t id = 0;
-    for (int i = 7; i >= 0; --i) id = id << 8 | output[i];
-    return id;
-}
-
 class CsvSource : public RecordSource {
   public:
     CsvSource(const std::string& path, const CsvOptions& options)
@@ -65,9 +54,9 @@ class CsvSource : public RecordSource {
         if (info_.feature_names.empty())
             fail(ExitCode::input, "has no feature columns", "leave at least one beside label and id");
         info_.has_labels = !options.label.empty();
-        info_.has_ids = !options.id.empty();
-        if (info_.has_ids)
-            info_.id_note = "column '" + options.id + "' (integers as they are, other text hashed)";
+        if (options.id.empty()) return;
+        info_.ids = IdKind::given;
+        info_.id_note = "column '" + options.id + "' (integers as they are, other text hashed)";
     }
 
     const SourceInfo& info() const override { return info_; }
@@ -235,7 +224,7 @@ class CsvSource : public RecordSource {
         if (cell.empty())
             fail(ExitCode::input, place(column) + ": the id is missing", "every record needs an id");
         std::uint64_t value = 0;
-        return parse_canonical(cell, value) ? value : hash_text(cell, options_.seed);
+        return parse_canonical(cell, value) ? value : id_of_text(cell, options_.seed);
     }
 
     CsvOptions options_;

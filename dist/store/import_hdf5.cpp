@@ -20,16 +20,8 @@ Scaling scaling_of(const hdf5::File& file, std::optional<Scaling> otherwise) {
     return Scaling::unknown;
 }
 
-std::vector<std::string> names_of_features(const hdf5::File& file, std::uint64_t count) {
+std::vector<std::string> numbered_names(std::uint64_t count) {
     std::vector<std::string> names;
-    std::string text = file.has_attribute("feature_names") ? file.read_text_attribute("feature_names") : "";
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        names.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    if (names.size() == count) return names;
-    names.clear();
     for (std::uint64_t i = 0; i < count; ++i) names.push_back("f" + std::to_string(i));
     return names;
 }
@@ -38,6 +30,7 @@ class Hdf5Source : public RecordSource {
   public:
     Hdf5Source(const std::string& path, const std::string& split, std::optional<Scaling> scaling)
         : file_(hdf5::File::open_read(path)), features_(file_.dataset("x_" + split)) {
+        static_cast<PublicFacts&>(info_) = read_facts(file_, split);
         info_.path = path + ":" + split;
         if (features_.shape().size() < 2 || features_.size() == 0) {
             throw Error(ExitCode::input, "has no rows of features",
@@ -47,7 +40,7 @@ class Hdf5Source : public RecordSource {
         columns_ = features_.size() / rows_;
         slab_ = std::max<std::uint64_t>(1, slab_values / columns_);
         labels_ = column("y_" + split);
-        ids_ = column("id_" + split);
+        if (info_.ids != IdKind::row_number) ids_ = column("id_" + split);
         describe(scaling);
     }
 
@@ -76,7 +69,7 @@ class Hdf5Source : public RecordSource {
     }
 
     void describe(std::optional<Scaling> scaling) {
-        info_.feature_names = names_of_features(file_, columns_);
+        if (info_.feature_names.size() != columns_) info_.feature_names = numbered_names(columns_);
         info_.bytes = features_.type() == hdf5::Type::uint8;
         info_.wide = features_.type() != hdf5::Type::float32 && !info_.bytes;
         info_.scaling = scaling_of(file_, scaling);
@@ -84,7 +77,6 @@ class Hdf5Source : public RecordSource {
         if (file_.has_attribute("image_shape"))
             info_.image_shape = file_.read_int64s_attribute("image_shape");
         info_.has_labels = labels_.has_value();
-        info_.has_ids = ids_.has_value();
         info_.id_note = "the file's own ids";
     }
 

@@ -9,8 +9,9 @@
 namespace holdfast {
 
 /// One split (x_SPLIT, y_SPLIT, id_SPLIT) of an HDF5 file whose values may have any integer or floating type,
-/// read row by row. `scaling` says how the features were scaled where the file does not. Errors
-/// (ExitCode::input): as DatasetReader, and floating labels that are not integers (names the row).
+/// read row by row. Its facts are those the file states; `scaling` says how the features were scaled where
+/// the file does not. Errors (ExitCode::input): as DatasetReader, and floating labels that are not integers
+/// (names the row).
 std::unique_ptr<RecordSource> open_hdf5_split(const std::string& path, const std::string& split,
                                               std::optional<Scaling> scaling = {});
 

@@ -49,8 +49,9 @@ class NpySource : public RecordSource {
         if (info_.bytes) info_.known_ranges.assign(features_.columns(), Range{0, uint8_divisor});
         if (features_.shape().size() == 3) set_image_shape();
         info_.has_labels = labels_.has_value();
-        info_.has_ids = ids_.has_value();
-        if (ids_) info_.id_note = ids_->name();
+        if (!ids_) return;
+        info_.ids = IdKind::given;
+        info_.id_note = ids_->name();
     }
 
     const SourceInfo& info() const override { return info_; }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "dist/store/nearest_name.hpp"
+#include "dist/store/record_id.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 
@@ -147,7 +148,7 @@ void require_alike(const std::vector<NamedSource>& sources) {
     for (const NamedSource& named : sources) {
         const SourceInfo& info = named.source->info();
         const bool alike = info.feature_names == first.feature_names && info.has_labels == first.has_labels &&
-                           info.has_ids == first.has_ids && info.bytes == first.bytes;
+                           info.ids == first.ids && info.bytes == first.bytes;
         if (alike) continue;
         throw Error(ExitCode::input, "differs from " + first.path + " in its columns, labels or ids",
                     "both splits need the same columns in the same order", info.path);
@@ -163,7 +164,9 @@ std::uint64_t pack_place(std::size_t source, std::uint64_t position) {
     return static_cast<std::uint64_t>(source) << 56 | position;
 }
 
-void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources) {
+void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources,
+                        IdKind ids) {
+    if (ids == IdKind::row_number) return;
     std::sort(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
         return std::pair(a.id, a.where) < std::pair(b.id, b.where);
     });
@@ -176,6 +179,11 @@ void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<Name
                (sources.size() > 1 ? " of " + info.path : "");
     };
     const std::string first = describe(twice->where), second = describe(std::next(twice)->where);
+    if (ids == IdKind::content) {
+        throw Error(ExitCode::input, first + " and " + second + " are equal, so their content gives one id",
+                    "name the records' ids by --id (NPY, NPZ: --ids), or remove the duplicate",
+                    sources[0].source->info().path);
+    }
     throw Error(ExitCode::input,
                 "id " + std::to_string(twice->id) + " appears twice: " + first + " and " + second,
                 "one person, one id: merge or renumber these records", sources[0].source->info().path);
@@ -247,6 +255,67 @@ void require_fraction(double fraction) {
     throw Error(ExitCode::usage, "must be at least 0 and below 1", "for example 0.2", "--test-fraction");
 }
 
+/// Where ids come from content, an id must tell of its own record only, and replace no better one.
+void require_content_ids_possible(const SourceInfo& info, const ImportOptions& options) {
+    if (!options.ids_from_content) return;
+    if (info.ids == IdKind::given) {
+        throw Error(ExitCode::usage, "the records have ids: " + info.id_note,
+                    "leave it out: ids that the records name cover more", "--id-from-content");
+    }
+    if (options.ranges_from_data) {
+        throw Error(
+            ExitCode::usage, "cannot be joined with --scale-from-data",
+            "ranges of the data would tie a record's content to the others: give public ones by --scale",
+            "--id-from-content");
+    }
+}
+
+/// A budget belongs to people: whatever is made of their records spends from the same account.
+void require_same_population(const SourceInfo& info, const std::string& population) {
+    require_population(population);
+    if (info.population.empty() || info.population == population) return;
+    throw Error(ExitCode::usage, "the records are those of population '" + info.population + "'",
+                "leave it out: a budget belongs to people, so copies and rescaled or later versions of their "
+                "records share the account",
+                "--population");
+}
+
+/// Of those a file states for training, the number that --test-fraction leaves for it.
+std::uint64_t inherited_count(const SourceInfo& info, double test_fraction) {
+    return static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(info.expected_records) * (1 - test_fraction)));
+}
+
+PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options, bool ranged) {
+    require_content_ids_possible(info, options);
+    if (options.population) require_same_population(info, *options.population);
+    PublicFacts facts = info;
+    facts.scaling = resulting_scaling(info, options, ranged);
+    if (options.ids_from_content) facts.ids = IdKind::content;
+    facts.expected_records = options.expected_records > 0 ? options.expected_records
+                                                          : inherited_count(info, options.test_fraction);
+    if (options.population) facts.population = *options.population;
+    if (ranged) facts.range = {0, 1};
+    facts.source = "holdfast import: " + info.path;
+    return facts;
+}
+
+std::string id_note_of(IdKind ids, const SourceInfo& info) {
+    const std::string origin = ids == info.ids && !info.id_note.empty() ? info.id_note
+                               : ids == IdKind::content                 ? "a hash of each record's content"
+                                                                        : "the file names none";
+    return std::string(name_of(ids)) + " (" + origin + "): " + coverage_of(ids);
+}
+
+void write_facts(DatasetWriter& writer, const PublicFacts& facts, const SourceInfo& info) {
+    writer.set_facts(facts);
+    if (!info.image_shape.empty()) writer.set_image_shape(info.image_shape);
+    if (info.class_names.empty()) return;
+    std::string names;
+    for (const std::string& name : info.class_names) names += (names.empty() ? "" : ",") + name;
+    writer.set_attribute("class_names", names);
+}
+
 }  // namespace
 
 ImportSummary import_records(const std::vector<NamedSource>& sources, const ImportOptions& options,
@@ -259,9 +328,8 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     const KeyedHash hash{options.seed};
 
     ImportSummary summary;
-    summary.features = info.feature_names.size();
-    summary.scaling = resulting_scaling(info, options, !ranges.empty());
-    summary.id_note = info.has_ids ? info.id_note : "row numbers (the file names no ids)";
+    summary.facts = resulting_facts(info, options, !ranges.empty());
+    summary.id_note = id_note_of(summary.facts.ids, info);
     DatasetWriter writer(path, 1);
     SplitWriter splits(writer, info, summary);
     std::vector<Sighting> sightings;
@@ -269,12 +337,15 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     for (std::size_t index = 0; index < sources.size(); ++index) {
         FilledRecords records(*sources[index].source, options.missing);
         while (records.next(record)) {
-            const std::uint64_t id = info.has_ids ? record.id : sightings.size();
+            const std::int32_t label = class_index(sources[index].source->info(), record);
+            summary.clipped += apply(ranges, record.features);
+            const std::uint64_t id = options.ids_from_content
+                                         ? id_of_content(record.features, info.wide, label, options.seed)
+                                     : info.ids == IdKind::row_number ? sightings.size()
+                                                                      : record.id;
             const bool tested =
                 options.test_fraction > 0 && hash.uniform(test_stream, id) < options.test_fraction;
-            summary.clipped += apply(ranges, record.features);
-            splits.add(tested ? "test" : sources[index].split, record.features,
-                       class_index(sources[index].source->info(), record), id);
+            splits.add(tested ? "test" : sources[index].split, record.features, label, id);
             sightings.push_back({id, pack_place(index, record.position)});
         }
         summary.filled += records.filled();
@@ -285,14 +356,8 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         throw Error(ExitCode::input, "has no records for split '" + named.split + "'",
                     "a dataset needs at least one record in each split", named.source->info().path);
     }
-    if (info.has_ids) require_unique_ids(sightings, sources);
-    writer.set_attributes(summary.scaling, "holdfast import: " + info.path, info.feature_names);
-    if (!info.image_shape.empty()) writer.set_image_shape(info.image_shape);
-    if (!info.class_names.empty()) {
-        std::string names;
-        for (const std::string& name : info.class_names) names += (names.empty() ? "" : ",") + name;
-        writer.set_attribute("class_names", names);
-    }
+    require_unique_ids(sightings, sources, summary.facts.ids);
+    write_facts(writer, summary.facts, info);
     writer.commit();
     return summary;
 }

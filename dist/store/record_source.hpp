@@ -19,20 +19,21 @@ struct Range {
 struct RawRecord {
     std::vector<double> features;
     std::int64_t label = 0;      ///< if the source has labels
-    std::uint64_t id = 0;        ///< if the source has ids
+    std::uint64_t id = 0;        ///< unless the source's ids are row numbers
     std::uint64_t position = 0;  ///< line or row, for messages
 };
 
-/// What a foreign file holds, known before its records are read.
-struct SourceInfo {
-    std::string path;                        ///< for messages
-    std::vector<std::string> feature_names;  ///< [d]
+/// What a foreign file holds and states, known before its records are read. Its scaling is that of the values
+/// as they stand; its feature_names are [d]; ids that are row numbers are not read.
+struct SourceInfo : PublicFacts {
+    SourceInfo() { scaling = Scaling::none; }
+
+    std::string path;                 ///< for messages
     std::vector<Range> known_ranges;  ///< [d] or empty: what the encoding fixes; lowest > highest: not fixed
     std::vector<std::int64_t> image_shape;  ///< channels, height, width, or empty
     std::vector<std::string> class_names;   ///< or empty
-    bool has_labels = false, has_ids = false;
+    bool has_labels = false;
     bool wide = false;                  ///< more than float32 can hold
-    Scaling scaling = Scaling::none;    ///< of the values as they stand
     bool bytes = false;                 ///< uint8: mapped by known_ranges unless told otherwise
     const char* position_word = "row";  ///< "line" or "row"
     std::string id_note;                ///< where the ids come from

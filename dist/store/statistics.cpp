@@ -70,7 +70,6 @@ std::vector<NumberedId> sorted_ids(const DatasetReader& reader) {
 }
 
 void find_duplicate_ids(const DatasetReader& reader, DatasetStatistics& statistics) {
-    if (!reader.info().has_ids) return;  // row numbers
     const auto ids = sorted_ids(reader);
     for (std::size_t i = 1; i < ids.size(); ++i) {
         if (ids[i].id != ids[i - 1].id) continue;
@@ -86,8 +85,9 @@ std::string scaling_note(Scaling scaling) {
         case Scaling::public_constants:
             return "scaling: public constants; no guarantee is affected.";
         case Scaling::none:
-            return "scaling: none; no guarantee is affected, but features outside [0, 1] widen boxes: import "
-                   "with --scale.";
+            return "scaling: none when imported; certificates and privacy claims hold only if the features "
+                   "were not computed from the private records before, or scaled by public constants; those "
+                   "outside [0, 1] widen boxes: import with --scale.";
         case Scaling::private_data:
             return "scaling: computed from the data; one changed record can move all others, so no "
                    "certificate and no "
@@ -98,6 +98,15 @@ std::string scaling_note(Scaling scaling) {
     return "scaling: unknown; certificates and privacy claims hold only if it used public constants: import "
            "again with "
            "--scale, or say what is known by --source-scaling.";
+}
+
+std::string id_note(const DatasetStatistics& statistics) {
+    if (statistics.duplicate_ids > 0) {
+        return "ids: some are shared by several records; the guarantee is for one id, so training "
+               "refuses the file.";
+    }
+    const IdKind ids = statistics.info.ids;
+    return std::string("ids: ") + name_of(ids) + "; " + coverage_of(ids) + ".";
 }
 
 }  // namespace
@@ -154,16 +163,12 @@ void require_unique_ids(const DatasetReader& reader) {
 }
 
 std::vector<std::string> guarantee_notes(const DatasetStatistics& statistics) {
-    std::vector<std::string> notes{scaling_note(statistics.info.scaling)};
-    if (statistics.duplicate_ids > 0) {
+    const DatasetInfo& info = statistics.info;
+    std::vector<std::string> notes{scaling_note(info.scaling), id_note(statistics)};
+    if (info.has_labels && info.expected_records == 0) {
         notes.push_back(
-            "ids: some are shared by several records; the guarantee is for one id, so training refuses the "
-            "file.");
-    } else if (!statistics.info.has_ids) {
-        notes.push_back(
-            "ids: none in the file, so row numbers stand in; a record added or removed before the end "
-            "renumbers those "
-            "behind it: the guarantee then holds for the last row only. Import the file to fix the ids.");
+            "public count: not stated; training takes the count it finds, which one record changes: its "
+            "guarantee is only as published, and a release is refused: import with --expected-records.");
     }
     if (statistics.duplicate_rows > 0) {
         notes.push_back(

@@ -38,8 +38,8 @@ DatasetStatistics describe(const DatasetReader& reader);
 /// Throws ExitCode::input naming an id that two records share and their rows; reads the ids only.
 void require_unique_ids(const DatasetReader& reader);
 
-/// One note for each property of the data that weakens or breaks a guarantee, and one for the scaling in any
-/// case.
+/// One note for each property of the data that weakens or breaks a guarantee, and one for the scaling and one
+/// for the ids in any case.
 std::vector<std::string> guarantee_notes(const DatasetStatistics& statistics);
 
 }  // namespace holdfast

@@ -44,6 +44,7 @@ struct RealFormat<double> {
     static constexpr Precision precision = Precision::double_precision;
     static constexpr int gradient_bits = 40;
     static constexpr double least_limit = 0x1p-1000;  ///< least bound that a clip may have
+    static constexpr double saturation = 0x1p300;     ///< see saturated()
 };
 template <>
 struct RealFormat<float> {
@@ -51,6 +52,7 @@ struct RealFormat<float> {
     static constexpr Precision precision = Precision::single_precision;
     static constexpr int gradient_bits = 14;
     static constexpr double least_limit = 0x1p-99;
+    static constexpr float saturation = 0x1p60F;
 };
 
 /// Parameters are integers times this unit, |parameter| <= parameter_limit.
@@ -61,6 +63,16 @@ constexpr std::int64_t parameter_limit_units = std::int64_t{1} << 60;  // 1024.0
 template <typename Real = double>
 HOLDFAST_PORTABLE Real parameter_value(std::int64_t units) {
     return static_cast<Real>(units) * static_cast<Real>(parameter_unit);
+}
+
+/// What a network sees, its activations and its deltas stay within this public bound: monotone, and far beyond
+/// what any typical run meets. With it the map is total: a sum of n <= 2^50 (float: 2^20) products of a parameter
+/// (at most 2^11, margins included) and such a value is finite, products of two such values are, and so no
+/// operation of a step can make an infinity or a NaN.
+template <typename Real>
+HOLDFAST_PORTABLE Real saturated(Real value) {
+    constexpr Real limit = RealFormat<Real>::saturation;
+    return value < -limit ? -limit : limit < value ? limit : value;
 }
 
 /// To nearest; values beyond the limit become the limit. Not for NaN.

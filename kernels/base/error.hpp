@@ -11,7 +11,7 @@ enum class ExitCode : int {
     usage = 2,          ///< command line or configuration: nothing was started
     input = 3,          ///< a dataset, query file, run folder or checkpoint that cannot be used
     output = 4,         ///< a file could not be written; nothing half written is left under its name
-    numerical = 5,      ///< NaN, infinity or overflow inside a step
+    arithmetic = 5,     ///< this machine does not compute as the proofs assume: nothing was started
     budget = 6,         ///< the ledger refuses the release; nothing was drawn
     interrupted = 7,    ///< SIGTERM or SIGUSR1: a checkpoint was written, `--resume` continues
     communication = 8,  ///< a rank was lost or a message failed

@@ -59,7 +59,6 @@ class CpuBackend final : public BasicBackend<Real> {
         kernels().forward(view_of(layer), z, a);
     }
     void relu(std::size_t rows, Interval a) const override { kernels().relu(rows, a); }
-    bool all_finite(std::size_t rows, ConstInterval a) const override { return all_finite_on_host(rows, a); }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         kernels().backward(view_of(layer), delta, z, d);
     }

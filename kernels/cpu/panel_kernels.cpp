@@ -64,6 +64,13 @@ HWY_INLINE V fused(V a, V b, V c) {
 }
 #endif
 
+/// saturated() of every lane.
+template <typename Real>
+HWY_INLINE Vec<Real> saturated_lanes(Vec<Real> values) {
+    constexpr Real limit = RealFormat<Real>::saturation;
+    return hn::Min(hn::Max(values, hn::Set(reals<Real>, -limit)), hn::Set(reals<Real>, limit));
+}
+
 /// `when_positive` if the value's sign bit is clear, else `when_negative`, without a branch.
 template <typename Real>
 HWY_INLINE const Real* by_sign(Real value, const Real* when_positive, const Real* when_negative) {
@@ -223,7 +230,8 @@ struct BackwardPoint {
             for (std::size_t v = 0; v < width; ++v) {
                 const std::size_t at = (row + j) * height + record + v * lanes<Real>;
                 const auto open = hn::Gt(hn::Load(reals<Real>, z + at), hn::Zero(reals<Real>));
-                hn::Store(hn::IfThenElseZero(open, sums.at[j][v]), reals<Real>, d + at);
+                hn::Store(hn::IfThenElseZero(open, saturated_lanes<Real>(sums.at[j][v])), reals<Real>,
+                          d + at);
             }
         }
     }
@@ -282,8 +290,10 @@ struct BackwardInterval {
         const auto maybe_open = hn::Gt(hn::Load(reals<Real>, z.upper + at), zero);
         const Vec<Real> hull_least = hn::IfThenElse(surely_open, least, hn::Min(least, zero));
         const Vec<Real> hull_greatest = hn::IfThenElse(surely_open, greatest, hn::Max(greatest, zero));
-        hn::Store(hn::IfThenElseZero(maybe_open, hull_least), reals<Real>, d.lower + at);
-        hn::Store(hn::IfThenElseZero(maybe_open, hull_greatest), reals<Real>, d.upper + at);
+        hn::Store(hn::IfThenElseZero(maybe_open, saturated_lanes<Real>(hull_least)), reals<Real>,
+                  d.lower + at);
+        hn::Store(hn::IfThenElseZero(maybe_open, saturated_lanes<Real>(hull_greatest)), reals<Real>,
+                  d.upper + at);
     }
 };
 
@@ -327,9 +337,10 @@ void BackwardKernel(const LayerView<Real>& layer, BasicConstInterval<Real> delta
 template <typename Real>
 void ReluKernel(std::size_t rows, BasicInterval<Real> a) {
     const auto clamp = [&](Real* values) {
+        const Vec<Real> limit = hn::Set(reals<Real>, RealFormat<Real>::saturation);
         for (std::size_t i = 0; i < rows * height; i += lanes<Real>) {
-            hn::Store(hn::Max(hn::Load(reals<Real>, values + i), hn::Zero(reals<Real>)), reals<Real>,
-                      values + i);
+            const Vec<Real> positive = hn::Max(hn::Load(reals<Real>, values + i), hn::Zero(reals<Real>));
+            hn::Store(hn::Min(positive, limit), reals<Real>, values + i);
         }
     };
     clamp(a.lower);

@@ -41,11 +41,10 @@ class BackendOn final : public Backend {
 
     void relu(std::size_t rows, Interval a) const override {
         for (std::size_t i = 0; i < rows * panel_height; ++i) {
-            a.lower[i] = greater(a.lower[i], 0.0);
-            if (!a.is_point()) a.upper[i] = greater(a.upper[i], 0.0);
+            a.lower[i] = saturated(greater(a.lower[i], 0.0));
+            if (!a.is_point()) a.upper[i] = saturated(greater(a.upper[i], 0.0));
         }
     }
-    bool all_finite(std::size_t rows, ConstInterval a) const override { return all_finite_on_host(rows, a); }
 
     void backward(const PackedLayer& packed, ConstInterval delta, ConstInterval z,
                   Interval d) const override {
@@ -55,7 +54,7 @@ class BackendOn final : public Backend {
         const Panel on_delta(executor_, out, delta), on_z(executor_, in, z);
         Panel on_d(executor_, in, d.is_point());
         launches_.backward(layer.shape(), d.is_point(), layer.weights(), on_delta.read(), on_z.read(),
-                           on_d.write(), panel_height, 1, {});
+                           on_d.write(), panel_height, 1);
         on_d.download(d);
     }
 
@@ -247,7 +246,7 @@ class BackendOn final : public Backend {
         const Panel on_z(executor_, in, z);
         Panel on_a(executor_, out, a.is_point());
         launches_.forward(layer.shape(), a.is_point(), is_input, layer.weights(), on_z.read(), on_a.write(),
-                          panel_height, 1, false, {});
+                          panel_height, 1, false);
         on_a.download(a);
     }
 

@@ -6,7 +6,7 @@
 
 namespace holdfast::device {
 
-/// d = gate(z) * (W^T delta) at every level: rows are inputs, columns records, the depth runs over the
+/// d = saturated(gate(z) * (W^T delta)) at every level: rows are inputs, columns records, the depth runs over the
 /// outputs in ascending order from 0 (Backend::backward).
 template <bool IsPoint>
 struct BackwardKernel {
@@ -20,7 +20,6 @@ struct BackwardKernel {
     ConstLevels z;        // [in, records]
     Levels d;             // [in, records]
     int in, out, records, levels;
-    Failures failures;
 
     Extent extent() const {
         return {blocks_for(static_cast<std::size_t>(records), tile),
@@ -80,7 +79,6 @@ struct BackwardKernel {
 
     // The gate is [z_lower > 0, z_upper > 0]: closed gives 0, undecided the hull with 0.
     HOLDFAST_PORTABLE void store(Block block, int thread, const Shared&, const Registers& sums) const {
-        bool all_finite = true;
         for (int i = 0; i < per_thread; ++i) {
             for (int c = 0; c < per_thread; ++c) {
                 const int row = block.y * tile + row_in_tile(thread, i);
@@ -91,12 +89,10 @@ struct BackwardKernel {
                 const double least = sums.at[0][i][c], greatest = sums.at[sides - 1][i][c];
                 const double lower = surely_open ? least : maybe_open ? lesser(least, 0.0) : 0.0;
                 const double upper = surely_open ? greatest : maybe_open ? greater(greatest, 0.0) : 0.0;
-                all_finite &= finite(lower) && finite(upper);
-                d.at(0, block.z, row, record) = lower;
-                if constexpr (!IsPoint) d.at(1, block.z, row, record) = upper;
+                d.at(0, block.z, row, record) = saturated(lower);
+                if constexpr (!IsPoint) d.at(1, block.z, row, record) = saturated(upper);
             }
         }
-        if (!all_finite) failures.report(block.z);
     }
 };
 

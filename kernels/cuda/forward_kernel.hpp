@@ -21,8 +21,7 @@ struct ForwardKernel {
     ConstLevels z;        // [in, records]
     Levels a;             // [out, records]
     int in, out, records, levels;
-    bool relu;  // a = max(a, 0) once found finite
-    Failures failures;
+    bool relu;  // of a hidden layer: a = saturated(max(a, 0))
 
     Extent extent() const {
         return {blocks_for(static_cast<std::size_t>(records), tile),
@@ -85,7 +84,6 @@ struct ForwardKernel {
     }
 
     HOLDFAST_PORTABLE void store(Block block, int thread, const Shared&, const Registers& sums) const {
-        bool all_finite = true;
         for (int side = 0; side < sides; ++side) {
             for (int i = 0; i < per_thread; ++i) {
                 for (int c = 0; c < per_thread; ++c) {
@@ -93,12 +91,10 @@ struct ForwardKernel {
                     const int record = block.x * tile + column_in_tile(thread, c);
                     if (row >= out || record >= records) continue;
                     const double value = sums.at[side][i][c];
-                    all_finite &= finite(value);
-                    a.at(side, block.z, row, record) = relu ? greater(value, 0.0) : value;
+                    a.at(side, block.z, row, record) = relu ? saturated(greater(value, 0.0)) : value;
                 }
             }
         }
-        if (!all_finite) failures.report(block.z);
     }
 };
 

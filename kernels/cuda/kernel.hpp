@@ -66,38 +66,16 @@ HOLDFAST_PORTABLE inline double greater(double a, double b) {
 HOLDFAST_PORTABLE inline double clamped(double value, double limit) {
     return lesser(greater(value, -limit), limit);
 }
-/// inf - inf and NaN - NaN are NaN.
-HOLDFAST_PORTABLE inline bool finite(double value) {
-    return value - value == 0.0;
-}
 
 #ifdef __CUDA_ARCH__
 HOLDFAST_PORTABLE inline void add_atomically(std::int64_t* target, std::int64_t value) {
     atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
 }
-HOLDFAST_PORTABLE inline void lower_atomically(std::int32_t* target, std::int32_t value) {
-    atomicMin(target, value);
-}
 #else
 HOLDFAST_PORTABLE inline void add_atomically(std::int64_t* target, std::int64_t value) {
     *target += value;
 }
-HOLDFAST_PORTABLE inline void lower_atomically(std::int32_t* target, std::int32_t value) {
-    if (value < *target) *target = value;
-}
 #endif
-
-/// Where a kernel reports that it met a NaN or an infinity: the first stage of the pass that did, by level.
-struct Failures {
-    static constexpr int fill_byte = 0x7f;
-    static constexpr std::int32_t none = 0x7f7f7f7f;
-    std::int32_t* first = nullptr;  ///< [levels], filled with `none`; null: nobody asks
-    std::int32_t stage = 0;
-
-    HOLDFAST_PORTABLE void report(int level) const {
-        if (first != nullptr) lower_atomically(first + level, stage);
-    }
-};
 
 struct Nothing {};
 

@@ -17,30 +17,29 @@ class Launches {
   public:
     explicit Launches(const Executor& executor) : executor_(executor) {}
 
-    /// is_input: z is a point of any sign, else z >= 0. With relu, a = max(a, 0) after the check.
+    /// is_input: z is a point of any sign, else z >= 0. With relu, a = saturated(max(a, 0)).
     void forward(LayerShape shape, bool is_point, bool is_input, const ConstLevels& weights,
-                 const ConstLevels& z, const Levels& a, int records, int levels, bool relu,
-                 Failures failures) const {
+                 const ConstLevels& z, const Levels& a, int records, int levels, bool relu) const {
         const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
         if (is_point) {
             executor_.launch(
-                ForwardKernel<true, false>{weights, z, a, in, out, records, levels, relu, failures});
+                ForwardKernel<true, false>{weights, z, a, in, out, records, levels, relu});
         } else if (is_input) {
             executor_.launch(
-                ForwardKernel<false, true>{weights, z, a, in, out, records, levels, relu, failures});
+                ForwardKernel<false, true>{weights, z, a, in, out, records, levels, relu});
         } else {
             executor_.launch(
-                ForwardKernel<false, false>{weights, z, a, in, out, records, levels, relu, failures});
+                ForwardKernel<false, false>{weights, z, a, in, out, records, levels, relu});
         }
     }
 
     void backward(LayerShape shape, bool is_point, const ConstLevels& weights, const ConstLevels& delta,
-                  const ConstLevels& z, const Levels& d, int records, int levels, Failures failures) const {
+                  const ConstLevels& z, const Levels& d, int records, int levels) const {
         const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
         if (is_point) {
-            executor_.launch(BackwardKernel<true>{weights, delta, z, d, in, out, records, levels, failures});
+            executor_.launch(BackwardKernel<true>{weights, delta, z, d, in, out, records, levels});
         } else {
-            executor_.launch(BackwardKernel<false>{weights, delta, z, d, in, out, records, levels, failures});
+            executor_.launch(BackwardKernel<false>{weights, delta, z, d, in, out, records, levels});
         }
     }
 

@@ -5,27 +5,11 @@
 
 namespace holdfast::device {
 
-/// The stages of a pass at which a NaN or an infinity may show, in the order of the pass: the layers forward,
-/// then the gradients of the hidden layers, last first.
-struct Stages {
-    std::size_t layers;
-    std::int32_t forward(std::size_t layer) const { return static_cast<std::int32_t>(layer); }
-    std::int32_t backward(std::size_t layer) const {
-        return static_cast<std::int32_t>(2 * layers - 2 - layer);
-    }
-    Error error(std::int32_t stage) const {
-        const auto at = static_cast<std::size_t>(stage);
-        if (at >= layers) return not_finite("gradients", 2 * layers - 2 - at);
-        return not_finite(at + 1 == layers ? "logits" : "activations", at);
-    }
-};
-
 /// Where a group's results go.
 struct GroupResults {
     std::int64_t* sums[2];  // [levels, stride]: lower and upper sums
     std::int64_t* counts;   // [levels, stride]: surely, possibly correct
     std::size_t stride;
-    std::int32_t* failures;  // [levels]
 };
 
 /// Forward and backward of one chunk of records at all levels of a group: one launch an operation.
@@ -69,17 +53,15 @@ class LevelPass {
 
     void forward(std::size_t l, const Chunk& chunk) const {
         const bool hidden = l + 1 < shape_.layers.size();
-        const Failures failures{results_.failures, Stages{shape_.layers.size()}.forward(l)};
         const ConstLevels z = l == 0 ? chunk.x : as_const(workspace_.activations[l - 1]);
         launches_.forward(shape_.layers[l], is_point_, l == 0, weights(l), z, workspace_.activations[l],
-                          chunk.records, levels_, hidden, failures);
+                          chunk.records, levels_, hidden);
     }
 
     void backward(std::size_t l, const Chunk& chunk) const {
-        const Failures failures{results_.failures, Stages{shape_.layers.size()}.backward(l - 1)};
         launches_.backward(shape_.layers[l], is_point_, weights(l), as_const(workspace_.deltas[l % 2]),
                            as_const(workspace_.activations[l - 1]), workspace_.deltas[(l - 1) % 2],
-                           chunk.records, levels_, failures);
+                           chunk.records, levels_);
     }
 
     void outer(std::size_t l, const ConstLevels& z, const Chunk& chunk, bool select, std::size_t seen) const {

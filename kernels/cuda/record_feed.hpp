@@ -128,7 +128,7 @@ class RecordFeed {
         const auto launch = [&]<typename Feature>(const Feature* typed) {
             executor_.launch(GatherKernel<Feature>{typed, indices, x, stride,
                                                    static_cast<int>(shape_.inputs()), static_cast<int>(count),
-                                                   shape_.input_shift, shape_.input_scale});
+                                                   shape_.input});
         };
         if (set.wide_features != nullptr) {
             launch(reinterpret_cast<const double*>(features));

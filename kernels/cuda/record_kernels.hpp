@@ -3,6 +3,7 @@
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/cuda/kernel.hpp"
 #include "kernels/ops/correct_rule.hpp"
+#include "kernels/ops/input_transform.hpp"
 #include "kernels/ops/loss_rule.hpp"
 
 namespace holdfast::device {
@@ -22,7 +23,7 @@ struct GatherKernel {
     double* x;
     std::size_t stride;
     int inputs, count;
-    double shift, scale;
+    InputTransform input;
 
     Extent extent() const {
         return {blocks_for(static_cast<std::size_t>(count), side),
@@ -39,7 +40,7 @@ struct GatherKernel {
                 indices == nullptr ? static_cast<std::size_t>(record) : std::size_t{indices[record]};
             const auto feature = static_cast<double>(
                 features[row * static_cast<std::size_t>(inputs) + static_cast<std::size_t>(j)]);
-            shared.values[r][thread % side] = (feature - shift) * scale;
+            shared.values[r][thread % side] = input.apply<double>(feature);
         }
     }
     HOLDFAST_PORTABLE void compute(Block, int, int, const Shared&, Nothing&) const {}

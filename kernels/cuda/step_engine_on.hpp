@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "kernels/cuda/buffer.hpp"
@@ -37,23 +36,18 @@ class StepEngineOn final : public StepEngine {
         for (StepLevel& level : levels) level.selected = std::min(level.selected, records);
         const StepPlan plan = plan_step(shape_, levels, records, feed_.chunk_limit(), free_memory_);
         memory_.reserve(workspace_bytes(shape_, plan));
-        begin(plan, levels, indices);
+        begin(plan, indices);
         for (const LevelGroup& group : plan.groups) run_group(plan, group, levels);
         return {message_, message_size(levels.size(), shape_.parameters()), executor_.stream()};
     }
 
     std::span<const std::int64_t> finish() override {
         executor_.bind();
-        const std::size_t words = message_size(level_names_.size(), shape_.parameters());
+        const std::size_t words = message_size(kept_.size(), shape_.parameters());
         const std::size_t bytes = words * sizeof(std::int64_t);
         host_.reserve(bytes);
-        std::vector<std::int32_t> failures(level_names_.size());
         executor_.download(host_.template as<std::int64_t>(), message_, bytes);
-        executor_.download(failures.data(), failures_, failures.size() * sizeof(std::int32_t));
         executor_.synchronize();
-        for (std::size_t level = 0; level < failures.size(); ++level) {
-            if (failures[level] != Failures::none) fail(level, failures[level]);
-        }
         return {host_.template as<std::int64_t>(), words};
     }
 
@@ -81,19 +75,15 @@ class StepEngineOn final : public StepEngine {
         return Workspace(shape_, plan, group, carver);
     }
 
-    void begin(const StepPlan& plan, std::span<const StepLevel> levels,
-               std::span<const std::span<const std::uint32_t>> indices) {
+    void begin(const StepPlan& plan, std::span<const std::span<const std::uint32_t>> indices) {
         const Workspace workspace = workspace_of(plan, plan.groups.front());
         message_ = workspace.message;
-        failures_ = workspace.failures;
-        executor_.fill(message_, 0, message_size(levels.size(), shape_.parameters()) * sizeof(std::int64_t));
-        executor_.fill(failures_, Failures::fill_byte, levels.size() * sizeof(std::int32_t));
+        executor_.fill(message_, 0,
+                       message_size(plan.message_levels, shape_.parameters()) * sizeof(std::int64_t));
         const auto records = static_cast<std::int64_t>(plan.batch_records);
         executor_.upload(message_, &records, sizeof records);
         feed_.begin_step(indices, workspace.indices);
-        level_names_.clear();
-        for (const StepLevel& level : levels) level_names_.push_back(level.k);
-        kept_.assign(levels.size(), {});
+        kept_.assign(plan.message_levels, {});
     }
 
     void run_group(const StepPlan& plan, const LevelGroup& group, std::span<const StepLevel> levels) {
@@ -119,7 +109,7 @@ class StepEngineOn final : public StepEngine {
     GroupResults results_of(const LevelGroup& group) const {
         const std::size_t parameters = shape_.parameters(), stride = 2 * parameters + 2;
         std::int64_t* first = message_ + 1 + group.first * stride;
-        return {{first, first + parameters}, first + 2 * parameters, stride, failures_ + group.first};
+        return {{first, first + parameters}, first + 2 * parameters, stride};
     }
 
     void upload_parameters(const Workspace& workspace, const LevelGroup& group,
@@ -175,22 +165,14 @@ class StepEngineOn final : public StepEngine {
         }
     }
 
-    [[noreturn]] void fail(std::size_t level, std::int32_t stage) const {
-        const Error error = Stages{shape_.layers.size()}.error(stage);
-        throw Error(error.code(), error.message(), error.hint(),
-                    "level k = " + std::to_string(level_names_[level]) + ", " + error.where());
-    }
-
     const Executor& executor_;
     StepShape shape_;
     RecordFeed<Executor> feed_;
     Memory<Executor> memory_;
     PinnedMemory<Executor> host_;
     std::size_t free_memory_ = 0;
-    std::vector<std::int64_t> level_names_;  // k of the levels of the last run
-    std::vector<Kept> kept_;
-    std::int64_t* message_ = nullptr;   // in memory_
-    std::int32_t* failures_ = nullptr;  // in memory_
+    std::vector<Kept> kept_;           // [levels of the last run]
+    std::int64_t* message_ = nullptr;  // in memory_
 };
 
 }  // namespace holdfast::device

@@ -60,7 +60,6 @@ std::size_t runs_of(std::span<const StepLevel> levels) {
 Workspace::Workspace(const StepShape& shape, const StepPlan& plan, const LevelGroup& group, Carver& carver) {
     const std::size_t levels = group.levels(), parameter_count = shape.parameters();
     message = carver.take<std::int64_t>(message_size(plan.message_levels, parameter_count));
-    failures = carver.take<std::int32_t>(plan.message_levels);
     indices = carver.take<std::uint32_t>(plan.batch_records);
     x = carver.take<double>(shape.inputs() * plan.chunk);
     parameters = take_levels(carver, group.is_point, levels, 1, parameter_count);

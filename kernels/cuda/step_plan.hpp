@@ -33,7 +33,6 @@ struct Workspace {
     Workspace(const StepShape& shape, const StepPlan& plan, const LevelGroup& group, Carver& carver);
 
     std::int64_t* message;            // StepEngine::run
-    std::int32_t* failures;           // [levels of the step]
     std::uint32_t* indices;           // [records of the step]
     double* x;                        // [inputs, chunk]
     Levels parameters;                // [levels, parameters]

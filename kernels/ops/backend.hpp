@@ -133,12 +133,10 @@ class BasicBackend {
     virtual void forward_input(const PackedLayer& layer, const Real* x, Interval a) const = 0;
     /// a = W z + b for z >= 0 [in]; a [out].
     virtual void forward(const PackedLayer& layer, ConstInterval z, Interval a) const = 0;
-    /// a = max(a, 0), in place, [rows].
+    /// a = min(max(a, 0), saturation), in place, [rows].
     virtual void relu(std::size_t rows, Interval a) const = 0;
-    /// False if any of a [rows] is NaN or infinite.
-    virtual bool all_finite(std::size_t rows, ConstInterval a) const = 0;
-    /// d = gate(z) * (W^T delta), delta [out], d and z [in]; gate is 1 where z > 0, else 0 (the derivative at
-    /// 0 is 0).
+    /// d = gate(z) * (W^T delta), saturated; delta [out], d and z [in]; gate is 1 where z > 0, else 0 (the
+    /// derivative at 0 is 0).
     virtual void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z,
                           Interval d) const = 0;
     /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0.

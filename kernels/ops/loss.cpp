@@ -46,27 +46,11 @@ void transpose_on_host(std::size_t rows, const Real* panel, Real* out, std::size
     }
 }
 
-template <typename Real>
-bool all_finite_on_host(std::size_t rows, BasicConstInterval<Real> a) {
-    // x * 0 is NaN exactly when x is NaN or infinite.
-    const auto residue = [&](const Real* values) {
-        constexpr std::size_t lanes = 64 / sizeof(Real);
-        Real sums[lanes] = {};
-        for (std::size_t i = 0; i < rows * height; i += lanes) {
-            for (std::size_t lane = 0; lane < lanes; ++lane) sums[lane] += values[i + lane] * Real{0};
-        }
-        return std::all_of(std::begin(sums), std::end(sums), [](Real sum) { return sum == 0; });
-    };
-    return residue(a.lower) && (a.is_point() || residue(a.upper));
-}
-
 template void loss_gradient_on_host(Loss, std::size_t, ConstInterval, const std::int32_t*, std::size_t,
                                     Interval);
 template void loss_gradient_on_host(Loss, std::size_t, BasicConstInterval<float>, const std::int32_t*,
                                     std::size_t, BasicInterval<float>);
 template void transpose_on_host(std::size_t, const double*, double*, std::size_t);
 template void transpose_on_host(std::size_t, const float*, float*, std::size_t);
-template bool all_finite_on_host(std::size_t, ConstInterval);
-template bool all_finite_on_host(std::size_t, BasicConstInterval<float>);
 
 }  // namespace holdfast

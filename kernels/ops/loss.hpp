@@ -14,8 +14,4 @@ void loss_gradient_on_host(Loss loss, std::size_t outputs, BasicConstInterval<Re
 template <typename Real>
 void transpose_on_host(std::size_t rows, const Real* panel, Real* out, std::size_t stride);
 
-/// Backend::all_finite for every host backend.
-template <typename Real = double>
-bool all_finite_on_host(std::size_t rows, BasicConstInterval<Real> a);
-
 }  // namespace holdfast

@@ -8,6 +8,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/ops/backend.hpp"
 #include "kernels/ops/device_span.hpp"
+#include "kernels/ops/input_transform.hpp"
 
 namespace holdfast {
 
@@ -16,7 +17,7 @@ struct StepShape {
     std::vector<LayerShape> layers;  ///< parameters one after the other, as in models/nets/network.hpp
     Loss loss;
     Clip clip;
-    double input_shift = 0, input_scale = 1;  ///< the network sees (x - shift) * scale
+    InputTransform input = {};
 
     std::size_t inputs() const { return layers.front().in; }
     std::size_t outputs() const { return layers.back().out; }
@@ -36,7 +37,6 @@ struct RecordSet {
 struct StepLevel {
     const std::int64_t* lower;
     const std::int64_t* upper;
-    std::int64_t k = 0;        ///< for messages
     std::size_t selected = 0;  ///< how many least values to keep per entry; 0: none, as for a point
     bool is_point() const { return lower == upper; }
 };
@@ -59,7 +59,7 @@ class StepEngine {
                            std::span<const std::span<const std::uint32_t>> indices) = 0;
 
     /// Waits for the step, and for what was done to its message since; the message on the host, valid until
-    /// the next run. Error (numerical): a NaN or infinity, naming level and layer.
+    /// the next run.
     virtual std::span<const std::int64_t> finish() = 0;
 
     /// After finish(): offers the values kept for a level of the last run; both [parameters].
@@ -71,8 +71,5 @@ class StepEngine {
 constexpr std::size_t message_size(std::size_t levels, std::size_t parameters) {
     return 1 + levels * (2 * parameters + 2);
 }
-
-/// The error of a pass that met a NaN or an infinity among `what` of a layer.
-Error not_finite(const char* what, std::size_t layer, Precision precision = Precision::double_precision);
 
 }  // namespace holdfast

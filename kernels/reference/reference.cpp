@@ -146,12 +146,10 @@ class ReferenceBackend : public BasicBackend<Real> {
 
     void relu(std::size_t rows, Interval a) const override {
         for (std::size_t i = 0; i < rows * height; ++i) {
-            a.lower[i] = std::max(a.lower[i], Real{0});
-            a.upper[i] = std::max(a.upper[i], Real{0});
+            a.lower[i] = saturated(std::max(a.lower[i], Real{0}));
+            a.upper[i] = saturated(std::max(a.upper[i], Real{0}));
         }
     }
-
-    bool all_finite(std::size_t rows, ConstInterval a) const override { return all_finite_on_host(rows, a); }
 
     // Four-product: the least of w delta over the box is at one of the four corners; rounding an fma is
     // monotone, so the least of the four fma is the fma at the least corner.
@@ -172,10 +170,11 @@ class ReferenceBackend : public BasicBackend<Real> {
                                  std::max(std::fma(w[1], g[0], greatest), std::fma(w[1], g[1], greatest)));
                 }
                 const std::size_t at = j * height + r;
-                d.lower[at] = z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, Real{0}) : Real{0};
-                d.upper[at] = z.lower[at] > 0   ? greatest
-                              : z.upper[at] > 0 ? std::max(greatest, Real{0})
-                                                : Real{0};
+                const Real lower = z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, Real{0}) : 0;
+                const Real upper =
+                    z.lower[at] > 0 ? greatest : z.upper[at] > 0 ? std::max(greatest, Real{0}) : 0;
+                d.lower[at] = saturated(lower);
+                d.upper[at] = saturated(upper);
             }
         }
     }

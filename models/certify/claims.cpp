@@ -4,6 +4,37 @@
 
 namespace holdfast {
 
+namespace {
+
+void state_scaling(Scaling scaling, Guarantee& claim) {
+    if (scaling == Scaling::public_constants) return;
+    if (scaling == Scaling::private_data)
+        return claim.weaken(
+            "the features were scaled by the range of the private records; another record could change the "
+            "scaling, which the boxes do not cover");
+    claim.require("the features were made and scaled by public constants (the file states no public range)");
+}
+
+void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
+    switch (ids) {
+        case IdKind::given:
+            return claim.require("an id names one person, whatever other records there are");
+        case IdKind::content:
+            claim.require("no two records are equal: an id is a hash of its record's content");
+            if (relation == Relation::substitute)
+                claim.weaken(
+                    "an id is a hash of its record's content, so a replaced record changes its id, and with "
+                    "it its batch and member: it counts as one removed and one added");
+            return;
+        case IdKind::row_number:
+            return claim.weaken(
+                "records are known by row number: one record more or less renames those behind it, and they "
+                "move to other batches and members");
+    }
+}
+
+}  // namespace
+
 const char* name_of(Relation relation) {
     switch (relation) {
         case Relation::add_remove:
@@ -24,20 +55,13 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
             " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
             "label",
         name_of(settings.relation));
-    if (facts.scaling == Scaling::private_data) {
-        claim.weaken(
-            "the features were scaled by the range of the private records; another record could change the "
-            "scaling, which the boxes do not cover");
-    } else if (facts.scaling == Scaling::unknown) {
-        claim.require("the features were scaled by public constants (the file does not say how)");
-    }
-    if (!facts.has_ids)
-        claim.require(
-            "the row number is a record's id: in a neighbouring dataset the other records keep theirs");
+    claim.require("no setting and no seed was chosen by looking at the private records");
+    state_scaling(facts.scaling, claim);
+    state_ids(facts.ids, settings.relation, claim);
     if (settings.expected_records == 0)
-        claim.require(
-            "the number of records, rounded to two digits, is public: it sets the normaliser (state it as "
-            "training.expected_records)");
+        claim.weaken(
+            "the step divides by the number of records found, which one record more or less can change: state "
+            "a public number as training.expected_records");
     if (settings.normalise == Normalise::actual)
         claim.weaken("the step divides by the batch's count, which an added or removed record changes");
     if (settings.batching == Batching::sequential)
@@ -72,6 +96,15 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
     if (settings.product == Product::rump) {
         refuse("boxes of midpoint-radius products do not nest bit by bit",
                "train with certificate.product = \"exact\"", "certificate.product");
+    }
+    if (settings.expected_records == 0) {
+        refuse("the step divides by the number of private records: neighbours can differ at every distance",
+               "state a public number: import --expected-records, or training.expected_records, and train again",
+               "training.expected_records");
+    }
+    if (settings.normalise == Normalise::actual) {
+        refuse("the step divides by the batch's count, which one record more or less changes",
+               "train with training.normalise = \"expected\"", "training.normalise");
     }
     return certificate_claim(settings, facts);
 }

@@ -9,7 +9,7 @@ namespace holdfast {
 /// What of the data decides the conditions of a claim.
 struct DataFacts {
     Scaling scaling = Scaling::unknown;
-    bool has_ids = false;
+    IdKind ids = IdKind::row_number;
 };
 
 const char* name_of(Relation relation);
@@ -18,7 +18,7 @@ const char* name_of(Relation relation);
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);
 
 /// The same as the basis of a release. Error (usage) where no release may rest on it: relation `remove`, a
-/// sparse list of levels, boxes that do not nest bit by bit; says which.
+/// sparse list of levels, boxes that do not nest bit by bit, a step divided by a private count; says which.
 Guarantee release_claim(const Settings& settings, const DataFacts& facts);
 
 }  // namespace holdfast

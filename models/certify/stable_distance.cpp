@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "kernels/base/floating_point.hpp"
 #include "models/certify/margins.hpp"
 
 namespace holdfast {
@@ -16,15 +17,24 @@ namespace {
 struct Search {
     std::uint32_t query;
     std::int32_t tested_class;  // -1: the label
+    std::size_t first;          // level to be asked
     std::size_t yes, no;        // yes at every level below `yes`, no (or unknown) from `no` on
     bool open() const { return yes < no; }
-    std::size_t next(bool nested) const { return nested ? yes + (no - yes) / 2 : yes; }
+    std::size_t next(LevelSearch order) const {
+        return order == LevelSearch::bisection ? yes + (no - yes) / 2 : yes;
+    }
+    /// Levels from the first `no` on say nothing more.
     void answer(std::size_t level, bool positive) {
         if (positive) {
-            yes = level + 1;
+            yes = level < no ? level + 1 : yes;
         } else {
-            no = level;
+            no = std::min(no, level);
         }
+    }
+    template <typename Real>
+    bool ask(const BasicMargins<Real>& margins, const std::vector<std::int32_t>& labels, std::size_t r) const {
+        return tested_class < 0 ? margins.certified(static_cast<std::size_t>(labels[query]), r)
+                                : margins.beaten(static_cast<std::size_t>(tested_class), r);
     }
 };
 
@@ -52,11 +62,13 @@ class Certifier {
 #pragma omp for schedule(dynamic)
             for (std::size_t first = 0; first < queries.size(); first += panel_height) {
                 try {
+                    require_sound_arithmetic();
                     panel.load(queries_, std::span(queries).subspan(
                                              first, std::min(panel_height, queries.size() - first)));
                     pass.forward_hidden(parameters, panel);
                     const BasicMargins<Real> values(
-                        network_.classes(), pass.last_layer(margins.layer(), panel, parameters.is_point()));
+                        network_.classes(), margins.layer().shape().in,
+                        pass.last_layer(margins.layer(), panel, parameters.is_point()));
                     for (std::size_t r = 0; r < panel.count(); ++r) visit(r, first + r, values);
                 } catch (...) {
                     const std::lock_guard lock(mutex);
@@ -67,12 +79,28 @@ class Certifier {
         if (failure) std::rethrow_exception(failure);
     }
 
+    /// Asks every search every level: searches[s] is about query s % queries, as certify() lists them.
+    void settle_all(std::vector<Search>& searches, const std::vector<std::int32_t>& labels,
+                    std::size_t levels) const {
+        std::vector<std::uint32_t> all(labels.size());
+        std::iota(all.begin(), all.end(), 0);
+        for (std::size_t level = 0; level < levels; ++level) {
+            at_level(level, all, [&](std::size_t r, std::size_t query, const BasicMargins<Real>& margins) {
+                for (std::size_t s = query; s < searches.size(); s += all.size()) {
+                    const bool positive = searches[s].ask(margins, labels, r);
+                    if (level >= searches[s].first) searches[s].answer(level, positive);
+                }
+            });
+        }
+    }
+
     /// Asks every open search its next level, all searches of a level together, until none is open.
-    void settle(std::vector<Search>& searches, const std::vector<std::int32_t>& labels, bool nested) const {
+    void settle(std::vector<Search>& searches, const std::vector<std::int32_t>& labels,
+                LevelSearch order) const {
         for (;;) {
             std::map<std::size_t, std::vector<std::size_t>> by_level;
             for (std::size_t s = 0; s < searches.size(); ++s) {
-                if (searches[s].open()) by_level[searches[s].next(nested)].push_back(s);
+                if (searches[s].open()) by_level[searches[s].next(order)].push_back(s);
             }
             if (by_level.empty()) return;
             for (const auto& [level, members] : by_level) {
@@ -82,11 +110,7 @@ class Certifier {
                          [&, at = level, &open = members](std::size_t r, std::size_t index,
                                                           const BasicMargins<Real>& margins) {
                              Search& search = searches[open[index]];
-                             const bool positive =
-                                 search.tested_class < 0
-                                     ? margins.certified(static_cast<std::size_t>(labels[search.query]), r)
-                                     : margins.beaten(static_cast<std::size_t>(search.tested_class), r);
-                             search.answer(at, positive);
+                             search.answer(at, search.ask(margins, labels, r));
                          });
             }
         }
@@ -103,7 +127,7 @@ class Certifier {
 
 template <typename Real>
 Certificates certify(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
-                     std::size_t levels, const LevelLoader& load, bool nested, bool with_class_distances) {
+                     std::size_t levels, const LevelLoader& load, LevelSearch search) {
     const Certifier certifier(network, backend, queries, load);
     const std::size_t count = queries.size(), classes = network.classes();
     Certificates result;
@@ -116,14 +140,16 @@ Certificates certify(const Network& network, const BasicBackend<Real>& backend, 
         result.labels[query] = static_cast<std::int32_t>(margins.winner(r));
         decided[query] = margins.certified(margins.winner(r), r);
     });
-    for (const std::uint32_t query : all) searches.push_back({query, -1, 1, levels});
-    if (with_class_distances && classes > 2) {
-        for (const std::uint32_t query : all) {
-            for (std::size_t j = 0; j < classes; ++j)
-                searches.push_back({query, static_cast<std::int32_t>(j), 0, levels});
-        }
+    for (const std::uint32_t query : all) searches.push_back({query, -1, 1, 1, levels});
+    for (std::size_t j = 0; classes > 2 && j < classes; ++j) {
+        for (const std::uint32_t query : all)
+            searches.push_back({query, static_cast<std::int32_t>(j), 0, 0, levels});
     }
-    certifier.settle(searches, result.labels, nested);
+    if (search == LevelSearch::exhaustive) {
+        certifier.settle_all(searches, result.labels, levels);
+    } else {
+        certifier.settle(searches, result.labels, search);
+    }
     for (std::size_t q = 0; q < count; ++q)
         result.distances.push_back(static_cast<std::int64_t>(searches[q].yes) - 1);
     if (classes == 2) {  // the other class is beaten as long as the label is certified, at level 0 too
@@ -132,16 +158,18 @@ Certificates certify(const Network& network, const BasicBackend<Real>& backend, 
             for (std::int32_t j = 0; j < 2; ++j)
                 result.class_distances.push_back(j == result.labels[q] ? 0 : other);
         }
-    } else if (with_class_distances) {
-        for (std::size_t s = count; s < searches.size(); ++s)
-            result.class_distances.push_back(static_cast<std::int64_t>(searches[s].yes));
+    } else {
+        for (std::size_t q = 0; q < count; ++q) {
+            for (std::size_t j = 0; j < classes; ++j)
+                result.class_distances.push_back(static_cast<std::int64_t>(searches[(j + 1) * count + q].yes));
+        }
     }
     return result;
 }
 
 template Certificates certify(const Network&, const Backend&, const Records&, std::size_t, const LevelLoader&,
-                              bool, bool);
+                              LevelSearch);
 template Certificates certify(const Network&, const BasicBackend<float>&, const Records&, std::size_t,
-                              const LevelLoader&, bool, bool);
+                              const LevelLoader&, LevelSearch);
 
 }  // namespace holdfast

@@ -20,12 +20,18 @@ struct Certificates {
 using LevelLoader = std::function<void(std::size_t level, std::vector<std::int64_t>& lower,
                                        std::vector<std::int64_t>& upper)>;
 
-/// Stable distances of section 3 over levels 0..levels-1 of which level 0 is the nominal point. With `nested`
-/// boxes (all but Product::rump) levels are searched by bisection, queries in common panels; otherwise level
-/// by level. Distances count levels: with contiguous levels they are k, else the index, which alone is
-/// 1-Lipschitz. `with_class_distances`: also d_j (for two classes they follow from h and are always given).
+/// In which order levels are asked.
+enum class LevelSearch {
+    bisection,  ///< nested boxes (all but Product::rump): the fewest
+    ascending,  ///< up to the first that does not hold
+    exhaustive  ///< every level for every query: the work is a function of public numbers alone, for releases
+};
+
+/// Stable distances of section 3 over levels 0..levels-1 of which level 0 is the nominal point, queries in
+/// common panels. Distances count levels: with contiguous levels they are k, else the index, which alone is
+/// 1-Lipschitz.
 template <typename Real>
 Certificates certify(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
-                     std::size_t levels, const LevelLoader& load, bool nested, bool with_class_distances);
+                     std::size_t levels, const LevelLoader& load, LevelSearch search);
 
 }  // namespace holdfast

@@ -1,7 +1,5 @@
 #include "models/nets/interval_pass.hpp"
 
-#include "kernels/ops/step_engine.hpp"
-
 namespace holdfast {
 
 template <typename Real>
@@ -21,17 +19,9 @@ BasicIntervalPass<Real>::BasicIntervalPass(const Network& network, const BasicBa
         rows_.emplace_back(row_stride<Real>(layer.out) * panel_height);
         deltas_.emplace_back(layer.out * panel_height);
     }
-    // A last layer of logit differences can have more rows than the logits.
-    const std::size_t pairs =
-        std::max<std::size_t>(network.outputs(), network.classes() * (network.classes() - 1) / 2);
-    activations_.back() = Buffer(pairs * panel_height);
-}
-
-template <typename Real>
-void BasicIntervalPass<Real>::check_finite(std::size_t rows, ConstInterval values, std::size_t layer,
-                                           const char* what) const {
-    if (backend_.all_finite(rows, values)) return;
-    throw not_finite(what, layer, RealFormat<Real>::precision);
+    // A layer of margins has more rows than the logits: pairs, and two for each class.
+    const std::size_t classes = network.classes();
+    activations_.back() = Buffer((classes * (classes - 1) / 2 + 2 * classes) * panel_height);
 }
 
 template <typename Real>
@@ -44,22 +34,20 @@ void BasicIntervalPass<Real>::forward_hidden(const PackedNetwork& parameters, co
         } else {
             backend_.forward(parameters.layer(l), activations_[l - 1].view(point), out);
         }
-        check_finite(network_.layers()[l].out, out, l, "activations");
         backend_.relu(network_.layers()[l].out, out);
     }
 }
 
 template <typename Real>
 BasicConstInterval<Real> BasicIntervalPass<Real>::last_layer(const PackedLayer& last, const Panel& panel,
-                                                             bool point) {
+                                                             bool hidden_point) {
     const std::size_t hidden = network_.layers().size() - 1;
-    const Interval out = activations_[hidden].view(point);
+    const Interval out = activations_[hidden].view(last.is_point());
     if (hidden == 0) {
         backend_.forward_input(last, panel.by_feature(), out);
     } else {
-        backend_.forward(last, activations_[hidden - 1].view(point), out);
+        backend_.forward(last, activations_[hidden - 1].view(hidden_point), out);
     }
-    check_finite(last.shape().out, out, hidden, "logits");
     return out;
 }
 
@@ -98,7 +86,6 @@ void BasicIntervalPass<Real>::accumulate(const PackedNetwork& parameters, const 
         if (!point) backend_.transpose(in, z.upper, rows.upper, stride);
         add_layer(l, rows, stride);
         backend_.backward(parameters.layer(l), deltas_[l].view(point), z, deltas_[l - 1].view(point));
-        check_finite(in, deltas_[l - 1].view(point), l - 1, "gradients");
     }
     add_layer(0, {panel.by_record(), panel.by_record()}, panel.stride());
 }

@@ -22,7 +22,7 @@ class PackedNetwork {
 };
 
 /// Forward and backward of one panel at one level, bounds and all. Holds the buffers; one a thread.
-/// Errors (numerical): a NaN or infinity, naming the layer and the likely cause.
+/// Every panel and every box gives finite bounds (saturated(), kernels/base/arithmetic.hpp).
 template <typename Real>
 class BasicIntervalPass {
   public:
@@ -34,9 +34,9 @@ class BasicIntervalPass {
 
     /// Activations up to the input of the last layer (the panel's features if there is only one layer).
     void forward_hidden(const PackedNetwork& parameters, const Panel& panel);
-    /// The last layer's logits, [outputs, panel_height], after forward_hidden. `last` may be another last
-    /// layer of the same input (differences of logits: models/certify).
-    ConstInterval last_layer(const PackedLayer& last, const Panel& panel, bool point);
+    /// The last layer's logits, [outputs, panel_height], after forward_hidden at a point or a box. `last` may be
+    /// another last layer of the same input (models/certify/margins.hpp), a box even after a point.
+    ConstInterval last_layer(const PackedLayer& last, const Panel& panel, bool hidden_point);
     ConstInterval forward(const PackedNetwork& parameters, const Panel& panel);
 
     /// The least upper bounds, and the least of the lower bounds negated, of every parameter's gradients.
@@ -55,7 +55,6 @@ class BasicIntervalPass {
         explicit Buffer(std::size_t size) : lower(size), upper(size) {}
         Interval view(bool point) { return {lower.data(), point ? lower.data() : upper.data()}; }
     };
-    void check_finite(std::size_t rows, ConstInterval values, std::size_t layer, const char* what) const;
 
     const Network& network_;
     const BasicBackend<Real>& backend_;

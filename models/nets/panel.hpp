@@ -6,17 +6,11 @@
 #include "dist/store/dataset.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/ops/backend.hpp"
+#include "kernels/ops/input_transform.hpp"
 
 namespace holdfast {
 
-/// What a network sees of a feature x: (x - shift) * scale, by public constants.
-struct InputTransform {
-    double shift = 0, scale = 1;
-    double operator()(double feature) const { return (feature - shift) * scale; }
-};
-
-/// Up to panel_height records as the kernels read them; unused columns are zero. The transform is computed in
-/// double, its result rounded once.
+/// Up to panel_height records as the kernels read them; unused columns are zero.
 template <typename Real>
 class BasicPanel {
   public:
@@ -56,7 +50,7 @@ class BasicPanel {
     void load_row(std::size_t record, const Feature* features) {
         Real* row = by_record_.data() + record * stride_;
         for (std::size_t j = 0; j < features_; ++j)
-            row[j] = static_cast<Real>(transform_(static_cast<double>(features[j])));
+            row[j] = transform_.apply<Real>(static_cast<double>(features[j]));
         row[features_] = 1;
     }
     void transpose() {
@@ -76,5 +70,15 @@ class BasicPanel {
     std::int32_t labels_[panel_height] = {};
 };
 using Panel = BasicPanel<double>;
+
+/// How many values the public range clamps.
+inline std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range) {
+    const InputTransform transform{.range = range};
+    const auto count = [&](const auto& values) {
+        return static_cast<std::uint64_t>(std::count_if(
+            values.begin(), values.end(), [&](double value) { return transform.clamps(value); }));
+    };
+    return features.wide() ? count(features.wide_values()) : count(features.values());
+}
 
 }  // namespace holdfast

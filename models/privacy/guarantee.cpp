@@ -58,11 +58,21 @@ std::string Guarantee::status() const {
 }
 
 std::string Guarantee::text() const {
-    std::string text = status() + ": " + statement_;
-    if (kind_ == Kind::not_private) text += " (" + gap_ + ")";
-    if (!relation_.empty()) text += ", neighbours: " + relation_;
-    for (std::size_t i = 0; i < conditions_.size(); ++i)
-        text += (i == 0 ? "; provided that " : ", and ") + conditions_[i];
+    return text_of(to_json());
+}
+
+std::string Guarantee::text_of(const nlohmann::json& guarantee) {
+    const std::string status = guarantee.at("status"), relation = guarantee.at("relation");
+    std::string text = status + ": " + guarantee.at("statement").get<std::string>();
+    // A status names the gap of what is published; a reason stands beside.
+    if (const std::string gap = guarantee.value("gap", ""); status.find(gap) == std::string::npos)
+        text += " (" + gap + ")";
+    if (!relation.empty()) text += ", neighbours: " + relation;
+    std::string joint = "; provided that ";
+    for (const nlohmann::json& condition : guarantee.at("conditions")) {
+        text += joint + condition.get<std::string>();
+        joint = ", and ";
+    }
     return text;
 }
 

@@ -35,6 +35,8 @@ class Guarantee {
     std::string status() const;
     std::string text() const;        ///< one paragraph: status, statement, relation, conditions
     nlohmann::json to_json() const;  ///< {status, statement, relation, conditions[], gap?}
+    /// text() of what to_json() gave, earlier perhaps.
+    static std::string text_of(const nlohmann::json& guarantee);
 
   private:
     enum class Kind { proved, as_published, not_private };

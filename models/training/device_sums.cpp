@@ -18,8 +18,7 @@ DeviceSums::DeviceSums(const Network& network, std::unique_ptr<StepEngine> engin
     : parameters_(network.parameters()), engine_(std::move(engine)) {}
 
 StepShape DeviceSums::shape_of(const Network& network, const Clip& clip) {
-    const InputTransform transform = network.transform();
-    return {network.layers(), network.loss(), clip, transform.shift, transform.scale};
+    return {network.layers(), network.loss(), clip, network.transform()};
 }
 
 std::unique_ptr<DeviceSums> DeviceSums::over(std::unique_ptr<StepEngine> engine, const Network& network,
@@ -35,7 +34,7 @@ DeviceSums::Result DeviceSums::reduced(std::span<const BoxView> boxes, std::span
     std::vector<StepLevel> levels;
     for (std::size_t level = 0; level < boxes.size(); ++level) {
         const BoxView& box = boxes[level];
-        levels.push_back({box.lower, box.upper, box.k, static_cast<std::size_t>(selection_counts[level])});
+        levels.push_back({box.lower, box.upper, static_cast<std::size_t>(selection_counts[level])});
     }
     const std::vector<std::int64_t> message = message_of_all(levels, batches, ranks);
     Result result{0, std::vector<LevelSums>(levels.size())};

@@ -4,7 +4,7 @@
 #include <exception>
 #include <mutex>
 
-#include "kernels/base/error.hpp"
+#include "kernels/base/floating_point.hpp"
 #include "kernels/ops/correct_rule.hpp"
 #include "models/nets/interval_pass.hpp"
 
@@ -66,15 +66,14 @@ void add(const LevelSums& part, LevelSums& total) {
 /// A level as the threads work on it.
 struct Level {
     std::size_t index;  ///< within its group
-    std::int64_t k, selected;
+    std::int64_t selected;
     PackedNetwork parameters;
 };
 
-/// One panel at one level: sums are the thread's own, selections (of `shared`) all threads'. Errors
-/// (numerical) name the level.
+/// One panel at one level: sums are the thread's own, selections (of `shared`) all threads'.
 template <typename Real>
 void add_panel(const Network& network, const Level& level, const Clip& clip, const BasicPanel<Real>& panel,
-               bool selectable, BasicIntervalPass<Real>& pass, LevelSums& sums, LevelSums& shared) try {
+               bool selectable, BasicIntervalPass<Real>& pass, LevelSums& sums, LevelSums& shared) {
     count_correct(network, pass.forward(level.parameters, panel), panel, sums);
     if (level.selected == 0 || !selectable) {
         pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data());
@@ -83,9 +82,6 @@ void add_panel(const Network& network, const Level& level, const Clip& clip, con
                                                                       shared.least_negated_lower[0]};
         pass.accumulate(level.parameters, panel, clip, sums.lower.data(), sums.upper.data(), &selections);
     }
-} catch (const Error& error) {
-    throw Error(error.code(), error.message(), error.hint(),
-                "level k = " + std::to_string(level.k) + ", " + error.where());
 }
 
 /// All panels at the levels of one group, added to `totals`.
@@ -97,6 +93,7 @@ void sum_group(const Network& network, const BasicBackend<Real>& backend, const 
 #pragma omp parallel
     {
         try {
+            require_sound_arithmetic();
             std::vector<LevelSums> mine;
             for (std::size_t level = 0; level < levels.size(); ++level)
                 mine.push_back(empty_sums(network.parameters(), 0));
@@ -168,7 +165,7 @@ std::vector<LevelSums> gradient_sums(const Network& network, const BasicBackend<
         std::vector<Level> group;
         std::size_t last = first;
         for (; last < std::min(first + group_size, boxes.size()); ++last) {
-            group.push_back({group.size(), boxes[last].k, selection_counts[last],
+            group.push_back({group.size(), selection_counts[last],
                              PackedNetwork(network, backend, boxes[last].lower, boxes[last].upper)});
         }
         sum_group(network, backend, clip, group, work, std::span(totals).subspan(first, last - first));

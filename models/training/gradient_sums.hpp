@@ -12,7 +12,6 @@ namespace holdfast {
 struct BoxView {
     const std::int64_t* lower;
     const std::int64_t* upper;
-    std::int64_t k = 0;  ///< for messages
 };
 
 /// Bounds of the sum over the records of their clipped gradients, at one level.

@@ -28,9 +28,9 @@ Loss Settings::resolved_loss() const {
     return loss == "binary_cross_entropy" ? Loss::binary_cross_entropy : Loss::cross_entropy;
 }
 
-Network Settings::network(std::size_t inputs) const {
+Network Settings::network(std::size_t inputs, FeatureRange range) const {
     return Network(inputs, {hidden.begin(), hidden.end()}, static_cast<std::size_t>(classes), resolved_loss(),
-                   {input_shift, input_scale});
+                   {input_shift, input_scale, range});
 }
 
 }  // namespace holdfast

@@ -31,8 +31,7 @@ struct Settings {
     double learning_rate_decay = 0.0;  ///< alpha_t = max(alpha / (1 + decay t), floor), t counts steps from 0
     double learning_rate_floor = 0.0;
     double l2 = 0.0;
-    std::int64_t expected_records =
-        0;  ///< public count of records; 0: the count found, which is then taken as public
+    std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is private
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;
     std::int64_t batch_size = 0;  ///< of sequential batches
@@ -64,7 +63,8 @@ struct Settings {
     std::int64_t steps() const { return epochs * batches; }
     double learning_rate_at(std::int64_t step) const;
     Loss resolved_loss() const;
-    Network network(std::size_t inputs) const;
+    /// `range`: the public range of the features, as the dataset declares it.
+    Network network(std::size_t inputs, FeatureRange range = default_feature_range) const;
 };
 
 }  // namespace holdfast

@@ -5,6 +5,7 @@
 
 #include "dist/sum/selection_merge.hpp"
 #include "kernels/base/error.hpp"
+#include "models/training/wide_sums.hpp"
 
 namespace holdfast {
 namespace {
@@ -12,6 +13,20 @@ namespace {
 /// c of section 2: how many Gamma one changed record can move a sum by.
 std::int64_t reach(Relation relation) {
     return relation == Relation::substitute ? 2 : 1;
+}
+
+/// Records a rank may add to one part, of its private and as many of its public ones.
+std::int64_t part_capacity(const GradientScale& scale, std::int64_t ranks) {
+    return std::max<std::int64_t>(1, scale.record_limit / (2 * ranks));
+}
+
+Batch slice_of(const Batch& batch, std::size_t first, std::size_t count) {
+    const std::size_t size = batch.indices.size(), begin = std::min(first, size),
+                      end = std::min(begin + count, size);
+    return {batch.records,
+            {batch.indices.begin() + static_cast<std::ptrdiff_t>(begin),
+             batch.indices.begin() + static_cast<std::ptrdiff_t>(end)},
+            batch.selectable};
 }
 
 }  // namespace
@@ -97,11 +112,13 @@ std::vector<LevelSums> MemberTrainer::sums_of_levels(const Communicator& block_g
     std::vector<std::int64_t> selections;
     for (const LevelState& level : evaluated) {
         const bool point = level.k == 0 || all_levels_equal();
-        views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data(), level.k});
+        views.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data()});
         selections.push_back(selects(level.k) ? level.k : 0);
     }
-    std::vector<LevelSums> sums = reduced_sums(views, batches, selections, block_group, records_in_batch);
-    check_batch(records_in_batch);
+    const std::int64_t parts = parts_of(batches, block_group);
+    std::vector<LevelSums> sums =
+        parts == 1 ? reduced_sums(views, batches, selections, block_group, records_in_batch)
+                   : sums_in_parts(parts, views, batches, selections, block_group, records_in_batch);
     while (sums.size() < state_.levels.size()) {  // all alike, and nothing selected
         const LevelSums& first = sums.front();
         sums.push_back({first.lower, first.upper, first.surely_correct, first.possibly_correct, {}, {}});
@@ -140,15 +157,47 @@ void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_i
     records_in_batch = unpack(message, plan_.network.parameters(), sums);
 }
 
-void MemberTrainer::check_batch(std::int64_t records_in_batch) const {
-    // |sum| + K Gamma stays below 2^63 units, so no addition above has wrapped.
-    if (records_in_batch + plan_.settings.level_values().back() > scale_.record_limit) {
-        throw Error(ExitCode::input,
-                    "a batch of " + std::to_string(records_in_batch) +
-                        " records is too large for exact sums (at most " +
-                        std::to_string(scale_.record_limit) + " with the levels)",
-                    "use more batches an epoch or more members", "training.batches");
+// An int64 adds record_limit records exactly. A batch of more is summed in parts, each of at most as many:
+// the count of records is private, so no batch is refused for it.
+std::int64_t MemberTrainer::parts_of(std::span<const Batch> batches, const Communicator& block_group) {
+    const auto ranks = static_cast<std::int64_t>(block_group.size());
+    const std::int64_t capacity = part_capacity(scale_, ranks);
+    const auto parts_for = [&](std::size_t records) {
+        return std::max<std::int64_t>(1, (static_cast<std::int64_t>(records) + capacity - 1) / capacity);
+    };
+    if (!one_part_) {
+        std::int64_t parts[] = {parts_for(std::max(records_.size(), public_records_.size()))};
+        block_group.max(parts);
+        one_part_ = parts[0] == 1;
     }
+    if (*one_part_) return 1;
+    std::int64_t parts[] = {1};
+    for (const Batch& batch : batches) parts[0] = std::max(parts[0], parts_for(batch.indices.size()));
+    block_group.max(parts);
+    return parts[0];
+}
+
+std::vector<LevelSums> MemberTrainer::sums_in_parts(std::int64_t parts, std::span<const BoxView> boxes,
+                                                    std::span<const Batch> batches,
+                                                    std::span<const std::int64_t> selection_counts,
+                                                    const Communicator& block_group,
+                                                    std::int64_t& records_in_batch) {
+    const auto capacity =
+        static_cast<std::size_t>(part_capacity(scale_, static_cast<std::int64_t>(block_group.size())));
+    WideSums total(boxes.size(), plan_.network.parameters());
+    std::int64_t records = 0;
+    for (std::size_t part = 0; part < static_cast<std::size_t>(parts); ++part) {
+        std::vector<Batch> slices;
+        records_in_batch = 0;
+        for (const Batch& batch : batches) {
+            slices.push_back(slice_of(batch, part * capacity, capacity));
+            records_in_batch += static_cast<std::int64_t>(slices.back().indices.size());
+        }
+        total.add(reduced_sums(boxes, slices, selection_counts, block_group, records_in_batch));
+        records += records_in_batch;
+    }
+    records_in_batch = records;
+    return total.clamped();
 }
 
 // Section 2, table of charges: the sum over a neighbour's records lies in [SL - cL(k), SU + cU(k)].
@@ -190,7 +239,7 @@ double MemberTrainer::normaliser_of(std::int64_t k, std::int64_t records_in_batc
     return static_cast<double>(records_in_batch - gone);
 }
 
-void MemberTrainer::step(const Communicator& block_group) try {
+void MemberTrainer::step(const Communicator& block_group) {
     std::int64_t records_in_batch = 0;
     std::vector<LevelSums> sums = sums_of_levels(block_group, records_in_batch);
     for (std::size_t index = 0; index < state_.levels.size(); ++index) {
@@ -207,11 +256,6 @@ void MemberTrainer::step(const Communicator& block_group) try {
     record_metrics(sums, records_in_batch);
     ++state_.step;
     if (done()) device_sums_.reset();
-} catch (const Error& error) {
-    if (error.code() != ExitCode::numerical) throw;
-    throw Error(error.code(), error.message(), error.hint(),
-                "member " + std::to_string(state_.member) + ", step " + std::to_string(state_.step) + ", " +
-                    error.where());
 }
 
 void MemberTrainer::record_metrics(const std::vector<LevelSums>& sums, std::int64_t records_in_batch) {

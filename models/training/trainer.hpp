@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
@@ -33,9 +34,9 @@ class MemberTrainer {
     static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member);
 
     bool done() const { return state_.step >= plan_.settings.steps(); }
-    /// One step of every level. Collective over the member's block group.
-    /// Errors (numerical): NaN or infinity, naming step, level and layer; (input): a batch too large for
-    /// exact sums.
+    /// One step of every level. Collective over the member's block group. Total: whatever the records are and
+    /// however many, it gives a result; only Normalise::actual can fail (input), where a batch has no more
+    /// records than may go.
     void step(const Communicator& block_group);
 
     const MemberState& state() const { return state_; }
@@ -58,7 +59,11 @@ class MemberTrainer {
                                         const Communicator& block_group, std::int64_t& records_in_batch);
     void reduce(std::vector<LevelSums>& sums, std::int64_t& records_in_batch,
                 const Communicator& block_group) const;
-    void check_batch(std::int64_t records_in_batch) const;
+    std::int64_t parts_of(std::span<const Batch> batches, const Communicator& block_group);
+    std::vector<LevelSums> sums_in_parts(std::int64_t parts, std::span<const BoxView> boxes,
+                                         std::span<const Batch> batches,
+                                         std::span<const std::int64_t> selection_counts,
+                                         const Communicator& block_group, std::int64_t& records_in_batch);
     void charge(const LevelState& level, LevelSums& sums, const Communicator& block_group) const;
     double normaliser_of(std::int64_t k, std::int64_t records_in_batch) const;
     void advance_responses(std::int64_t step, double normaliser);
@@ -75,6 +80,7 @@ class MemberTrainer {
     // Made by the first step and given up after the last: members train one after the other, and each wants
     // the device's memory for its records. Null: the backend has no engine.
     std::unique_ptr<DeviceSums> device_sums_;
+    std::optional<bool> one_part_;  ///< no batch of this member can need more; known from the first step on
     MemberState state_;
 };
 

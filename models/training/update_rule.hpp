@@ -54,7 +54,7 @@ constexpr std::int64_t capped(WideInteger value, std::int64_t limit) {
     return static_cast<std::int64_t>(std::clamp<WideInteger>(value, -limit, limit));
 }
 template <int bits = 64>
-constexpr std::int64_t saturated(WideInteger parameter) {
+constexpr std::int64_t within_limit(WideInteger parameter) {
     return capped(parameter, UpdateLimits<bits>::parameter);
 }
 
@@ -94,7 +94,7 @@ std::int64_t decayed(const BasicFactor<bits>& decay, std::int64_t parameter) {
 template <int bits>
 std::int64_t updated(const BasicFactor<bits>& decay, const BasicFactor<bits>& gradient,
                      std::int64_t parameter, std::int64_t sum) {
-    return saturated<bits>(WideInteger{decayed(decay, parameter)} - gradient.apply(sum));
+    return within_limit<bits>(WideInteger{decayed(decay, parameter)} - gradient.apply(sum));
 }
 
 /// How far one record that acts at most once an epoch moves a parameter: R_t of the theorem.
@@ -122,11 +122,11 @@ class EpochResponses {
 /// The ends of the box around [lower, upper]: `changed` records, each moving a parameter by at most `radius`.
 template <int bits = 64>
 std::int64_t widened_lower(std::int64_t lower, std::int64_t radius, std::int64_t changed) {
-    return saturated<bits>(lower - WideInteger{radius} * changed);
+    return within_limit<bits>(lower - WideInteger{radius} * changed);
 }
 template <int bits = 64>
 std::int64_t widened_upper(std::int64_t upper, std::int64_t radius, std::int64_t changed) {
-    return saturated<bits>(upper + WideInteger{radius} * changed);
+    return within_limit<bits>(upper + WideInteger{radius} * changed);
 }
 
 }  // namespace holdfast

@@ -50,7 +50,8 @@ class DatasetTarget final : public Target {
         DatasetWriter writer(folder.file("seed.h5"), wide ? 1 : 0);
         writer.begin_split("train", 2, wide);
         writer.append(records);
-        writer.set_attributes(Scaling::public_constants, "seed", {"a", "b"});
+        writer.set_facts(
+            {Scaling::public_constants, IdKind::given, 3, "people", {-2, 1}, "seed", {"a", "b"}});
         writer.commit();
         return bytes_of(folder.file("seed.h5"));
     }

@@ -15,6 +15,8 @@
 #include "kernels/cpu/simd_target.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/trainer.hpp"
+#include "models/training/wide_sums.hpp"
+#include "tests/support/quiet_communicator.hpp"
 
 namespace holdfast {
 namespace {
@@ -98,10 +100,9 @@ struct ExactSumsIn : testing::TestWithParam<Setting> {
         for (const auto& part : parts) batches.push_back({records, part, true});
         return gradient_sums(network, backend, clip, boxes, batches, selections);
     }
-    std::vector<Result> sums(const std::vector<std::vector<std::uint32_t>>& parts,
-                             const BasicBackend<Real>& backend) const {
+    static std::vector<Result> results_of(std::vector<LevelSums> sums) {
         std::vector<Result> results;
-        for (LevelSums& level : raw_sums(parts, backend)) {
+        for (LevelSums& level : sums) {
             Result result{level.lower, level.upper, {}, level.surely_correct, level.possibly_correct};
             for (auto* side : {&level.least_upper, &level.least_negated_lower}) {
                 for (Selection& selection : *side) {
@@ -116,6 +117,10 @@ struct ExactSumsIn : testing::TestWithParam<Setting> {
             results.push_back(std::move(result));
         }
         return results;
+    }
+    std::vector<Result> sums(const std::vector<std::vector<std::uint32_t>>& parts,
+                             const BasicBackend<Real>& backend) const {
+        return results_of(raw_sums(parts, backend));
     }
     std::vector<Result> sums(const std::vector<std::vector<std::uint32_t>>& parts) const {
         return sums(parts, *cpu);
@@ -341,16 +346,13 @@ void WorstPanelIn<Real>::record_limit() {
     }
 }
 
-// A batch of n records is let through with levels up to k if n + k <= record_limit. Its charge is at most k
-// Gamma, and for `substitute` that of the min(k, n) entries it takes out besides.
+// A batch's sum is at most 2^62 (WideSums clamps what is more). Its charge is at most K Gamma, and for `substitute`
+// that of the K entries it takes out besides; K is at most 2^20.
 template <typename Real>
 void WorstPanelIn<Real>::charges() {
     const __int128 units = Clip{.kind = Clip::Kind::elementwise, .gamma = gamma}.weight_units<Real>();
-    for (std::int64_t n = 0; n <= BasicGradientGrid<Real>::record_limit;
-         n += BasicGradientGrid<Real>::record_limit / 64) {
-        const std::int64_t k = BasicGradientGrid<Real>::record_limit - n;
-        ASSERT_LE((n + k + std::min(n, k)) * units, __int128{INT64_MAX}) << n;
-    }
+    constexpr __int128 most_levels = 1 << 20;
+    ASSERT_LE((__int128{1} << 62) + 2 * most_levels * units, __int128{INT64_MAX});
 }
 
 using WorstPanel = WorstPanelIn<double>;
@@ -387,48 +389,86 @@ const auto worst = testing::Combine(
 INSTANTIATE_TEST_SUITE_P(Backends, WorstPanel, worst);
 INSTANTIATE_TEST_SUITE_P(Backends, WorstPanelInSinglePrecision, worst);
 
-struct RecordLimit : testing::TestWithParam<Precision> {};
+/// One rank of so many that it may add a few records at a time only; the others hold nothing.
+class CrowdedCommunicator final : public QuietCommunicator {
+  public:
+    explicit CrowdedCommunicator(int size) : size_(size) {}
+    int size() const override { return size_; }
 
-TEST_P(RecordLimit, RefusesWhatCouldOverflow) {
-    constexpr std::size_t count = 40;
-    const Records records = random_records(count, 4, 2), none{FeatureMatrix(4, true), {}, {}, {}};
-    const AnyBackend backend = make_backend("auto", GetParam(), Product::exact);
-    const std::int64_t record_limit = backend.scale(Settings{}.clip).record_limit;
-    const auto alone = make_serial_communicator();
-    const auto train = [&](std::int64_t largest_level) {
+  private:
+    int size_;
+};
+
+struct PartsOfABatch : testing::TestWithParam<std::tuple<ChargeRule, Precision>> {
+    std::vector<std::byte> trained(const Communicator& ranks) const {
+        const auto [budget, precision] = GetParam();
         Settings settings;
-        settings.precision = GetParam();
+        settings.precision = precision;
+        settings.budget = budget;
         settings.hidden = {3};
-        settings.budget = ChargeRule::per_batch;
-        settings.level_list = {1, largest_level};
+        settings.levels = 4;
         settings.epochs = 2;
-        const Network network(4, {3}, 2, Loss::cross_entropy);
-        const TrainingPlan plan{settings, network, backend, static_cast<double>(count),
-                                settings.level_values()};
-        MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
-        while (!trainer.done()) trainer.step(*alone);
-        return trainer.state();
-    };
-    const std::int64_t largest = record_limit - static_cast<std::int64_t>(count);
-    const MemberState state = train(largest);
-    for (std::size_t level = 1; level < state.levels.size(); ++level) {
-        for (std::size_t p = 0; p < state.levels[0].lower.size(); ++p) {
-            ASSERT_LT(state.levels[level].lower[p], state.levels[level - 1].lower[p]);
-            ASSERT_GT(state.levels[level].upper[p], state.levels[level - 1].upper[p]);
-        }
+        const Records records = random_records(90, 4, 2), open = random_records(7, 4, 2);
+        const AnyBackend backend = make_backend("auto", precision, Product::exact);
+        const TrainingPlan plan{settings, settings.network(4), backend, 90.0, settings.level_values()};
+        MemberTrainer trainer(plan, records, open, MemberTrainer::fresh_state(plan, 0));
+        while (!trainer.done()) trainer.step(ranks);
+        return trainer.state().packed();
     }
-    try {
-        train(largest + 1);
-        FAIL() << "a batch that could overflow was let through";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::input);
-        EXPECT_NE(error.message().find(std::to_string(record_limit)), std::string::npos) << error.message();
-        EXPECT_FALSE(error.hint().empty());
-    }
+};
+
+TEST_P(PartsOfABatch, AddUpToTheSameBytes) {
+    const std::vector<std::byte> whole = trained(*make_serial_communicator());
+    for (const int crowd : {1 << 21, 1 << 20, 1 << 16}) EXPECT_EQ(trained(CrowdedCommunicator(crowd)), whole);
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, RecordLimit,
-                         testing::Values(Precision::double_precision, Precision::single_precision));
+INSTANTIATE_TEST_SUITE_P(Settings, PartsOfABatch,
+                         testing::Combine(testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch),
+                                          testing::Values(Precision::double_precision,
+                                                          Precision::single_precision)));
+
+// Parts keep the least of all records, as one sum over them does.
+TEST_P(ExactSums, PartsHaveTheSumsOfTheWhole) {
+    WideSums wide(levels.size(), network.parameters());
+    for (std::uint32_t first = 0; first < record_count; first += 130) {
+        std::vector<std::uint32_t> part(std::min<std::uint32_t>(130, record_count - first));
+        std::iota(part.begin(), part.end(), first);
+        wide.add(raw_sums({part}, *cpu));
+    }
+    EXPECT_EQ(results_of(wide.clamped()), sums({all_records()}));
+}
+
+// More records in a batch than an int64 can add: the step is taken all the same, with the sum clamped to 2^62.
+TEST(LargeBatch, HasASumOfItsOwn) {
+    Settings settings;
+    settings.hidden = {};
+    settings.levels = 1;
+    settings.epochs = 1;
+    settings.clip.gamma = std::nextafter(2.0, 0.0);
+    const AnyBackend backend = make_backend("auto", settings.precision, Product::exact);
+    const GradientScale scale = backend.scale(settings.clip);
+    const auto count = static_cast<std::size_t>(scale.record_limit) * 9 / 8;
+    Records records{FeatureMatrix(1, false), {}, {}, {}};
+    records.features.values().assign(count, 100.0F);  // every entry is beyond gamma
+    records.labels.assign(count, 1);
+    records.rows.resize(count);
+    std::iota(records.rows.begin(), records.rows.end(), 0);
+    records.ids = records.rows;
+    const TrainingPlan plan{settings, settings.network(1), backend, static_cast<double>(count),
+                            settings.level_values()};
+    const MemberState before = MemberTrainer::fresh_state(plan, 0);
+    ASSERT_LT(before.levels[0].lower[0], 0) << "the first weight must answer the records wrongly";
+    const Records none{FeatureMatrix(1, false), {}, {}, {}};
+    MemberTrainer trainer(plan, std::move(records), none, before);
+    trainer.step(*make_serial_communicator());
+
+    std::vector<std::int64_t> expected = before.levels[0].lower, sums(2, -(std::int64_t{1} << 62));
+    ASSERT_GT(static_cast<__int128>(count) * scale.weight_units, __int128{1} << 62);
+    make_sgd(settings, scale.exponent)->update(0, static_cast<double>(count), expected, sums);
+    EXPECT_EQ(trainer.state().levels[0].lower[0], expected[0]);
+    EXPECT_LE(trainer.box(1).lower[0], expected[0]);
+    EXPECT_GE(trainer.box(1).upper[0], expected[0]);
+}
 
 }  // namespace
 }  // namespace holdfast

@@ -129,7 +129,7 @@ TYPED_TEST(UpdateRule, SaturationIsMonotoneAndMovesNothingApart) {
     std::int64_t cases = 0;
     for (std::int64_t a = 2 * TypeParam::least; a <= 2 * TypeParam::greatest; ++a) {
         for (std::int64_t b = a; b <= 2 * TypeParam::greatest; ++b, ++cases) {
-            const std::int64_t apart = saturated<TypeParam::bits>(b) - saturated<TypeParam::bits>(a);
+            const std::int64_t apart = within_limit<TypeParam::bits>(b) - within_limit<TypeParam::bits>(a);
             ASSERT_TRUE(0 <= apart && apart <= b - a) << a << " " << b;
         }
     }
@@ -156,7 +156,7 @@ TYPED_TEST(Update, IsMonotoneAndKnowsNoCap) {
                 capped_cases += exact != gradient.apply(sum);
                 for (std::int64_t theta = -Limits::parameter; theta <= Limits::parameter; ++theta, ++cases) {
                     const std::int64_t result = updated(decay, gradient, theta, sum);
-                    ASSERT_EQ(result, saturated<bits>(decayed(decay, theta) - exact));
+                    ASSERT_EQ(result, within_limit<bits>(decayed(decay, theta) - exact));
                     if (theta < Limits::parameter) {
                         ASSERT_LE(result, updated(decay, gradient, theta + 1, sum));
                     }

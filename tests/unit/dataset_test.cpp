@@ -75,7 +75,13 @@ TEST_P(RoundTrip, SlabsOfTwoSplitsComeBackAsWritten) {
     const Records train = make_records(1000, 5, wide), test = make_records(10, 5, wide, 1000000);
     {
         DatasetWriter writer(path, wide ? 0 : 4);
-        writer.set_attributes(Scaling::public_constants, "a test", {"a", "b", "c,d", "e", "f"});
+        writer.set_facts({.scaling = Scaling::public_constants,
+                          .ids = IdKind::content,
+                          .expected_records = 1000,
+                          .population = "ward-7_b.2",
+                          .range = {-0.5, 2},
+                          .source = "a test",
+                          .feature_names = {"a", "b", "c,d", "e", "f"}});
         writer.begin_split("train", 5, wide);
         writer.append(train);
         writer.begin_split("test", 5, wide);
@@ -89,7 +95,12 @@ TEST_P(RoundTrip, SlabsOfTwoSplitsComeBackAsWritten) {
     EXPECT_EQ(reader.info().features, 5u);
     EXPECT_EQ(reader.info().wide, wide);
     EXPECT_EQ(reader.info().scaling, Scaling::public_constants);
-    EXPECT_TRUE(reader.info().has_ids && reader.info().has_labels);
+    EXPECT_EQ(reader.info().ids, IdKind::content);
+    EXPECT_EQ(reader.info().expected_records, 1000u);
+    EXPECT_EQ(reader.info().population, "ward-7_b.2");
+    EXPECT_EQ(reader.info().range, (FeatureRange{-0.5, 2}));
+    EXPECT_EQ(reader.info().source, "a test");
+    EXPECT_TRUE(reader.info().has_labels);
     EXPECT_THAT(reader.info().feature_names, ElementsAre("a", "b", "c;d", "e", "f"));
     EXPECT_THAT(reader.info().splits, ElementsAre("test", "train"));
     const Records slab = reader.read(300, 50);
@@ -157,6 +168,70 @@ TEST(Dataset, AnotherDivisorMayBeNamed) {
     raw.add<std::uint8_t>("x_train", {1, 2}, {0, 1}).file.write_attribute("divisor", 1.0);
     raw.file.close();
     EXPECT_THAT(DatasetReader(raw.path).read_all().features.values(), ElementsAre(0.0f, 1.0f));
+}
+
+TEST(Dataset, AFileThatStatesNothingHasTheDefaults) {
+    RawFile raw;
+    raw.add<double>("x_train", {2, 1}, {0, 1})
+        .add<std::uint64_t>("id_train", {2}, {9, 4})
+        .add<double>("x_test", {1, 1}, {3})
+        .file.close();
+    const DatasetInfo train = DatasetReader(raw.path).info(), test = DatasetReader(raw.path, "test").info();
+    EXPECT_EQ(train.ids, IdKind::given);
+    EXPECT_EQ(test.ids, IdKind::row_number);
+    EXPECT_EQ(train.expected_records, 0u);
+    EXPECT_EQ(train.population, "");
+    EXPECT_EQ(train.range, (FeatureRange{-1048576.0, 1048576.0}));
+}
+
+TEST(Dataset, IdsThatAreNotThereAreRowNumbersWhateverTheFileSays) {
+    RawFile raw;
+    raw.add<double>("x_train", {1, 1}, {0}).file.write_attribute("ids", "given");
+    raw.file.close();
+    EXPECT_EQ(DatasetReader(raw.path).info().ids, IdKind::row_number);
+}
+
+TEST(Dataset, TheRangeOfBytesFollowsTheirDivisorUnlessStated) {
+    const auto range = [](double divisor, bool stated) {
+        RawFile raw;
+        raw.add<std::uint8_t>("x_train", {1, 2}, {0, 1});
+        if (divisor > 0) raw.file.write_attribute("divisor", divisor);
+        if (stated) raw.file.write_attribute("feature_range", std::vector<double>{0, 0.5});
+        raw.file.close();
+        return DatasetReader(raw.path).info().range;
+    };
+    EXPECT_EQ(range(0, false), (FeatureRange{0, 1}));
+    EXPECT_EQ(range(1, false), (FeatureRange{0, 255}));
+    EXPECT_EQ(range(1, true), (FeatureRange{0, 0.5}));
+}
+
+TEST(Dataset, FeaturesOutsideTheStatedRangeAreReadAsTheyAre) {
+    RawFile raw;
+    raw.add<double>("x_train", {1, 2}, {-3, 7})
+        .file.write_attribute("feature_range", std::vector<double>{0, 1});
+    raw.file.close();
+    EXPECT_THAT(DatasetReader(raw.path).read_all().features.wide_values(), ElementsAre(-3, 7));
+}
+
+TEST(Dataset, FactsThatCannotBeAreNamed) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto message = [](const std::string& name, const auto& value) {
+        RawFile raw;
+        raw.add<double>("x_train", {1, 1}, {0}).add<std::uint64_t>("id_train", {1}, {3});
+        raw.file.write_attribute(name, value);
+        const std::string text = raw.error().message();
+        EXPECT_THAT(text, HasSubstr("'" + name + "'"));
+        return text;
+    };
+    EXPECT_THAT(message("ids", "names"), HasSubstr("'names'"));
+    EXPECT_THAT(message("expected_records", std::int64_t{-7}), HasSubstr("-7"));
+    EXPECT_THAT(message("expected_records", std::int64_t{1} << 60), HasSubstr("no number of records"));
+    EXPECT_THAT(message("expected_records", 3.5), HasSubstr("not an integer"));
+    for (const std::string& name : {std::string("a b"), std::string("a/b"), std::string(65, 'a')})
+        message("population", name);
+    for (const std::vector<double>& ends : std::vector<std::vector<double>>{
+             {1, 1}, {1, 0}, {-infinity, 0}, {0, infinity}, {std::nan(""), 1}, {0}, {0, 1, 2}})
+        message("feature_range", ends);
 }
 
 TEST(Dataset, NotFiniteFeaturesAreNamed) {
@@ -282,7 +357,8 @@ TEST(Dataset, TheSharedDatasetsAreRead) {
     EXPECT_EQ(adult.info().rows, 32561u);
     EXPECT_EQ(adult.info().features, 14u);
     EXPECT_EQ(adult.info().scaling, Scaling::unknown);
-    EXPECT_FALSE(adult.info().has_ids);
+    EXPECT_EQ(adult.info().ids, IdKind::row_number);
+    EXPECT_EQ(adult.info().expected_records, 0u);
     EXPECT_EQ(adult.read_all().size(), 32561u);
     const DatasetReader mnist(folder + "mnist.h5:test");
     EXPECT_THAT(mnist.info().image_shape, ElementsAre(1, 28, 28));

@@ -78,6 +78,7 @@ TEST(Hdf5, AttributesComeBackAndAreReplaced) {
         file.write_attribute("count", std::int64_t{-5});
         file.write_attribute("rate", 0.1);
         file.write_attribute("shape", std::vector<std::int64_t>{1, 28, 28});
+        file.write_attribute("range", std::vector<double>{-0.5, 1});
         file.close();
     }
     const File file = File::open_read(folder.file("a.h5"));
@@ -85,6 +86,10 @@ TEST(Hdf5, AttributesComeBackAndAreReplaced) {
     EXPECT_EQ(file.read_int64_attribute("count"), -5);
     EXPECT_EQ(file.read_double_attribute("rate"), 0.1);
     EXPECT_THAT(file.read_int64s_attribute("shape"), ElementsAre(1, 28, 28));
+    EXPECT_THAT(file.read_doubles_attribute("range", 2), ElementsAre(-0.5, 1));
+    EXPECT_THAT(error_of([&] { file.read_doubles_attribute("range", 3); }).message(), HasSubstr("3 numbers"));
+    EXPECT_THAT(error_of([&] { file.read_double_attribute("range"); }).message(), HasSubstr("one number"));
+    EXPECT_THAT(error_of([&] { file.read_doubles_attribute("text", 2); }).message(), HasSubstr("2 numbers"));
     EXPECT_FALSE(file.has_attribute("none"));
     EXPECT_THAT(error_of([&] { file.read_int64_attribute("text"); }).message(), HasSubstr("'text'"));
     EXPECT_THAT(error_of([&] { file.read_text_attribute("none"); }).message(), HasSubstr("'none'"));

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
 
+#include "dist/store/hdf5.hpp"
 #include "dist/store/import_records.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -133,6 +136,104 @@ TEST(ImportCsv, IdsComeFromTheirColumn) {
     EXPECT_NE(records.ids[2], 7u);  // "007" is text: another id than 7
     import.csv.seed = 5;
     EXPECT_NE(import.records("id,a,y\nana,2,1\n").ids[0], records.ids[1]);
+}
+
+/// The ids by the first feature, which names the records of these tests.
+std::map<double, std::uint64_t> ids_by_feature(const Records& records) {
+    std::map<double, std::uint64_t> ids;
+    for (std::size_t i = 0; i < records.size(); ++i) ids[records.features.at(i, 0)] = records.ids[i];
+    return ids;
+}
+
+TEST(ImportCsv, IdsFromContentDependOnNoOtherRecord) {
+    CsvImport import;
+    import.options.ids_from_content = true;
+    const auto all = ids_by_feature(import.records("a,b,y\n1,2,0\n3,4,1\n5,6,0\n7,8,1\n"));
+    EXPECT_EQ(DatasetReader(import.out).info().ids, IdKind::content);
+    ASSERT_EQ(all.size(), 4u);
+    const auto reversed = ids_by_feature(import.records("a,b,y\n7,8,1\n5,6,0\n3,4,1\n1,2,0\n"));
+    EXPECT_EQ(reversed, all);
+    auto without = all;
+    without.erase(1);
+    EXPECT_EQ(ids_by_feature(import.records("a,b,y\n3,4,1\n5,6,0\n7,8,1\n")), without);
+}
+
+TEST(ImportCsv, HashedIdsAreThoseOfEveryVersion) {
+    CsvImport import;
+    import.csv.seed = import.options.seed = 5;
+    import.options.ids_from_content = true;
+    EXPECT_EQ(import.records("a,b,y\n1,2.5,1\n").ids[0], 0x663bbcd9802c0584ULL);
+    import.options.ids_from_content = false;
+    import.csv.id = "id";
+    EXPECT_EQ(import.records("id,a,y\nana,1,0\n").ids[0], 0x52c26b2bff3a8cb1ULL);
+}
+
+TEST(ImportCsv, IdsFromContentTellEveryChangeOfTheRecord) {
+    CsvImport import;
+    import.options.ids_from_content = true;
+    const Records records = import.records("a,b,y\n1,2,0\n1,2,1\n2,1,0\n1,2.0000000000000004,0\n");
+    EXPECT_EQ(std::set<std::uint64_t>(records.ids.begin(), records.ids.end()).size(), 4u);
+    import.options.seed = 7;
+    EXPECT_NE(import.records("a,b,y\n1,2,0\n").ids[0], records.ids[0]);
+}
+
+TEST(ImportCsv, EqualRecordsHaveNoIdsFromContent) {
+    const auto error = [](const std::string& text, bool scaled) {
+        CsvImport import;
+        import.options.ids_from_content = true;
+        if (scaled) import.options.ranges["*"] = {0, 1};
+        const Error error = import.error(text);
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_EQ(error.where(), import.folder.file("a.csv"));
+        EXPECT_THAT(error.hint(), AllOf(HasSubstr("--id"), HasSubstr("remove the duplicate")));
+        return error.message();
+    };
+    EXPECT_THAT(error("a,y\n5,0\n6,0\n5,0\n", false), HasSubstr("line 2 and line 4"));
+    EXPECT_THAT(error("a,y\n0,0\n-0,0\n", false), HasSubstr("line 2 and line 3"));
+    EXPECT_THAT(error("a,y\n5,0\n6,0\n", true), HasSubstr("line 2 and line 3"));  // as stored: both are 1
+}
+
+TEST(ImportCsv, IdsFromContentReplaceNoOthersAndNeedPublicRanges) {
+    CsvImport named;
+    named.csv.id = "id";
+    named.options.ids_from_content = true;
+    const Error given = named.error("id,a,y\n5,1,0\n");
+    EXPECT_EQ(given.code(), ExitCode::usage);
+    EXPECT_EQ(given.where(), "--id-from-content");
+    EXPECT_THAT(given.message(), HasSubstr("column 'id'"));
+    CsvImport ranged;
+    ranged.options.ids_from_content = ranged.options.ranges_from_data = true;
+    const Error tied = ranged.error("a,y\n1,0\n2,1\n");
+    EXPECT_EQ(tied.code(), ExitCode::usage);
+    EXPECT_EQ(tied.where(), "--id-from-content");
+    EXPECT_THAT(tied.hint(), HasSubstr("--scale"));
+}
+
+TEST(ImportCsv, TheFileSaysWhereItsIdsComeFrom) {
+    CsvImport import;
+    EXPECT_THAT(import.run("a,y\n1,0\n").id_note, HasSubstr("no guarantee about a record added or removed"));
+    EXPECT_EQ(DatasetReader(import.out).info().ids, IdKind::row_number);
+    import.csv.id = "id";
+    EXPECT_THAT(import.run("id,a,y\n4,1,0\n").id_note,
+                AllOf(HasSubstr("column 'id'"), HasSubstr("renames no other")));
+    EXPECT_EQ(DatasetReader(import.out).info().ids, IdKind::given);
+    import.csv.id = "";
+    import.options.ids_from_content = true;
+    EXPECT_THAT(import.run("a,y\n1,0\n").id_note, HasSubstr("without two equal records"));
+}
+
+TEST(ImportCsv, TheFileSaysTheRangeOfWhatWasScaled) {
+    CsvImport import;
+    import.run("a,y\n1,0\n");
+    EXPECT_EQ(DatasetReader(import.out).info().range, default_feature_range);
+    EXPECT_FALSE(hdf5::File::open_read(import.out).has_attribute("feature_range"));
+    import.options.ranges["a"] = {0, 4};
+    import.run("a,y\n1,0\n");
+    EXPECT_EQ(DatasetReader(import.out).info().range, (FeatureRange{0, 1}));
+    import.options.ranges.clear();
+    import.options.ranges_from_data = true;
+    import.run("a,y\n1,0\n2,1\n");
+    EXPECT_EQ(DatasetReader(import.out).info().range, (FeatureRange{0, 1}));
 }
 
 TEST(ImportCsv, DuplicateIdsAreNamedWithTheirLines) {

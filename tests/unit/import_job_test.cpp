@@ -14,8 +14,10 @@ namespace holdfast {
 
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string run(Run (*declare)(CLI::App&), const std::vector<std::string>& words, bool json = false) {
     CLI::App app;
@@ -58,7 +60,7 @@ TEST(ImportJob, ACsvWithEveryOption) {
              "--delimiter", ";",         "--id",  "name",    "--categories", "sex=F|M",      "--encode",
              "integer",     "--missing", "pay=5", "--scale", "pay=0:20",     "--scale-file", scale});
     EXPECT_THAT(text, HasSubstr("train: 2 records, by label 0: 1 1: 1"));
-    EXPECT_THAT(text, HasSubstr("ids: column 'name'"));
+    EXPECT_THAT(text, HasSubstr("ids: given (column 'name'"));
     EXPECT_THAT(text, HasSubstr("filled: 1"));
     EXPECT_THAT(text, HasSubstr("clipped to their range: 1"));
     const Records records = DatasetReader(out).read_all();
@@ -71,7 +73,95 @@ TEST(ImportJob, SaysThatRowNumbersAreTheIds) {
     TemporaryFolder folder;
     const std::string csv = folder.write("a.csv", "a,y\n1,0\n");
     EXPECT_THAT(run(declare_import, {csv, "--out", folder.file("a.h5"), "--label", "y"}),
-                HasSubstr("row numbers"));
+                HasSubstr("ids: row number"));
+}
+
+TEST(ImportJob, TheFileStatesWhatTheOptionsSay) {
+    TemporaryFolder folder;
+    const std::string csv = folder.write("a.csv", "a,y\n1,0\n2,1\n"), out = folder.file("a.h5");
+    const std::vector<std::string> words{csv,
+                                         "--out",
+                                         out,
+                                         "--label",
+                                         "y",
+                                         "--scale",
+                                         "a=0:10",
+                                         "--id-from-content",
+                                         "--expected-records",
+                                         "100",
+                                         "--population",
+                                         "ward-7"};
+    EXPECT_THAT(run(declare_import, words),
+                AllOf(HasSubstr("public count: 100"), HasSubstr("population: ward-7"),
+                      HasSubstr("feature range: [0, 1]"), HasSubstr("without two equal records")));
+    const DatasetInfo info = DatasetReader(out).info();
+    EXPECT_EQ(info.expected_records, 100u);
+    EXPECT_EQ(info.population, "ward-7");
+    EXPECT_EQ(info.ids, IdKind::content);
+    const auto json = nlohmann::json::parse(run(declare_import, words, true));
+    EXPECT_EQ(json["expected_records"], 100);
+    EXPECT_EQ(json["population"], "ward-7");
+    EXPECT_EQ(json["ids"], "content");
+    EXPECT_EQ(json["feature_range"], (std::vector<double>{0, 1}));
+    const auto shown = nlohmann::json::parse(run(declare_inspect, {out}, true))["splits"][0];
+    for (const char* fact : {"expected_records", "population", "ids", "feature_range"})
+        EXPECT_EQ(shown[fact], json[fact]) << fact;
+    EXPECT_THAT(run(declare_inspect, {out}),
+                AllOf(HasSubstr("public count     100"), HasSubstr("population       ward-7"),
+                      HasSubstr("public range     [0, 1]"), HasSubstr("ids              content")));
+}
+
+TEST(ImportJob, SaysWhatACountThatIsNotStatedCosts) {
+    TemporaryFolder folder;
+    const std::string csv = folder.write("a.csv", "a,y\n1,0\n"), out = folder.file("a.h5");
+    EXPECT_THAT(run(declare_import, {csv, "--out", out, "--label", "y"}),
+                AllOf(HasSubstr("public count: not stated"), HasSubstr("'as published'"),
+                      HasSubstr("a release is refused"), HasSubstr("--expected-records N"),
+                      HasSubstr("--population NAME")));
+    EXPECT_EQ(DatasetReader(out).info().expected_records, 0u);
+    EXPECT_THAT(run(declare_import, {csv, "--out", out, "--no-labels"}), Not(HasSubstr("public count")));
+}
+
+TEST(ImportJob, ADatasetImportedAgainKeepsWhatItStates) {
+    TemporaryFolder folder;
+    const std::string csv = folder.write("a.csv", "a,y\n1,0\n2,1\n3,0\n"), first = folder.file("a.h5"),
+                      again = folder.file("b.h5");
+    run(declare_import, {csv, "--out", first, "--label", "y", "--id-from-content", "--expected-records", "40",
+                         "--population", "ward-7", "--scale", "a=0:10"});
+    run(declare_import, {first, "--out", again});
+    const DatasetInfo kept = DatasetReader(again).info();
+    EXPECT_EQ(kept.expected_records, 40u);
+    EXPECT_EQ(kept.population, "ward-7");
+    EXPECT_EQ(kept.ids, IdKind::content);
+    EXPECT_EQ(kept.range, (FeatureRange{0, 1}));
+    EXPECT_EQ(DatasetReader(again).read_all().ids, DatasetReader(first).read_all().ids);
+    run(declare_import, {first, "--out", again, "--expected-records", "50", "--population", "ward-7"});
+    EXPECT_EQ(DatasetReader(again).info().expected_records, 50u);
+    run(declare_import, {first, "--out", again, "--test-fraction", "0.25"});
+    EXPECT_EQ(DatasetReader(again).info().expected_records, 30u);  // what is left for training
+}
+
+TEST(ImportJob, RowNumbersStayRowNumbersUntilTheContentNamesTheRecords) {
+    TemporaryFolder folder;
+    const std::string csv = folder.write("a.csv", "a,y\n1,0\n2,1\n"), first = folder.file("a.h5"),
+                      again = folder.file("b.h5");
+    run(declare_import, {csv, "--out", first, "--label", "y"});
+    run(declare_import, {first, "--out", again});
+    EXPECT_EQ(DatasetReader(again).info().ids, IdKind::row_number);
+    run(declare_import, {first, "--out", again, "--id-from-content"});
+    EXPECT_EQ(DatasetReader(again).info().ids, IdKind::content);
+    EXPECT_NE(DatasetReader(again).read_all().ids, DatasetReader(first).read_all().ids);
+}
+
+TEST(ImportJob, TheSamePeopleKeepTheirPopulation) {
+    TemporaryFolder folder;
+    const std::string made = folder.file("a.h5"), again = folder.file("b.h5");
+    run(declare_synth, {"blobs", "--records", "5", "--test", "0", "--out", made, "--population", "ward-7"});
+    const Error error = error_of(declare_import, {made, "--out", again, "--population", "ward-8"});
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    EXPECT_EQ(error.where(), "--population");
+    EXPECT_THAT(error.message(), HasSubstr("'ward-7'"));
+    EXPECT_THAT(error.hint(), HasSubstr("a budget belongs to people"));
 }
 
 TEST(ImportJob, TwoCsvFilesBecomeTwoSplits) {
@@ -116,6 +206,17 @@ TEST(ImportJob, IllegalOptionsAreNamed) {
     EXPECT_EQ(where({"--test-fraction", "nan"}), "--test-fraction");
     EXPECT_EQ(where({"--drop", "b"}), "--drop");
     EXPECT_EQ(where({"--id", "b"}), "--id");
+    const std::string named = folder.write("b.csv", "id,a,y\n7,1,0\n");
+    EXPECT_EQ(
+        error_of(declare_import, {named, "--out", out, "--label", "y", "--id", "id", "--id-from-content"})
+            .where(),
+        "--id-from-content");
+    EXPECT_EQ(where({"--id-from-content", "--scale-from-data"}), "--id-from-content");
+    for (const char* count : {"-3", "0", "3.5", "1e3", "many", "1000000000001", "99999999999999999999"})
+        EXPECT_EQ(where({"--expected-records", count}), "--expected-records") << count;
+    for (const std::string& name :
+         {std::string("two words"), std::string("a/b"), std::string("größe"), std::string(65, 'a')})
+        EXPECT_EQ(where({"--population", name}), "--population") << name;
     const std::string bad = folder.write("bad.toml", "[scale]\na = 3\n"),
                       broken = folder.write("broken.toml", "[scale");
     EXPECT_EQ(where({"--scale-file", bad}), bad);

@@ -148,11 +148,35 @@ TEST(ImportNpy, ImagesAreFlattenedAndMappedByThePublicConstant) {
                                                                  bytes_of<std::uint8_t>({0, 51, 102, 255}))),
                                          files.file("y.npy", npy("|u1", "(1, 1)", "\x07")), {})});
     const std::string out = files.folder.file("out.h5");
-    EXPECT_EQ(import_records(sources, {}, out).scaling, Scaling::public_constants);
+    EXPECT_EQ(import_records(sources, {}, out).facts.scaling, Scaling::public_constants);
     const DatasetReader reader(out);
+    EXPECT_EQ(reader.info().range, (FeatureRange{0, 1}));
+    EXPECT_EQ(reader.info().ids, IdKind::row_number);
     EXPECT_THAT(reader.info().image_shape, ElementsAre(1, 2, 2));
     EXPECT_THAT(reader.read_all().features.values(), ElementsAre(0, 0.2f, 0.4f, 1));
     EXPECT_THAT(reader.read_all().labels, ElementsAre(7));
+}
+
+TEST(ImportNpy, IdsAreGivenOrComeFromTheContentAsStored) {
+    Files files;
+    const ArrayName narrow = files.file("x.npy", npy("<f4", "(2, 1)", bytes_of<float>({0.1f, 2}))),
+                    wide = files.file("w.npy", npy("<f8", "(2, 1)", bytes_of<double>({0.1f, 2}))),
+                    id = files.file("id.npy", npy("<u8", "(2,)", bytes_of<std::uint64_t>({8, 3})));
+    const std::string out = files.folder.file("out.h5");
+    const auto info = [&](const ArrayName& x, const ArrayName& ids, bool from_content) {
+        std::vector<NamedSource> sources;
+        sources.push_back({"train", open_npy(x, {}, ids)});
+        ImportOptions options;
+        options.ids_from_content = from_content;
+        import_records(sources, options, out);
+        return DatasetReader(out).info();
+    };
+    EXPECT_EQ(info(narrow, id, false).ids, IdKind::given);
+    EXPECT_EQ(error_of([&] { info(narrow, id, true); }).where(), "--id-from-content");
+    EXPECT_EQ(info(narrow, {}, true).ids, IdKind::content);
+    const auto ids = DatasetReader(out).read_ids(0, 2);
+    EXPECT_EQ(info(wide, {}, true).wide, true);
+    EXPECT_EQ(DatasetReader(out).read_ids(0, 2), ids);  // the same numbers are the same content
 }
 
 TEST(ImportNpy, BadArraysAreNamed) {
@@ -273,7 +297,7 @@ TEST(ImportHdf5, SplitsGetIdsThatAreUniqueOverTheFile) {
     const ImportSummary summary = import_records(sources, {}, out);
     EXPECT_EQ(summary.rows.at("train"), 2800u);
     EXPECT_EQ(summary.rows.at("test"), 1200u);
-    EXPECT_EQ(summary.scaling, Scaling::unknown);
+    EXPECT_EQ(summary.facts.scaling, Scaling::unknown);
     EXPECT_EQ(DatasetReader(out).read_ids(2799, 1)[0], 2799u);
     EXPECT_EQ(DatasetReader(out, "test").read_ids(0, 1)[0], 2800u);
     EXPECT_EQ(DatasetReader(out).read_all().features.values(),

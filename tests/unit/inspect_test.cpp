@@ -15,6 +15,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -58,7 +59,7 @@ TEST(Inspect, CountsRangesClassesAndConstants) {
     EXPECT_EQ(found.features[2].outside, 2u);
     EXPECT_EQ(found.duplicate_rows, 0u);
     EXPECT_EQ(found.duplicate_ids, 0u);
-    EXPECT_EQ(guarantee_notes(found).size(), 1u);
+    EXPECT_EQ(guarantee_notes(found).size(), 3u);  // scaling, ids, and the count that is not stated
 }
 
 TEST(Inspect, CountsAllThatIsNotFinite) {
@@ -90,13 +91,47 @@ TEST(Inspect, SaysWhatTheScalingDoesToTheGuarantees) {
         return all_notes(raw.statistics({0, 1}, 1, {}, {1, 2}, scaling));
     };
     EXPECT_THAT(note("public"), HasSubstr("no guarantee is affected"));
+    EXPECT_THAT(note("none"), AllOf(HasSubstr("hold only if"), HasSubstr("public constants"),
+                                    Not(HasSubstr("no guarantee is affected"))));
     EXPECT_THAT(note("private"), HasSubstr("no certificate and no privacy claim holds"));
     EXPECT_THAT(note(nullptr), HasSubstr("unknown"));
 }
 
-TEST(Inspect, SaysThatRowNumbersAreNoIds) {
+TEST(Inspect, SaysWhatTheIdsCover) {
     Raw raw;
-    EXPECT_THAT(all_notes(raw.statistics({0, 1}, 1, {}, {}, "public")), HasSubstr("row numbers stand in"));
+    const auto note = [&](const char* ids) {
+        raw.statistics({0, 1}, 1, {}, {1, 2}, "public");
+        hdf5::File file = hdf5::File::open_update(raw.path);
+        file.write_attribute("ids", ids);
+        file.close();
+        return all_notes(describe(DatasetReader(raw.path)));
+    };
+    EXPECT_THAT(note("given"), HasSubstr("ids: given; a record added, removed or replaced renames no other"));
+    EXPECT_THAT(note("content"), AllOf(HasSubstr("ids: content"), HasSubstr("without two equal records")));
+    const std::string none = all_notes(raw.statistics({0, 1}, 1, {}, {}, "public"));
+    EXPECT_THAT(none, AllOf(HasSubstr("ids: row number"),
+                            HasSubstr("no guarantee about a record added or removed holds")));
+    EXPECT_EQ(note("row number"), none);
+}
+
+TEST(Inspect, SaysThatThePublicCountIsNotStated) {
+    Raw raw;
+    EXPECT_THAT(all_notes(raw.statistics({0, 1}, 1, {0, 1}, {1, 2}, "public")),
+                AllOf(HasSubstr("public count: not stated"), HasSubstr("release is refused")));
+    hdf5::File file = hdf5::File::open_update(raw.path);
+    file.write_attribute("expected_records", std::int64_t{2});
+    file.close();
+    EXPECT_THAT(all_notes(describe(DatasetReader(raw.path))), Not(HasSubstr("public count")));
+    EXPECT_THAT(all_notes(raw.statistics({0, 1}, 1, {}, {1, 2}, "public")), Not(HasSubstr("public count")));
+}
+
+TEST(Inspect, DuplicatesAmongStoredRowNumbersAreFound) {
+    Raw raw;
+    raw.statistics({0, 1}, 1, {}, {5, 5}, "public");
+    hdf5::File file = hdf5::File::open_update(raw.path);
+    file.write_attribute("ids", "row number");
+    file.close();
+    EXPECT_EQ(describe(DatasetReader(raw.path)).duplicate_ids, 1u);
 }
 
 TEST(Inspect, SlabsAddUpOnARealDataset) {

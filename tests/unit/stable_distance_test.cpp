@@ -60,7 +60,7 @@ bool certified_at(const Network& network, const Backend& backend, const Records&
     const LevelLoader load = [&](std::size_t asked, auto& lower, auto& upper) {
         boxes.loader()(asked == 0 ? 0 : level, lower, upper);
     };
-    return certify(network, backend, records, 2, load, false, false).distances[query] == 1;
+    return certify(network, backend, records, 2, load, LevelSearch::ascending).distances[query] == 1;
 }
 
 class StableDistance : public ::testing::TestWithParam<std::size_t> {};
@@ -72,11 +72,16 @@ TEST_P(StableDistance, BisectionEqualsScanningAllLevels) {
     for (const std::int64_t most : {0, 1, 2, 13, 40}) {
         Boxes boxes(network, std::int64_t{1} << 43, contiguous(most));
         const auto levels = static_cast<std::size_t>(most) + 1;
-        const Certificates bisected = certify(network, *backend, records, levels, boxes.loader(), true, true);
-        const Certificates scanned = certify(network, *backend, records, levels, boxes.loader(), false, true);
+        const Certificates bisected = certify(network, *backend, records, levels, boxes.loader(), LevelSearch::bisection);
+        const Certificates scanned = certify(network, *backend, records, levels, boxes.loader(), LevelSearch::ascending);
         EXPECT_EQ(bisected.labels, scanned.labels);
         EXPECT_EQ(bisected.distances, scanned.distances) << most;
         EXPECT_EQ(bisected.class_distances, scanned.class_distances) << most;
+        const Certificates exhausted =
+            certify(network, *backend, records, levels, boxes.loader(), LevelSearch::exhaustive);
+        EXPECT_EQ(bisected.labels, exhausted.labels);
+        EXPECT_EQ(bisected.distances, exhausted.distances) << most;
+        EXPECT_EQ(bisected.class_distances, exhausted.class_distances) << most;
         EXPECT_EQ(bisected.class_distances.size(), records.size() * GetParam());
         for (const std::int64_t distance : bisected.distances)
             EXPECT_TRUE(distance >= 0 && distance <= most) << distance;
@@ -88,7 +93,7 @@ TEST_P(StableDistance, IsTheNumberOfLeadingLevelsThatCertify) {
     const auto backend = make_backend("reference");
     const Records records = queries(30, 9);
     Boxes boxes(network, std::int64_t{1} << 44, contiguous(8));
-    const Certificates found = certify(network, *backend, records, 9, boxes.loader(), true, false);
+    const Certificates found = certify(network, *backend, records, 9, boxes.loader(), LevelSearch::bisection);
     std::vector<std::int64_t> distinct = found.distances;
     for (std::size_t q = 0; q < records.size(); ++q) {
         std::int64_t leading = 0;
@@ -107,8 +112,8 @@ TEST_P(StableDistance, SparseListsCountLevelsNotRecords) {
     const Records records = queries(60, 11);
     Boxes every(network, std::int64_t{1} << 43, contiguous(40)),
         sparse(network, std::int64_t{1} << 43, {0, 1, 5, 20, 40});
-    const Certificates all = certify(network, *backend, records, 41, every.loader(), true, false);
-    const Certificates some = certify(network, *backend, records, 5, sparse.loader(), true, false);
+    const Certificates all = certify(network, *backend, records, 41, every.loader(), LevelSearch::bisection);
+    const Certificates some = certify(network, *backend, records, 5, sparse.loader(), LevelSearch::bisection);
     EXPECT_EQ(all.labels, some.labels);
     for (std::size_t q = 0; q < records.size(); ++q) {
         const auto held = std::count_if(sparse.levels.begin() + 1, sparse.levels.end(),
@@ -122,7 +127,7 @@ TEST_P(StableDistance, WhereNoLevelCertifiesItIsZero) {
     const auto backend = make_backend("cpu");
     const Records records = queries(20, 13);
     Boxes boxes(network, std::int64_t{1} << 55, contiguous(6));
-    const Certificates found = certify(network, *backend, records, 7, boxes.loader(), true, true);
+    const Certificates found = certify(network, *backend, records, 7, boxes.loader(), LevelSearch::bisection);
     EXPECT_EQ(found.distances, std::vector<std::int64_t>(records.size(), 0));
     for (std::size_t q = 0; q < records.size(); ++q) {
         for (std::size_t j = 0; j < GetParam(); ++j) {
@@ -138,7 +143,7 @@ TEST_P(StableDistance, OfBoxesThatArePointsIsTheCap) {
     const auto backend = make_backend("cpu");
     const Records records = queries(20, 17);
     Boxes boxes(network, 0, contiguous(6));
-    const Certificates found = certify(network, *backend, records, 7, boxes.loader(), true, true);
+    const Certificates found = certify(network, *backend, records, 7, boxes.loader(), LevelSearch::bisection);
     EXPECT_EQ(found.distances, std::vector<std::int64_t>(records.size(), 6));
     for (std::size_t q = 0; q < records.size(); ++q) {
         for (std::size_t j = 0; j < GetParam(); ++j)
@@ -156,7 +161,7 @@ TEST(StableDistanceTies, AreNotCertifiedAtAnyLevelAndBeatNobody) {
     const LevelLoader load = [&](std::size_t, auto& lower, auto& upper) {
         lower = upper = std::vector<std::int64_t>(network.parameters(), 0);
     };
-    const Certificates found = certify(network, *backend, records, 4, load, true, true);
+    const Certificates found = certify(network, *backend, records, 4, load, LevelSearch::bisection);
     EXPECT_EQ(found.labels, std::vector<std::int32_t>(5, 0));
     EXPECT_EQ(found.distances, std::vector<std::int64_t>(5, 0));
     EXPECT_EQ(found.class_distances, std::vector<std::int64_t>(15, 0));
@@ -167,15 +172,28 @@ TEST(StableDistanceSearch, BisectionLoadsFewLevels) {
     const auto backend = make_backend("cpu");
     const Records records = queries(1, 23);
     Boxes boxes(network, std::int64_t{1} << 40, contiguous(1000));
-    certify(network, *backend, records, 1001, boxes.loader(), true, true);
+    certify(network, *backend, records, 1001, boxes.loader(), LevelSearch::bisection);
     EXPECT_LE(boxes.loads, 12U);  // the point, then log2(1000)
+}
+
+// What a release does: the same boxes are loaded whatever the records have made of them.
+TEST(StableDistanceSearch, ExhaustiveLoadsEveryLevelWhateverTheBoxes) {
+    const auto backend = make_backend("cpu");
+    for (const std::size_t classes : {2U, 3U}) {
+        for (const int width : {0, 30, 40, 55}) {
+            const Network network = network_of(classes);
+            Boxes boxes(network, width == 0 ? 0 : std::int64_t{1} << width, contiguous(20));
+            certify(network, *backend, queries(300, 5), 21, boxes.loader(), LevelSearch::exhaustive);
+            EXPECT_EQ(boxes.loads, 22U) << "the labels, then every level once";
+        }
+    }
 }
 
 TEST(StableDistanceEmpty, NoQueriesHaveNoCertificates) {
     const Network network = network_of(3);
     const auto backend = make_backend("cpu");
     Boxes boxes(network, 1, contiguous(3));
-    const Certificates found = certify(network, *backend, queries(0, 1), 4, boxes.loader(), true, true);
+    const Certificates found = certify(network, *backend, queries(0, 1), 4, boxes.loader(), LevelSearch::bisection);
     EXPECT_TRUE(found.labels.empty() && found.distances.empty() && found.class_distances.empty());
 }
 

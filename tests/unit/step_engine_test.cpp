@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/host_executed.hpp"
-#include "kernels/cuda/level_pass.hpp"
 #include "kernels/cuda/step_plan.hpp"
 #include "tests/support/quiet_communicator.hpp"
 #include "tests/support/step_engine_cases.hpp"
@@ -48,37 +47,28 @@ TEST_P(StepEngines, GiveTheSameInAnyMemory) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, StepEngines, testing::Range<std::uint64_t>(0, 32));
 
-TEST(StepEngine, NamesLevelAndLayerOfABadNumberAsTheOperationsDo) {
+// The map is total: a feature beyond its public range, infinite or no number at all, has the sums of an end of
+// that range.
+TEST(StepEngine, CountsAnyFeatureAsOneInItsRange) {
     const auto host = make_host_executed_backend(ample);
     const auto reference = make_backend("reference");
-    std::vector<std::string> seen;
+    bool ends_differ = false;
     for (const std::vector<std::size_t>& hidden : std::vector<std::vector<std::size_t>>{{}, {4}, {4, 5}}) {
-        for (const double value :
-             {1.0, 1e290, 1e301, 1e302, 1e303, 1e305, 1.7e308, std::nan(""), HUGE_VAL, -HUGE_VAL}) {
-            const StepCase step = step_with_feature(value, hidden);
-            const std::string expected = error_of([&] { step.by_operations(*reference); });
-            EXPECT_EQ(error_of([&] { step.by_engine(*host); }), expected);
-            seen.push_back(expected);
-        }
+        const auto sums_of = [&](double feature) {
+            const StepCase step = step_with_feature(feature, hidden);
+            auto sums = step.by_operations(*reference);
+            expect_same(sums, step.by_engine(*host), step);
+            return sums;
+        };
+        const auto at_low_end = sums_of(default_feature_range.low),
+                   at_high_end = sums_of(default_feature_range.high);
+        ends_differ |= at_low_end[1].upper != at_high_end[1].upper;
+        for (const double feature : {-1e7, -1e300, -HUGE_VAL, std::nan("")})
+            EXPECT_EQ(sums_of(feature)[1].upper, at_low_end[1].upper) << feature;
+        for (const double feature : {1e7, 1.7e308, HUGE_VAL})
+            EXPECT_EQ(sums_of(feature)[1].upper, at_high_end[1].upper) << feature;
     }
-    const auto met = [&](const std::string& part) {
-        return std::any_of(seen.begin(), seen.end(),
-                           [&](const std::string& text) { return text.find(part) != std::string::npos; });
-    };
-    EXPECT_TRUE(met("activations") && met("logits") && met("level k = 0, layer 0") && met("layer 2"));
-    EXPECT_TRUE(std::count(seen.begin(), seen.end(), "") > 0);
-}
-
-TEST(StepEngine, NamesTheLayerOfABadGradient) {
-    const device::Stages stages{3};
-    EXPECT_EQ(stages.error(stages.forward(1)).where(), "layer 1");
-    EXPECT_EQ(stages.error(stages.forward(2)).message(), not_finite("logits", 2).message());
-    for (const std::size_t layer : {0, 1}) {
-        EXPECT_EQ(stages.error(stages.backward(layer)).where(), "layer " + std::to_string(layer));
-        EXPECT_EQ(stages.error(stages.backward(layer)).message(), not_finite("gradients", layer).message());
-    }
-    EXPECT_LT(stages.forward(2), stages.backward(1));
-    EXPECT_LT(stages.backward(1), stages.backward(0));
+    EXPECT_TRUE(ends_differ);
 }
 
 // One engine, steps of different batches and levels one after another: nothing of a step is left in the next.
@@ -149,8 +139,8 @@ struct StepPlans : testing::Test {
     std::vector<StepLevel> levels;
 
     StepPlans() {
-        levels.push_back({&lower, &lower, 0, 0});
-        for (std::int64_t k = 1; k <= 20; ++k) levels.push_back({&lower, &upper, k, 0});
+        levels.push_back({&lower, &lower, 0});
+        for (int k = 1; k <= 20; ++k) levels.push_back({&lower, &upper, 0});
     }
     device::StepPlan plan(std::size_t memory) const {
         return device::plan_step(shape, levels, 100000, 8192, memory);

@@ -123,6 +123,22 @@ TEST(Synth, TheFileHoldsBothSplitsWithUniqueIds) {
     EXPECT_EQ(describe(train).duplicate_rows, 0u);
 }
 
+TEST(Synth, TheFileStatesItsPublicFacts) {
+    TemporaryFolder folder;
+    write_generated(*make_tabular({1, 10, 0.26}), 90, 50, folder.file("a.h5"));
+    write_generated(*make_blobs({}), 7, 0, folder.file("b.h5"), "people");
+    const DatasetInfo tabular = DatasetReader(folder.file("a.h5")).info(),
+                      blobs = DatasetReader(folder.file("b.h5")).info();
+    EXPECT_EQ(tabular.expected_records, 90u);
+    EXPECT_EQ(tabular.ids, IdKind::given);
+    EXPECT_EQ(tabular.population, "synthetic");
+    EXPECT_EQ(tabular.range, (FeatureRange{0, 1}));
+    EXPECT_EQ(blobs.expected_records, 7u);
+    EXPECT_EQ(blobs.population, "people");
+    EXPECT_EQ(blobs.range, default_feature_range);
+    EXPECT_THROW(write_generated(*make_blobs({}), 7, 0, folder.file("c.h5"), "no name"), Error);
+}
+
 TEST(Synth, NoTestRecordsMeansNoTestSplit) {
     TemporaryFolder folder;
     write_generated(*make_blobs({}), 1, 0, folder.file("a.h5"));

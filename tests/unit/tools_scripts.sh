@@ -62,6 +62,27 @@ touch "$scratch/precious/thesis.txt"
 refuses 'has not made' "$root/tools/quickstart" --out "$scratch/precious"
 [[ -e $scratch/precious/thesis.txt ]] || fail "a foreign folder was emptied"
 
+# On a machine of our own the build does nothing and no rank starts: quickstart gets as far as training.
+printf '#!/bin/bash\n' >"$scratch/bin/cmake"
+printf '#!/bin/bash\nexit 1\n' >"$scratch/bin/mpirun"
+chmod +x "$scratch"/bin/*
+printf 'a,y\n1,0\n2,1\n3,0\n4,1\n' >"$scratch/ward 7.csv"
+start_on_it() {
+    PATH="$scratch/bin:$PATH" "$root/tools/quickstart" --no-install --csv "$scratch/ward 7.csv" --label y \
+        --out "$scratch/started" "$@" >"$scratch/words" 2>&1 </dev/null && fail "quickstart went on without mpirun"
+    tr '\n' ' ' <"$scratch/words" >"$scratch/line"
+}
+says() { grep -q -- "$1" "$scratch/line" || fail "quickstart does not say '$1': $(cat "$scratch/line")"; }
+start_on_it
+says 'ATTENTION: the features are scaled'
+says 'ATTENTION: no column names the records'
+says 'ATTENTION: no public number of records.*--expected-records N'
+says 'ATTENTION: no population is named.*ward_7'
+says 'holdfast import .*--population ward_7'
+start_on_it --scale 'a=0:9' --id-from-content --expected-records 4 --population people
+says 'holdfast import .*--expected-records 4 --population people'
+grep -q ATTENTION "$scratch/line" && fail "quickstart warns of what it is told: $(cat "$scratch/line")"
+
 refuses 'unknown option --colour' "$root/tools/gpu_check" --colour
 refuses '--build needs a value' "$root/tools/gpu_check" --build
 # No GPU: an exit code of its own, and nothing built. nvidia-smi of our machine lists none.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/stable_distance.hpp"
@@ -32,7 +34,7 @@ class Choices {
     std::uint64_t next_ = 0;
 };
 
-constexpr double feature_range = 2.0;
+constexpr double feature_range = 2.0;  // of ordinary records
 
 Records no_records(std::size_t features) {
     return {FeatureMatrix(features, true), {}, {}, {}};
@@ -61,15 +63,19 @@ Records without(const Records& records, const std::vector<std::uint64_t>& ids) {
     return kept;
 }
 
-/// A record anywhere in the public range: ordinary, at its corners, zero, or tiny.
+/// A record anywhere: ordinary, at corners, zero, tiny, at the edge of the default range, or far beyond any.
 std::vector<double> any_features(Choices& choices, std::size_t count) {
+    constexpr double greatest = std::numeric_limits<double>::max();
     std::vector<double> features(count);
-    const std::size_t kind = choices.below(5);
+    const std::size_t kind = choices.below(8);
     for (double& value : features) {
         if (kind <= 1) value = std::clamp(choices.normal(), -feature_range, feature_range);
         if (kind == 2) value = choices.pick({-feature_range, feature_range});
         if (kind == 3) value = choices.pick({0.0, -0.0, feature_range});
         if (kind == 4) value = choices.pick({1e-300, -1e-310, 0x1p-1074, 1e-9});
+        if (kind == 5) value = choices.pick({0x1p20, -0x1p20, 1e6, -1048575.9});
+        if (kind == 6) value = choices.pick({1e12, -1e100, 1e290, greatest, -greatest});
+        if (kind == 7) value = choices.pick({greatest, -1e30, 0.0, 1e-300, 1.0});
     }
     return features;
 }
@@ -113,6 +119,7 @@ class Neighbours {
         greedy_ = choices.chance(0.6);
         upwards_ = choices.chance(0.5);
         one_batch_ = choices.chance(0.5);
+        ids_ = choices.pick({Ids::fresh, Ids::fresh, Ids::clashing, Ids::greatest});
         parameter_ = choices.below(problem.network.parameters());
     }
 
@@ -168,10 +175,12 @@ class Neighbours {
 
     Records to_add(std::int64_t count) {
         Records pool = no_records(problem_.network.inputs());
-        std::uint64_t id = 1000000;
+        std::uint64_t id = ids_ == Ids::greatest ? UINT64_MAX : 1000000;
         for (std::int64_t i = 0; i < 12 * count; ++i) {
-            do ++id;
+            do ids_ == Ids::greatest ? --id : ++id;
             while (!wanted_batch(id));
+            if (ids_ == Ids::clashing && problem_.records.size() > 0)  // the id of somebody who is there already
+                id = problem_.records.ids[choices_.below(problem_.records.size())];
             append(pool, any_features(choices_, problem_.network.inputs()),
                    static_cast<std::int32_t>(choices_.below(problem_.network.classes())), id);
         }
@@ -187,6 +196,7 @@ class Neighbours {
 
     const AttackProblem& problem_;
     Choices& choices_;
+    enum class Ids { fresh, clashing, greatest } ids_;
     bool greedy_, upwards_, one_batch_;
     std::size_t parameter_;
 };
@@ -197,7 +207,7 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
         upper = boxes[level].upper;
     };
     return panel_backend_of(problem).with([&](const auto& backend) {
-        return certify(problem.network, backend, problem.queries, boxes.size(), load, true, true);
+        return certify(problem.network, backend, problem.queries, boxes.size(), load, LevelSearch::bisection);
     });
 }
 
@@ -295,14 +305,18 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.loss =
         settings.classes == 2 ? choices.pick({"binary_cross_entropy", "cross_entropy"}) : "cross_entropy";
     settings.hidden.clear();
-    for (std::size_t layer = choices.below(4); layer > 0; --layer)
+    for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0; --layer)
         settings.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
-    const std::size_t features = 1 + choices.below(8), count = choices.pick<std::size_t>({1, 7, 40, 150});
-    settings.expected_records = static_cast<std::int64_t>(count);
+    const std::size_t features = 1 + choices.below(8), count = choices.pick<std::size_t>({0, 1, 7, 40, 99, 150});
+    // Public, and not the count: neighbours around any boundary of counts train alike.
+    settings.expected_records = choices.pick<std::int64_t>({1, 10, 40, 100, 150});
 
     settings.input_shift = choices.pick({0.0, 0.0, 0.5});
     settings.input_scale = choices.pick({1.0, 1.0, 3.0});
-    AttackProblem problem{settings, settings.network(features), no_records(features), no_records(features)};
+    const FeatureRange range = choices.pick<FeatureRange>(
+        {default_feature_range, default_feature_range, FeatureRange{-feature_range, feature_range}, {0.0, 1.0}});
+    AttackProblem problem{settings, settings.network(features, range), no_records(features),
+                          no_records(features)};
     for (std::uint64_t id = 0; id < count + 40; ++id) {
         std::vector<double> row =
             choices.chance(0.1) ? any_features(choices, features) : std::vector<double>(features);
@@ -350,7 +364,13 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
         ++report.attacks;
         const LevelState& box = boxes[static_cast<std::size_t>(k - records_too_few)];
         const Records neighbour = Neighbours(problem, choices).make(k);
-        const std::vector<LevelState> moved = train_boxes(problem, neighbour, 0, 0);
+        std::vector<LevelState> moved;
+        try {
+            moved = train_boxes(problem, neighbour, 0, 0);
+        } catch (const Error& error) {  // an exit code that a neighbour does not have is an answer
+            report.violations.push_back(label_of(problem, seed) + "training ends: " + error.what());
+            continue;
+        }
         const std::string escaped = outside(moved[0], box);
         if (!escaped.empty())
             report.violations.push_back(label_of(problem, seed) + "k = " + std::to_string(k) + ", " +

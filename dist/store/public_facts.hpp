@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/ops/input_transform.hpp"
+
+namespace holdfast {
+
+namespace hdf5 {
+class File;
+}
+
+/// How the features were scaled: decides which guarantees may be claimed (mathematics section 1).
+enum class Scaling { none, public_constants, private_data, unknown };
+
+/// Where the ids come from: whether the other records keep theirs when one is added or removed. `given`:
+/// named by the records; `content`: a hash of the record itself; `row_number`: of its place, which others
+/// move.
+enum class IdKind { given, content, row_number };
+
+/// More than any dataset holds: a count beyond it is a slip.
+inline constexpr std::uint64_t most_expected_records = 1'000'000'000'000;
+
+/// What a dataset file states of its records. All of it is public, and none of it computed from the records:
+/// guarantees rest on it.
+struct PublicFacts {
+    Scaling scaling = Scaling::unknown;
+    IdKind ids = IdKind::row_number;
+    std::uint64_t expected_records = 0;  ///< the public number of training records; 0: not stated
+    std::string population;  ///< the people whose privacy budget the records spend; empty: not named
+    FeatureRange range = default_feature_range;  ///< of every feature as a reader returns it
+    std::string source;
+    std::vector<std::string> feature_names;
+};
+
+/// The attribute's values and the screen's: "public", "private", "none", "unknown".
+const char* name_of(Scaling scaling);
+/// "given", "content", "row number".
+const char* name_of(IdKind ids);
+
+/// "[0, 1]"; says so where it is the default.
+std::string text_of(const FeatureRange& range);
+
+/// What a guarantee about one record more or less covers under such ids: a clause for the owner's screen.
+const char* coverage_of(IdKind ids);
+
+/// Error (ExitCode::usage, at --population) unless `name` has 1 to 64 letters, digits, '-', '_' and '.'.
+void require_population(const std::string& name);
+
+/// The facts about x_SPLIT in the attributes of the same names (`range` in `feature_range`), except scaling.
+/// Ids are row numbers where id_SPLIT is missing, given where it is there and the file does not say. Errors
+/// (ExitCode::input): a value that the attribute cannot have.
+PublicFacts read_facts(const hdf5::File& file, const std::string& split);
+/// What is unknown, not stated or the default is left out.
+void write_facts(hdf5::File& file, const PublicFacts& facts);
+
+}  // namespace holdfast
