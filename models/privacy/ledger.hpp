@@ -10,20 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "models/privacy/query_digest.hpp"
 #include "models/privacy/rational.hpp"
 
 namespace holdfast {
 
-/// 32 bytes of BLAKE2b: names a query by what it asks, not by where it stood.
-using Digest = std::array<std::byte, 32>;
-
-/// Digest of a query's canonical bytes: the number of features, then each as a little-endian double, -0 as 0.
-/// The same values read from a float and from a double file give the same digest. Error (ExitCode::input) for
-/// NaN, infinities.
-Digest query_digest(std::span<const double> features);
-
-/// Hexadecimal digest of any bytes: names a dataset version by its content.
-std::string content_digest(std::span<const std::byte> bytes);
+class LedgerDatabase;
 
 /// The total a dataset may ever spend, across models, runs and ensembles. Fixed when first set, and public.
 struct Budget {
@@ -107,8 +99,7 @@ class Ledger {
                std::span<const int> labels);
 
   private:
-    struct Database;
-    std::unique_ptr<Database> database_;
+    std::unique_ptr<LedgerDatabase> database_;
     int patience_;
 };
 
