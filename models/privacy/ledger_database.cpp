@@ -14,19 +14,6 @@
 namespace holdfast {
 namespace {
 
-constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other SQLite files
-constexpr int layout_version = 1;
-
-constexpr const char* layout = R"(
-CREATE TABLE budgets(dataset TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, fixed_epsilon TEXT) STRICT;
-CREATE TABLE spent(dataset TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
-                   PRIMARY KEY(dataset, epsilon, delta)) STRICT;
-CREATE TABLE charges(id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, query BLOB NOT NULL, epsilon TEXT NOT NULL,
-                     delta TEXT NOT NULL, mechanism TEXT NOT NULL, time INTEGER NOT NULL) STRICT;
-CREATE TABLE answers(dataset TEXT NOT NULL, query BLOB NOT NULL, token BLOB NOT NULL, claimed INTEGER NOT NULL,
-                     label INTEGER, PRIMARY KEY(dataset, query)) STRICT;
-)";
-
 /// Creates the file for its owner only (the journal inherits the mode); refuses one that others may read.
 void make_private_file(const std::string& path) {
     const int created = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -57,7 +44,6 @@ LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(pa
         sqlite3_busy_timeout(handle_, std::max(patience, 60000));
         run("PRAGMA journal_mode = DELETE");
         run("PRAGMA synchronous = EXTRA");
-        create_or_check_layout();
     } catch (...) {
         sqlite3_close(handle_);
         throw;
@@ -94,25 +80,6 @@ std::int64_t LedgerDatabase::number(const std::string& sql) const {
     Statement statement(*this, sql);
     if (!statement.step()) fail("cannot be read");
     return statement.integer(0);
-}
-
-void LedgerDatabase::create_or_check_layout() const {
-    Transaction transaction(*this);
-    const std::int64_t tables = number("SELECT count(*) FROM sqlite_master");
-    if (tables == 0 && number("PRAGMA application_id") == 0) {
-        run(layout);
-        run("PRAGMA application_id = " + std::to_string(application_id));
-        run("PRAGMA user_version = " + std::to_string(layout_version));
-    }
-    if (number("PRAGMA application_id") != application_id) {
-        throw Error(ExitCode::input, "an SQLite file, but not a ledger",
-                    "name a ledger of this program, or a new file", path_);
-    }
-    if (number("PRAGMA user_version") != layout_version) {
-        throw Error(ExitCode::input, "a ledger of another version of this program",
-                    "use the version that wrote it", path_);
-    }
-    transaction.commit();
 }
 
 Statement::Statement(const LedgerDatabase& database, const std::string& sql) : database_(database) {
@@ -168,6 +135,11 @@ std::string Statement::text(int column) const {
     const unsigned char* begin = sqlite3_column_text(statement_, column);
     if (begin == nullptr) database_.fail("holds an empty field where one is needed");
     return reinterpret_cast<const char*>(begin);
+}
+
+std::vector<std::byte> Statement::blob(int column) const {
+    const auto* begin = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
+    return {begin, begin + sqlite3_column_bytes(statement_, column)};
 }
 
 Transaction::Transaction(const LedgerDatabase& database) : database_(database) {

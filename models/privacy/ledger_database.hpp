@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -15,8 +16,9 @@ namespace holdfast {
 /// ExitCode::input where it is not a ledger of this program, or others may read it.
 class LedgerDatabase {
   public:
-    /// Opens `path`, creating it for its owner alone if need be, and brings its layout up to date.
-    /// `patience` in milliseconds: how long to wait for the lock, a minute at least.
+    /// Opens `path`, creating it for its owner alone if need be; its tables are
+    /// models/privacy/ledger_layout.hpp's. `patience` in milliseconds: how long to wait for the lock, a
+    /// minute at least.
     LedgerDatabase(const std::string& path, int patience);
     ~LedgerDatabase();
     LedgerDatabase(const LedgerDatabase&) = delete;
@@ -31,7 +33,6 @@ class LedgerDatabase {
     friend class Statement;
     friend class Transaction;
     [[noreturn]] void fail(const std::string& what) const;
-    void create_or_check_layout() const;
 
     std::string path_;
     sqlite3* handle_ = nullptr;
@@ -53,6 +54,7 @@ class Statement {
     bool is_null(int column) const;
     std::int64_t integer(int column) const;
     std::string text(int column) const;
+    std::vector<std::byte> blob(int column) const;
 
   private:
     void check(int status) const;
