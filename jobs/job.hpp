@@ -44,6 +44,7 @@ Run declare_inspect(CLI::App& app);
 Run declare_train(CLI::App& app);
 Run declare_certify(CLI::App& app);
 Run declare_evaluate(CLI::App& app);
+Run declare_account(CLI::App& app);
 Run declare_release(CLI::App& app);
 Run declare_report(CLI::App& app);
 Run declare_bench(CLI::App& app);

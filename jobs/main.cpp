@@ -23,6 +23,8 @@ constexpr Job jobs[] = {
     {"certify", "Stable distance of every query", declare_certify},
     {"evaluate", "For the data owner: accuracy, certified fractions, expected private accuracy",
      declare_evaluate},
+    {"account", "For the data owner: the privacy budget of a population, and the datasets it covers",
+     declare_account},
     {"release", "Answer queries under differential privacy, charged to a ledger", declare_release},
     {"report", "One self-contained HTML page about a run", declare_report},
     {"bench", "Measure a training step beside its plain counterpart", declare_bench},

@@ -10,22 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "models/privacy/query_digest.hpp"
 #include "models/privacy/rational.hpp"
 
 namespace holdfast {
 
-/// 32 bytes of BLAKE2b: names a query by what it asks, not by where it stood.
-using Digest = std::array<std::byte, 32>;
+class LedgerDatabase;
 
-/// Digest of a query's canonical bytes: the number of features, then each as a little-endian double, -0 as 0.
-/// The same values read from a float and from a double file give the same digest. Error (ExitCode::input) for
-/// NaN, infinities.
-Digest query_digest(std::span<const double> features);
-
-/// Hexadecimal digest of any bytes: names a dataset version by its content.
-std::string content_digest(std::span<const std::byte> bytes);
-
-/// The total a dataset may ever spend, across models, runs and ensembles. Fixed when first set, and public.
+/// The total that the records of a population may ever cost, across models, runs, ensembles and versions of
+/// the data. Fixed when its account is opened, and public.
 struct Budget {
     Rational epsilon;
     Rational delta;
@@ -35,7 +28,19 @@ struct Budget {
     std::optional<Rational> fixed_epsilon;
 };
 
-/// What a dataset has spent.
+/// What an account is opened with, once.
+struct Account {
+    Budget budget;
+    std::string relation;  ///< which neighbours it counts: "add_remove" or "substitute"
+};
+
+/// A dataset whose records belong to a population.
+struct DatasetVersion {
+    std::string dataset;   ///< digest of its records
+    std::int64_t ids = 0;  ///< how many of its ids name people; 0: they are row numbers, or layout 1 added it
+};
+
+/// What a population has spent.
 struct Spending {
     Budget budget;
     std::int64_t answers = 0;  ///< charges, those without a stored answer included
@@ -43,16 +48,18 @@ struct Spending {
         delta;  ///< upper bounds of the cost so far; delta is the budget's once composition needs it
 };
 
-/// One answer: what to print for a query.
+/// What one answer costs, by which mechanism it is drawn, and the guarantee it then has (JSON text).
+struct Charge {
+    Rational epsilon, delta;
+    std::string mechanism, guarantee;
+};
+
+/// One answer: what to print for a query. Its terms are those it was drawn under, whatever was asked now.
 struct LedgerAnswer {
     int label = 0;            ///< as drawn; `refused` (-1) where the mechanism did not answer
     bool remembered = false;  ///< an earlier answer to the same query: cost nothing now
-};
-
-/// What one answer costs, and by which mechanism it is drawn.
-struct Charge {
     Rational epsilon, delta;
-    std::string mechanism;
+    std::string mechanism, guarantee;
 };
 
 /// A query charged and not yet answered. Only who holds its claim may store its answer.
@@ -61,38 +68,63 @@ struct Claim {
     std::array<std::byte, 16> token{};
 };
 
-/// The account of every dataset, in one SQLite file of mode 0600: durable (rollback journal, synchronous =
+/// The account of every population, in one SQLite file of mode 0600: durable (rollback journal, synchronous =
 /// EXTRA; works on shared file systems with POSIX locks) and safe under concurrent processes (BEGIN
 /// IMMEDIATE).
+///
+/// A budget belongs to people, not to bytes: every version of a population's data, whatever its digest, draws
+/// on one account. The ledger knows the people by hashes of their record ids, keyed with a secret of its own,
+/// and refuses to count one of them in two populations (of 64 bits: for millions of people an accident is one
+/// in a million).
 ///
 /// An answer is charged, then drawn, then stored, and printed only as stored. A crash after the charge leaves
 /// it spent: the query costs again. Two processes with the same new query: the second waits for the first
 /// one's answer, and after `patience` pays for its own; the first then finds its claim gone, drops its draw
-/// and takes the stored answer. So a query never has two answers. A refusal depends on the budget and the
-/// charges only, never on data or answers. Errors: ExitCode::output where the file cannot be made or written;
-/// ExitCode::input where it is not a ledger, or others may read it; ExitCode::budget where the charge does
-/// not fit (nothing was drawn); ExitCode::usage for bad numbers.
+/// and takes the stored answer. So a query never has two answers. A refusal to answer depends on the budget
+/// and the charges only, never on data or answers. Errors: ExitCode::output where the file cannot be made or
+/// written; ExitCode::input where it is not a ledger, or others may read it; ExitCode::budget where there is
+/// no account, or the charge does not fit (nothing was drawn); ExitCode::usage for bad numbers and names.
 class Ledger {
   public:
-    /// Opens `path`, creating it if need be. `patience` in milliseconds: how long to wait for another
-    /// process's answer.
+    /// Opens `path`, creating it if need be; one of layout 1 is brought up to date
+    /// (models/privacy/ledger_layout.hpp). `patience` in milliseconds: how long to wait for another process's
+    /// answer.
     explicit Ledger(const std::string& path, int patience = 10000);
     ~Ledger();
     Ledger(Ledger&&) noexcept;
     Ledger& operator=(Ledger&&) noexcept;
 
-    /// Sets the budget of a dataset version (a digest), once; the same again is allowed, another one is
-    /// refused.
-    void set_budget(const std::string& dataset, const Budget& budget);
-    /// Empty where no budget was set.
-    std::optional<Spending> spending(const std::string& dataset) const;
+    /// Opens the account of a population, once: the same again is allowed, other terms are refused
+    /// (ExitCode::budget, names both).
+    void open_account(const std::string& population, const Account& terms);
+
+    /// Adds a dataset, named by its digest, to a population; the same again is allowed. `ids`: of its
+    /// records, in any order; empty where they are row numbers and name nobody. `opening`: opens the account
+    /// in the same transaction, so that a refused version leaves none behind. A dataset whose account layout
+    /// 1 kept gives that account its population's name, unless the population has one. Errors:
+    /// ExitCode::budget where there is no account; ExitCode::input where the dataset or some of the ids are
+    /// known under another population.
+    void add_version(const std::string& population, const std::string& dataset,
+                     std::span<const std::uint64_t> ids,
+                     const std::optional<Account>& opening = std::nullopt);
+
+    /// Empty where the dataset was added to none.
+    std::optional<std::string> population_of(const std::string& dataset) const;
+    /// Empty where there is no such account.
+    std::optional<Account> account(const std::string& population) const;
+    std::optional<Spending> spending(const std::string& population) const;
+    /// In the order of their digests.
+    std::vector<DatasetVersion> versions(const std::string& population) const;
+
+    /// Draws one label for each of the given indices of the queries, in their order.
+    using Draw = std::function<std::vector<int>(std::span<const std::size_t>)>;
 
     /// Answers every query: remembered answers first; the rest charged in one transaction or, where not all
-    /// of them fit, refused as a whole before any draw; then `draw(i)` once for each charged query i, then
-    /// stored. Equal queries are charged once.
-    std::vector<LedgerAnswer> answer(const std::string& dataset, const Charge& charge,
-                                     std::span<const Digest> queries,
-                                     const std::function<int(std::size_t)>& draw);
+    /// of them fit, refused as a whole before any draw; then `draw` once with all that were charged (never
+    /// with none), then stored. Equal queries are charged once. Should another process take over a claim and
+    /// fail, its queries are charged and drawn again.
+    std::vector<LedgerAnswer> answer(const std::string& population, const Charge& charge,
+                                     std::span<const Digest> queries, const Draw& draw);
 
     /// The steps of `answer`, for callers that draw elsewhere. `known[i]` is filled for queries that have an
     /// answer; queries equal to an earlier one of the span, or claimed by another process less than
@@ -101,14 +133,13 @@ class Ledger {
         std::vector<std::optional<LedgerAnswer>> known;
         std::vector<Claim> claims;
     };
-    Charged charge(const std::string& dataset, const Charge& charge, std::span<const Digest> queries);
+    Charged charge(const std::string& population, const Charge& charge, std::span<const Digest> queries);
     /// labels[c] belongs to claims[c]. A claim taken over meanwhile is dropped: its label must not be shown.
-    void store(const std::string& dataset, std::span<const Digest> queries, std::span<const Claim> claims,
+    void store(const std::string& population, std::span<const Digest> queries, std::span<const Claim> claims,
                std::span<const int> labels);
 
   private:
-    struct Database;
-    std::unique_ptr<Database> database_;
+    std::unique_ptr<LedgerDatabase> database_;
     int patience_;
 };
 

@@ -72,6 +72,13 @@ Rational decimal_value(double value, const std::string& name) {
     return parse_rational(std::string(text, end), name);
 }
 
+std::string decimal_text(const Rational& value) {
+    char text[64];
+    const auto [end, status] = std::to_chars(text, text + sizeof text, round_up(value));
+    ensure(status == std::errc(), "a double prints in 64 characters");
+    return std::string(text, end);
+}
+
 double round_up(const Rational& value) {
     const double truncated = value.get_d();
     if (Rational(truncated) >= value) return truncated;

@@ -18,6 +18,9 @@ Rational decimal_value(double value, const std::string& name);
 /// "0.1", "1e-5", "3", "1/3" -> fraction; Error (ExitCode::usage) naming `name` otherwise.
 Rational parse_rational(const std::string& text, const std::string& name);
 
+/// For the screen: the shortest decimal of a double not below the value, such as 0.1 or 1e-06.
+std::string decimal_text(const Rational& value);
+
 double round_up(const Rational& value);        ///< the least double >= value
 Integer ceil(const Rational& value);           ///< the least integer >= value
 Integer floor(const Rational& value);          ///< the greatest integer <= value

@@ -188,27 +188,50 @@ expect "manifest of something else" 3 'damaged/manifest\.json' "$holdfast" certi
 sed 's/"certificate.levels": 5/"certificate.levels": 7/' whole/manifest.json > damaged/manifest.json
 expect "manifest and boxes disagree" 3 'damaged/(boxes\.h5|manifest\.json)' "$holdfast" certify --quiet --run damaged --queries blobs.h5
 
-# 6. Releases
+# 6. Accounts and releases
 ledger=$scratch/ledger.db
+account() { "$holdfast" account --quiet --ledger "$ledger" "$@"; }
 release() { "$holdfast" release --quiet --queries blobs.h5 --ledger "$ledger" "$@"; }
-for epsilon in 0 -0.1 nan inf; do expect "release: epsilon $epsilon" 2 'epsilon' release --run whole --budget 10 --epsilon=$epsilon; done
-expect "release: unknown mechanism" 2 'stable_r.*stable_rr' release --run whole --epsilon 0.1 --budget 10 --mechanism stable_r
-expect "release: mechanism not private" 2 'paper_sparse' release --run whole --epsilon 0.1 --budget 10 --mechanism paper_sparse
-expect "release: ptr without delta" 2 'delta' release --run whole --epsilon 0.1 --budget 10 --mechanism ptr
-expect "release: votes of one model" 2 'noisy_argmax.*ensemble' release --run whole --epsilon 0.1 --budget 10 --mechanism noisy_argmax
-expect "release: budget NaN" 2 '--budget' release --run whole --epsilon 0.1 --budget nan
-expect "release: budget negative" 2 '--budget' release --run whole --epsilon 0.1 --budget=-1
-expect "release: no budget yet" 2 'ledger\.db.*--budget' release --run whole --epsilon 0.1
+for epsilon in 0 -1 nan inf; do expect "account: budget $epsilon" 2 '--budget' account --data blobs.h5 --budget=$epsilon; done
+expect "account: budget delta 1" 2 '--budget-delta' account --data blobs.h5 --budget 10 --budget-delta 1
+expect "account: fixed epsilon 0" 2 '--fixed' account --data blobs.h5 --budget 10 --fixed 0
+expect "account: no ledger and no budget" 2 'ledger\.db.*--budget' account --data blobs.h5
+expect "account: a ledger to look at that is not there" 2 'ledger\.db' account --population synthetic
+expect "account: of nobody" 2 '--data.*--population' account
+expect "account: a dataset that names no population" 3 'table\.h5.*import … --population' account --data table.h5 --budget 10
+expect "account: data file missing" 3 'nowhere\.h5' account --data nowhere.h5 --budget 10
+expect "account: no such split" 3 "blobs\.h5.*split 'tset'" account --data blobs.h5:tset --budget 10
+expect "account: a feature is NaN" 3 'nan\.h5.*row 60' account --data nan.h5 --budget 10
+expect "account: ledger in no folder" 4 'no/such/ledger\.db' "$holdfast" account --quiet --data blobs.h5 --budget 10 --ledger no/such/ledger.db
+mountpoint -q tiny && expect "account: ledger on a read-only disk" 4 'tiny/ledger\.db' "$holdfast" account --quiet --data blobs.h5 --budget 10 --ledger tiny/ledger.db
+cp text.h5 text.db && chmod 600 text.db
+expect "account: ledger is another file" 3 'text\.db' "$holdfast" account --quiet --data blobs.h5 --budget 10 --ledger text.db
+expect "release: no ledger yet" 2 'ledger\.db.*holdfast account' release --run whole --epsilon 0.1
+account --data blobs.h5 --budget 10 > /dev/null || fail "cannot open an account"
+expect "account: another budget" 6 'epsilon 10, .*epsilon 20, ' account --data blobs.h5 --budget 20
+expect "account: another relation" 6 'add_remove neighbours.*substitute neighbours' account --data blobs.h5 --budget 10 --relation substitute
+expect "account: no such population" 2 "population 'ward'.*--budget" account --population ward
+"$holdfast" synth blobs --records 200 --test 20 --population ward --out renamed.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 100 --test 0 --seed 2 --population ward --out disguised.h5 --quiet > /dev/null
+expect "account: a dataset under another name" 3 "'synthetic'.*--population 'synthetic'" account --data renamed.h5 --budget 10
+expect "account: its people under another name" 3 "100 from 'synthetic'.*--population 'synthetic'" account --data disguised.h5 --budget 10
+for epsilon in 0 -0.1 nan inf; do expect "release: epsilon $epsilon" 2 'epsilon' release --run whole --epsilon=$epsilon; done
+expect "release: unknown mechanism" 2 'stable_r.*stable_rr' release --run whole --epsilon 0.1 --mechanism stable_r
+expect "release: mechanism not private" 2 'paper_sparse' release --run whole --epsilon 0.1 --mechanism paper_sparse
+expect "release: ptr without delta" 2 'delta' release --run whole --epsilon 0.1 --mechanism ptr
+expect "release: votes of one model" 2 'noisy_argmax.*ensemble' release --run whole --epsilon 0.1 --mechanism noisy_argmax
+expect "release: a dataset of no account" 2 'ledger\.db.*holdfast account' "$holdfast" release --quiet --run plain --queries table.h5:train --ledger "$ledger" --epsilon 0.1
+expect "release: more than the budget" 6 'epsilon 10, .*20 more do not fit' release --run whole --epsilon 1
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out sparse --set "certificate.level_list=[2,5]" > /dev/null
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out removal --set certificate.relation=remove --set certificate.budget=per_batch > /dev/null
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out rump --set certificate.product=rump > /dev/null
-expect "release from a sparse list of levels" 2 'certificate\.level_list.*not differentially private' release --run sparse --epsilon 0.1 --budget 10
-expect "release from boxes for removals" 2 'certificate\.relation.*removals' release --run removal --epsilon 0.1 --budget 10
-expect "release from midpoint-radius boxes" 2 'certificate\.product.*nest' release --run rump --epsilon 0.1 --budget 10
-expect "ledger in no folder" 4 'no/such/ledger\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --budget 10 --ledger no/such/ledger.db
-mountpoint -q tiny && expect "ledger on a read-only disk" 4 'tiny/ledger\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --budget 10 --ledger tiny/ledger.db
-cp text.h5 text.db && chmod 600 text.db
-expect "ledger is another file" 3 'text\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --budget 10 --ledger text.db
+"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out substituting --set certificate.relation=substitute --set certificate.budget=per_batch > /dev/null
+expect "release from a sparse list of levels" 2 'certificate\.level_list.*not differentially private' release --run sparse --epsilon 0.1
+expect "release from boxes for removals" 2 'certificate\.relation.*removals' release --run removal --epsilon 0.1
+expect "release from midpoint-radius boxes" 2 'certificate\.product.*nest' release --run rump --epsilon 0.1
+expect "release under another relation than the account's" 2 'add_remove neighbours.*nothing was charged.*certificate\.relation' release --run substituting --epsilon 0.1
+expect "release: ledger in no folder" 2 'no/such/ledger\.db.*holdfast account' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger no/such/ledger.db
+expect "release: ledger is another file" 3 'text\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger text.db
 
 # 7. The same on two ranks: one message, not two
 both() { mpirun -n 2 "$holdfast" "$@"; }
@@ -220,7 +243,8 @@ expect "2 ranks: --transport nccl without GPUs" 2 'run\.transport: "nccl" cannot
 expect "2 ranks: run folder holds something" 4 'occupied' both train --quiet "${small[@]}" --data good.h5 --out occupied
 expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both train --quiet "${small[@]}" --set training.epochs=2000 --data blobs.h5 --out ruined --resume
 expect "2 ranks: queries of another width" 3 'narrow\.h5' both certify --quiet --run whole --queries narrow.h5
-expect "2 ranks: release with epsilon 0" 2 'epsilon' both release --quiet --queries blobs.h5 --ledger "$ledger" --run whole --epsilon 0 --budget 1
+expect "2 ranks: release with epsilon 0" 2 'epsilon' both release --quiet --queries blobs.h5 --ledger "$ledger" --run whole --epsilon 0
+expect "2 ranks: an account of nobody's data" 3 'table\.h5.*--population' both account --quiet --data table.h5 --budget 10 --ledger "$ledger"
 
 printf 'input | exit | message\n--- | --- | ---\n'
 printf '%s\n' "${rows[@]}"

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -10,16 +9,30 @@
 #include <set>
 
 #include "kernels/base/error.hpp"
+#include "tests/support/child_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
 namespace {
 
-const Charge tenth{Rational(1, 10), 0, "stable_rr"};
-const Charge half{Rational(1, 2), 0, "stable_rr"};
+const std::string proved = R"({"status":"proved"})";
+const Charge tenth{Rational(1, 10), 0, "stable_rr", proved};
+const Charge half{Rational(1, 2), 0, "stable_rr", proved};
 
-Budget budget(const Rational& epsilon, const Rational& delta = 0) {
-    return {epsilon, delta, std::nullopt};
+Account budget(const Rational& epsilon, const Rational& delta = 0) {
+    return {{epsilon, delta, std::nullopt}, "add_remove"};
+}
+
+/// Draws `next()` for one query after the other.
+Ledger::Draw each(const std::function<int()>& next) {
+    return [next](std::span<const std::size_t> asked) {
+        std::vector<int> labels;
+        for (std::size_t i = 0; i < asked.size(); ++i) labels.push_back(next());
+        return labels;
+    };
+}
+Ledger::Draw always(int label) {
+    return each([label] { return label; });
 }
 
 Digest query(double value) {
@@ -41,27 +54,6 @@ ExitCode code_of(Action action) {
     return ExitCode::success;
 }
 
-/// Runs `action` in a child process; its exit status comes from wait_for.
-template <typename Action>
-pid_t fork_child(Action action) {
-    const pid_t child = fork();
-    if (child == 0) {
-        int status = 99;
-        try {
-            status = action();
-        } catch (const Error& error) {
-            status = static_cast<int>(error.code());
-        }
-        _exit(status);
-    }
-    return child;
-}
-int wait_for(pid_t child) {
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 struct LedgerTest : ::testing::Test {
     TemporaryFolder folder;
     std::string path = folder.file("ledger.db");
@@ -69,9 +61,9 @@ struct LedgerTest : ::testing::Test {
 
 TEST_F(LedgerTest, TenAnswersAtATenthFillABudgetOfOneAndTheEleventhIsRefusedBeforeAnyDraw) {
     Ledger ledger(path);
-    ledger.set_budget("data", budget(1));
+    ledger.open_account("data", budget(1));
     int draws = 0;
-    const auto draw = [&](std::size_t) { return ++draws % 2; };
+    const auto draw = each([&] { return ++draws % 2; });
     for (int i = 0; i < 10; ++i) ledger.answer("data", tenth, queries(i, 1), draw);
     EXPECT_EQ(ledger.spending("data")->epsilon, 1);
     EXPECT_EQ(code_of([&] { ledger.answer("data", tenth, queries(10, 1), draw); }), ExitCode::budget);
@@ -82,14 +74,14 @@ TEST_F(LedgerTest, TenAnswersAtATenthFillABudgetOfOneAndTheEleventhIsRefusedBefo
 TEST_F(LedgerTest, AnAnswerIsRememberedAcrossProcessesModelsAndMechanisms) {
     {
         Ledger ledger(path);
-        ledger.set_budget("data", budget(Rational(1, 2)));
-        const auto answers = ledger.answer("data", half, queries(7, 1), [](std::size_t) { return 3; });
+        ledger.open_account("data", budget(Rational(1, 2)));
+        const auto answers = ledger.answer("data", half, queries(7, 1), always(3));
         EXPECT_EQ(answers[0].label, 3);
         EXPECT_FALSE(answers[0].remembered);
     }
     Ledger again(path);  // the budget is gone, the answer is not
-    const auto never = [](std::size_t) -> int { throw std::logic_error("drawn twice"); };
-    const auto answers = again.answer("data", {Rational(9), 0, "cauchy"}, queries(7, 1), never);
+    const auto never = each([]() -> int { throw std::logic_error("drawn twice"); });
+    const auto answers = again.answer("data", {Rational(9), 0, "cauchy", "{}"}, queries(7, 1), never);
     EXPECT_EQ(answers[0].label, 3);
     EXPECT_TRUE(answers[0].remembered);
     EXPECT_EQ(again.spending("data")->answers, 1);
@@ -97,10 +89,10 @@ TEST_F(LedgerTest, AnAnswerIsRememberedAcrossProcessesModelsAndMechanisms) {
 
 TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
     Ledger ledger(path);
-    ledger.set_budget("data", budget(1));
+    ledger.open_account("data", budget(1));
     int draws = 0;
     const std::vector<Digest> asked{query(1), query(2), query(1), query(0.0), query(-0.0)};
-    const auto answers = ledger.answer("data", tenth, asked, [&](std::size_t) { return draws++; });
+    const auto answers = ledger.answer("data", tenth, asked, each([&] { return draws++; }));
     EXPECT_EQ(draws, 3);
     EXPECT_EQ(answers[0].label, answers[2].label);
     EXPECT_EQ(answers[3].label, answers[4].label);
@@ -109,10 +101,10 @@ TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
 
 TEST_F(LedgerTest, ARequestThatDoesNotFitIsRefusedWhole) {
     Ledger ledger(path);
-    ledger.set_budget("data", budget(1));
+    ledger.open_account("data", budget(1));
     int draws = 0;
     try {
-        ledger.answer("data", tenth, queries(0, 11), [&](std::size_t) { return ++draws; });
+        ledger.answer("data", tenth, queries(0, 11), each([&] { return ++draws; }));
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::budget);
@@ -124,63 +116,57 @@ TEST_F(LedgerTest, ARequestThatDoesNotFitIsRefusedWhole) {
 
 TEST_F(LedgerTest, DeltasAddUpToo) {
     Ledger ledger(path);
-    ledger.set_budget("data", budget(100, Rational(1, 1000)));
-    const Charge charge{1, Rational(1, 2000), "ptr"};
-    ledger.answer("data", charge, queries(0, 2), [](std::size_t) { return -1; });  // refusals are answers
-    EXPECT_EQ(ledger.answer("data", charge, queries(1, 1), [](std::size_t) { return 5; })[0].label, -1);
-    EXPECT_EQ(code_of([&] { ledger.answer("data", charge, queries(2, 1), [](std::size_t) { return 0; }); }),
-              ExitCode::budget);
-    ledger.answer("data", half, queries(2, 1), [](std::size_t) { return 0; });  // pure still fits
+    ledger.open_account("data", budget(100, Rational(1, 1000)));
+    const Charge charge{1, Rational(1, 2000), "ptr", proved};
+    ledger.answer("data", charge, queries(0, 2), always(-1));  // refusals are answers
+    EXPECT_EQ(ledger.answer("data", charge, queries(1, 1), always(5))[0].label, -1);
+    EXPECT_EQ(code_of([&] { ledger.answer("data", charge, queries(2, 1), always(0)); }), ExitCode::budget);
+    ledger.answer("data", half, queries(2, 1), always(0));  // pure still fits
 }
 
 TEST_F(LedgerTest, AFixedEpsilonBuysMoreThanItsSum) {
     Ledger ledger(path);
-    ledger.set_budget("fixed", {2, Rational(1, 100000), Rational(1, 100)});
-    const Charge small{Rational(1, 100), 0, "stable_rr"};
+    ledger.open_account("fixed", {{2, Rational(1, 100000), Rational(1, 100)}, "add_remove"});
+    const Charge small{Rational(1, 100), 0, "stable_rr", proved};
     ledger.answer("fixed", small, queries(0, 1000),
-                  [](std::size_t) { return 0; });  // the basic sum would be 10
+                  always(0));  // the basic sum would be 10
     EXPECT_LE(ledger.spending("fixed")->epsilon, 2);
     EXPECT_EQ(ledger.spending("fixed")->delta, Rational(1, 100000));
-    EXPECT_EQ(
-        code_of([&] { ledger.answer("fixed", tenth, queries(5000, 1), [](std::size_t) { return 0; }); }),
-        ExitCode::budget);
-    const Charge impure{Rational(1, 100), Rational(1, 1000000), "ptr"};
-    EXPECT_EQ(
-        code_of([&] { ledger.answer("fixed", impure, queries(5000, 1), [](std::size_t) { return 0; }); }),
-        ExitCode::budget);
-    ledger.set_budget("adaptive", budget(2, Rational(1, 100000)));
-    EXPECT_EQ(
-        code_of([&] { ledger.answer("adaptive", small, queries(0, 1000), [](std::size_t) { return 0; }); }),
-        ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.answer("fixed", tenth, queries(5000, 1), always(0)); }), ExitCode::budget);
+    const Charge impure{Rational(1, 100), Rational(1, 1000000), "ptr", proved};
+    EXPECT_EQ(code_of([&] { ledger.answer("fixed", impure, queries(5000, 1), always(0)); }),
+              ExitCode::budget);
+    ledger.open_account("adaptive", budget(2, Rational(1, 100000)));
+    EXPECT_EQ(code_of([&] { ledger.answer("adaptive", small, queries(0, 1000), always(0)); }),
+              ExitCode::budget);
 }
 
-TEST_F(LedgerTest, DatasetsHaveAccountsOfTheirOwnAndABudgetIsSetOnce) {
+TEST_F(LedgerTest, PopulationsHaveAccountsOfTheirOwnAndABudgetIsSetOnce) {
     Ledger ledger(path);
-    ledger.set_budget("a", budget(1));
-    ledger.set_budget("a", budget(1));
-    EXPECT_EQ(code_of([&] { ledger.set_budget("a", budget(2)); }), ExitCode::budget);
-    EXPECT_EQ(code_of([&] { ledger.set_budget("a", budget(1, Rational(1, 10))); }), ExitCode::budget);
-    EXPECT_EQ(code_of([&] { ledger.set_budget("b", budget(0)); }), ExitCode::usage);
-    EXPECT_EQ(code_of([&] { ledger.set_budget("b", budget(1, 1)); }), ExitCode::usage);
-    EXPECT_EQ(code_of([&] { ledger.answer("b", tenth, queries(0, 1), [](std::size_t) { return 0; }); }),
-              ExitCode::budget);
+    ledger.open_account("a", budget(1));
+    ledger.open_account("a", budget(1));
+    EXPECT_EQ(code_of([&] { ledger.open_account("a", budget(2)); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.open_account("a", budget(1, Rational(1, 10))); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.open_account("b", budget(0)); }), ExitCode::usage);
+    EXPECT_EQ(code_of([&] { ledger.open_account("b", budget(1, 1)); }), ExitCode::usage);
+    EXPECT_EQ(code_of([&] { ledger.answer("b", tenth, queries(0, 1), always(0)); }), ExitCode::budget);
     EXPECT_EQ(code_of([&] {
-                  ledger.answer("a", {-1, 0, "x"}, queries(0, 1), [](std::size_t) { return 0; });
+                  ledger.answer("a", {-1, 0, "x", proved}, queries(0, 1), always(0));
               }),
               ExitCode::usage);
     EXPECT_FALSE(ledger.spending("b").has_value());
-    ledger.answer("a", half, queries(0, 2), [](std::size_t) { return 1; });
-    ledger.set_budget("b", budget(1));
-    EXPECT_FALSE(ledger.answer("b", half, queries(0, 1), [](std::size_t) { return 0; })[0].remembered);
+    ledger.answer("a", half, queries(0, 2), always(1));
+    ledger.open_account("b", budget(1));
+    EXPECT_FALSE(ledger.answer("b", half, queries(0, 1), always(0))[0].remembered);
 }
 
 TEST_F(LedgerTest, ProcessesRacingForTheLastBudgetHaveExactlyOneWinner) {
-    { Ledger(path).set_budget("data", budget(half.epsilon)); }
+    { Ledger(path).open_account("data", budget(half.epsilon)); }
     std::vector<pid_t> children;
     for (int racer = 0; racer < 6; ++racer) {
         children.push_back(fork_child([&, racer] {
             Ledger ledger(path);
-            ledger.answer("data", half, queries(racer, 1), [](std::size_t) { return 1; });
+            ledger.answer("data", half, queries(racer, 1), always(1));
             return 0;
         }));
     }
@@ -196,15 +182,15 @@ TEST_F(LedgerTest, ProcessesRacingForTheLastBudgetHaveExactlyOneWinner) {
 }
 
 TEST_F(LedgerTest, TheSameQueryAskedAtOnceHasOneAnswerForOneCharge) {
-    { Ledger(path).set_budget("data", budget(10)); }
+    { Ledger(path).open_account("data", budget(10)); }
     std::vector<pid_t> children;
     for (int racer = 1; racer <= 5; ++racer) {
         children.push_back(fork_child([&, racer] {
             Ledger ledger(path);
-            const auto slow = [&](std::size_t) {
+            const auto slow = each([&] {
                 usleep(100000);
                 return racer;
-            };
+            });
             return ledger.answer("data", half, queries(0, 1), slow)[0].label;
         }));
     }
@@ -215,36 +201,36 @@ TEST_F(LedgerTest, TheSameQueryAskedAtOnceHasOneAnswerForOneCharge) {
 }
 
 TEST_F(LedgerTest, AProcessKilledBetweenChargeAndStoreHasSpent) {
-    { Ledger(path).set_budget("data", budget(1)); }
+    { Ledger(path).open_account("data", budget(1)); }
     const pid_t child = fork_child([&] {
         Ledger ledger(path);
-        ledger.answer("data", half, queries(0, 1), [](std::size_t) { return raise(SIGKILL); });
+        ledger.answer("data", half, queries(0, 1), each([] { return raise(SIGKILL); }));
         return 0;
     });
     EXPECT_EQ(wait_for(child), -SIGKILL);
     Ledger ledger(path, 50);
     EXPECT_EQ(ledger.spending("data")->answers, 1);
     // Asked again it costs again; then nothing is left.
-    EXPECT_EQ(ledger.answer("data", half, queries(0, 1), [](std::size_t) { return 4; })[0].label, 4);
+    EXPECT_EQ(ledger.answer("data", half, queries(0, 1), always(4))[0].label, 4);
     EXPECT_EQ(ledger.spending("data")->epsilon, 1);
-    EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(1, 1), [](std::size_t) { return 0; }); }),
-              ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(1, 1), always(0)); }), ExitCode::budget);
 }
 
 TEST_F(LedgerTest, AClaimTakenOverMeanwhileIsDropped) {
     Ledger slow(path, 30), other(path, 30);
-    slow.set_budget("data", budget(10));
-    const auto answers = slow.answer("data", half, queries(0, 1), [&](std::size_t) {
-        usleep(60000);
-        EXPECT_EQ(other.answer("data", half, queries(0, 1), [](std::size_t) { return 2; })[0].label, 2);
-        return 1;
-    });
+    slow.open_account("data", budget(10));
+    const auto answers =
+        slow.answer("data", half, queries(0, 1), each([&] {
+                        usleep(60000);
+                        EXPECT_EQ(other.answer("data", half, queries(0, 1), always(2))[0].label, 2);
+                        return 1;
+                    }));
     EXPECT_EQ(answers[0].label, 2);  // what was stored, not what was drawn
     EXPECT_EQ(slow.spending("data")->answers, 2);
 }
 
 TEST_F(LedgerTest, TheFileIsItsOwnersOnly) {
-    { Ledger(path).set_budget("data", budget(1)); }
+    { Ledger(path).open_account("data", budget(1)); }
     struct stat status {};
     ASSERT_EQ(stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600U);
@@ -281,7 +267,6 @@ TEST(QueryDigest, NamesAQueryByItsValues) {
     EXPECT_NE(query_digest(values), query_digest(moved));
     const double nan = std::nan("");
     EXPECT_THROW(query_digest(std::span<const double>(&nan, 1)), Error);
-    EXPECT_EQ(content_digest({}).size(), 64U);
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ train() {
     for setting in "$@"; do settings+=(--set "$setting"); done
     "$holdfast" train --quiet --data "$data" --out "$run" --set "network.hidden=[8]" --set certificate.levels=10 --set training.epochs=2 "${settings[@]}" > /dev/null || fail "$run does not train"
 }
+# account LEDGER DATA OPTION…
+account() { "$holdfast" account --quiet --ledger "$1.db" --data "$2" "${@:3}" > /dev/null; }
 # release LEDGER RUN DATA EPSILON OPTION…
 release() { "$holdfast" release --ledger "$1.db" --run "$2" --queries "$3" --epsilon "$4" "${@:5}"; }
 # field JSON NAME: one number or text of the object printed.
@@ -32,7 +34,7 @@ field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2-; }
     echo id,a,b,y
     for ((i = 0; i < 330; ++i)); do echo "$i,$((i % 3 == 0 ? 90 : i % 3 == 1 ? 10 : 50)).$((i % 10)),$((i % 3 == 2 ? 90 : 10)).$((i % 7)),$((i % 3))"; done
 } > three.csv
-"$holdfast" import three.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --out three.h5 --quiet > /dev/null || fail "cannot import three.csv"
+"$holdfast" import three.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --population ring --out three.h5 --quiet > /dev/null || fail "cannot import three.csv"
 umask 022
 train binary two.h5 training.expected_records=400
 train ensemble two.h5 training.expected_records=400 ensemble.members=5
@@ -40,7 +42,11 @@ train classes three.h5 training.expected_records=300 network.classes=3
 train substitutes two.h5 training.expected_records=400 certificate.relation=substitute certificate.budget=per_batch
 
 # 1. Labels only, one a query; the ledger and the run are their owner's alone.
-release first binary two.h5 0.1 --budget 10 > labels.txt 2> log.txt || fail "the first release: $(cat log.txt)"
+release first binary two.h5 0.1 > out.txt 2> err.txt
+[ $? = 2 ] && grep -q 'holdfast account --ledger first.db' err.txt || fail "a release without an account is not sent to open one: $(cat err.txt)"
+[ ! -e first.db ] || fail "a refused release made a ledger"
+account first two.h5 --budget 10 || fail "the first account"
+release first binary two.h5 0.1 > labels.txt 2> log.txt || fail "the first release: $(cat log.txt)"
 [ "$(wc -l < labels.txt)" = 40 ] && ! grep -qvE '^[01]$' labels.txt || fail "not 40 labels alone on stdout"
 grep -q '40 answers charged at epsilon 0.1, 0 remembered; spent epsilon 4 of 10' log.txt || fail "the log does not say the cost: $(cat log.txt)"
 grep -qiE 'distance h? ?=|votes|certified' log.txt && fail "the log speaks of what is private: $(cat log.txt)"
@@ -66,16 +72,20 @@ for key in labels mechanism cost guarantee status relation; do [[ " $keys " == *
 [ "$(field release.json spent_epsilon)" = 6.0 ] || fail "20 more answers at 0.1 make 6: $(cat release.json)"
 
 # 4. A budget that does not suffice is refused before any draw: nothing is charged, nothing printed.
-release tight binary two.h5 0.1 --budget 3.9 > out.txt 2> err.txt
+account tight two.h5 --budget 3.9
+release tight binary two.h5 0.1 > out.txt 2> err.txt
 [ $? = 6 ] && [ ! -s out.txt ] || fail "40 answers at 0.1 of 3.9 are not refused with 6: $(cat out.txt err.txt)"
 grep -q 'nothing was drawn.*39 more do' err.txt || fail "the refusal does not say what fits: $(cat err.txt)"
 release tight binary more.h5 0.195 --quiet --json > fits.json || fail "what does fit is refused"
 [ "$(field fits.json spent_epsilon)" = 3.9 ] || fail "the refused release was charged: $(cat fits.json)"
-release tight binary two.h5 0.1 --budget 100 --quiet > out.txt 2> err.txt
-[ $? = 6 ] && [ ! -s out.txt ] || fail "the budget could be raised"
+account tight two.h5 --budget 100 2> err.txt
+[ $? = 6 ] && grep -q 'epsilon 3.9.*epsilon 100' err.txt || fail "the budget could be raised: $(cat err.txt)"
+release tight classes three.h5 0.1 > out.txt 2> err.txt
+[ $? = 2 ] && grep -q 'holdfast account' err.txt || fail "a dataset of no account: $(cat err.txt)"
 
 # 5. Two releases race for the last budget: exactly one wins, whichever queries it asks.
-release race binary more.h5 0.1 --quiet --budget 6 > /dev/null 2> race.txt || fail "before the race: $(cat race.txt)"
+account race two.h5 --budget 6
+release race binary more.h5 0.1 --quiet > /dev/null 2> race.txt || fail "before the race: $(cat race.txt)"
 "$holdfast" synth blobs --records 1 --test 40 --seed 31 --out racer1.h5 --quiet > /dev/null
 "$holdfast" synth blobs --records 1 --test 40 --seed 32 --out racer2.h5 --quiet > /dev/null
 for racer in 1 2; do (release race binary racer$racer.h5 0.1 --quiet > race$racer.txt 2> /dev/null; echo $? > race$racer.code) & done
@@ -83,19 +93,20 @@ wait
 [ "$(sort -n race1.code race2.code | paste -sd/)" = 0/6 ] || fail "the race ended with $(paste -sd/ race1.code race2.code)"
 [ "$(cat race1.txt race2.txt | wc -l)" = 40 ] || fail "the loser of the race printed labels"
 
-# 6. One dataset, one account, one relation: it cannot be spent again under the other.
-release first substitutes racer1.h5 0.1 --budget 10 > out.txt 2> err.txt
+# 6. One population, one account, one relation: it cannot be spent again under the other.
+release first substitutes racer1.h5 0.1 > out.txt 2> err.txt
 [ $? = 2 ] && [ ! -s out.txt ] || fail "substitute after add_remove is not refused: $(cat out.txt err.txt)"
 grep -q 'counts add_remove neighbours.*certificate.relation = "add_remove"' err.txt || fail "the refusal does not say why: $(cat err.txt)"
 release first substitutes two.h5 0.1 --quiet > out.txt 2> /dev/null && fail "remembered answers cross relations"
-release swapped substitutes two.h5 0.1 --quiet --budget 10 > /dev/null || fail "substitute alone"
+account swapped two.h5 --budget 10 --relation substitute
+release swapped substitutes two.h5 0.1 --quiet > /dev/null || fail "substitute alone"
 release swapped binary racer1.h5 0.1 --quiet > out.txt 2> err.txt
 [ $? = 2 ] && grep -q 'counts substitute neighbours' err.txt || fail "add_remove after substitute is not refused: $(cat err.txt)"
 release swapped substitutes more.h5 0.1 --quiet --json > after.json || fail "a refusal blocked the account"
 [ "$(field after.json spent_epsilon)" = 6.0 ] || fail "a refusal was charged: $(cat after.json)"
-for racer in binary substitutes; do (release relations $racer two.h5 0.1 --quiet --budget 10 > $racer.txt 2> /dev/null; echo $? > $racer.code) & done
+for racer in add_remove substitute; do (account relations two.h5 --budget 10 --relation $racer 2> /dev/null; echo $? > $racer.code) & done
 wait
-[ "$(sort -n binary.code substitutes.code | paste -sd/)" = 0/2 ] || fail "two relations at once ended with $(paste -sd/ binary.code substitutes.code)"
+[ "$(sort -n add_remove.code substitute.code | paste -sd/)" = 0/6 ] || fail "two relations at once ended with $(paste -sd/ add_remove.code substitute.code)"
 
 # 7. Every releasable mechanism, on every kind of run it is for: labels of the right classes, a private guarantee.
 for run in binary ensemble classes; do
@@ -108,7 +119,8 @@ for run in binary ensemble classes; do
             noisy_argmax) [ $run = ensemble ] || continue ;;
         esac
         case $mechanism in cauchy | laplace_*) [ $run = classes ] && continue ;; esac
-        release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta --budget 100 --budget-delta 0.01 > out.txt 2> err.txt || { fail "$mechanism on $run: $(cat err.txt)"; continue; }
+        account "$run-$mechanism" $data --budget 100 --budget-delta 0.01
+        release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta > out.txt 2> err.txt || { fail "$mechanism on $run: $(cat err.txt)"; continue; }
         grep -qvE "^([0-$last]|refused)$" out.txt && fail "$mechanism on $run printed $(sort -u out.txt)"
         [ $mechanism = ptr ] || ! grep -q refused out.txt || fail "$mechanism on $run refused"
         release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta --json > again.json || fail "$mechanism on $run, again"
@@ -116,9 +128,11 @@ for run in binary ensemble classes; do
         [ "$(grep -o '"labels":\[[^]]*\]' again.json)" = "\"labels\":[$(sed s/refused/null/ out.txt | paste -sd,)]" ] || fail "$mechanism on $run answers twice"
     done
 done
-release fixed binary two.h5 0.01 --quiet --budget 0.1 --budget-delta 0.00001 --fixed > out.txt 2> err.txt
+account fixed two.h5 --budget 0.1 --budget-delta 0.00001 --fixed 0.01
+release fixed binary two.h5 0.01 --quiet > out.txt 2> err.txt
 [ $? = 6 ] || fail "a fixed epsilon fits 40 answers at 0.01 into 0.1"
-release generous binary two.h5 0.01 --quiet --budget 0.4 --budget-delta 0.00001 --fixed > out.txt || fail "a fixed epsilon, 40 at 0.01 of 0.4"
+account generous two.h5 --budget 0.4 --budget-delta 0.00001 --fixed 0.01
+release generous binary two.h5 0.01 --quiet > out.txt || fail "a fixed epsilon, 40 at 0.01 of 0.4"
 release generous binary more.h5 0.02 --quiet > out.txt 2> err.txt
 [ $? = 6 ] || fail "another epsilon was taken from a fixed one's account"
 

@@ -1,0 +1,33 @@
+#include "jobs/dataset_identity.hpp"
+
+#include <algorithm>
+
+#include "dist/comm/communicator.hpp"
+#include "dist/layout/distribute.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::uint64_t slab_rows = 16384;
+
+}  // namespace
+
+DatasetIdentity identify(const DatasetReader& reader) {
+    const DatasetInfo& info = reader.info();
+    if (info.population.empty()) {
+        throw Error(ExitCode::input, "does not say whose records it holds",
+                    "make it again with: holdfast import … --population NAME", info.path);
+    }
+    DatasetIdentity identity{info.population, "", {}};
+    RecordDigest digest;
+    for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
+        const Records slab = reader.read(first, std::min(slab_rows, info.rows - first));
+        digest.add(slab);
+        if (info.has_ids) identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());
+    }
+    identity.digest = digest.hex(*make_serial_communicator());
+    return identity;
+}
+
+}  // namespace holdfast

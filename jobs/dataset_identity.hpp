@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dist/store/dataset.hpp"
+
+namespace holdfast {
+
+/// What a ledger must know of a dataset: which records it holds, and of whom.
+struct DatasetIdentity {
+    std::string population;          ///< as the file names it
+    std::string digest;              ///< of the records, as training writes it into a run's manifest
+    std::vector<std::uint64_t> ids;  ///< of the records; empty where they are row numbers and name nobody
+};
+
+/// One pass over the records, slab by slab. Not collective: for the one rank that keeps the ledger. Errors
+/// (ExitCode::input): what DatasetReader finds; a file that names no population.
+DatasetIdentity identify(const DatasetReader& reader);
+
+}  // namespace holdfast

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+namespace holdfast {
+
+class LedgerDatabase;
+
+/// Makes the tables of a new file, checks that an old one is a ledger, and rewrites one of layout 1: in one
+/// transaction, so that a crash leaves what was there. Errors (ExitCode::input): another program's file, a
+/// newer version's ledger.
+///
+/// Layout 1 kept an account a dataset, under the digest of its content. Each becomes the account of a
+/// population of its own (`migrated_population`), with that dataset as its version, and keeps its budget,
+/// charges and answers; their guarantees, which nobody wrote down, then say so.
+void create_or_migrate_layout(const LedgerDatabase& database);
+
+/// The name that the account of `dataset` (a digest) was given when its ledger left layout 1.
+std::string migrated_population(const std::string& dataset);
+
+}  // namespace holdfast

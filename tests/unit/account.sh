@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# account.sh HOLDFAST: one budget a population, end to end. Whatever a dataset is turned into, its people's answers are
+# charged to the one account; nobody is counted in two.
+set -uo pipefail
+holdfast=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+failures=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+account() { "$holdfast" account --quiet --ledger ledger.db "$@"; }
+# train RUN DATA
+train() {
+    "$holdfast" train --quiet --data "$2" --out "$1" --set "network.hidden=[8]" --set certificate.levels=10 --set training.epochs=2 --set training.expected_records=400 > "$1.txt" || fail "$1 does not train"
+}
+# release RUN QUERIES
+release() { "$holdfast" release --quiet --json --ledger ledger.db --run "$1" --queries "$2" --epsilon 0.1; }
+# field JSON NAME: one number or text of the object printed.
+field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2-; }
+# refused INPUT EXIT WORDS COMMAND…
+refused() {
+    local input=$1 code=$2 words=$3
+    shift 3
+    "$@" > out.txt 2> err.txt
+    [ $? = "$code" ] && [ ! -s out.txt ] && grep -qE -- "$words" err.txt || fail "$input: $(cat out.txt err.txt)"
+}
+
+"$holdfast" synth blobs --records 400 --test 40 --seed 1 --population ward --out first.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 401 --test 0 --seed 1 --population ward --out longer.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 400 --test 40 --seed 1 --population clinic --out renamed.h5 --quiet > /dev/null
+"$holdfast" synth blobs --records 1 --test 21 --seed 5 --out queries.h5 --quiet > /dev/null
+"$holdfast" import first.h5 --scale '*=-10:10' --population ward --out scaled.h5 --quiet > /dev/null
+"$holdfast" import first.h5 --scale '*=-20:20' --population clinic --out disguised.h5 --quiet > /dev/null
+train first first.h5
+train longer longer.h5
+train scaled scaled.h5
+
+# 1. Nothing is made where nothing can be: an account is opened with a budget, by a dataset that says whose it is.
+{ echo a,y; for ((i = 0; i < 20; ++i)); do echo "0.$i,$((i % 2))"; done; } > nameless.csv
+"$holdfast" import nameless.csv --label y --out nameless.h5 --quiet > /dev/null
+refused "no budget" 2 'ledger\.db: no such ledger.*--budget' account --data first.h5
+refused "no population" 3 'nameless\.h5.*import … --population' account --data nameless.h5 --budget 10
+[ ! -e ledger.db ] || fail "a refusal made a ledger"
+
+# 2. Opened once, by two ranks as by one; the digest is that of the run.
+mpirun -n 2 "$holdfast" account --quiet --ledger ledger.db --data first.h5 --budget 10 --json > opened.json || fail "cannot open"
+[ "$(wc -l < opened.json)" = 1 ] || fail "two ranks printed two accounts"
+[ "$(stat -c %a ledger.db)" = 600 ] || fail "ledger has mode $(stat -c %a ledger.db)"
+[ "$(field opened.json population)/$(field opened.json relation)/$(field opened.json budget_epsilon)/$(field opened.json spent_epsilon)/$(field opened.json ids)" = '"ward"/"add_remove"/10.0/0.0/400' ] || fail "opened: $(cat opened.json)"
+digest=$(sed -n '/"dataset": {/,/}/s/.*"digest": "\(.*\)".*/\1/p' first/manifest.json)
+[ "$(field opened.json dataset)" = "\"$digest\"" ] || fail "account and run disagree on the digest: $digest, $(cat opened.json)"
+account --data first.h5 > again.txt || fail "the same again"
+account --data first.h5 --budget 10 > /dev/null || fail "the same with its budget"
+refused "another budget" 6 'epsilon 10, delta 0, add_remove.*epsilon 11' account --data first.h5 --budget 11
+refused "another relation" 6 'add_remove neighbours.*substitute neighbours' account --data first.h5 --budget 10 --relation substitute
+grep -q 'epsilon 10, delta 0' again.txt && grep -q '400 ids that name people' again.txt || fail "the text: $(cat again.txt)"
+
+# 3. Versions share it: what one spends, the others have spent. Unknown ones are sent to be added.
+release first first.h5 > first.json || fail "release of the first version"
+refused "a version not yet added" 2 'holdfast account --ledger ledger\.db' release scaled scaled.h5
+account --data scaled.h5 > /dev/null || fail "another scaling"
+account --data longer.h5 --json > added.json || fail "one record more"
+[ "$(grep -o '"dataset"' added.json | wc -l)/$(field added.json spent_epsilon)/$(field added.json answers)" = 3/4.0/40 ] || fail "added: $(cat added.json)"
+release scaled scaled.h5 > scaled.json || fail "release of the scaled version"
+"$holdfast" release --quiet --json --ledger ledger.db --run longer --queries queries.h5 --first 20 --epsilon 0.1 > longer.json || fail "release of the longer version"
+[ "$(field scaled.json spent_epsilon)/$(field longer.json spent_epsilon)" = 8.0/10.0 ] || fail "versions spend apart: $(cat scaled.json longer.json)"
+refused "nothing is left for any version" 6 '1 more do not fit.*no answer at this epsilon fits' release longer queries.h5
+
+# 4. The same people under another name: no fresh budget, and no account is left behind.
+refused "the same records renamed" 3 "population 'ward'.*--population 'ward'" account --data renamed.h5 --budget 10
+refused "the same people, other records" 3 "400 from 'ward'.*--population 'ward'" account --data disguised.h5 --budget 10
+refused "no such account" 2 "population 'clinic'" account --population clinic
+
+# 5. Shown without a dataset.
+account --population ward --json > shown.json || fail "cannot show"
+[ "$(field shown.json spent_epsilon)/$(field shown.json answers)" = 10.0/100 ] || fail "shown: $(cat shown.json)"
+refused "a dataset and a name" 2 '--population' account --population ward --data first.h5
+refused "neither" 2 '--data' account
+
+((failures == 0)) && echo "accounts as documented"

@@ -1,0 +1,359 @@
+// Whose budget it is: versions of a population's data, its people, the terms of an account, and ledgers of
+// the layout that knew datasets only.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/ledger.hpp"
+#include "tests/support/child_process.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+using testing::HasSubstr;
+
+const Charge half{Rational(1, 2), 0, "stable_rr", R"({"status":"proved"})"};
+
+Account terms(const Rational& epsilon, const std::string& relation = "add_remove") {
+    return {{epsilon, 0, std::nullopt}, relation};
+}
+
+using Ids = std::vector<std::uint64_t>;
+Ids ids(std::uint64_t first, std::size_t count) {
+    Ids result(count);
+    std::iota(result.begin(), result.end(), first);
+    return result;
+}
+
+std::vector<Digest> query(double value) {
+    return {query_digest(std::span<const double>(&value, 1))};
+}
+
+Ledger::Draw always(int label) {
+    return [label](std::span<const std::size_t> asked) { return std::vector<int>(asked.size(), label); };
+}
+
+template <typename Action>
+Error error_of(Action action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        EXPECT_FALSE(error.hint().empty());
+        return error;
+    }
+    ADD_FAILURE() << "no Error thrown";
+    return Error(ExitCode::success, "");
+}
+
+/// Runs SQL on a file that no Ledger holds.
+void run_sql(const std::string& path, const std::string& sql) {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(handle);
+    sqlite3_close(handle);
+    chmod(path.c_str(), 0600);
+}
+
+struct AccountsTest : ::testing::Test {
+    TemporaryFolder folder;
+    std::string path = folder.file("ledger.db");
+};
+
+TEST_F(AccountsTest, EveryVersionOfAPopulationDrawsOnOneAccountAndSharesItsAnswers) {
+    Ledger ledger(path);
+    ledger.open_account("ward", terms(1));
+    ledger.add_version("ward", "original", ids(0, 100));
+    ledger.add_version("ward", "rescaled", ids(0, 100));  // other bytes, the same people
+    ledger.add_version("ward", "one more", ids(0, 101));  // another record
+    ledger.add_version("ward", "without ids", {});        // row numbers
+    ledger.add_version("ward", "rescaled", ids(0, 100));  // again
+    for (const char* dataset : {"original", "rescaled", "one more", "without ids"})
+        EXPECT_EQ(ledger.population_of(dataset), "ward") << dataset;
+    EXPECT_EQ(ledger.population_of("unknown"), std::nullopt);
+    const std::vector<DatasetVersion> versions = ledger.versions("ward");
+    ASSERT_EQ(versions.size(), 4U);
+    EXPECT_EQ(versions[0].dataset, "one more");
+    EXPECT_EQ(versions[0].ids, 101);
+    EXPECT_EQ(versions[3].ids, 0);
+    EXPECT_TRUE(ledger.versions("other").empty());
+
+    ledger.answer("ward", half, query(1), always(1));
+    EXPECT_TRUE(ledger.answer("ward", half, query(1), always(0))[0].remembered);
+    ledger.answer("ward", half, query(2), always(1));
+    EXPECT_EQ(error_of([&] { ledger.answer("ward", half, query(3), always(1)); }).code(), ExitCode::budget);
+}
+
+TEST_F(AccountsTest, OnePersonInTwoPopulationsIsRefusedAndNothingIsAdded) {
+    Ledger ledger(path);
+    ledger.open_account("ward", terms(1));
+    ledger.open_account("clinic", terms(1));
+    ledger.add_version("ward", "a", ids(0, 100));
+    const Error error = error_of([&] { ledger.add_version("clinic", "b", ids(98, 100)); });
+    EXPECT_EQ(error.code(), ExitCode::input);
+    EXPECT_THAT(error.message(), HasSubstr("2 from 'ward'"));
+    EXPECT_THAT(error.hint(), HasSubstr("--population 'ward'"));
+    EXPECT_EQ(ledger.population_of("b"), std::nullopt);
+    ledger.add_version("clinic", "b", ids(100, 100));
+    ledger.add_version("ward", "c", ids(0, 50));  // the refused ids were not taken
+    EXPECT_EQ(error_of([&] { ledger.add_version("ward", "d", ids(150, 1)); }).code(), ExitCode::input);
+}
+
+TEST_F(AccountsTest, ADatasetBelongsToOnePopulation) {
+    Ledger ledger(path);
+    ledger.add_version("ward", "a", {}, terms(1));
+    const Error error = error_of([&] { ledger.add_version("clinic", "a", {}, terms(1)); });
+    EXPECT_EQ(error.code(), ExitCode::input);
+    EXPECT_THAT(error.message(), HasSubstr("'ward'"));
+    EXPECT_THAT(error.hint(), HasSubstr("--population 'ward'"));
+    EXPECT_FALSE(ledger.account("clinic").has_value());  // a refused version opens no account
+}
+
+TEST_F(AccountsTest, TheHashesOfIdsAreKeyedByTheLedger) {
+    const auto hashes = [&](const std::string& name) {
+        { Ledger(folder.file(name)).add_version("ward", "a", ids(0, 3), terms(1)); }
+        std::vector<std::int64_t> found;
+        sqlite3* handle = nullptr;
+        sqlite3_open(folder.file(name).c_str(), &handle);
+        const auto keep = [](void* into, int, char** row, char**) {
+            static_cast<std::vector<std::int64_t>*>(into)->push_back(std::atoll(row[0]));
+            return 0;
+        };
+        sqlite3_exec(handle, "SELECT id_hash FROM people ORDER BY id_hash", keep, &found, nullptr);
+        sqlite3_close(handle);
+        return found;
+    };
+    const auto first = hashes("first.db"), second = hashes("second.db");
+    EXPECT_EQ(first.size(), 3U);
+    EXPECT_EQ(second.size(), 3U);
+    EXPECT_NE(first, second);
+}
+
+TEST_F(AccountsTest, AnAccountKeepsTheTermsItWasOpenedWith) {
+    Ledger ledger(path);
+    EXPECT_EQ(error_of([&] { ledger.add_version("ward", "a", {}); }).code(), ExitCode::budget);
+    ledger.open_account("ward", terms(1));
+    ledger.open_account("ward", terms(1));
+    EXPECT_EQ(ledger.account("ward")->relation, "add_remove");
+    EXPECT_EQ(ledger.account("ward")->budget.epsilon, 1);
+    EXPECT_FALSE(ledger.account("clinic").has_value());
+    for (const Account& other :
+         {terms(1, "substitute"), terms(2), Account{{1, Rational(1, 10), {}}, "add_remove"},
+          Account{{1, 0, Rational(1, 10)}, "add_remove"}}) {
+        const Error error = error_of([&] { ledger.add_version("ward", "a", {}, other); });
+        EXPECT_EQ(error.code(), ExitCode::budget);
+        EXPECT_THAT(error.message(), HasSubstr("opened with epsilon 1, delta 0, add_remove neighbours"));
+    }
+    EXPECT_THAT(error_of([&] { ledger.open_account("ward", terms(1, "substitute")); }).message(),
+                HasSubstr("it was to be epsilon 1, delta 0, substitute neighbours"));
+    for (const char* relation : {"remove", "", "Add_remove"})
+        EXPECT_EQ(error_of([&] { ledger.open_account("new", terms(1, relation)); }).code(), ExitCode::usage);
+    EXPECT_EQ(error_of([&] { ledger.open_account("", terms(1)); }).code(), ExitCode::usage);
+}
+
+TEST_F(AccountsTest, ARememberedAnswerKeepsItsOwnTerms) {
+    const Charge strong{Rational(1, 4), 0, "cauchy", R"({"status":"as published"})"};
+    const Charge weak{3, Rational(1, 1000), "ptr", R"({"status":"proved"})"};
+    {
+        Ledger ledger(path);
+        ledger.open_account("ward", {{10, Rational(1, 10), std::nullopt}, "add_remove"});
+        ledger.answer("ward", strong, query(1), always(4));
+    }
+    Ledger ledger(path);
+    const std::vector<Digest> both{query(1)[0], query(2)[0]};
+    const std::vector<LedgerAnswer> answers = ledger.answer("ward", weak, both, always(5));
+    EXPECT_TRUE(answers[0].remembered);
+    EXPECT_EQ(answers[0].label, 4);
+    EXPECT_EQ(answers[0].epsilon, strong.epsilon);
+    EXPECT_EQ(answers[0].delta, 0);
+    EXPECT_EQ(answers[0].mechanism, "cauchy");
+    EXPECT_EQ(answers[0].guarantee, strong.guarantee);
+    EXPECT_FALSE(answers[1].remembered);
+    EXPECT_EQ(answers[1].epsilon, weak.epsilon);
+    EXPECT_EQ(answers[1].delta, weak.delta);
+    EXPECT_EQ(answers[1].mechanism, "ptr");
+    EXPECT_EQ(answers[1].guarantee, weak.guarantee);
+}
+
+TEST_F(AccountsTest, WhatIsDrawnAgainHasTheTermsOfTheLastCharge) {
+    const Charge strong{Rational(1, 4), 0, "cauchy", "{}"};
+    Ledger ledger(path, 0);  // no patience: the claim is taken over at once
+    ledger.open_account("ward", terms(10));
+    ledger.charge("ward", strong, query(1));  // a process that went away
+    EXPECT_EQ(ledger.answer("ward", half, query(1), always(1))[0].mechanism, half.mechanism);
+    EXPECT_EQ(ledger.answer("ward", strong, query(1), always(0))[0].guarantee, half.guarantee);
+    EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(3, 4));
+}
+
+TEST_F(AccountsTest, OneDrawGetsAllThatWasChargedAndIsNotCalledForNothing) {
+    Ledger ledger(path);
+    ledger.open_account("ward", terms(10));
+    ledger.answer("ward", half, query(2), always(2));
+    std::vector<Digest> asked;
+    for (const double value : {1, 2, 3, 1, 4}) asked.push_back(query(value)[0]);
+    std::vector<std::vector<std::size_t>> rounds;
+    const auto draw = [&](std::span<const std::size_t> charged) {
+        EXPECT_EQ(Ledger(path).spending("ward")->answers, 4);  // durable before any evidence is made
+        rounds.emplace_back(charged.begin(), charged.end());
+        return std::vector<int>(charged.begin(), charged.end());
+    };
+    std::vector<int> labels;
+    for (const LedgerAnswer& answer : ledger.answer("ward", half, asked, draw))
+        labels.push_back(answer.label);
+    EXPECT_EQ(labels, (std::vector<int>{0, 2, 2, 0, 4}));
+    EXPECT_EQ(rounds, (std::vector<std::vector<std::size_t>>{{0, 2, 4}}));
+    ledger.answer("ward", half, asked, draw);
+    EXPECT_EQ(rounds.size(), 1U);
+}
+
+TEST_F(AccountsTest, ManyPeopleAreAddedAtOnce) {
+    Ledger ledger(path);
+    ledger.open_account("nation", terms(1));
+    ledger.add_version("nation", "first", ids(0, 200000));
+    ledger.add_version("nation", "second", ids(1000, 200000));
+    EXPECT_EQ(ledger.versions("nation")[1].ids, 200000);
+    EXPECT_THAT(error_of([&] { ledger.add_version("ward", "a", ids(0, 300000), terms(1)); }).message(),
+                HasSubstr("201000 from 'nation'"));
+}
+
+TEST_F(AccountsTest, OfTwoPopulationsThatClaimTheSamePeopleAtOnceOneWins) {
+    { Ledger ledger(path); }
+    std::vector<pid_t> children;
+    for (const std::string population : {"ward", "clinic", "practice"}) {
+        children.push_back(fork_child([&] {
+            Ledger(path).add_version(population, "of " + population, ids(0, 500), terms(1));
+            return 0;
+        }));
+    }
+    std::vector<int> codes;
+    for (const pid_t child : children) codes.push_back(wait_for(child));
+    EXPECT_EQ(std::count(codes.begin(), codes.end(), 0), 1);
+    EXPECT_EQ(std::count(codes.begin(), codes.end(), static_cast<int>(ExitCode::input)), 2);
+}
+
+// The layout that the program wrote before accounts belonged to populations, word for word.
+constexpr const char* layout_1 = R"(
+CREATE TABLE budgets(dataset TEXT PRIMARY KEY, epsilon TEXT NOT NULL, delta TEXT NOT NULL, fixed_epsilon TEXT) STRICT;
+CREATE TABLE spent(dataset TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
+                   PRIMARY KEY(dataset, epsilon, delta)) STRICT;
+CREATE TABLE charges(id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, query BLOB NOT NULL, epsilon TEXT NOT NULL,
+                     delta TEXT NOT NULL, mechanism TEXT NOT NULL, time INTEGER NOT NULL) STRICT;
+CREATE TABLE answers(dataset TEXT NOT NULL, query BLOB NOT NULL, token BLOB NOT NULL, claimed INTEGER NOT NULL,
+                     label INTEGER, PRIMARY KEY(dataset, query)) STRICT;
+PRAGMA application_id = 1215063142;
+PRAGMA user_version = 1;
+)";
+
+std::string blob(const Digest& digest) {
+    std::string text = "x'";
+    for (const std::byte byte : digest) {
+        for (const int shift : {4, 0})
+            text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> shift & 15U];
+    }
+    return text + "'";
+}
+
+const std::string old_a = "0123456789abcdef" + std::string(48, 'a');
+const std::string old_b = "fedcba9876543210" + std::string(48, 'b');
+
+/// Two datasets: of `old_a` two answers at 1/2 and one charge without an answer, drawn again once; of `old_b`
+/// a fixed epsilon and the substitute relation.
+void write_layout_1(const std::string& path) {
+    const std::string one = blob(query(1)[0]), two = blob(query(2)[0]), three = blob(query(3)[0]);
+    run_sql(path, std::string(layout_1) + "INSERT INTO budgets VALUES('" + old_a +
+                      "', '5/2', '1/1000', NULL), ('" + old_a + ":relation', '1', '0', NULL), ('" + old_b +
+                      "', '1', '1/100000', '1/100'), ('" + old_b +
+                      ":relation', '2', '0', NULL);"
+                      "INSERT INTO spent VALUES('" +
+                      old_a + "', '1/2', '0', 3), ('" + old_a +
+                      "', '1/4', '1/1000', 1);"
+                      "INSERT INTO charges VALUES(1, '" +
+                      old_a + "', " + one + ", '1/4', '1/1000', 'ptr', 100), (2, '" + old_a + "', " + one +
+                      ", '1/2', '0', 'stable_rr', 200), (3, '" + old_a + "', " + two +
+                      ", '1/2', '0', 'cauchy', 300), (4, '" + old_a + "', " + three +
+                      ", '1/2', '0', 'cauchy', 300);"
+                      "INSERT INTO answers VALUES('" +
+                      old_a + "', " + one + ", x'00', 200, 7), ('" + old_a + "', " + two +
+                      ", x'01', 300, -1), ('" + old_a + "', " + three + ", x'02', 300, NULL);");
+}
+
+TEST_F(AccountsTest, ALedgerOfLayoutOneKeepsItsBudgetsSpendingAndAnswers) {
+    write_layout_1(path);
+    for (int opening = 0; opening < 2; ++opening) {  // migrated once
+        Ledger ledger(path);
+        ASSERT_EQ(ledger.population_of(old_a), "dataset-0123456789abcdef");
+        const std::string a = *ledger.population_of(old_a), b = *ledger.population_of(old_b);
+        EXPECT_EQ(ledger.account(a)->relation, "add_remove");
+        EXPECT_EQ(ledger.account(b)->relation, "substitute");
+        EXPECT_EQ(ledger.account(b)->budget.fixed_epsilon, Rational(1, 100));
+        EXPECT_EQ(ledger.account(b)->budget.delta, Rational(1, 100000));
+        EXPECT_EQ(ledger.versions(a).size(), 1U);
+        EXPECT_EQ(ledger.spending(a)->epsilon, Rational(7, 4));
+        EXPECT_EQ(ledger.spending(a)->delta, Rational(1, 1000));
+        EXPECT_EQ(ledger.spending(a)->answers, 4);
+        EXPECT_EQ(ledger.spending(b)->answers, 0);
+        const LedgerAnswer answer = ledger.answer(a, half, query(1), always(0))[0];
+        EXPECT_EQ(answer.label, 7);
+        EXPECT_TRUE(answer.remembered);
+        EXPECT_EQ(answer.mechanism, "stable_rr");  // of its last charge
+        EXPECT_EQ(answer.epsilon, Rational(1, 2));
+        EXPECT_THAT(answer.guarantee, HasSubstr(R"("status":"as published (gap: )"));
+        EXPECT_THAT(answer.guarantee, HasSubstr("did not record"));
+        EXPECT_EQ(ledger.answer(a, half, query(2), always(0))[0].label, -1);
+    }
+    Ledger ledger(path);
+    const std::string a = *ledger.population_of(old_a);
+    EXPECT_EQ(ledger.answer(a, half, query(3), always(6))[0].label,
+              6);  // charged before, never drawn: costs again
+    EXPECT_EQ(ledger.spending(a)->epsilon, Rational(9, 4));
+    EXPECT_EQ(error_of([&] { ledger.answer(a, half, query(4), always(0)); }).code(), ExitCode::budget);
+}
+
+TEST_F(AccountsTest, ProcessesThatMigrateAtOnceAgree) {
+    write_layout_1(path);
+    std::vector<pid_t> children;
+    for (int racer = 0; racer < 4; ++racer) {
+        children.push_back(fork_child([&] {
+            return Ledger(path).spending("dataset-0123456789abcdef")->epsilon == Rational(7, 4) ? 0 : 1;
+        }));
+    }
+    for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
+}
+
+TEST_F(AccountsTest, AnAccountOfLayoutOneTakesTheNameOfItsPopulation) {
+    write_layout_1(path);
+    Ledger ledger(path);
+    EXPECT_EQ(error_of([&] { ledger.add_version("ward", old_a, ids(0, 9), terms(100)); }).code(),
+              ExitCode::budget);
+    EXPECT_EQ(ledger.population_of(old_a), "dataset-0123456789abcdef");  // refused whole
+    ledger.add_version("ward", old_a, ids(0, 9));
+    EXPECT_EQ(ledger.population_of(old_a), "ward");
+    EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(7, 4));
+    EXPECT_EQ(ledger.answer("ward", half, query(1), always(0))[0].label, 7);
+    EXPECT_FALSE(ledger.account("dataset-0123456789abcdef").has_value());
+    EXPECT_EQ(ledger.versions("ward")[0].ids, 9);
+    // A second old account cannot join: its own budget stays its own.
+    const Error error = error_of([&] { ledger.add_version("ward", old_b, ids(9, 9)); });
+    EXPECT_EQ(error.code(), ExitCode::input);
+    EXPECT_THAT(error.hint(), HasSubstr("dataset-fedcba9876543210"));
+}
+
+TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutOneIsRefusedAndLeftAsItWas) {
+    run_sql(path, std::string(layout_1) + "DROP TABLE answers;");
+    const std::string before = folder.read("ledger.db");
+    EXPECT_EQ(error_of([&] { Ledger ledger(path); }).code(), ExitCode::input);
+    EXPECT_EQ(folder.read("ledger.db"), before);
+    const std::string later = folder.file("later.db");
+    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 3;");
+    EXPECT_EQ(error_of([&] { Ledger ledger(later); }).code(), ExitCode::input);
+}
+
+}  // namespace
+}  // namespace holdfast
