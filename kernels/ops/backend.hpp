@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -87,6 +88,32 @@ struct Clip {
     GradientScale scale() const;
 };
 
+/// make_odd may raise each factor by an ulp, and the product by two and a little.
+template <typename Real>
+constexpr double odd_slack = 1.0 + 4.0 * static_cast<double>(std::numeric_limits<Real>::epsilon());
+
+template <typename Real>
+double Clip::weight_bound() const {
+    if (kind == Kind::elementwise) return gamma;
+    return static_cast<double>(rounded_down<Real>(delta_limit)) *
+           static_cast<double>(rounded_down<Real>(activation_limit)) * odd_slack<Real>;
+}
+template <typename Real>
+double Clip::bias_bound() const {
+    if (kind == Kind::elementwise) return gamma;
+    return static_cast<double>(rounded_down<Real>(delta_limit)) * odd_slack<Real>;
+}
+template <typename Real>
+GradientScale Clip::scale() const {
+    const BasicGradientGrid<Real> on = grid<Real>();
+    const auto raised = [&](std::int64_t units, double bound) {
+        return static_cast<double>(units) * on.unit() / bound - 1;
+    };
+    return {on.exponent(), weight_units<Real>(), bias_units<Real>(), on.record_limit,
+            std::max(raised(weight_units<Real>(), weight_bound<Real>()),
+                     raised(bias_units<Real>(), bias_bound<Real>()))};
+}
+
 /// How interval products are formed.
 enum class Product {
     exact,  ///< sign-split and four-product: isotone bit by bit
@@ -116,6 +143,10 @@ struct StepShape;
 /// which states each operation as plain loops; tests/unit/backend_test.cpp holds them equal, for each Real.
 /// All arrays are [rows, panel_height] unless said. No operation allocates on the caller's behalf or keeps a
 /// pointer.
+///
+/// Each has inclusion and isotony (kernels/base/arithmetic.hpp), by the lemma at its declaration: lower
+/// computes the least, upper the greatest value over the box of its operands.
+/// tests/property/reduced_format_test.cpp and interval_oracle_test.cpp try to break each.
 template <typename Real>
 class BasicBackend {
   public:
@@ -130,13 +161,24 @@ class BasicBackend {
                                               const std::int64_t* upper) const = 0;
 
     /// a = W x + b for point features x [in] of any sign; a [out].
+    /// Lemma: a fma grows with its sum, and with its weight where x >= 0, falls with it elsewhere. Each sum
+    /// is the next fma's operand, so the ends chosen by the signs of x give the least and the greatest:
+    /// attained.
     virtual void forward_input(const PackedLayer& layer, const Real* x, Interval a) const = 0;
     /// a = W z + b for z >= 0 [in]; a [out].
+    /// Lemma: as z >= 0, a fma grows with its weight; at the least weight it grows with z if that is >= 0,
+    /// else it falls with z. No later choice depends on an earlier one: attained.
     virtual void forward(const PackedLayer& layer, ConstInterval z, Interval a) const = 0;
-    /// a = min(max(a, 0), saturation), in place, [rows].
+    /// a = min(max(a, 0), saturation), in place, [rows]. Lemma: non-decreasing.
     virtual void relu(std::size_t rows, Interval a) const = 0;
     /// d = gate(z) * (W^T delta), saturated; delta [out], d and z [in]; gate is 1 where z > 0, else 0 (the
     /// derivative at 0 is 0).
+    /// Lemma of the sum: w delta is linear in each factor, so extreme at a corner, and a fma grows with its
+    /// sum: the least of four fma onto the least sum is the least of all, attained. Lemma of the gate: with
+    /// [s, t] the bounds of the sum, its box is [s, t] where z > 0 on all of z's interval, [0, 0] where
+    /// nowhere, and else the hull of [s, t] and 0: these are the bounds of the values over the box. A smaller
+    /// box of z moves the last to one of the others, which both lie in it. Saturation is non-decreasing. The
+    /// z of the gate and the z that led to delta count as two operands.
     virtual void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z,
                           Interval d) const = 0;
     /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0.
@@ -147,6 +189,9 @@ class BasicBackend {
     virtual void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const = 0;
     /// sums += over the records of the panel of the clipped outer product delta [out] x (z, 1); z_rows is
     /// [panel_height, stride] as transpose() makes it, z >= 0 or a point; sums [out, in + 1] in grid units.
+    /// Lemma: clamping and make_odd are non-decreasing, and of a zero's sign nothing comes; so the entry's
+    /// four fma onto the bias hold its extremes, each rounded once to the grid, and the clamp to +-Gamma
+    /// keeps their order. Entries are integers, their sums exact.
     virtual void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
                             std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const = 0;
     /// The same for the first `count` records (delta of the others is 0), and each of their entries is

@@ -8,19 +8,24 @@ namespace holdfast {
 /// Bounds of 1 / p_c, p_c = 1 / (1 + sum over j != c of exp(z_j - z_c)): `own` is the logit of c at one end
 /// of its box, `others` the logits at the other end, each at [class * stride]. One logit stands against a
 /// logit of 0.
+/// Lemma: it falls with z_c and grows with every z_j, as the rounded difference, monotone_exp (its theorem)
+/// and the rounded sum do; so the two ends are its least and its greatest value. z_c occurs in every term,
+/// but always the same way: the bounds are attained. At most 1 + 999 exp(700) (1 + 2^-52): the sum and its
+/// reciprocal are normal numbers. Tests: arithmetic_test.cpp (SoftmaxBox), exp_proof_test.cpp.
 template <typename Real>
 HOLDFAST_PORTABLE double inverse_probability(Loss loss, std::size_t outputs, std::size_t c, const Real* own,
                                              const Real* others, std::size_t stride) {
     double sum = 1.0;
-    const double own_logit = own[c * stride];
+    const auto own_logit = static_cast<double>(own[c * stride]);
     if (loss == Loss::binary_cross_entropy) return sum + monotone_exp(-own_logit);
     for (std::size_t j = 0; j < outputs; ++j) {
-        if (j != c) sum += monotone_exp(double{others[j * stride]} - own_logit);
+        if (j != c) sum += monotone_exp(static_cast<double>(others[j * stride]) - own_logit);
     }
     return sum;
 }
 
-/// The derivative of the loss by logit c at the end of the box given by `own` and `others`.
+/// The derivative of the loss by logit c at the end of the box given by `own` and `others`: the rounded
+/// quotient and difference, and the conversion to Real that follows, keep the order.
 template <typename Real>
 HOLDFAST_PORTABLE double loss_derivative(Loss loss, std::size_t outputs, std::size_t c, std::int32_t label,
                                          const Real* own, const Real* others, std::size_t stride) {

@@ -1,10 +1,9 @@
 #include "kernels/reference/reference.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "kernels/ops/loss.hpp"
+#include "kernels/reference/operations.hpp"
 #include "kernels/reference/rump.hpp"
 
 namespace holdfast {
@@ -28,67 +27,12 @@ struct ReferenceLayer final : PackedLayer {
 };
 
 template <typename Real>
-const ReferenceLayer<Real>& unpacked(const PackedLayer& layer) {
-    return static_cast<const ReferenceLayer<Real>&>(layer);
+reference::Weights<Real> weights(const PackedLayer& packed) {
+    const auto& layer = static_cast<const ReferenceLayer<Real>&>(packed);
+    return {layer.shape(), layer.lower.data(), layer.upper.data()};
 }
 
-template <typename Real>
-Real clamp_to(Real limit, Real value) {
-    return std::min(std::max(value, -limit), limit);
-}
-
-/// A clip and its grid in Real.
-template <typename Real>
-struct Rule {
-    explicit Rule(const Clip& clip)
-        : kind(clip.kind),
-          gamma(clip.gamma),
-          delta_limit(rounded_down<Real>(clip.delta_limit)),
-          activation_limit(rounded_down<Real>(clip.activation_limit)),
-          grid(clip.grid<Real>()),
-          limit(static_cast<Real>(clip.weight_units<Real>()) * grid.unit()) {}
-
-    Clip::Kind kind;
-    double gamma;
-    Real delta_limit, activation_limit;  // factored
-    BasicGradientGrid<Real> grid;
-    Real limit;  // elementwise: Gamma, a multiple of the unit
-};
-
-/// [delta] * [z] in Real: z >= 0, or a point of any sign.
-template <typename Real>
-struct Factors {
-    Real delta_lower, delta_upper, z_lower, z_upper;
-};
-
-/// One entry's bounds [lower, upper] = clip(delta * z). The exact product is rounded once, to the grid: by an
-/// fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then; factored, both factors are
-/// clamped before, and made odd, since the fast kernels add such products onto one another without a tie
-/// rule.
-struct Entry {
-    std::int64_t lower, upper;
-};
-template <typename Real>
-Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
-    auto [delta_lower, delta_upper, z_lower, z_upper] = of;
-    if (rule.kind == Clip::Kind::factored) {
-        delta_lower = make_odd(clamp_to(rule.delta_limit, delta_lower));
-        delta_upper = make_odd(clamp_to(rule.delta_limit, delta_upper));
-        if (!bias) {
-            z_lower = make_odd(clamp_to(rule.activation_limit, z_lower));
-            z_upper = make_odd(clamp_to(rule.activation_limit, z_upper));
-        }
-    }
-    const Real at_zero = rule.grid.bias();
-    const auto biased = [&](Real delta, Real z) { return std::fma(delta, z, at_zero); };
-    auto [least, greatest] = std::minmax({biased(delta_lower, z_lower), biased(delta_lower, z_upper),
-                                          biased(delta_upper, z_lower), biased(delta_upper, z_upper)});
-    if (rule.kind == Clip::Kind::elementwise) {
-        least = std::clamp(least, at_zero - rule.limit, at_zero + rule.limit);
-        greatest = std::clamp(greatest, at_zero - rule.limit, at_zero + rule.limit);
-    }
-    return {rule.grid.units_of_biased(least), rule.grid.units_of_biased(greatest)};
-}
+using reference::clamp_to, reference::Entry, reference::Factors, reference::Rule;
 
 template <typename Real>
 class ReferenceBackend : public BasicBackend<Real> {
@@ -103,80 +47,15 @@ class ReferenceBackend : public BasicBackend<Real> {
         return std::make_unique<ReferenceLayer<Real>>(shape, lower, upper);
     }
 
-    // The ends of the box that make w x least and greatest depend on the sign of x alone.
-    void forward_input(const PackedLayer& packed, const Real* x, Interval a) const override {
-        const ReferenceLayer<Real>& layer = unpacked<Real>(packed);
-        const auto [in, out] = layer.shape();
-        for (std::size_t o = 0; o < out; ++o) {
-            const Real* lower = layer.lower.data() + o * (in + 1);
-            const Real* upper = layer.upper.data() + o * (in + 1);
-            for (std::size_t r = 0; r < height; ++r) {
-                Real least = lower[in], greatest = upper[in];
-                for (std::size_t j = 0; j < in; ++j) {
-                    const Real value = x[j * height + r];
-                    least = std::fma(value >= 0 ? lower[j] : upper[j], value, least);
-                    greatest = std::fma(value >= 0 ? upper[j] : lower[j], value, greatest);
-                }
-                a.lower[o * height + r] = least;
-                a.upper[o * height + r] = greatest;
-            }
-        }
+    void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
+        reference::forward_input(weights<Real>(layer), height, x, a);
     }
-
-    // z >= 0: w z is least at the lower w, and there at the lower z if that w is positive, at the upper z if
-    // not.
-    void forward(const PackedLayer& packed, ConstInterval z, Interval a) const override {
-        const ReferenceLayer<Real>& layer = unpacked<Real>(packed);
-        const auto [in, out] = layer.shape();
-        for (std::size_t o = 0; o < out; ++o) {
-            const Real* lower = layer.lower.data() + o * (in + 1);
-            const Real* upper = layer.upper.data() + o * (in + 1);
-            for (std::size_t r = 0; r < height; ++r) {
-                Real least = lower[in], greatest = upper[in];
-                for (std::size_t j = 0; j < in; ++j) {
-                    const std::size_t at = j * height + r;
-                    least = std::fma(lower[j], lower[j] >= 0 ? z.lower[at] : z.upper[at], least);
-                    greatest = std::fma(upper[j], upper[j] >= 0 ? z.upper[at] : z.lower[at], greatest);
-                }
-                a.lower[o * height + r] = least;
-                a.upper[o * height + r] = greatest;
-            }
-        }
+    void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
+        reference::forward(weights<Real>(layer), height, z, a);
     }
-
-    void relu(std::size_t rows, Interval a) const override {
-        for (std::size_t i = 0; i < rows * height; ++i) {
-            a.lower[i] = saturated(std::max(a.lower[i], Real{0}));
-            a.upper[i] = saturated(std::max(a.upper[i], Real{0}));
-        }
-    }
-
-    // Four-product: the least of w delta over the box is at one of the four corners; rounding an fma is
-    // monotone, so the least of the four fma is the fma at the least corner.
-    void backward(const PackedLayer& packed, ConstInterval delta, ConstInterval z,
-                  Interval d) const override {
-        const ReferenceLayer<Real>& layer = unpacked<Real>(packed);
-        const auto [in, out] = layer.shape();
-        for (std::size_t j = 0; j < in; ++j) {
-            for (std::size_t r = 0; r < height; ++r) {
-                Real least = 0, greatest = 0;
-                for (std::size_t o = 0; o < out; ++o) {
-                    const Real w[] = {layer.lower[o * (in + 1) + j], layer.upper[o * (in + 1) + j]};
-                    const Real g[] = {delta.lower[o * height + r], delta.upper[o * height + r]};
-                    least = std::min(std::min(std::fma(w[0], g[0], least), std::fma(w[0], g[1], least)),
-                                     std::min(std::fma(w[1], g[0], least), std::fma(w[1], g[1], least)));
-                    greatest =
-                        std::max(std::max(std::fma(w[0], g[0], greatest), std::fma(w[0], g[1], greatest)),
-                                 std::max(std::fma(w[1], g[0], greatest), std::fma(w[1], g[1], greatest)));
-                }
-                const std::size_t at = j * height + r;
-                const Real lower = z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, Real{0}) : 0;
-                const Real upper =
-                    z.lower[at] > 0 ? greatest : z.upper[at] > 0 ? std::max(greatest, Real{0}) : 0;
-                d.lower[at] = saturated(lower);
-                d.upper[at] = saturated(upper);
-            }
-        }
+    void relu(std::size_t rows, Interval a) const override { reference::relu(rows * height, a); }
+    void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
+        reference::backward(weights<Real>(layer), height, delta, z, d);
     }
 
     void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
@@ -212,7 +91,7 @@ class ReferenceBackend : public BasicBackend<Real> {
 
   protected:
     virtual Entry entry_of(const Rule<Real>& rule, bool bias, Factors<Real> of) const {
-        return clipped_entry(rule, bias, of);
+        return reference::clipped_entry(rule, bias, of);
     }
 
   private:
@@ -238,16 +117,15 @@ class RumpBackend final : public ReferenceBackend<double> {
   public:
     std::string name() const override { return "reference (rump)"; }
 
-    void forward(const PackedLayer& packed, ConstInterval z, Interval a) const override {
-        const ReferenceLayer<double>& layer = unpacked<double>(packed);
-        if (layer.is_point()) return ReferenceBackend<double>::forward(packed, z, a);
-        rump::forward(layer.shape(), layer.lower.data(), layer.upper.data(), z, a);
+    void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
+        if (layer.is_point()) return ReferenceBackend<double>::forward(layer, z, a);
+        const auto [shape, lower, upper] = weights<double>(layer);
+        rump::forward(shape, lower, upper, z, a);
     }
-    void backward(const PackedLayer& packed, ConstInterval delta, ConstInterval z,
-                  Interval d) const override {
-        const ReferenceLayer<double>& layer = unpacked<double>(packed);
-        if (layer.is_point()) return ReferenceBackend<double>::backward(packed, delta, z, d);
-        rump::backward(layer.shape(), layer.lower.data(), layer.upper.data(), delta, z, d);
+    void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
+        if (layer.is_point()) return ReferenceBackend<double>::backward(layer, delta, z, d);
+        const auto [shape, lower, upper] = weights<double>(layer);
+        rump::backward(shape, lower, upper, delta, z, d);
     }
 
   protected:

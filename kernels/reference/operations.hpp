@@ -1,0 +1,162 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/ops/backend.hpp"
+
+/// The operations of kernels/ops/backend.hpp as plain loops over panels of any height: the specification, for
+/// any Real. tests/property/reduced_format_test.cpp instantiates this very code with formats of a few bits.
+namespace holdfast::reference {
+
+/// A layer's parameters, lower and upper [out, in + 1].
+template <typename Real>
+struct Weights {
+    LayerShape shape;
+    const Real* lower;
+    const Real* upper;
+};
+
+// The ends of the box that make w x least and greatest depend on the sign of x alone.
+template <typename Real>
+void forward_input(const Weights<Real>& layer, std::size_t height, const Real* x, BasicInterval<Real> a) {
+    using std::fma;
+    const auto [in, out] = layer.shape;
+    for (std::size_t o = 0; o < out; ++o) {
+        const Real* lower = layer.lower + o * (in + 1);
+        const Real* upper = layer.upper + o * (in + 1);
+        for (std::size_t r = 0; r < height; ++r) {
+            Real least = lower[in], greatest = upper[in];
+            for (std::size_t j = 0; j < in; ++j) {
+                const Real value = x[j * height + r];
+                least = fma(value >= Real{0} ? lower[j] : upper[j], value, least);
+                greatest = fma(value >= Real{0} ? upper[j] : lower[j], value, greatest);
+            }
+            a.lower[o * height + r] = least;
+            a.upper[o * height + r] = greatest;
+        }
+    }
+}
+
+// z >= 0: w z is least at the lower w, and there at the lower z if that w is positive, at the upper z if not.
+template <typename Real>
+void forward(const Weights<Real>& layer, std::size_t height, BasicConstInterval<Real> z,
+             BasicInterval<Real> a) {
+    using std::fma;
+    const auto [in, out] = layer.shape;
+    for (std::size_t o = 0; o < out; ++o) {
+        const Real* lower = layer.lower + o * (in + 1);
+        const Real* upper = layer.upper + o * (in + 1);
+        for (std::size_t r = 0; r < height; ++r) {
+            Real least = lower[in], greatest = upper[in];
+            for (std::size_t j = 0; j < in; ++j) {
+                const std::size_t at = j * height + r;
+                least = fma(lower[j], lower[j] >= Real{0} ? z.lower[at] : z.upper[at], least);
+                greatest = fma(upper[j], upper[j] >= Real{0} ? z.upper[at] : z.lower[at], greatest);
+            }
+            a.lower[o * height + r] = least;
+            a.upper[o * height + r] = greatest;
+        }
+    }
+}
+
+template <typename Real>
+void relu(std::size_t values, BasicInterval<Real> a) {
+    for (std::size_t i = 0; i < values; ++i) {
+        a.lower[i] = saturated(std::max(a.lower[i], Real{0}));
+        a.upper[i] = saturated(std::max(a.upper[i], Real{0}));
+    }
+}
+
+// Four-product: the least of w delta over the box is at one of the four corners; rounding an fma is monotone,
+// so the least of the four fma is the fma at the least corner.
+template <typename Real>
+void backward(const Weights<Real>& layer, std::size_t height, BasicConstInterval<Real> delta,
+              BasicConstInterval<Real> z, BasicInterval<Real> d) {
+    using std::fma, std::min, std::max;
+    const auto [in, out] = layer.shape;
+    const Real zero{0};
+    for (std::size_t j = 0; j < in; ++j) {
+        for (std::size_t r = 0; r < height; ++r) {
+            Real least = zero, greatest = zero;
+            for (std::size_t o = 0; o < out; ++o) {
+                const Real w[] = {layer.lower[o * (in + 1) + j], layer.upper[o * (in + 1) + j]};
+                const Real g[] = {delta.lower[o * height + r], delta.upper[o * height + r]};
+                least = min(min(fma(w[0], g[0], least), fma(w[0], g[1], least)),
+                            min(fma(w[1], g[0], least), fma(w[1], g[1], least)));
+                greatest = max(max(fma(w[0], g[0], greatest), fma(w[0], g[1], greatest)),
+                               max(fma(w[1], g[0], greatest), fma(w[1], g[1], greatest)));
+            }
+            const std::size_t at = j * height + r;
+            const Real lower = z.lower[at] > zero ? least : z.upper[at] > zero ? min(least, zero) : zero;
+            const Real upper = z.lower[at] > zero   ? greatest
+                               : z.upper[at] > zero ? max(greatest, zero)
+                                                    : zero;
+            d.lower[at] = saturated(lower);
+            d.upper[at] = saturated(upper);
+        }
+    }
+}
+
+template <typename Real>
+Real clamp_to(Real limit, Real value) {
+    return std::min(std::max(value, -limit), limit);
+}
+
+/// A clip and its grid in Real.
+template <typename Real>
+struct Rule {
+    explicit Rule(const Clip& clip)
+        : kind(clip.kind),
+          gamma(clip.gamma),
+          delta_limit(rounded_down<Real>(clip.delta_limit)),
+          activation_limit(rounded_down<Real>(clip.activation_limit)),
+          grid(clip.grid<Real>()),
+          limit(static_cast<Real>(clip.weight_units<Real>()) * grid.unit()) {}
+
+    Clip::Kind kind;
+    double gamma;
+    Real delta_limit, activation_limit;  // factored
+    BasicGradientGrid<Real> grid;
+    Real limit;  // elementwise: Gamma, a multiple of the unit
+};
+
+/// [delta] * [z] in Real: z >= 0, or a point of any sign.
+template <typename Real>
+struct Factors {
+    Real delta_lower, delta_upper, z_lower, z_upper;
+};
+
+/// One entry's bounds [lower, upper] = clip(delta * z). The exact product is rounded once, to the grid: by an
+/// fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then; factored, both factors are
+/// clamped before, and made odd, since the fast kernels add such products onto one another without a tie
+/// rule.
+struct Entry {
+    std::int64_t lower, upper;
+};
+template <typename Real>
+Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
+    auto [delta_lower, delta_upper, z_lower, z_upper] = of;
+    if (rule.kind == Clip::Kind::factored) {
+        delta_lower = make_odd(clamp_to(rule.delta_limit, delta_lower));
+        delta_upper = make_odd(clamp_to(rule.delta_limit, delta_upper));
+        if (!bias) {
+            z_lower = make_odd(clamp_to(rule.activation_limit, z_lower));
+            z_upper = make_odd(clamp_to(rule.activation_limit, z_upper));
+        }
+    }
+    const Real at_zero = rule.grid.bias();
+    using std::fma;
+    const auto biased = [&](Real delta, Real z) { return fma(delta, z, at_zero); };
+    auto [least, greatest] = std::minmax({biased(delta_lower, z_lower), biased(delta_lower, z_upper),
+                                          biased(delta_upper, z_lower), biased(delta_upper, z_upper)});
+    if (rule.kind == Clip::Kind::elementwise) {
+        least = std::clamp(least, at_zero - rule.limit, at_zero + rule.limit);
+        greatest = std::clamp(greatest, at_zero - rule.limit, at_zero + rule.limit);
+    }
+    return {rule.grid.units_of_biased(least), rule.grid.units_of_biased(greatest)};
+}
+
+}  // namespace holdfast::reference
