@@ -33,6 +33,10 @@ Option integer(std::string key, std::string help, std::int64_t Settings::*field,
 
 using RealField = std::function<double&(Settings&)>;
 
+// Every clip has a grid in double; of single precision, check_single says what it lacks.
+constexpr double least_clip = 1e-100;
+static_assert(least_clip >= RealFormat<double>::least_limit);
+
 Option real(std::string key, std::string help, RealField field, double least, bool open, double most = 1e6,
             bool decides = true) {
     std::ostringstream range;
@@ -157,13 +161,13 @@ std::vector<Option> make_table() {
                            {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
         real(
             "clip.gamma", "elementwise: every entry within +-gamma",
-            [](S& s) -> double& { return s.clip.gamma; }, 1e-100, false),
+            [](S& s) -> double& { return s.clip.gamma; }, least_clip, false),
         real(
             "clip.delta_limit", "factored: a, of the backward factor",
-            [](S& s) -> double& { return s.clip.delta_limit; }, 1e-100, false),
+            [](S& s) -> double& { return s.clip.delta_limit; }, least_clip, false),
         real(
             "clip.activation_limit", "factored: c, of the activations; gamma is a c",
-            [](S& s) -> double& { return s.clip.activation_limit; }, 1e-100, false),
+            [](S& s) -> double& { return s.clip.activation_limit; }, least_clip, false),
         integer("certificate.levels", "K: boxes for every k = 0..K changed records", &S::levels, 0, 1 << 20),
         integers("certificate.level_list",
                  "boxes for these k alone: certificates and reports, never a private release",

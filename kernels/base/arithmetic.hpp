@@ -13,17 +13,30 @@ namespace holdfast {
 
 /// The arithmetic that makes a certificate hold bit by bit.
 ///
-/// Every quantity of a step is a composition of correctly rounded operations (+, *, fma, /, min, max,
-/// rounding to a grid), in an order fixed by public shapes. Each of these is monotone in each argument (for *
-/// and fma: by the sign of the other factor), and so is their composition. A bound is the same composition as
-/// the point run, evaluated at the ends of the box that make it least or greatest. Hence, with no widening at
-/// all:
-///   - inclusion: the value this program computes at any point of a box lies between the bounds it computes;
-///   - isotony: the bounds of a smaller box lie inside the bounds of a larger one.
-/// Sums over records are sums of integers (GradientGrid), updates are integer arithmetic (models/training),
-/// so adding or removing a record changes a sum by exactly one integer of size at most Gamma, whatever the
-/// order, the ranks, the threads or the SIMD width. See mathematics section 6; this replaces its rounding
-/// envelopes and its slack tau.
+/// Every quantity of a step comes of operations (kernels/ops/backend.hpp) made of correctly rounded ones: +,
+/// *, fma, /, min, max, rounding to a grid, in an order fixed by public shapes. Each operation has a box
+/// version, which computes a lower and an upper bound from boxes of its operands. Its lemma, with no widening
+/// at all:
+///   - inclusion: lower(B) <= v <= upper(B) for what the operation computes, v, at any point of a box B;
+///   - isotony: B within B' implies lower(B') <= lower(B) and upper(B) <= upper(B').
+/// Both follow where lower(B) is the least, upper(B) the greatest value computed at points of B, as the least
+/// of fewer points is no less. And that is attained at a corner: rounding to nearest never decreases, so a
+/// rounded sum, fma, quotient, min or max is monotone in each operand as the exact one is (products: by the
+/// sign of the other factor), and corner by corner leads to an extreme. What chooses by an operand's sign,
+/// the gate of a ReLU, has a lemma of its own.
+///
+/// The lemmas chain: let an operation's operands be results of others, each standing in for its interval. By
+/// induction over a step's operations, every interval holds its value at each parameter of the box, and lies
+/// in the interval that a larger box gives. An operand that is used twice (a weight forward and backward, an
+/// activation as factor and in its gate) counts as two, that need not be at the same point of its interval:
+/// its bounds still hold and still nest, but no parameter need attain them.
+/// tests/property/reduced_format_test.cpp tries to break each lemma, and the chain, over every box of formats
+/// of a few bits; interval_oracle_test.cpp in double and float.
+///
+/// Sums over records are sums of integers (GradientGrid), updates are integer arithmetic with lemmas of its
+/// own (models/training/update_rule.hpp), so adding or removing a record changes a sum by exactly one integer
+/// of size at most Gamma, whatever the order, the ranks, the threads or the SIMD width. See mathematics
+/// section 6; this replaces its rounding envelopes and its slack tau.
 ///
 /// Nothing above needs double: a step is computed in Real, which is double or float (training.precision), and
 /// the argument is the same word for word. What goes into the composition from outside becomes a Real by one
@@ -43,8 +56,8 @@ struct RealFormat<double> {
     using Integer = std::int64_t;  ///< of the same size
     static constexpr Precision precision = Precision::double_precision;
     static constexpr int gradient_bits = 40;
-    static constexpr double least_limit = 0x1p-1000;  ///< least bound that a clip may have
-    static constexpr double saturation = 0x1p300;     ///< see saturated()
+    static constexpr double least_limit = 0x1p-960;  ///< least bound that a clip may have
+    static constexpr double saturation = 0x1p300;    ///< see saturated()
 };
 template <>
 struct RealFormat<float> {
@@ -65,10 +78,10 @@ HOLDFAST_PORTABLE Real parameter_value(std::int64_t units) {
     return static_cast<Real>(units) * static_cast<Real>(parameter_unit);
 }
 
-/// What a network sees, its activations and its deltas stay within this public bound: monotone, and far beyond
-/// what any typical run meets. With it the map is total: a sum of n <= 2^50 (float: 2^20) products of a parameter
-/// (at most 2^11, margins included) and such a value is finite, products of two such values are, and so no
-/// operation of a step can make an infinity or a NaN.
+/// What a network sees, its activations and its deltas stay within this public bound: monotone, and far
+/// beyond what any typical run meets. With it the map is total: a sum of n <= 2^50 (float: 2^20) products of
+/// a parameter (at most 2^11, margins included) and such a value is finite, products of two such values are,
+/// and so no operation of a step can make an infinity or a NaN.
 template <typename Real>
 HOLDFAST_PORTABLE Real saturated(Real value) {
     constexpr Real limit = RealFormat<Real>::saturation;
@@ -85,15 +98,18 @@ inline std::int64_t parameter_units(double value) {
 template <typename Real>
 Real rounded_down(double limit) {
     const auto nearest = static_cast<Real>(limit);
-    return static_cast<double>(nearest) <= limit ? nearest : std::nextafter(nearest, Real{0});
+    using std::nextafter;
+    return static_cast<double>(nearest) <= limit ? nearest : nextafter(nearest, Real{0});
 }
 
 /// Sets the last bit of the significand, zero staying zero: monotone, moves a value by at most one ulp away
 /// from zero. The exact product of two odd numbers needs no tie rule when it is rounded to a gradient grid.
 /// With p bits of significand, the product of two odd normal numbers is an odd number of at least 2p - 1 bits
 /// times a power of two, so it is halfway between two points of a grid only if it is at least 2^(2p - 3) of
-/// its units: far more than any entry has. A product with a subnormal factor is less than half a unit,
-/// because no clip has a bound below RealFormat::least_limit. For finite values: infinity would become NaN.
+/// its units: far more than any entry has. A product with a subnormal factor is less than half a unit: with
+/// limits a, c >= RealFormat::least_limit of the factors a unit is at least 2^-gradient_bits times a and a c,
+/// and no subnormal is more than a or c times 2^-(gradient_bits + 2). For finite values: infinity would
+/// become NaN.
 template <typename Real>
 HOLDFAST_PORTABLE Real make_odd(Real value) {
     using Bits = std::make_unsigned_t<typename RealFormat<Real>::Integer>;
@@ -115,12 +131,12 @@ class BasicGradientGrid {
     static constexpr std::int64_t record_limit = std::int64_t{1}
                                                  << (62 - significant_bits);  ///< records an int64 can add
 
-    /// largest_entry: the greatest Gamma of any parameter, in [2^-1000, 2^1000] (float: [2^-99, 2^99]): unit
+    /// largest_entry: the greatest Gamma of any parameter, in [least_limit, 1 / least_limit], so that unit
     /// and bias are normal numbers.
     explicit BasicGradientGrid(double largest_entry)
         : exponent_(std::ilogb(largest_entry) + 1 - significant_bits),
-          bias_(std::ldexp(Real{1.5}, std::numeric_limits<Real>::digits - 1 + exponent_)),
-          unit_(std::ldexp(Real{1}, exponent_)) {}
+          bias_(times_power(Real{1.5}, std::numeric_limits<Real>::digits - 1 + exponent_)),
+          unit_(times_power(Real{1}, exponent_)) {}
 
     int exponent() const { return exponent_; }
     Real bias() const { return bias_; }
@@ -139,6 +155,11 @@ class BasicGradientGrid {
     }
 
   private:
+    static Real times_power(Real value, int exponent) {
+        using std::ldexp;  // or that of a format of the tests
+        return ldexp(value, exponent);
+    }
+
     int exponent_;
     Real bias_, unit_;
 };

@@ -519,6 +519,29 @@ TYPED_TEST(GradientGridOf, RoundsToNearest) {
     }
 }
 
+TYPED_TEST(GradientGridOf, UnitAndBiasAreNormalAndSubnormalFactorsVanish) {
+    using Real = TypeParam;
+    const Real normal = std::numeric_limits<Real>::min();
+    constexpr double least = RealFormat<Real>::least_limit;
+    for (const double largest : {least, 1.5 * least, 1.0, 1 / least}) {
+        const BasicGradientGrid<Real> grid(largest);
+        EXPECT_GE(grid.unit(), normal) << largest;
+        EXPECT_TRUE(std::isfinite(2 * grid.bias())) << largest;
+    }
+    // The greatest subnormal times the other factor's limit is less than half a unit.
+    const Real subnormal = std::nextafter(normal, Real{0});
+    for (const double delta_limit : {least, 1.0}) {
+        for (const double z_limit : {least, 1.0, 1 / least}) {
+            const Clip clip{
+                .kind = Clip::Kind::factored, .delta_limit = delta_limit, .activation_limit = z_limit};
+            const double half_unit = clip.grid<Real>().unit() / 2;
+            EXPECT_LT(double{subnormal} * double{make_odd(rounded_down<Real>(z_limit))}, half_unit);
+            EXPECT_LT(double{subnormal} * double{make_odd(rounded_down<Real>(delta_limit))}, half_unit);
+            EXPECT_LT(subnormal, half_unit);
+        }
+    }
+}
+
 TYPED_TEST(GradientGridOf, GammaInUnitsBoundsEveryEntry) {
     using Real = TypeParam;
     using Grid = BasicGradientGrid<Real>;
