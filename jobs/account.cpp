@@ -72,8 +72,8 @@ std::string as_text(const std::string& population, const Account& account, const
     for (const DatasetVersion& version : versions) {
         text +=
             "version     " + version.dataset.substr(0, 16) + ", " +
-            (version.ids > 0 ? std::to_string(version.ids) + " ids that name people"
-                             : std::string("no ids that name people: it is known by its population alone")) +
+            (version.ids > 0 ? std::to_string(version.ids) + " ids by which its records are known"
+                             : std::string("no ids that name records: it is known by its population alone")) +
             "\n";
     }
     return text;
