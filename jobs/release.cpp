@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "jobs/finished_run.hpp"
@@ -52,6 +53,16 @@ Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mecha
         "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
         "processor's caches and branches, timed by a neighbour on the machine, are not covered");
     return claim;
+}
+
+/// A release makes no ledger: its owner does.
+void require_ledger(const Request& request) {
+    std::error_code ignored;
+    if (std::filesystem::exists(request.ledger, ignored)) return;
+    throw Error(ExitCode::usage, "no such ledger",
+                "its owner opens an account first: holdfast account --ledger " + request.ledger +
+                    " --data FILE --budget EPSILON",
+                request.ledger);
 }
 
 /// The population that pays. Error (usage): the run's data belongs to none in this ledger, or its account counts
@@ -189,6 +200,7 @@ void print(const Context& context, const Request& request, const std::vector<Led
 
 void release(const Context& context, const Request& request) {
     // 1. What is public: the run's settings, what it may claim, the mechanism, the queries.
+    require_ledger(request);
     const FinishedRun run = FinishedRun::open(request.run);
     const bool ensemble = run.members() > 1;
     const Mechanism mechanism = mechanism_for(request, run, ensemble);

@@ -34,7 +34,7 @@ refused() {
 "$holdfast" synth blobs --records 400 --test 40 --seed 1 --population clinic --out renamed.h5 --quiet > /dev/null
 "$holdfast" synth blobs --records 1 --test 21 --seed 5 --out queries.h5 --quiet > /dev/null
 "$holdfast" import first.h5 --scale '*=-10:10' --population ward --out scaled.h5 --quiet > /dev/null
-"$holdfast" import first.h5 --scale '*=-20:20' --population clinic --out disguised.h5 --quiet > /dev/null
+"$holdfast" import renamed.h5 --scale '*=-20:20' --population clinic --out disguised.h5 --quiet > /dev/null
 train first first.h5
 train longer longer.h5
 train scaled scaled.h5

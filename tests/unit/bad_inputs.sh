@@ -123,8 +123,8 @@ expect "--set: a grid that does not fit" 2 'run\.grid.*MEMBERSxLEVELSxBLOCKS' tr
 expect "--transport: no such choice" 2 'run\.transport .*mpi' train --data good.h5 --transport pigeon
 expect "--backend: no such choice" 2 'run\.backend .*cpu' train --data good.h5 --backend abacus
 expect "--transport nccl without GPUs" 2 'run\.transport: "nccl" cannot be had.*mpi' train --data good.h5 --backend cpu --transport nccl
-expect "more levels than records" 2 'certificate\.levels = 62 exceeds the 61 records of good\.h5' train --data good.h5 --set certificate.levels=62
-expect "more members than records" 2 'ensemble\.members = 62 exceeds the 61 records' train --data good.h5 --set ensemble.members=62
+expect "more levels than records" 2 'certificate\.levels = 62 exceeds the stated 60 records' train --data good.h5 --set certificate.levels=62
+expect "more members than records" 2 'ensemble\.members = 62 exceeds the stated 60 records' train --data good.h5 --set ensemble.members=62
 expect "factored clip for substitute" 2 'clip\.kind' train --data good.h5 --set clip.kind=factored --set certificate.relation=substitute
 
 # 3. Output
