@@ -65,10 +65,10 @@ HOLDFAST_PORTABLE Real parameter_value(std::int64_t units) {
     return static_cast<Real>(units) * static_cast<Real>(parameter_unit);
 }
 
-/// What a network sees, its activations and its deltas stay within this public bound: monotone, and far beyond
-/// what any typical run meets. With it the map is total: a sum of n <= 2^50 (float: 2^20) products of a parameter
-/// (at most 2^11, margins included) and such a value is finite, products of two such values are, and so no
-/// operation of a step can make an infinity or a NaN.
+/// What a network sees, its activations and its deltas stay within this public bound: monotone, and far
+/// beyond what any typical run meets. With it the map is total: a sum of n <= 2^50 (float: 2^20) products of
+/// a parameter (at most 2^11, margins included) and such a value is finite, products of two such values are,
+/// and so no operation of a step can make an infinity or a NaN.
 template <typename Real>
 HOLDFAST_PORTABLE Real saturated(Real value) {
     constexpr Real limit = RealFormat<Real>::saturation;

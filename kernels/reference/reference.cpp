@@ -171,8 +171,9 @@ class ReferenceBackend : public BasicBackend<Real> {
                 }
                 const std::size_t at = j * height + r;
                 const Real lower = z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, Real{0}) : 0;
-                const Real upper =
-                    z.lower[at] > 0 ? greatest : z.upper[at] > 0 ? std::max(greatest, Real{0}) : 0;
+                const Real upper = z.lower[at] > 0   ? greatest
+                                   : z.upper[at] > 0 ? std::max(greatest, Real{0})
+                                                     : 0;
                 d.lower[at] = saturated(lower);
                 d.upper[at] = saturated(upper);
             }

@@ -168,8 +168,8 @@ void MemberTrainer::reduce(std::vector<LevelSums>& sums, std::int64_t& records_i
     records_in_batch = unpack(message, plan_.network.parameters(), sums);
 }
 
-// An int64 adds record_limit records exactly. A batch of more is summed in parts, each of at most as many: the
-// count of records is private, so no batch is refused for it.
+// An int64 adds record_limit records exactly. A batch of more is summed in parts, each of at most as many:
+// the count of records is private, so no batch is refused for it.
 std::int64_t MemberTrainer::parts_of(std::span<const Batch> batches, const Communicator& block_group) {
     const auto ranks = static_cast<std::int64_t>(block_group.size());
     const std::int64_t capacity = part_capacity(scale_, ranks);
@@ -193,8 +193,8 @@ std::vector<LevelSums> MemberTrainer::sums_in_parts(std::int64_t parts, std::spa
                                                     std::span<const std::int64_t> selection_counts,
                                                     const Communicator& block_group,
                                                     std::int64_t& records_in_batch) {
-    const auto capacity = static_cast<std::size_t>(
-        part_capacity(scale_, static_cast<std::int64_t>(block_group.size())));
+    const auto capacity =
+        static_cast<std::size_t>(part_capacity(scale_, static_cast<std::int64_t>(block_group.size())));
     WideSums total(boxes.size(), plan_.network.parameters());
     std::int64_t records = 0;
     for (std::size_t part = 0; part < static_cast<std::size_t>(parts); ++part) {

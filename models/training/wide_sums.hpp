@@ -7,8 +7,8 @@
 namespace holdfast {
 
 /// Sums of all levels over any number of records: parts, each exact in 64 bits, added in 128 and clamped to
-/// +-2^62 at the end. Clamping is monotone and 1-Lipschitz: a box still encloses, nested boxes still nest, and a
-/// record still moves a sum by at most Gamma.
+/// +-2^62 at the end. Clamping is monotone and 1-Lipschitz: a box still encloses, nested boxes still nest,
+/// and a record still moves a sum by at most Gamma.
 class WideSums {
   public:
     WideSums(std::size_t levels, std::size_t parameters);

@@ -136,4 +136,30 @@ release generous binary two.h5 0.01 --quiet > out.txt || fail "a fixed epsilon, 
 release generous binary more.h5 0.02 --quiet > out.txt 2> err.txt
 [ $? = 6 ] || fail "another epsilon was taken from a fixed one's account"
 
+# 8. A remembered answer keeps the terms it was drawn under, whoever asks again under better ones.
+for kind in named numbered; do
+    options=(--population town)
+    [ $kind = named ] && options+=(--id id)
+    [ $kind = numbered ] && options+=(--drop id)
+    "$holdfast" import three.csv --label y --scale '*=0:100' --test-fraction 0.1 --expected-records 300 "${options[@]}" --out $kind.h5 --quiet > /dev/null || fail "cannot import $kind.h5"
+    train $kind $kind.h5 network.classes=3
+done
+account town numbered.h5 --budget 1000
+account town named.h5
+release town numbered three.h5 5 --quiet --json > drawn.json || fail "a release from numbered records"
+grep -q '"status":"as published (gap: records are known by row number' drawn.json || fail "row numbers pass as ids: $(cat drawn.json)"
+release town named three.h5 0.1 --quiet --json > remembered.json || fail "the same queries again"
+[ "$(field remembered.json charged_answers)" = 0 ] || fail "answers to the same queries are drawn anew"
+grep -q '"epsilon":5.0' remembered.json && grep -q 'known by row number' remembered.json || fail "remembered answers lose their terms: $(cat remembered.json)"
+grep -q '"status":"proved"' remembered.json && fail "an answer drawn as published is returned as proved: $(cat remembered.json)"
+release town named more.h5 0.1 --quiet --json > refused.json 2> err.txt && fail "queries of another width"
+"$holdfast" train --quiet --data two.h5 --out uncounted --set training.expected_records=0 --set "network.hidden=[]" > /dev/null || fail "synth states its count"
+grep -q '"training.expected_records": 400' uncounted/manifest.json || fail "the dataset's public count is not taken"
+"$holdfast" import three.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --population town --out bare.h5 --quiet > /dev/null
+"$holdfast" train --quiet --data bare.h5 --out bare --set network.classes=3 --set "network.hidden=[]" > /dev/null || fail "data without a count does not train"
+grep -q 'as published (gap: the step divides by the number of records found' bare/manifest.json || fail "a private count passes as public"
+account town bare.h5
+release town bare three.h5 0.1 > out.txt 2> err.txt
+[ $? = 2 ] && [ ! -s out.txt ] && grep -q 'expected-records' err.txt || fail "released from a run with a private count: $(cat out.txt err.txt)"
+
 ((failures == 0)) && echo "releases as documented"
