@@ -55,7 +55,8 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
             " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
             "label",
         name_of(settings.relation));
-    claim.require("no setting and no seed was chosen by looking at the private records");
+    claim.require(
+        "no setting, no seed and no constant of scaling was chosen by looking at the private records");
     state_scaling(facts.scaling, claim);
     state_ids(facts.ids, settings.relation, claim);
     if (settings.expected_records == 0)
