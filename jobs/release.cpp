@@ -147,10 +147,10 @@ nlohmann::json cost_of(const Request& request, const std::vector<LedgerAnswer>& 
             {"delta_per_answer", request.delta},
             {"charged_answers", charged},
             {"remembered_answers", static_cast<std::int64_t>(answers.size()) - charged},
-            {"spent_epsilon", spent.epsilon.get_d()},
-            {"spent_delta", spent.delta.get_d()},
-            {"budget_epsilon", spent.budget.epsilon.get_d()},
-            {"budget_delta", spent.budget.delta.get_d()}};
+            {"spent_epsilon", shown(spent.epsilon)},
+            {"spent_delta", shown(spent.delta)},
+            {"budget_epsilon", shown(spent.budget.epsilon)},
+            {"budget_delta", shown(spent.budget.delta)}};
 }
 
 /// Under which terms the answers were drawn: those of now, and of each earlier time an answer is remembered
@@ -166,8 +166,8 @@ nlohmann::json terms_of(const std::vector<LedgerAnswer>& answers) {
             const auto [place, fresh] = places.try_emplace(key, terms.size());
             if (fresh)
                 terms.push_back({{"mechanism", answer.mechanism},
-                                 {"epsilon", answer.epsilon.get_d()},
-                                 {"delta", answer.delta.get_d()},
+                                 {"epsilon", shown(answer.epsilon)},
+                                 {"delta", shown(answer.delta)},
                                  {"answers", 0},
                                  {"guarantee", nlohmann::json::parse(answer.guarantee)}});
             terms[place->second]["answers"] = terms[place->second]["answers"].get<std::int64_t>() + 1;

@@ -63,12 +63,15 @@ release first ensemble two.h5 1 --quiet --mechanism noisy_argmax --json > other.
 [ "$(field other.json charged_answers)/$(field other.json remembered_answers)/$(field other.json spent_epsilon)" = 0/40/4.0 ] || fail "remembered answers cost: $(cat other.json)"
 [ "$(grep -o '"labels":\[[^]]*\]' other.json)" = "\"labels\":[$(paste -sd, labels.txt)]" ] || fail "another run answers anew"
 
+grep -o '"terms":.*' other.json > terms.txt
+[ "$(field terms.txt mechanism)/$(field terms.txt epsilon)" = '"stable_rr"/0.1' ] && ! grep -q noisy_argmax terms.txt || fail "remembered answers lost their terms: $(cat other.json)"
+
 # 3. --json: labels, cost, the terms they were drawn under, and nothing else.
 release first binary more.h5 0.1 --quiet --json > release.json || fail "--json"
 keys=$(grep -o '"[a-z_]*":' release.json | sort -u | tr -d '":' | paste -sd' ')
 expected="answers budget_delta budget_epsilon charged_answers conditions cost delta delta_per_answer epsilon epsilon_per_answer gap guarantee labels mechanism relation remembered_answers spent_delta spent_epsilon statement status terms"
 for key in $keys; do [[ " $expected " == *" $key "* ]] || fail "--json says $key"; done
-for key in labels mechanism cost guarantee status relation; do [[ " $keys " == *" $key "* ]] || fail "--json does not say $key"; done
+for key in labels cost terms mechanism guarantee status relation; do [[ " $keys " == *" $key "* ]] || fail "--json does not say $key"; done
 [ "$(field release.json spent_epsilon)" = 6.0 ] || fail "20 more answers at 0.1 make 6: $(cat release.json)"
 
 # 4. A budget that does not suffice is refused before any draw: nothing is charged, nothing printed.
