@@ -72,8 +72,8 @@ std::string as_text(const std::string& population, const Account& account, const
     for (const DatasetVersion& version : versions) {
         text +=
             "version     " + version.dataset.substr(0, 16) + ", " +
-            (version.ids > 0 ? std::to_string(version.ids) + " ids that name people"
-                             : std::string("no ids that name people: it is known by its population alone")) +
+            (version.ids > 0 ? std::to_string(version.ids) + " ids by which its records are known"
+                             : std::string("no ids that name records: it is known by its population alone")) +
             "\n";
     }
     return text;
@@ -83,13 +83,13 @@ nlohmann::json as_json(const std::string& population, const Account& account, co
                        const std::vector<DatasetVersion>& versions) {
     nlohmann::json object = {{"population", population},
                              {"relation", account.relation},
-                             {"budget_epsilon", account.budget.epsilon.get_d()},
-                             {"budget_delta", account.budget.delta.get_d()},
-                             {"spent_epsilon", spent.epsilon.get_d()},
-                             {"spent_delta", spent.delta.get_d()},
+                             {"budget_epsilon", shown(account.budget.epsilon)},
+                             {"budget_delta", shown(account.budget.delta)},
+                             {"spent_epsilon", shown(spent.epsilon)},
+                             {"spent_delta", shown(spent.delta)},
                              {"answers", spent.answers},
                              {"versions", nlohmann::json::array()}};
-    if (account.budget.fixed_epsilon) object["fixed_epsilon"] = account.budget.fixed_epsilon->get_d();
+    if (account.budget.fixed_epsilon) object["fixed_epsilon"] = shown(*account.budget.fixed_epsilon);
     for (const DatasetVersion& version : versions)
         object["versions"].push_back({{"dataset", version.dataset}, {"ids", version.ids}});
     return object;

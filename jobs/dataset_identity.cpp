@@ -24,7 +24,8 @@ DatasetIdentity identify(const DatasetReader& reader) {
     for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
         const Records slab = reader.read(first, std::min(slab_rows, info.rows - first));
         digest.add(slab);
-        if (info.has_ids) identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());
+        if (info.ids != IdKind::row_number)
+            identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());
     }
     identity.digest = digest.hex(*make_serial_communicator());
     return identity;

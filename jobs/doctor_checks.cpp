@@ -302,8 +302,7 @@ std::vector<Finding> check_arithmetic() {
         judged("subnormal operands", keeps_subnormal_operands() ? "kept" : "read as zero",
                keeps_subnormal_operands(), Health::wrong, flush),
         judged("rounding", rounds_to_nearest() ? "to nearest" : "not to nearest", rounds_to_nearest(),
-               Health::wrong,
-               "a library has called fesetround: remove it"),
+               Health::wrong, "a library has called fesetround: remove it"),
         judged("contraction", contraction_off() ? "off" : "on", contraction_off(), Health::wrong,
                "build with -ffp-contract=off, as the presets do"),
     };

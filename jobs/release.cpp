@@ -1,12 +1,13 @@
 // holdfast release: answers under differential privacy. Prints the labels, what they cost and the guarantee;
-// nothing else about the run leaves it. What it prints, charges and exits with is a function of public things, the
-// ledger's balance and the drawn labels: it charges before it computes anything from the records, and it then does
-// the same work whatever they are.
+// nothing else about the run leaves it. What it prints, charges and exits with is a function of public
+// things, the ledger's balance and the drawn labels: it charges before it computes anything from the records,
+// and it then does the same work whatever they are.
 //   holdfast account --ledger hospital.db --data patients.h5 --budget 10
 //   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "jobs/finished_run.hpp"
@@ -54,12 +55,23 @@ Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mecha
     return claim;
 }
 
-/// The population that pays. Error (usage): the run's data belongs to none in this ledger, or its account counts
-/// other neighbours; nothing was charged.
+/// A release makes no ledger: its owner does.
+void require_ledger(const Request& request) {
+    std::error_code ignored;
+    if (std::filesystem::exists(request.ledger, ignored)) return;
+    throw Error(ExitCode::usage, "no such ledger",
+                "its owner opens an account first: holdfast account --ledger " + request.ledger +
+                    " --data FILE --budget EPSILON",
+                request.ledger);
+}
+
+/// The population that pays. Error (usage): the run's data belongs to none in this ledger, or its account
+/// counts other neighbours; nothing was charged.
 std::string paying_population(const Ledger& ledger, const FinishedRun& run, const Request& request) {
     const std::optional<std::string> population = ledger.population_of(run.dataset_digest());
     if (!population)
-        throw Error(ExitCode::usage, "this ledger knows no population of the data that the run was trained on",
+        throw Error(ExitCode::usage,
+                    "this ledger knows no population of the data that the run was trained on",
                     "its owner adds them: holdfast account --ledger " + request.ledger + " --data " +
                         run.manifest.at("dataset").at("path").get<std::string>() + " --budget EPSILON",
                     request.ledger);
@@ -91,8 +103,8 @@ std::vector<std::size_t> agreed(const Communicator& world, std::span<const std::
     return list;
 }
 
-/// What a mechanism may look at, of the queries that rank 0 has paid for: all ranks work, every level is asked for
-/// every query.
+/// What a mechanism may look at, of the queries that rank 0 has paid for: all ranks work, every level is
+/// asked for every query.
 class PaidEvidence {
   public:
     PaidEvidence(const Context& context, const FinishedRun& run, const Records& queries)
@@ -135,14 +147,14 @@ nlohmann::json cost_of(const Request& request, const std::vector<LedgerAnswer>& 
             {"delta_per_answer", request.delta},
             {"charged_answers", charged},
             {"remembered_answers", static_cast<std::int64_t>(answers.size()) - charged},
-            {"spent_epsilon", spent.epsilon.get_d()},
-            {"spent_delta", spent.delta.get_d()},
-            {"budget_epsilon", spent.budget.epsilon.get_d()},
-            {"budget_delta", spent.budget.delta.get_d()}};
+            {"spent_epsilon", shown(spent.epsilon)},
+            {"spent_delta", shown(spent.delta)},
+            {"budget_epsilon", shown(spent.budget.epsilon)},
+            {"budget_delta", shown(spent.budget.delta)}};
 }
 
-/// Under which terms the answers were drawn: those of now, and of each earlier time an answer is remembered from.
-/// {mechanism, epsilon, delta, answers: how many, guarantee}, those of now first.
+/// Under which terms the answers were drawn: those of now, and of each earlier time an answer is remembered
+/// from. {mechanism, epsilon, delta, answers: how many, guarantee}, those of now first.
 nlohmann::json terms_of(const std::vector<LedgerAnswer>& answers) {
     std::map<std::string, std::size_t> places;
     nlohmann::json terms = nlohmann::json::array();
@@ -154,8 +166,8 @@ nlohmann::json terms_of(const std::vector<LedgerAnswer>& answers) {
             const auto [place, fresh] = places.try_emplace(key, terms.size());
             if (fresh)
                 terms.push_back({{"mechanism", answer.mechanism},
-                                 {"epsilon", answer.epsilon.get_d()},
-                                 {"delta", answer.delta.get_d()},
+                                 {"epsilon", shown(answer.epsilon)},
+                                 {"delta", shown(answer.delta)},
                                  {"answers", 0},
                                  {"guarantee", nlohmann::json::parse(answer.guarantee)}});
             terms[place->second]["answers"] = terms[place->second]["answers"].get<std::int64_t>() + 1;
@@ -189,6 +201,7 @@ void print(const Context& context, const Request& request, const std::vector<Led
 
 void release(const Context& context, const Request& request) {
     // 1. What is public: the run's settings, what it may claim, the mechanism, the queries.
+    require_ledger(request);
     const FinishedRun run = FinishedRun::open(request.run);
     const bool ensemble = run.members() > 1;
     const Mechanism mechanism = mechanism_for(request, run, ensemble);
@@ -197,7 +210,8 @@ void release(const Context& context, const Request& request) {
     const PaidEvidence evidence(context, run, queries);
     if (!context.world.is_root()) return evidence.help();
 
-    // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost nothing.
+    // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
+    // nothing.
     Ledger ledger(request.ledger);
     const std::string population = paying_population(ledger, run, request);
     SystemRandomBits bits;
@@ -206,10 +220,9 @@ void release(const Context& context, const Request& request) {
         for (const Evidence& query : evidence.of(paid)) labels.push_back(mechanism.draw(query, bits));
         return labels;
     };
-    const std::vector<LedgerAnswer> answers =
-        ledger.answer(population,
-                      {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
-                      digests_of(queries), draw);
+    const std::vector<LedgerAnswer> answers = ledger.answer(
+        population, {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
+        digests_of(queries), draw);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.

@@ -37,20 +37,13 @@ std::string count_or_dash(double value) {
     return std::isfinite(value) ? count_text(std::llround(value)) : number_text(value);
 }
 
-std::string badge(const GuaranteeText& guarantee, const std::string& words) {
+// Without the gap, which the guarantee section tells.
+std::string badge(const GuaranteeText& guarantee) {
     if (!guarantee.stated()) return element("span class=\"badge bad\"", "no guarantee stated");
     const bool published = guarantee.status.rfind("as published", 0) == 0;
     const char* look = guarantee.proved() ? "good" : published ? "fair" : "bad";
-    return element(std::string("span class=\"badge ") + look + "\"", escape_html(words));
-}
-
-std::string badge(const GuaranteeText& guarantee) {
-    return badge(guarantee, guarantee.status);
-}
-
-// Without the gap, which the guarantee section tells.
-std::string short_badge(const GuaranteeText& guarantee) {
-    return badge(guarantee, guarantee.status.substr(0, guarantee.status.find(" (")));
+    return element(std::string("span class=\"badge ") + look + "\"",
+                   escape_html(guarantee.status.substr(0, guarantee.status.find(" ("))));
 }
 
 std::string bullets(const std::vector<std::string>& items) {
@@ -71,7 +64,7 @@ std::string guarantee_card(const std::string& title, const GuaranteeText& guaran
     std::string terms;
     if (!guarantee.relation.empty()) terms += term("Relation", code(guarantee.relation));
     if (!guarantee.conditions.empty()) terms += term("Conditions", bullets(guarantee.conditions));
-    if (!guarantee.breaks.empty()) terms += term("What breaks it", bullets(guarantee.breaks));
+    if (!guarantee.gap.empty()) terms += term("Gap", escape_html(guarantee.gap));
     if (!terms.empty()) body += element("dl class=\"terms\"", terms);
     return element("div class=\"card\"", body) + "\n";
 }
@@ -128,9 +121,6 @@ std::string header(const RunFiles& run) {
     std::string origin;
     if (const std::string* path = find_value(run.manifest.dataset, "path"))
         origin = "Trained on " + code(*path);
-    if (!run.manifest.created.empty()) {
-        origin += (origin.empty() ? "Trained " : ", ") + escape_html(run.manifest.created);
-    }
     if (run.evaluation) origin += ". Evaluated on " + code(run.evaluation->data) + ".";
     return element("div class=\"over\"", "Holdfast run report") + element("h1", escape_html(name)) +
            element("p class=\"lead\"", origin) + tiles(run) +
@@ -238,7 +228,7 @@ std::string privacy_row(const RunEvaluation& evaluation, const PrivateAccuracy& 
             row.guarantee.proved() && shown == percent_text(best_accuracy(evaluation, row.setting, i));
         cells += element(best ? "td class=\"figure best\"" : "td class=\"figure\"", shown);
     }
-    return element("tr", cells + element("td class=\"figure\"", short_badge(row.guarantee))) + "\n";
+    return element("tr", cells + element("td class=\"figure\"", badge(row.guarantee))) + "\n";
 }
 
 std::vector<std::string> settings_shown(const RunEvaluation& evaluation) {
@@ -506,7 +496,7 @@ std::string guarantees_section(const RunFiles& run) {
         }
     }
     return heading("The guarantee of each number",
-                   "What is claimed, under which conditions, and what breaks it.") +
+                   "What is claimed, under which conditions, and what the argument leaves open.") +
            element("div class=\"halves\"", cards) + "\n";
 }
 

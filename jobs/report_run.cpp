@@ -85,14 +85,13 @@ std::vector<std::pair<std::string, std::string>> named_values(const Json& object
 GuaranteeText guarantee_field(const Json& object) {
     const Json& guarantee = object_field(object, "guarantee");
     return {text_field(guarantee, "status"), text_field(guarantee, "statement"),
-            text_field(guarantee, "relation"), text_list(guarantee, "conditions"),
-            text_list(guarantee, "breaks")};
+            text_field(guarantee, "relation"), text_field(guarantee, "gap"),
+            text_list(guarantee, "conditions")};
 }
 
 RunManifest parse_manifest(const Json& json) {
     return {.program = text_field(json, "program"),
             .version = text_field(json, "version"),
-            .created = text_field(json, "created"),
             .digest = text_field(json, "digest"),
             .relation = text_field(json, "relation"),
             .configuration = named_values(json, "configuration"),

@@ -14,8 +14,8 @@ namespace holdfast {
 struct GuaranteeText {
     std::string
         status;  ///< "proved", "as published (gap: …)" or "not differentially private"; empty: none stated
-    std::string statement, relation;
-    std::vector<std::string> conditions, breaks;
+    std::string statement, relation, gap;
+    std::vector<std::string> conditions;
 
     bool proved() const { return status == "proved"; }
     bool stated() const { return !status.empty(); }
@@ -24,7 +24,7 @@ struct GuaranteeText {
 
 /// manifest.json.
 struct RunManifest {
-    std::string program, version, created, digest, relation;
+    std::string program, version, digest, relation;
     std::vector<std::pair<std::string, std::string>>
         configuration;                                         ///< "section.key" and its value, in file order
     std::vector<std::pair<std::string, std::string>> dataset;  ///< field and value

@@ -85,9 +85,10 @@ void report_clamped(const Context& context, const ProcessGrid& grid, const std::
     }
     context.world.sum(outside);
     if (outside[0] > 0)
-        context.log->warn("for the owner: {} values of the records lie outside the public range {} and count "
-                          "as its ends",
-                          outside[0], text_of(range));
+        context.log->warn(
+            "for the owner: {} values of the records lie outside the public range {} and count "
+            "as its ends",
+            outside[0], text_of(range));
 }
 
 double normaliser(const Settings& settings, std::uint64_t rows, std::size_t public_rows) {
@@ -319,7 +320,8 @@ std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const 
                   "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
                   "rounding adds at most %.1g of a record's charge\n",
                   arithmetic["precision"].get<std::string>().c_str(),
-                  plan.backend.scale(plan.settings.clip).exponent, arithmetic["charge_rounding"].get<double>());
+                  plan.backend.scale(plan.settings.clip).exponent,
+                  arithmetic["charge_rounding"].get<double>());
     return "trained " + std::to_string(plan.settings.members) + " x " +
            std::to_string(plan.settings.steps()) + " steps, levels 0.." + std::to_string(last_level) +
            ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim_of(plan, info).text() + "\n";

@@ -34,10 +34,11 @@ void require_sound_arithmetic() {
                         : !rounds_to_nearest()        ? "results are not rounded to nearest"
                                                       : nullptr;
     if (fault == nullptr) return;
-    throw Error(ExitCode::arithmetic, std::string("no guarantee holds on this thread: ") + fault,
-                "a library has changed the processor's mode (-ffast-math, fesetround, LD_PRELOAD): remove it; "
-                "holdfast doctor shows more",
-                "floating point");
+    throw Error(
+        ExitCode::arithmetic, std::string("no guarantee holds on this thread: ") + fault,
+        "a library has changed the processor's mode (-ffast-math, fesetround, LD_PRELOAD): remove it; "
+        "holdfast doctor shows more",
+        "floating point");
 }
 
 }  // namespace holdfast

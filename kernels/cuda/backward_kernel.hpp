@@ -6,8 +6,8 @@
 
 namespace holdfast::device {
 
-/// d = saturated(gate(z) * (W^T delta)) at every level: rows are inputs, columns records, the depth runs over the
-/// outputs in ascending order from 0 (Backend::backward).
+/// d = saturated(gate(z) * (W^T delta)) at every level: rows are inputs, columns records, the depth runs over
+/// the outputs in ascending order from 0 (Backend::backward).
 template <bool IsPoint>
 struct BackwardKernel {
     static constexpr int threads = tile_threads;

@@ -22,14 +22,11 @@ class Launches {
                  const ConstLevels& z, const Levels& a, int records, int levels, bool relu) const {
         const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
         if (is_point) {
-            executor_.launch(
-                ForwardKernel<true, false>{weights, z, a, in, out, records, levels, relu});
+            executor_.launch(ForwardKernel<true, false>{weights, z, a, in, out, records, levels, relu});
         } else if (is_input) {
-            executor_.launch(
-                ForwardKernel<false, true>{weights, z, a, in, out, records, levels, relu});
+            executor_.launch(ForwardKernel<false, true>{weights, z, a, in, out, records, levels, relu});
         } else {
-            executor_.launch(
-                ForwardKernel<false, false>{weights, z, a, in, out, records, levels, relu});
+            executor_.launch(ForwardKernel<false, false>{weights, z, a, in, out, records, levels, relu});
         }
     }
 

@@ -14,8 +14,8 @@ struct FeatureRange {
 constexpr FeatureRange default_feature_range{-0x1p20, 0x1p20};
 
 /// What a network sees of a feature x: (x - shift) * scale of x clamped to the public range, by public
-/// constants. Computed in double and saturated, so that any double gives a finite value (NaN counts as the low
-/// end); rounded once.
+/// constants. Computed in double and saturated, so that any double gives a finite value (NaN counts as the
+/// low end); rounded once.
 struct InputTransform {
     double shift = 0, scale = 1;
     FeatureRange range = default_feature_range;

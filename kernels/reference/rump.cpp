@@ -85,8 +85,9 @@ void backward(LayerShape shape, const double* lower, const double* upper, ConstI
             const auto [least, greatest] = sum.bounds();
             const std::size_t at = j * panel_height + r;
             d.lower[at] = saturated(z.lower[at] > 0 ? least : z.upper[at] > 0 ? std::min(least, 0.0) : 0.0);
-            d.upper[at] =
-                saturated(z.lower[at] > 0 ? greatest : z.upper[at] > 0 ? std::max(greatest, 0.0) : 0.0);
+            d.upper[at] = saturated(z.lower[at] > 0   ? greatest
+                                    : z.upper[at] > 0 ? std::max(greatest, 0.0)
+                                                      : 0.0);
         }
     }
 }

@@ -55,12 +55,14 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
             " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
             "label",
         name_of(settings.relation));
-    claim.require("no setting and no seed was chosen by looking at the private records");
+    claim.require(
+        "no setting, no seed and no constant of scaling was chosen by looking at the private records");
     state_scaling(facts.scaling, claim);
     state_ids(facts.ids, settings.relation, claim);
     if (settings.expected_records == 0)
         claim.weaken(
-            "the step divides by the number of records found, which one record more or less can change: state "
+            "the step divides by the number of records found, which one record more or less can change: "
+            "state "
             "a public number as training.expected_records");
     if (settings.normalise == Normalise::actual)
         claim.weaken("the step divides by the batch's count, which an added or removed record changes");
@@ -98,9 +100,10 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
                "train with certificate.product = \"exact\"", "certificate.product");
     }
     if (settings.expected_records == 0) {
-        refuse("the step divides by the number of private records: neighbours can differ at every distance",
-               "state a public number: import --expected-records, or training.expected_records, and train again",
-               "training.expected_records");
+        refuse(
+            "the step divides by the number of private records: neighbours can differ at every distance",
+            "state a public number: import --expected-records, or training.expected_records, and train again",
+            "training.expected_records");
     }
     if (settings.normalise == Normalise::actual) {
         refuse("the step divides by the batch's count, which one record more or less changes",

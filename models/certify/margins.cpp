@@ -63,8 +63,8 @@ template <typename Real>
 MarginLayer::MarginLayer(const Network& network, const BasicBackend<Real>& backend, const std::int64_t* lower,
                          const std::int64_t* upper) {
     const std::size_t last = network.layers().size() - 1, columns = network.layers()[last].in + 1;
-    const Rows rows =
-        rows_of({lower + network.offset(last), upper + network.offset(last), columns}, network, lower == upper);
+    const Rows rows = rows_of({lower + network.offset(last), upper + network.offset(last), columns}, network,
+                              lower == upper);
     const bool point = rows.lower == rows.upper;  // magnitudes are none
     layer_ = backend.pack({columns - 1, rows.lower.size() / columns}, rows.lower.data(),
                           point ? rows.lower.data() : rows.upper.data());
@@ -83,8 +83,7 @@ BasicMargins<Real>::BasicMargins(std::size_t classes, std::size_t inputs, BasicC
 template <typename Real>
 bool BasicMargins<Real>::surely_before(std::size_t a, std::size_t b, std::size_t r) const {
     if (classes_ == 2) return least(a, b, r) > 0;
-    const Real slack =
-        rounding_ * (magnitude(a)[r] + magnitude(b)[r]) + std::numeric_limits<Real>::min();
+    const Real slack = rounding_ * (magnitude(a)[r] + magnitude(b)[r]) + std::numeric_limits<Real>::min();
     return least(a, b, r) > slack;
 }
 

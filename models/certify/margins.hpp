@@ -9,19 +9,19 @@ namespace holdfast {
 
 /// Which label a network gives, and which labels a box of networks may give.
 ///
-/// Two classes are decided by the sign of one number: the margin z_0 - z_1, computed as one affine function of
-/// the last hidden layer with parameters theta_0 - theta_1 (exact in integers); with one logit z it is -z.
+/// Two classes are decided by the sign of one number: the margin z_0 - z_1, computed as one affine function
+/// of the last hidden layer with parameters theta_0 - theta_1 (exact in integers); with one logit z it is -z.
 ///
 /// More classes are decided by their computed logits: the greatest wins, ties go to the least index. A box is
 /// bounded by the margins z_a - z_b all the same, which is tighter than subtracting the bounds of two logits.
-/// But a computed margin is not the difference of computed logits: each is a chain of n + 1 roundings, so margins
-/// rounded one by one need not be transitive, and a label could be "beaten" at its own point. So a margin counts
-/// only where it exceeds what rounding can do:
+/// But a computed margin is not the difference of computed logits: each is a chain of n + 1 roundings, so
+/// margins rounded one by one need not be transitive, and a label could be "beaten" at its own point. So a
+/// margin counts only where it exceeds what rounding can do:
 ///
-/// Lemma (margins). With u the unit roundoff, S_c = |b_c| + sum_j |w_cj| z_j and m the computed margin of a over b:
-/// m > 4 (n + 4) u (S_a + S_b) + least normal number implies computed z_a > computed z_b.
-/// Proof: weights are rounded once, each chain n times, so computed margin and logits differ from the exact ones
-/// by at most g (S_a + S_b), g S_a and g S_b, g = (n + 1) u / (1 - (n + 1) u), and 2 g, with what rounding takes
+/// Lemma (margins). With u the unit roundoff, S_c = |b_c| + sum_j |w_cj| z_j and m the computed margin of a
+/// over b: m > 4 (n + 4) u (S_a + S_b) + least normal number implies computed z_a > computed z_b. Proof:
+/// weights are rounded once, each chain n times, so computed margin and logits differ from the exact ones by
+/// at most g (S_a + S_b), g S_a and g S_b, g = (n + 1) u / (1 - (n + 1) u), and 2 g, with what rounding takes
 /// off S itself, is below 4 (n + 4) u while (n + 4) u <= 1/8; what underflow adds is below the least normal
 /// number for n <= 2^20. Beyond either nothing is certified. The bound grows with the box: isotony stays.
 /// Tested: margins_test finds cycles of raw margins and none among these.
@@ -31,16 +31,16 @@ class MarginLayer {
     template <typename Real>
     MarginLayer(const Network& network, const BasicBackend<Real>& backend, const std::int64_t* lower,
                 const std::int64_t* upper);
-    /// Rows of [in + 1]: a margin for each pair a < b; with more than two classes, [-|w_c|, |w_c|] for each class
-    /// (its upper bound is S_c), and at a point each class's logit.
+    /// Rows of [in + 1]: a margin for each pair a < b; with more than two classes, [-|w_c|, |w_c|] for each
+    /// class (its upper bound is S_c), and at a point each class's logit.
     const PackedLayer& layer() const { return *layer_; }
 
   private:
     std::unique_ptr<PackedLayer> layer_;
 };
 
-/// The values of a MarginLayer's rows for a panel, at one level; answers for record r. Comparisons are strict, so
-/// NaN decides and certifies nothing.
+/// The values of a MarginLayer's rows for a panel, at one level; answers for record r. Comparisons are
+/// strict, so NaN decides and certifies nothing.
 template <typename Real>
 class BasicMargins {
   public:
@@ -65,12 +65,8 @@ class BasicMargins {
     std::size_t pair(std::size_t a, std::size_t b) const {
         return a * (2 * classes_ - a - 1) / 2 + (b - a - 1);
     }
-    const Real* magnitude(std::size_t c) const {
-        return values_.upper + (pairs() + c) * panel_height;
-    }
-    const Real* logit(std::size_t c) const {
-        return values_.lower + (pairs() + classes_ + c) * panel_height;
-    }
+    const Real* magnitude(std::size_t c) const { return values_.upper + (pairs() + c) * panel_height; }
+    const Real* logit(std::size_t c) const { return values_.lower + (pairs() + classes_ + c) * panel_height; }
     std::size_t pairs() const { return classes_ * (classes_ - 1) / 2; }
 
     std::size_t classes_;

@@ -32,7 +32,8 @@ struct Search {
         }
     }
     template <typename Real>
-    bool ask(const BasicMargins<Real>& margins, const std::vector<std::int32_t>& labels, std::size_t r) const {
+    bool ask(const BasicMargins<Real>& margins, const std::vector<std::int32_t>& labels,
+             std::size_t r) const {
         return tested_class < 0 ? margins.certified(static_cast<std::size_t>(labels[query]), r)
                                 : margins.beaten(static_cast<std::size_t>(tested_class), r);
     }
@@ -161,7 +162,8 @@ Certificates certify(const Network& network, const BasicBackend<Real>& backend, 
     } else {
         for (std::size_t q = 0; q < count; ++q) {
             for (std::size_t j = 0; j < classes; ++j)
-                result.class_distances.push_back(static_cast<std::int64_t>(searches[(j + 1) * count + q].yes));
+                result.class_distances.push_back(
+                    static_cast<std::int64_t>(searches[(j + 1) * count + q].yes));
         }
     }
     return result;

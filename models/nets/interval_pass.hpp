@@ -34,8 +34,8 @@ class BasicIntervalPass {
 
     /// Activations up to the input of the last layer (the panel's features if there is only one layer).
     void forward_hidden(const PackedNetwork& parameters, const Panel& panel);
-    /// The last layer's logits, [outputs, panel_height], after forward_hidden at a point or a box. `last` may be
-    /// another last layer of the same input (models/certify/margins.hpp), a box even after a point.
+    /// The last layer's logits, [outputs, panel_height], after forward_hidden at a point or a box. `last` may
+    /// be another last layer of the same input (models/certify/margins.hpp), a box even after a point.
     ConstInterval last_layer(const PackedLayer& last, const Panel& panel, bool hidden_point);
     ConstInterval forward(const PackedNetwork& parameters, const Panel& panel);
 

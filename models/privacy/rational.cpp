@@ -72,9 +72,15 @@ Rational decimal_value(double value, const std::string& name) {
     return parse_rational(std::string(text, end), name);
 }
 
+double shown(const Rational& value) {
+    const double above = round_up(value);
+    const double below = std::nextafter(above, -std::numeric_limits<double>::infinity());
+    return decimal_value(below, "value") == value ? below : above;
+}
+
 std::string decimal_text(const Rational& value) {
     char text[64];
-    const auto [end, status] = std::to_chars(text, text + sizeof text, round_up(value));
+    const auto [end, status] = std::to_chars(text, text + sizeof text, shown(value));
     ensure(status == std::errc(), "a double prints in 64 characters");
     return std::string(text, end);
 }

@@ -18,7 +18,9 @@ Rational decimal_value(double value, const std::string& name);
 /// "0.1", "1e-5", "3", "1/3" -> fraction; Error (ExitCode::usage) naming `name` otherwise.
 Rational parse_rational(const std::string& text, const std::string& name);
 
-/// For the screen: the shortest decimal of a double not below the value, such as 0.1 or 1e-06.
+/// For the screen and JSON: the double whose shortest decimal is the value (0.1, 3.9), where there is one;
+/// else the least double above it. And that decimal.
+double shown(const Rational& value);
 std::string decimal_text(const Rational& value);
 
 double round_up(const Rational& value);        ///< the least double >= value

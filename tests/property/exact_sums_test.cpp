@@ -346,8 +346,8 @@ void WorstPanelIn<Real>::record_limit() {
     }
 }
 
-// A batch's sum is at most 2^62 (WideSums clamps what is more). Its charge is at most K Gamma, and for `substitute`
-// that of the K entries it takes out besides; K is at most 2^20.
+// A batch's sum is at most 2^62 (WideSums clamps what is more). Its charge is at most K Gamma, and for
+// `substitute` that of the K entries it takes out besides; K is at most 2^20.
 template <typename Real>
 void WorstPanelIn<Real>::charges() {
     const __int128 units = Clip{.kind = Clip::Kind::elementwise, .gamma = gamma}.weight_units<Real>();
@@ -438,7 +438,8 @@ TEST_P(ExactSums, PartsHaveTheSumsOfTheWhole) {
     EXPECT_EQ(results_of(wide.clamped()), sums({all_records()}));
 }
 
-// More records in a batch than an int64 can add: the step is taken all the same, with the sum clamped to 2^62.
+// More records in a batch than an int64 can add: the step is taken all the same, with the sum clamped to
+// 2^62.
 TEST(LargeBatch, HasASumOfItsOwn) {
     Settings settings;
     settings.hidden = {};

@@ -34,7 +34,7 @@ refused() {
 "$holdfast" synth blobs --records 400 --test 40 --seed 1 --population clinic --out renamed.h5 --quiet > /dev/null
 "$holdfast" synth blobs --records 1 --test 21 --seed 5 --out queries.h5 --quiet > /dev/null
 "$holdfast" import first.h5 --scale '*=-10:10' --population ward --out scaled.h5 --quiet > /dev/null
-"$holdfast" import first.h5 --scale '*=-20:20' --population clinic --out disguised.h5 --quiet > /dev/null
+"$holdfast" import renamed.h5 --scale '*=-20:20' --population clinic --out disguised.h5 --quiet > /dev/null
 train first first.h5
 train longer longer.h5
 train scaled scaled.h5
@@ -57,7 +57,7 @@ account --data first.h5 > again.txt || fail "the same again"
 account --data first.h5 --budget 10 > /dev/null || fail "the same with its budget"
 refused "another budget" 6 'epsilon 10, delta 0, add_remove.*epsilon 11' account --data first.h5 --budget 11
 refused "another relation" 6 'add_remove neighbours.*substitute neighbours' account --data first.h5 --budget 10 --relation substitute
-grep -q 'epsilon 10, delta 0' again.txt && grep -q '400 ids that name people' again.txt || fail "the text: $(cat again.txt)"
+grep -q 'epsilon 10, delta 0' again.txt && grep -q '400 ids by which its records are known' again.txt || fail "the text: $(cat again.txt)"
 
 # 3. Versions share it: what one spends, the others have spent. Unknown ones are sent to be added.
 release first first.h5 > first.json || fail "release of the first version"

@@ -28,9 +28,11 @@ std::string everything(const Guarantee& claim) {
 TEST(Claims, AProvedRunStillRestsOnHowItsSettingsWereChosenAndOnItsIds) {
     const Guarantee claim = certificate_claim(plain(), good);
     EXPECT_EQ(claim.status(), "proved");
-    EXPECT_EQ(claim.conditions(),
-              (std::vector<std::string>{"no setting and no seed was chosen by looking at the private records",
-                                        "an id names one person, whatever other records there are"}));
+    EXPECT_EQ(
+        claim.conditions(),
+        (std::vector<std::string>{
+            "no setting, no seed and no constant of scaling was chosen by looking at the private records",
+            "an id names one person, whatever other records there are"}));
     EXPECT_EQ(claim.relation(), "add_remove");
 }
 
@@ -42,8 +44,7 @@ TEST(Claims, WhatBreaksTheProofIsAGap) {
          "divides by the batch's count"},
         {"sequential batches",
          [](Settings& settings, DataFacts&) { settings.batching = Batching::sequential; }, "rows in order"},
-        {"rump", [](Settings& settings, DataFacts&) { settings.product = Product::rump; },
-         "midpoint-radius"},
+        {"rump", [](Settings& settings, DataFacts&) { settings.product = Product::rump; }, "midpoint-radius"},
         {"row numbers", [](Settings&, DataFacts& facts) { facts.ids = IdKind::row_number; },
          "known by row number"},
         {"content ids replaced",

@@ -119,6 +119,11 @@ TEST(Bounds, EncloseTheFunctionsAndRoundUp) {
     EXPECT_GE(Rational(round_up(tenth)), tenth);
     EXPECT_GE(Rational(round_up(Rational(1, 3))), Rational(1, 3));
     EXPECT_LT(Rational(std::nextafter(round_up(Rational(1, 3)), 0.0)), Rational(1, 3));
+    for (const char* text : {"0", "0.1", "3.9", "1e-06", "1e+06", "7.1"}) {
+        EXPECT_EQ(decimal_text(parse_rational(text, "x")), text);
+        EXPECT_EQ(decimal_value(shown(parse_rational(text, "x")), "x"), parse_rational(text, "x"));
+    }
+    EXPECT_EQ(shown(Rational(1, 3)), round_up(Rational(1, 3)));
     EXPECT_EQ(ceil(Rational(-7, 2)), -3);
     EXPECT_EQ(floor(Rational(-7, 2)), -4);
 }

@@ -8,6 +8,7 @@
 #include "dist/store/dataset.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
+#include "tests/support/run_job.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
@@ -19,25 +20,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string run(Run (*declare)(CLI::App&), const std::vector<std::string>& words, bool json = false) {
-    CLI::App app;
-    const Run job = declare(app);
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    const auto world = make_serial_communicator();
-    testing::internal::CaptureStdout();
-    try {
-        Context context{*world, nullptr, json};
-        job(context);
-    } catch (...) {
-        testing::internal::GetCapturedStdout();
-        throw;
-    }
-    return testing::internal::GetCapturedStdout();
-}
-
 Error error_of(Run (*declare)(CLI::App&), const std::vector<std::string>& words) {
     try {
-        run(declare, words);
+        run_job(declare, words);
     } catch (const Error& error) {
         EXPECT_FALSE(error.hint().empty());
         return error;
@@ -55,10 +40,10 @@ TEST(ImportJob, ACsvWithEveryOption) {
     const std::string scale = folder.write("scale.toml", "[scale]\nage = [0, 100]\n"),
                       out = folder.file("a.h5");
     const std::string text =
-        run(declare_import,
-            {csv,           "--out",     out,     "--label", "income",       "--classes",    "<=50K|>50K",
-             "--delimiter", ";",         "--id",  "name",    "--categories", "sex=F|M",      "--encode",
-             "integer",     "--missing", "pay=5", "--scale", "pay=0:20",     "--scale-file", scale});
+        run_job(declare_import,
+                {csv,           "--out",     out,     "--label", "income",       "--classes",    "<=50K|>50K",
+                 "--delimiter", ";",         "--id",  "name",    "--categories", "sex=F|M",      "--encode",
+                 "integer",     "--missing", "pay=5", "--scale", "pay=0:20",     "--scale-file", scale});
     EXPECT_THAT(text, HasSubstr("train: 2 records, by label 0: 1 1: 1"));
     EXPECT_THAT(text, HasSubstr("ids: given (column 'name'"));
     EXPECT_THAT(text, HasSubstr("filled: 1"));
@@ -72,7 +57,7 @@ TEST(ImportJob, ACsvWithEveryOption) {
 TEST(ImportJob, SaysThatRowNumbersAreTheIds) {
     TemporaryFolder folder;
     const std::string csv = folder.write("a.csv", "a,y\n1,0\n");
-    EXPECT_THAT(run(declare_import, {csv, "--out", folder.file("a.h5"), "--label", "y"}),
+    EXPECT_THAT(run_job(declare_import, {csv, "--out", folder.file("a.h5"), "--label", "y"}),
                 HasSubstr("ids: row number"));
 }
 
@@ -91,22 +76,22 @@ TEST(ImportJob, TheFileStatesWhatTheOptionsSay) {
                                          "100",
                                          "--population",
                                          "ward-7"};
-    EXPECT_THAT(run(declare_import, words),
+    EXPECT_THAT(run_job(declare_import, words),
                 AllOf(HasSubstr("public count: 100"), HasSubstr("population: ward-7"),
                       HasSubstr("feature range: [0, 1]"), HasSubstr("without two equal records")));
     const DatasetInfo info = DatasetReader(out).info();
     EXPECT_EQ(info.expected_records, 100u);
     EXPECT_EQ(info.population, "ward-7");
     EXPECT_EQ(info.ids, IdKind::content);
-    const auto json = nlohmann::json::parse(run(declare_import, words, true));
+    const auto json = nlohmann::json::parse(run_job(declare_import, words, true));
     EXPECT_EQ(json["expected_records"], 100);
     EXPECT_EQ(json["population"], "ward-7");
     EXPECT_EQ(json["ids"], "content");
     EXPECT_EQ(json["feature_range"], (std::vector<double>{0, 1}));
-    const auto shown = nlohmann::json::parse(run(declare_inspect, {out}, true))["splits"][0];
+    const auto shown = nlohmann::json::parse(run_job(declare_inspect, {out}, true))["splits"][0];
     for (const char* fact : {"expected_records", "population", "ids", "feature_range"})
         EXPECT_EQ(shown[fact], json[fact]) << fact;
-    EXPECT_THAT(run(declare_inspect, {out}),
+    EXPECT_THAT(run_job(declare_inspect, {out}),
                 AllOf(HasSubstr("public count     100"), HasSubstr("population       ward-7"),
                       HasSubstr("public range     [0, 1]"), HasSubstr("ids              content")));
 }
@@ -114,30 +99,30 @@ TEST(ImportJob, TheFileStatesWhatTheOptionsSay) {
 TEST(ImportJob, SaysWhatACountThatIsNotStatedCosts) {
     TemporaryFolder folder;
     const std::string csv = folder.write("a.csv", "a,y\n1,0\n"), out = folder.file("a.h5");
-    EXPECT_THAT(run(declare_import, {csv, "--out", out, "--label", "y"}),
+    EXPECT_THAT(run_job(declare_import, {csv, "--out", out, "--label", "y"}),
                 AllOf(HasSubstr("public count: not stated"), HasSubstr("'as published'"),
                       HasSubstr("a release is refused"), HasSubstr("--expected-records N"),
                       HasSubstr("--population NAME")));
     EXPECT_EQ(DatasetReader(out).info().expected_records, 0u);
-    EXPECT_THAT(run(declare_import, {csv, "--out", out, "--no-labels"}), Not(HasSubstr("public count")));
+    EXPECT_THAT(run_job(declare_import, {csv, "--out", out, "--no-labels"}), Not(HasSubstr("public count")));
 }
 
 TEST(ImportJob, ADatasetImportedAgainKeepsWhatItStates) {
     TemporaryFolder folder;
     const std::string csv = folder.write("a.csv", "a,y\n1,0\n2,1\n3,0\n"), first = folder.file("a.h5"),
                       again = folder.file("b.h5");
-    run(declare_import, {csv, "--out", first, "--label", "y", "--id-from-content", "--expected-records", "40",
-                         "--population", "ward-7", "--scale", "a=0:10"});
-    run(declare_import, {first, "--out", again});
+    run_job(declare_import, {csv, "--out", first, "--label", "y", "--id-from-content", "--expected-records",
+                             "40", "--population", "ward-7", "--scale", "a=0:10"});
+    run_job(declare_import, {first, "--out", again});
     const DatasetInfo kept = DatasetReader(again).info();
     EXPECT_EQ(kept.expected_records, 40u);
     EXPECT_EQ(kept.population, "ward-7");
     EXPECT_EQ(kept.ids, IdKind::content);
     EXPECT_EQ(kept.range, (FeatureRange{0, 1}));
     EXPECT_EQ(DatasetReader(again).read_all().ids, DatasetReader(first).read_all().ids);
-    run(declare_import, {first, "--out", again, "--expected-records", "50", "--population", "ward-7"});
+    run_job(declare_import, {first, "--out", again, "--expected-records", "50", "--population", "ward-7"});
     EXPECT_EQ(DatasetReader(again).info().expected_records, 50u);
-    run(declare_import, {first, "--out", again, "--test-fraction", "0.25"});
+    run_job(declare_import, {first, "--out", again, "--test-fraction", "0.25"});
     EXPECT_EQ(DatasetReader(again).info().expected_records, 30u);  // what is left for training
 }
 
@@ -145,10 +130,10 @@ TEST(ImportJob, RowNumbersStayRowNumbersUntilTheContentNamesTheRecords) {
     TemporaryFolder folder;
     const std::string csv = folder.write("a.csv", "a,y\n1,0\n2,1\n"), first = folder.file("a.h5"),
                       again = folder.file("b.h5");
-    run(declare_import, {csv, "--out", first, "--label", "y"});
-    run(declare_import, {first, "--out", again});
+    run_job(declare_import, {csv, "--out", first, "--label", "y"});
+    run_job(declare_import, {first, "--out", again});
     EXPECT_EQ(DatasetReader(again).info().ids, IdKind::row_number);
-    run(declare_import, {first, "--out", again, "--id-from-content"});
+    run_job(declare_import, {first, "--out", again, "--id-from-content"});
     EXPECT_EQ(DatasetReader(again).info().ids, IdKind::content);
     EXPECT_NE(DatasetReader(again).read_all().ids, DatasetReader(first).read_all().ids);
 }
@@ -156,7 +141,8 @@ TEST(ImportJob, RowNumbersStayRowNumbersUntilTheContentNamesTheRecords) {
 TEST(ImportJob, TheSamePeopleKeepTheirPopulation) {
     TemporaryFolder folder;
     const std::string made = folder.file("a.h5"), again = folder.file("b.h5");
-    run(declare_synth, {"blobs", "--records", "5", "--test", "0", "--out", made, "--population", "ward-7"});
+    run_job(declare_synth,
+            {"blobs", "--records", "5", "--test", "0", "--out", made, "--population", "ward-7"});
     const Error error = error_of(declare_import, {made, "--out", again, "--population", "ward-8"});
     EXPECT_EQ(error.code(), ExitCode::usage);
     EXPECT_EQ(error.where(), "--population");
@@ -169,7 +155,7 @@ TEST(ImportJob, TwoCsvFilesBecomeTwoSplits) {
     const std::string train = folder.write("a.csv", "a,y\n1,0\n2,1\n"),
                       test = folder.write("b.csv", "a,y\n3,1\n");
     const std::string out = folder.file("a.h5");
-    run(declare_import, {train, "--test", test, "--out", out, "--label", "y"});
+    run_job(declare_import, {train, "--test", test, "--out", out, "--label", "y"});
     EXPECT_THAT(DatasetReader(out, "test").read_all().ids, ElementsAre(2));
     EXPECT_EQ(error_of(declare_import,
                        {train, "--test", test, "--out", out, "--label", "y", "--test-fraction", "0.5"})
@@ -229,17 +215,17 @@ TEST(ImportJob, IllegalOptionsAreNamed) {
 TEST(ImportJob, AGeneratedDatasetIsInspectedAndImportedAgain) {
     TemporaryFolder folder;
     const std::string made = folder.file("a.h5"), again = folder.file("b.h5");
-    EXPECT_THAT(run(declare_synth, {"blobs", "--records", "50", "--test", "10", "--out", made}),
+    EXPECT_THAT(run_job(declare_synth, {"blobs", "--records", "50", "--test", "10", "--out", made}),
                 HasSubstr("50 train and 10 test"));
-    run(declare_import, {made, "--out", again});
+    run_job(declare_import, {made, "--out", again});
     EXPECT_EQ(DatasetReader(again).read_all().features.wide_values(),
               DatasetReader(made).read_all().features.wide_values());
     EXPECT_EQ(DatasetReader(again, "test").read_all().ids, DatasetReader(made, "test").read_all().ids);
-    const std::string text = run(declare_inspect, {again});
+    const std::string text = run_job(declare_inspect, {again});
     EXPECT_THAT(text, HasSubstr("50 x 6 features (float64)"));
     EXPECT_THAT(text, HasSubstr(":test\n"));
     EXPECT_THAT(text, HasSubstr("no guarantee is affected"));
-    const auto json = nlohmann::json::parse(run(declare_inspect, {again + ":test"}, true));
+    const auto json = nlohmann::json::parse(run_job(declare_inspect, {again + ":test"}, true));
     ASSERT_EQ(json["splits"].size(), 1u);
     EXPECT_EQ(json["splits"][0]["rows"], 10);
     EXPECT_EQ(json["splits"][0]["scaling"], "public");

@@ -219,8 +219,8 @@ TEST(Margins, ReadTheRightPairOfTheRightRecord) {
     }
 }
 
-/// Three classes whose exact logits are equal: the same products in other orders. What is left of their margins
-/// is rounding, and goes round in circles.
+/// Three classes whose exact logits are equal: the same products in other orders. What is left of their
+/// margins is rounding, and goes round in circles.
 TEST(Margins, NobodyIsBeatenAtItsOwnPointWhateverRoundingDoes) {
     constexpr std::size_t terms = 6, classes = 3;
     const Network network(terms, {}, classes, Loss::cross_entropy);

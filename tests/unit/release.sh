@@ -63,12 +63,15 @@ release first ensemble two.h5 1 --quiet --mechanism noisy_argmax --json > other.
 [ "$(field other.json charged_answers)/$(field other.json remembered_answers)/$(field other.json spent_epsilon)" = 0/40/4.0 ] || fail "remembered answers cost: $(cat other.json)"
 [ "$(grep -o '"labels":\[[^]]*\]' other.json)" = "\"labels\":[$(paste -sd, labels.txt)]" ] || fail "another run answers anew"
 
-# 3. --json: labels, mechanism, cost, guarantee, and nothing else.
+grep -o '"terms":.*' other.json > terms.txt
+[ "$(field terms.txt mechanism)/$(field terms.txt epsilon)" = '"stable_rr"/0.1' ] && ! grep -q noisy_argmax terms.txt || fail "remembered answers lost their terms: $(cat other.json)"
+
+# 3. --json: labels, cost, the terms they were drawn under, and nothing else.
 release first binary more.h5 0.1 --quiet --json > release.json || fail "--json"
 keys=$(grep -o '"[a-z_]*":' release.json | sort -u | tr -d '":' | paste -sd' ')
-expected="budget_delta budget_epsilon charged_answers conditions cost delta_per_answer epsilon_per_answer gap guarantee labels mechanism relation remembered_answers spent_delta spent_epsilon statement status"
+expected="answers budget_delta budget_epsilon charged_answers conditions cost delta delta_per_answer epsilon epsilon_per_answer gap guarantee labels mechanism relation remembered_answers spent_delta spent_epsilon statement status terms"
 for key in $keys; do [[ " $expected " == *" $key "* ]] || fail "--json says $key"; done
-for key in labels mechanism cost guarantee status relation; do [[ " $keys " == *" $key "* ]] || fail "--json does not say $key"; done
+for key in labels cost terms mechanism guarantee status relation; do [[ " $keys " == *" $key "* ]] || fail "--json does not say $key"; done
 [ "$(field release.json spent_epsilon)" = 6.0 ] || fail "20 more answers at 0.1 make 6: $(cat release.json)"
 
 # 4. A budget that does not suffice is refused before any draw: nothing is charged, nothing printed.
@@ -135,5 +138,31 @@ account generous two.h5 --budget 0.4 --budget-delta 0.00001 --fixed 0.01
 release generous binary two.h5 0.01 --quiet > out.txt || fail "a fixed epsilon, 40 at 0.01 of 0.4"
 release generous binary more.h5 0.02 --quiet > out.txt 2> err.txt
 [ $? = 6 ] || fail "another epsilon was taken from a fixed one's account"
+
+# 8. A remembered answer keeps the terms it was drawn under, whoever asks again under better ones.
+for kind in named numbered; do
+    options=(--population town)
+    [ $kind = named ] && options+=(--id id)
+    [ $kind = numbered ] && options+=(--drop id)
+    "$holdfast" import three.csv --label y --scale '*=0:100' --test-fraction 0.1 --expected-records 300 "${options[@]}" --out $kind.h5 --quiet > /dev/null || fail "cannot import $kind.h5"
+    train $kind $kind.h5 network.classes=3
+done
+account town numbered.h5 --budget 1000
+account town named.h5
+release town numbered three.h5 5 --quiet --json > drawn.json || fail "a release from numbered records"
+grep -q '"status":"as published (gap: records are known by row number' drawn.json || fail "row numbers pass as ids: $(cat drawn.json)"
+release town named three.h5 0.1 --quiet --json > remembered.json || fail "the same queries again"
+[ "$(field remembered.json charged_answers)" = 0 ] || fail "answers to the same queries are drawn anew"
+grep -q '"epsilon":5.0' remembered.json && grep -q 'known by row number' remembered.json || fail "remembered answers lose their terms: $(cat remembered.json)"
+grep -q '"status":"proved"' remembered.json && fail "an answer drawn as published is returned as proved: $(cat remembered.json)"
+release town named more.h5 0.1 --quiet --json > refused.json 2> err.txt && fail "queries of another width"
+"$holdfast" train --quiet --data two.h5 --out uncounted --set training.expected_records=0 --set "network.hidden=[]" > /dev/null || fail "synth states its count"
+grep -q '"training.expected_records": 400' uncounted/manifest.json || fail "the dataset's public count is not taken"
+"$holdfast" import three.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --population town --out bare.h5 --quiet > /dev/null
+"$holdfast" train --quiet --data bare.h5 --out bare --set network.classes=3 --set "network.hidden=[]" > /dev/null || fail "data without a count does not train"
+grep -q 'as published (gap: the step divides by the number of records found' bare/manifest.json || fail "a private count passes as public"
+account town bare.h5
+release town bare three.h5 0.1 > out.txt 2> err.txt
+[ $? = 2 ] && [ ! -s out.txt ] && grep -q 'expected-records' err.txt || fail "released from a run with a private count: $(cat out.txt err.txt)"
 
 ((failures == 0)) && echo "releases as documented"

@@ -20,11 +20,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* manifest = R"({"program":"holdfast","version":"0.1.0","created":"2024-05-01T10:00:00Z",
+constexpr const char* manifest = R"({"program":"holdfast","version":"0.1.0",
  "configuration":{"training.batch":500,"training.learning_rate":0.5,"network.hidden":[16],"network.name":"<b>&\"net\""},
  "dataset":{"path":"blobs.h5","rows":3000,"features":2},"digest":"abc123","steps":2,"levels":[0,1,2],"members":2,
  "parameters":65,"relation":"add_remove","guarantee":{"status":"proved","statement":"Boxes enclose <all> runs.",
- "relation":"add_remove","conditions":["public scaling"],"breaks":["one person, two ids"]}})";
+ "relation":"add_remove","conditions":["public scaling"]}})";
 
 constexpr const char* metrics =
     R"({"member":0,"step":0,"accuracy":0.5,"level":2,"accuracy_lower":0.4,"accuracy_upper":0.6,"width_mean":1e-3,"width_max":1e-2}
@@ -42,7 +42,7 @@ constexpr const char* evaluation =
   {"mechanism":"ptr","delta":1e-6,"setting":"ensemble","accuracy":[0.5,0.972],"guarantee":{"status":"proved","statement":"Pure."}},
   {"mechanism":"paper_sparse","delta":0,"setting":"single","accuracy":[0.999,0.999],
    "guarantee":{"status":"not differentially private","statement":"Sparse levels."}}],
- "guarantee":{"status":"as published (gap: assumed)","statement":"Labels."},"digest":"77aa"})json";
+ "guarantee":{"status":"as published (gap: assumed)","gap":"assumed","statement":"Labels."},"digest":"77aa"})json";
 
 /// A run folder in the temporary folder of the test.
 class Report : public testing::Test {
@@ -145,7 +145,8 @@ TEST_F(Report, NamesTheGuaranteeOfEachNumber) {
     write_all();
     const std::string page = body_of(this->page());
     EXPECT_THAT(page, HasSubstr("The guarantee of each number"));
-    EXPECT_THAT(page, HasSubstr("badge fair\">as published (gap: assumed)"));
+    EXPECT_THAT(page, HasSubstr("badge fair\">as published<"));
+    EXPECT_THAT(page, HasSubstr("<dt>Gap</dt><dd>assumed</dd>"));
     EXPECT_THAT(page, HasSubstr("badge bad\">not differentially private"));
     // Mechanisms with the same guarantee share a card.
     EXPECT_EQ(count(page, "Pure."), 1);

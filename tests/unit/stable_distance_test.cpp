@@ -72,8 +72,10 @@ TEST_P(StableDistance, BisectionEqualsScanningAllLevels) {
     for (const std::int64_t most : {0, 1, 2, 13, 40}) {
         Boxes boxes(network, std::int64_t{1} << 43, contiguous(most));
         const auto levels = static_cast<std::size_t>(most) + 1;
-        const Certificates bisected = certify(network, *backend, records, levels, boxes.loader(), LevelSearch::bisection);
-        const Certificates scanned = certify(network, *backend, records, levels, boxes.loader(), LevelSearch::ascending);
+        const Certificates bisected =
+            certify(network, *backend, records, levels, boxes.loader(), LevelSearch::bisection);
+        const Certificates scanned =
+            certify(network, *backend, records, levels, boxes.loader(), LevelSearch::ascending);
         EXPECT_EQ(bisected.labels, scanned.labels);
         EXPECT_EQ(bisected.distances, scanned.distances) << most;
         EXPECT_EQ(bisected.class_distances, scanned.class_distances) << most;
@@ -193,7 +195,8 @@ TEST(StableDistanceEmpty, NoQueriesHaveNoCertificates) {
     const Network network = network_of(3);
     const auto backend = make_backend("cpu");
     Boxes boxes(network, 1, contiguous(3));
-    const Certificates found = certify(network, *backend, queries(0, 1), 4, boxes.loader(), LevelSearch::bisection);
+    const Certificates found =
+        certify(network, *backend, queries(0, 1), 4, boxes.loader(), LevelSearch::bisection);
     EXPECT_TRUE(found.labels.empty() && found.distances.empty() && found.class_distances.empty());
 }
 

@@ -47,8 +47,8 @@ TEST_P(StepEngines, GiveTheSameInAnyMemory) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, StepEngines, testing::Range<std::uint64_t>(0, 32));
 
-// The map is total: a feature beyond its public range, infinite or no number at all, has the sums of an end of
-// that range.
+// The map is total: a feature beyond its public range, infinite or no number at all, has the sums of an end
+// of that range.
 TEST(StepEngine, CountsAnyFeatureAsOneInItsRange) {
     const auto host = make_host_executed_backend(ample);
     const auto reference = make_backend("reference");

@@ -179,7 +179,8 @@ class Neighbours {
         for (std::int64_t i = 0; i < 12 * count; ++i) {
             do ids_ == Ids::greatest ? --id : ++id;
             while (!wanted_batch(id));
-            if (ids_ == Ids::clashing && problem_.records.size() > 0)  // the id of somebody who is there already
+            if (ids_ == Ids::clashing &&
+                problem_.records.size() > 0)  // the id of somebody who is there already
                 id = problem_.records.ids[choices_.below(problem_.records.size())];
             append(pool, any_features(choices_, problem_.network.inputs()),
                    static_cast<std::int32_t>(choices_.below(problem_.network.classes())), id);
@@ -305,16 +306,20 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.loss =
         settings.classes == 2 ? choices.pick({"binary_cross_entropy", "cross_entropy"}) : "cross_entropy";
     settings.hidden.clear();
-    for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0; --layer)
+    for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0;
+         --layer)
         settings.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
-    const std::size_t features = 1 + choices.below(8), count = choices.pick<std::size_t>({0, 1, 7, 40, 99, 150});
+    const std::size_t features = 1 + choices.below(8),
+                      count = choices.pick<std::size_t>({0, 1, 7, 40, 99, 150});
     // Public, and not the count: neighbours around any boundary of counts train alike.
     settings.expected_records = choices.pick<std::int64_t>({1, 10, 40, 100, 150});
 
     settings.input_shift = choices.pick({0.0, 0.0, 0.5});
     settings.input_scale = choices.pick({1.0, 1.0, 3.0});
-    const FeatureRange range = choices.pick<FeatureRange>(
-        {default_feature_range, default_feature_range, FeatureRange{-feature_range, feature_range}, {0.0, 1.0}});
+    const FeatureRange range = choices.pick<FeatureRange>({default_feature_range,
+                                                           default_feature_range,
+                                                           FeatureRange{-feature_range, feature_range},
+                                                           {0.0, 1.0}});
     AttackProblem problem{settings, settings.network(features, range), no_records(features),
                           no_records(features)};
     for (std::uint64_t id = 0; id < count + 40; ++id) {
