@@ -71,10 +71,10 @@ void check_boxes(const FinishedRun& run) {
 /// Runs written before ids had kinds say whether the file had any.
 IdKind ids_from_manifest(const nlohmann::json& ids) {
     if (ids.is_boolean()) return ids.get<bool>() ? IdKind::given : IdKind::row_number;
-    for (const IdKind kind : {IdKind::given, IdKind::content}) {
+    for (const IdKind kind : {IdKind::given, IdKind::content, IdKind::row_number}) {
         if (ids.get<std::string>() == name_of(kind)) return kind;
     }
-    return IdKind::row_number;
+    throw Error(ExitCode::input, "ids of no known kind", "train again");
 }
 
 FeatureRange range_of(const nlohmann::json& dataset) {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "kernels/base/floating_point.hpp"
+#include "kernels/base/threads.hpp"
 #include "models/certify/margins.hpp"
 
 namespace holdfast {
@@ -56,7 +57,8 @@ class Certifier {
         const MarginLayer margins(network_, backend_, lower.data(), high);
         std::exception_ptr failure;
         std::mutex mutex;
-#pragma omp parallel
+        const double products = 2.0 * static_cast<double>(queries.size() * network_.parameters());
+#pragma omp parallel num_threads(threads_for(products))
         {
             BasicIntervalPass<Real> pass(network_, backend_);
             BasicPanel<Real> panel = network_.empty_panel<Real>();

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <optional>
 
 #include "kernels/base/floating_point.hpp"
+#include "kernels/base/threads.hpp"
 #include "kernels/ops/correct_rule.hpp"
 #include "models/nets/interval_pass.hpp"
 
@@ -65,7 +67,6 @@ void add(const LevelSums& part, LevelSums& total) {
 
 /// A level as the threads work on it.
 struct Level {
-    std::size_t index;  ///< within its group
     std::int64_t selected;
     PackedNetwork parameters;
 };
@@ -84,40 +85,71 @@ void add_panel(const Network& network, const Level& level, const Clip& clip, con
     }
 }
 
+/// What one thread computes with, and its sums of all levels.
+template <typename Real>
+struct Worker {
+    Worker(const Network& network, const BasicBackend<Real>& backend, std::size_t levels)
+        : pass(network, backend), panel(network.empty_panel<Real>()) {
+        require_sound_arithmetic();
+        for (std::size_t level = 0; level < levels; ++level)
+            sums.push_back(empty_sums(network.parameters(), 0));
+    }
+    BasicIntervalPass<Real> pass;
+    BasicPanel<Real> panel;
+    std::vector<LevelSums> sums;
+};
+
+/// How threads share a group: pieces of panels x levels, so that one panel and many levels feed all of them.
+struct Sharing {
+    Sharing(const Network& network, std::size_t panels, std::size_t level_count)
+        : threads(threads_for(2.0 * panel_height * static_cast<double>(panels * level_count) *
+                              static_cast<double>(network.parameters()))),
+          levels(level_count) {
+        const auto wanted = static_cast<std::size_t>(threads == 1 ? 1 : 4 * threads);
+        if (panels > 0) parts = std::clamp<std::size_t>((wanted + panels - 1) / panels, 1, levels);
+        pieces = panels * parts;
+    }
+    int threads;
+    std::size_t levels, parts = 1, pieces = 0;
+
+    std::size_t panel(std::size_t piece) const { return piece / parts; }
+    std::size_t first_level(std::size_t piece) const { return piece % parts * levels / parts; }
+    std::size_t last_level(std::size_t piece) const { return (piece % parts + 1) * levels / parts; }
+};
+
 /// All panels at the levels of one group, added to `totals`.
 template <typename Real>
 void sum_group(const Network& network, const BasicBackend<Real>& backend, const Clip& clip,
                const std::vector<Level>& levels, const std::vector<Work>& work, std::span<LevelSums> totals) {
+    const Sharing sharing(network, work.size(), levels.size());
     std::exception_ptr failure;
     std::mutex mutex;
-#pragma omp parallel
-    {
+    const auto guarded = [&](auto act) {
         try {
-            require_sound_arithmetic();
-            std::vector<LevelSums> mine;
-            for (std::size_t level = 0; level < levels.size(); ++level)
-                mine.push_back(empty_sums(network.parameters(), 0));
-            BasicIntervalPass<Real> pass(network, backend);
-            BasicPanel<Real> panel = network.empty_panel<Real>();
-#pragma omp for schedule(dynamic) nowait
-            for (std::size_t w = 0; w < work.size(); ++w) {
-                try {
-                    panel.load(work[w].batch->records, work[w].indices);
-                    for (const Level& level : levels) {
-                        add_panel(network, level, clip, panel, work[w].batch->selectable, pass,
-                                  mine[level.index], totals[level.index]);
-                    }
-                } catch (...) {
-                    const std::lock_guard lock(mutex);
-                    failure = std::current_exception();
-                }
-            }
-            const std::lock_guard lock(mutex);
-            for (const Level& level : levels) add(mine[level.index], totals[level.index]);
+            act();
         } catch (...) {
             const std::lock_guard lock(mutex);
             failure = std::current_exception();
         }
+    };
+#pragma omp parallel num_threads(sharing.threads)
+    {
+        std::optional<Worker<Real>> worker;
+        guarded([&] { worker.emplace(network, backend, levels.size()); });
+#pragma omp for schedule(dynamic) nowait
+        for (std::size_t piece = 0; piece < sharing.pieces; ++piece) {
+            guarded([&] {
+                if (!worker) return;
+                const Work& part = work[sharing.panel(piece)];
+                worker->panel.load(part.batch->records, part.indices);
+                for (std::size_t l = sharing.first_level(piece); l < sharing.last_level(piece); ++l) {
+                    add_panel(network, levels[l], clip, worker->panel, part.batch->selectable, worker->pass,
+                              worker->sums[l], totals[l]);
+                }
+            });
+        }
+        const std::lock_guard lock(mutex);
+        for (std::size_t l = 0; worker && l < levels.size(); ++l) add(worker->sums[l], totals[l]);
     }
     if (failure) std::rethrow_exception(failure);
 }
@@ -165,7 +197,7 @@ std::vector<LevelSums> gradient_sums(const Network& network, const BasicBackend<
         std::vector<Level> group;
         std::size_t last = first;
         for (; last < std::min(first + group_size, boxes.size()); ++last) {
-            group.push_back({group.size(), selection_counts[last],
+            group.push_back({selection_counts[last],
                              PackedNetwork(network, backend, boxes[last].lower, boxes[last].upper)});
         }
         sum_group(network, backend, clip, group, work, std::span(totals).subspan(first, last - first));

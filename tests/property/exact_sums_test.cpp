@@ -451,19 +451,20 @@ TEST(LargeBatch, HasASumOfItsOwn) {
     const auto count = static_cast<std::size_t>(scale.record_limit) * 9 / 8;
     Records records{FeatureMatrix(1, false), {}, {}, {}};
     records.features.values().assign(count, 100.0F);  // every entry is beyond gamma
-    records.labels.assign(count, 1);
     records.rows.resize(count);
     std::iota(records.rows.begin(), records.rows.end(), 0);
     records.ids = records.rows;
     const TrainingPlan plan{settings, settings.network(1), backend, static_cast<double>(count),
                             settings.level_values()};
     const MemberState before = MemberTrainer::fresh_state(plan, 0);
-    ASSERT_LT(before.levels[0].lower[0], 0) << "the first weight must answer the records wrongly";
+    const bool answers_one = before.levels[0].lower[0] > 0;
+    records.labels.assign(count, answers_one ? 0 : 1);  // wrong, all of them
     const Records none{FeatureMatrix(1, false), {}, {}, {}};
     MemberTrainer trainer(plan, std::move(records), none, before);
     trainer.step(*make_serial_communicator());
 
-    std::vector<std::int64_t> expected = before.levels[0].lower, sums(2, -(std::int64_t{1} << 62));
+    const std::int64_t greatest = std::int64_t{1} << 62;
+    std::vector<std::int64_t> expected = before.levels[0].lower, sums(2, answers_one ? greatest : -greatest);
     ASSERT_GT(static_cast<__int128>(count) * scale.weight_units, __int128{1} << 62);
     make_sgd(settings, scale.exponent)->update(0, static_cast<double>(count), expected, sums);
     EXPECT_EQ(trainer.state().levels[0].lower[0], expected[0]);
