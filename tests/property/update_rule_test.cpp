@@ -288,7 +288,8 @@ TEST(CoreAndRadius, IsAttained) {
     responses.advance(half, one, 3, true);
     EXPECT_EQ(responses.radius(), 3 - 1 + 3);
     EXPECT_EQ(updated(half, one, 3, -3) - updated(half, one, 0, 0), 3 - 1 + 2);  // saturated: 4 at most
-    EXPECT_EQ(decayed(half, std::int64_t{3}), 3 - 2);                            // 3/2 + 1/2 rounds up
+    EXPECT_EQ(decayed(BasicFactor<bits>(1, 2), 1), 1);                           // 1/4 + 1/2 rounds down
+    EXPECT_EQ(decayed(half, 3), 3 - 2);                                          // 3/2 + 1/2 rounds up
 }
 
 TEST(FactorOf, IsTheDoubleUntilNothingOfItIsLeft) {
