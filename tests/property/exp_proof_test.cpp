@@ -128,9 +128,10 @@ TEST(ExpProof, EveryPowerOfTwoIsExactAndNoProductWithItRounds) {
 /// Over all arguments: the values of the reduced argument, and how far each is from argument - power ln 2.
 Reduced reduction() {
     const std::vector<std::int64_t> first = first_steps();
+    EXPECT_EQ(first.size(), 2 * most_power + 1);
     Reduced all{Enclosure(0.0)};
-    for (int power = -most_power; power <= most_power; ++power) {
-        const auto index = static_cast<std::size_t>(power + most_power);
+    for (std::size_t index = 0; index < first.size(); ++index) {
+        const int power = static_cast<int>(index) - most_power;
         const std::int64_t last = power == most_power ? most_steps : first[index + 1] - 1;
         const Enclosure arguments(argument_at(first[index]), argument_at(last));
         const Reduced computed = exp_steps::reduced(Reduced(arguments), power);
@@ -143,8 +144,8 @@ Reduced reduction() {
 
 TEST(ExpProof, TheFirstReductionIsExact) {
     const std::vector<std::int64_t> first = first_steps();
-    for (int power = -most_power; power < most_power; ++power) {
-        const auto index = static_cast<std::size_t>(power + most_power);
+    for (std::size_t index = 0; index + 1 < first.size(); ++index) {
+        const int power = static_cast<int>(index) - most_power;
         ASSERT_LT(first[index], first[index + 1]);
         const Enclosure arguments(argument_at(first[index]), argument_at(first[index + 1] - 1));
         const Reduced once = fma(power, -exp_steps::ln2_high, Reduced(arguments));

@@ -175,7 +175,9 @@ TYPED_TEST(Update, IsMonotoneAndKnowsNoCap) {
 struct Pair {
     std::int64_t changed, unchanged;
     unsigned acted;
-    auto operator<=>(const Pair&) const = default;
+    bool operator<(const Pair& other) const {
+        return std::tie(changed, unchanged, acted) < std::tie(other.changed, other.unchanged, other.acted);
+    }
 };
 /// What the changed records of a step can do: who acts, and what their gradients add up to.
 struct Action {
