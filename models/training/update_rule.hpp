@@ -23,14 +23,14 @@ namespace holdfast {
 ///   7. If |e| <= r + s and |e| <= 2 L, then |e| <= min(r, 2 L) + min(s, 2 L).
 ///
 /// Theorem (core and radius). A run and one whose sums differ by what k records did, each acting at most once
-/// an epoch by at most Gamma, differ by at most k R_t, R_t = EpochResponses::radius(). Proof: their
-/// difference e is within the sum over records and epochs of a response that is ceil(v Gamma) after the step
-/// in which the record acts (2, 4) and h of itself after any other (3, 4), saturation taking nothing back
-/// (5). Capping a response at 2 L before it decays on keeps that: saturated parameters are no further apart
-/// (7, 6). By 1 the greatest response of an epoch stays the greatest, so its step need not be known. Hence
-/// the parameters on a neighbouring dataset lie within k R_t of a run without its changed records, which the
-/// core encloses; and since the theorem is as true of a bound of the core as of a run, the box k - 1 of a
-/// neighbour lies in the box k of this dataset.
+/// an epoch by at most Gamma, or by less (wide_sums.hpp), differ by at most k R_t, R_t =
+/// EpochResponses::radius(). Proof: their difference e is within the sum over records and epochs of a
+/// response that is ceil(v Gamma) after the step in which the record acts (2, 4) and h of itself after any
+/// other (3, 4), saturation taking nothing back (5). Capping a response at 2 L before it decays on keeps
+/// that: saturated parameters are no further apart (7, 6). By 1 the greatest response of an epoch stays the
+/// greatest, so its step need not be known. Hence the parameters on a neighbouring dataset lie within k R_t
+/// of a run without its changed records, which the core encloses; and since the theorem is as true of a bound
+/// of the core as of a run, the box k - 1 of a neighbour lies in the box k of this dataset.
 ///
 /// `bits` is the width of the integers, 64 in the program. tests/property/update_rule_test.cpp walks through
 /// every case of smaller widths, whose limits are in proportion; tests/proofs/update_rule.smt2 proves 1 to 7
@@ -38,10 +38,11 @@ namespace holdfast {
 template <int bits>
 struct UpdateLimits {
     static constexpr std::int64_t parameter = std::int64_t{1} << (bits - 4);
-    static constexpr std::int64_t radius = 2 * parameter;  ///< beyond it every parameter is inside
-    static constexpr std::int64_t result =
-        4 * parameter - 1;                               ///< of a factor: past 2 L, and no sum overflows
-    static constexpr int significand_bits = bits - 2;    ///< of a factor
+    /// Beyond it every parameter is inside.
+    static constexpr std::int64_t radius = 2 * parameter;
+    /// Of a factor's result: past 2 L (lemma 6), and short of what would overflow.
+    static constexpr std::int64_t result = 4 * parameter - 1;
+    static constexpr int significand_bits = bits - 2;
     static constexpr int greatest_shift = 2 * bits - 3;  ///< a product and its rounding have 2 bits - 1
 };
 static_assert(UpdateLimits<64>::parameter == parameter_limit_units);

@@ -21,6 +21,7 @@ namespace {
 
 constexpr int most_power = 1010;
 constexpr double argument_limit = 700;
+constexpr int grid_exponent = -40;
 constexpr double grid_step = 0x1p-40, claimed_error = 0x1p-52;
 constexpr std::int64_t most_steps = std::int64_t{700} << 40;  // arguments are this many grid steps at most
 
@@ -42,18 +43,26 @@ int last_bit(double value) {
     return exponent;
 }
 
-/// The reduced argument as it is computed: its value, how far rounding has moved it, and the power of two
-/// that it is a multiple of.
+/// A step of the reduced argument as it is computed: its value, how far rounding has moved it from argument +
+/// multiple power, and the power of two that it is a multiple of.
 struct Reduced {
-    Enclosure value, error;
+    Enclosure value, error, multiple;
     int last_bit;
+
+    explicit Reduced(const Enclosure& argument)
+        : value(argument), error(0.0), multiple(0.0), last_bit(grid_exponent) {}
 };
 Reduced fma(double power, double constant, const Reduced& argument) {
+    Reduced next = argument;
     const Enclosure exact = Enclosure(power) * constant + argument.value;
-    const int bit = std::min(last_bit(constant), argument.last_bit);  // power is an integer
-    const bool fits = exact.magnitude() < std::ldexp(1.0, bit + std::numeric_limits<double>::digits);
+    next.last_bit = std::min(last_bit(constant), argument.last_bit);  // power is an integer
+    const bool fits =
+        exact.magnitude() < std::ldexp(1.0, next.last_bit + std::numeric_limits<double>::digits);
     const Enclosure rounding = plus_minus(fits ? 0.0 : half_ulp(exact));
-    return {exact + rounding, argument.error + rounding, bit};
+    next.value = exact + rounding;
+    next.error = argument.error + rounding;
+    next.multiple = argument.multiple + constant;
+    return next;
 }
 
 /// What Horner's rule has computed, and its error against the part of Taylor's series that it stands for.
@@ -119,26 +128,27 @@ TEST(ExpProof, EveryPowerOfTwoIsExactAndNoProductWithItRounds) {
 /// Over all arguments: the values of the reduced argument, and how far each is from argument - power ln 2.
 Reduced reduction() {
     const std::vector<std::int64_t> first = first_steps();
-    const Enclosure of_constants = Enclosure::ln2() - exp_steps::ln2_high - exp_steps::ln2_low;
-    Reduced all{0.0, 0.0, 0};
-    for (int power = -most_power; power <= most_power; ++power) {
-        const auto index = static_cast<std::size_t>(power + most_power);
+    EXPECT_EQ(first.size(), 2 * most_power + 1);
+    Reduced all{Enclosure(0.0)};
+    for (std::size_t index = 0; index < first.size(); ++index) {
+        const int power = static_cast<int>(index) - most_power;
         const std::int64_t last = power == most_power ? most_steps : first[index + 1] - 1;
         const Enclosure arguments(argument_at(first[index]), argument_at(last));
-        const Reduced computed = exp_steps::reduced(Reduced{arguments, 0.0, -40}, power);
+        const Reduced computed = exp_steps::reduced(Reduced(arguments), power);
         all.value = hull(all.value, computed.value);
-        all.error = hull(all.error, computed.error + Enclosure(power) * of_constants);
+        all.error =
+            hull(all.error, computed.error + Enclosure(power) * (computed.multiple + Enclosure::ln2()));
     }
     return all;
 }
 
 TEST(ExpProof, TheFirstReductionIsExact) {
     const std::vector<std::int64_t> first = first_steps();
-    for (int power = -most_power; power < most_power; ++power) {
-        const auto index = static_cast<std::size_t>(power + most_power);
+    for (std::size_t index = 0; index + 1 < first.size(); ++index) {
+        const int power = static_cast<int>(index) - most_power;
         ASSERT_LT(first[index], first[index + 1]);
         const Enclosure arguments(argument_at(first[index]), argument_at(first[index + 1] - 1));
-        const Reduced once = fma(power, -exp_steps::ln2_high, Reduced{arguments, 0.0, -40});
+        const Reduced once = fma(power, -exp_steps::ln2_high, Reduced(arguments));
         ASSERT_EQ(once.error.magnitude(), 0) << power;
     }
 }

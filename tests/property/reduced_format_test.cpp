@@ -466,7 +466,7 @@ class Chain {
           delta_(count, is_point_),
           d_(shape.hidden * count, is_point_) {}
 
-    /// lanes: features, then a 1 for the label 1. Results: the logit, then the entry of each parameter.
+    /// lanes: features, then a 1 for the label 1. Results: logit, its gradient, the entry of each parameter.
     void run(const Real* lanes, std::span<Bounds> results) {
         if (shape_.hidden > 0) {
             reference::forward_input(first_, count_, lanes, z_.bounds());
@@ -477,10 +477,11 @@ class Chain {
         }
         logit_.store(results.first(count_));
         loss_gradient(lanes + shape_.inputs * count_);
+        delta_.store(results.subspan(count_, count_));
         if (shape_.hidden > 0)
             reference::backward<Real>(last_, count_, delta_.bounds(), z_.bounds(), d_.bounds());
         const BasicInterval<Real> features{const_cast<Real*>(lanes), const_cast<Real*>(lanes)};
-        std::size_t output = 1;
+        std::size_t output = 2;
         for (std::size_t h = 0; h < shape_.hidden; ++h)
             store_entries(row(d_.bounds(), h), features, shape_.inputs, output, results);
         store_entries(delta_.bounds(), shape_.hidden > 0 ? z_.bounds() : features, shape_.last_inputs(),
@@ -537,9 +538,9 @@ void walk_network(const char* what, Shape shape, const Boxes<Real>& parameters,
         lanes.push_back(Boxes<Real>::points({Real{0}, Real{1}}));
         counts +=
             Walk<Real>({std::vector<Boxes<Real>>(shape.parameters(), parameters), lanes,
-                        1 + shape.parameters(),
+                        2 + shape.parameters(),
                         [&](auto parameter_boxes, auto lane_boxes, std::span<Bounds> results) {
-                            const std::size_t count = results.size() / (1 + shape.parameters());
+                            const std::size_t count = results.size() / (2 + shape.parameters());
                             Chain<Real>(shape, count, clip, parameter_boxes).run(lane_boxes.lower, results);
                         }})
                 .run();

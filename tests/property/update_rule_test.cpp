@@ -175,7 +175,9 @@ TYPED_TEST(Update, IsMonotoneAndKnowsNoCap) {
 struct Pair {
     std::int64_t changed, unchanged;
     unsigned acted;
-    auto operator<=>(const Pair&) const = default;
+    bool operator<(const Pair& other) const {
+        return std::tie(changed, unchanged, acted) < std::tie(other.changed, other.unchanged, other.acted);
+    }
 };
 /// What the changed records of a step can do: who acts, and what their gradients add up to.
 struct Action {
@@ -288,7 +290,8 @@ TEST(CoreAndRadius, IsAttained) {
     responses.advance(half, one, 3, true);
     EXPECT_EQ(responses.radius(), 3 - 1 + 3);
     EXPECT_EQ(updated(half, one, 3, -3) - updated(half, one, 0, 0), 3 - 1 + 2);  // saturated: 4 at most
-    EXPECT_EQ(decayed(half, std::int64_t{3}), 3 - 2);                            // 3/2 + 1/2 rounds up
+    EXPECT_EQ(decayed(BasicFactor<bits>(1, 2), 1), 1);                           // 1/4 + 1/2 rounds down
+    EXPECT_EQ(decayed(half, 3), 3 - 2);                                          // 3/2 + 1/2 rounds up
 }
 
 TEST(FactorOf, IsTheDoubleUntilNothingOfItIsLeft) {

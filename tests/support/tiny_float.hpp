@@ -44,8 +44,8 @@ class TinyFloat {
     /// a * b + c, rounded once.
     friend TinyFloat fma(TinyFloat a, TinyFloat b, TinyFloat c) {
         static const std::vector<std::uint8_t> table = fma_table();
-        return from_bits(
-            table[static_cast<std::size_t>((a.bits_ * patterns + b.bits_) * patterns + c.bits_)]);
+        const int index = (a.bits_ * patterns + b.bits_) * patterns + c.bits_;
+        return from_bits(table[static_cast<std::size_t>(index)]);
     }
     friend TinyFloat ldexp(TinyFloat value, int exponent) {
         return TinyFloat(std::ldexp(double(value), exponent));
