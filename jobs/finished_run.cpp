@@ -91,7 +91,10 @@ FinishedRun read_run(const RunFolder& folder) {
         if (!dataset.at("features").is_number_unsigned() || !dataset.at("digest").is_string())
             throw Error(ExitCode::input, "features or digest of the dataset are damaged", "train again");
         Network network = settings.network(dataset.at("features"), range_of(dataset));
-        const DataFacts facts{scaling_from_name(dataset.at("scaling")), ids_from_manifest(dataset.at("ids"))};
+        const bool public_records =
+            manifest.contains("public") && manifest["public"].at("records").get<std::uint64_t>() > 0;
+        const DataFacts facts{scaling_from_name(dataset.at("scaling")), ids_from_manifest(dataset.at("ids")),
+                              public_records};
         return {folder, manifest, settings, std::move(network), facts, settings.level_values()};
     } catch (const nlohmann::json::exception& error) {
         throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(),

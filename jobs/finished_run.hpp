@@ -31,6 +31,10 @@ struct FinishedRun {
     /// Largest distance of one member: levels counted, not records, if the list is sparse.
     std::int64_t cap() const { return static_cast<std::int64_t>(levels.size()) - 1; }
     std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
+    /// Of the public records it was trained on beside; empty if there were none.
+    std::string public_digest() const {
+        return facts.public_records ? manifest.at("public").at("digest").get<std::string>() : "";
+    }
 };
 
 /// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Values

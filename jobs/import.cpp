@@ -177,7 +177,6 @@ CsvOptions csv_options(const Options& options) {
         require_distinct("--categories", csv.categories[text.substr(0, at)]);
     }
     csv.encoding = options.encode == "integer" ? CategoryEncoding::integer : CategoryEncoding::one_hot;
-    csv.seed = options.seed;
     return csv;
 }
 
@@ -398,8 +397,7 @@ void declare_scaling(CLI::App& app, Options& options) {
     app.add_option("--test-fraction", options.test_fraction,
                    "Fraction of records for the split 'test', by keyed hash of the id")
         ->capture_default_str();
-    app.add_option("--seed", options.seed, "Public seed of that split and of hashed ids")
-        ->capture_default_str();
+    app.add_option("--seed", options.seed, "Public seed of that split")->capture_default_str();
 }
 
 }  // namespace

@@ -75,6 +75,11 @@ std::string paying_population(const Ledger& ledger, const FinishedRun& run, cons
                     "its owner adds them: holdfast account --ledger " + request.ledger + " --data " +
                         run.manifest.at("dataset").at("path").get<std::string>() + " --budget EPSILON",
                     request.ledger);
+    if (const auto whose = ledger.population_of(run.public_digest()))
+        throw Error(
+            ExitCode::usage,
+            "the run took records of " + *whose + " for public, and they have a budget: nothing was charged",
+            "train without them as --public", request.run);
     const std::string counted = ledger.account(*population)->relation, ours = name_of(run.settings.relation);
     if (counted == ours) return *population;
     throw Error(ExitCode::usage,
@@ -220,9 +225,11 @@ void release(const Context& context, const Request& request) {
         for (const Evidence& query : evidence.of(paid)) labels.push_back(mechanism.draw(query, bits));
         return labels;
     };
-    const std::vector<LedgerAnswer> answers = ledger.answer(
-        population, {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
-        digests_of(queries), draw);
+    const std::vector<LedgerAnswer> answers =
+        ledger.answer(population,
+                      {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump(),
+                       run.dataset_digest()},
+                      digests_of(queries), draw);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.

@@ -265,8 +265,12 @@ std::string write_results(const Context& context, const RunFolder& run, const Se
     return writer->commit();
 }
 
-Guarantee claim_of(const TrainingPlan& plan, const DatasetInfo& info) {
-    return certificate_claim(plan.settings, {info.scaling, info.ids});
+/// Whatever decides the boxes: what a checkpoint must agree with to go on to the same bytes.
+std::string fingerprint(const TrainingPlan& plan, const std::string& data_digest,
+                        const std::string& public_digest) {
+    const FeatureRange range = plan.network.transform().range;
+    const nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high};
+    return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
 
 /// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
@@ -286,7 +290,8 @@ nlohmann::json arithmetic_of(const TrainingPlan& plan) {
 }
 
 nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const std::string& data_digest,
-                           std::size_t public_records, const std::string& boxes_digest) {
+                           const nlohmann::json& public_records, const std::string& boxes_digest,
+                           const Guarantee& claim) {
     const nlohmann::json dataset = {{"path", info.path},
                                     {"rows", info.rows},
                                     {"features", info.features},
@@ -306,14 +311,14 @@ nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, co
             {"members", plan.settings.members},
             {"parameters", plan.network.parameters()},
             {"normaliser", plan.normaliser},
-            {"public_records", public_records},
+            {"public", public_records},
             {"relation", name_of(plan.settings.relation)},
             {"arithmetic", arithmetic_of(plan)},
-            {"guarantee", claim_of(plan, info).to_json()}};
+            {"guarantee", claim.to_json()}};
 }
 
 std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const std::string& boxes_digest,
-                       const DatasetInfo& info) {
+                       const Guarantee& claim) {
     const nlohmann::json arithmetic = arithmetic_of(plan);
     char grids[240];
     std::snprintf(grids, sizeof grids,
@@ -324,7 +329,7 @@ std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const 
                   arithmetic["charge_rounding"].get<double>());
     return "trained " + std::to_string(plan.settings.members) + " x " +
            std::to_string(plan.settings.steps()) + " steps, levels 0.." + std::to_string(last_level) +
-           ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim_of(plan, info).text() + "\n";
+           ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim.text() + "\n";
 }
 
 void train(const Context& context, const Request& request) {
@@ -351,7 +356,10 @@ void train(const Context& context, const Request& request) {
     for (const MemberRecords& member : held) {
         if (grid.levels().first == 0) digest.add(member.records);
     }
-    const std::string data_digest = digest.hex(context.world);
+    RecordDigest of_public;
+    of_public.add(public_records);
+    const std::string data_digest = digest.hex(context.world),
+                      public_digest = of_public.hex(*make_serial_communicator());
     report_clamped(context, grid, held, reader.info().range);
 
     // 3. The plan every member follows.
@@ -372,7 +380,7 @@ void train(const Context& context, const Request& request) {
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
     const CheckpointFolder checkpoints(run.file("checkpoints"),
-                                       StreamDigest::of(deciding_settings(settings) + data_digest));
+                                       fingerprint(plan, data_digest, public_digest));
     std::vector<MemberState> saved;
     if (request.resume) {
         for (const auto& payload : checkpoints.load_latest()) saved.push_back(MemberState::unpacked(payload));
@@ -391,14 +399,17 @@ void train(const Context& context, const Request& request) {
     // 6. Boxes, metrics and manifest; then the checkpoints have served.
     const std::string boxes_digest =
         write_results(context, run, settings, grid, trainers, plan.network.parameters());
+    const Guarantee claim =
+        certificate_claim(settings, {reader.info().scaling, reader.info().ids, public_records.size() > 0});
     const nlohmann::json manifest =
-        manifest_of(plan, reader.info(), data_digest, public_records.size(), boxes_digest);
+        manifest_of(plan, reader.info(), data_digest,
+                    {{"records", public_records.size()}, {"digest", public_digest}}, boxes_digest, claim);
     if (context.world.is_root()) {
         run.write_json("manifest.json", manifest);
         checkpoints.remove_all();
     }
     context.world.barrier();
-    context.print(manifest, summary_of(plan, levels.back(), boxes_digest, reader.info()));
+    context.print(manifest, summary_of(plan, levels.back(), boxes_digest, claim));
 }
 
 }  // namespace

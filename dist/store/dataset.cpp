@@ -58,7 +58,8 @@ Scaling scaling_of(const hdf5::File& file, bool bytes) {
 double divisor_of(const hdf5::File& file) {
     if (!file.has_attribute("divisor")) return uint8_divisor;
     const double divisor = file.read_double_attribute("divisor");
-    if (std::isfinite(divisor) && divisor > 0 && std::isfinite(largest_byte / divisor)) return divisor;
+    if (std::isfinite(divisor) && divisor > 0 && std::isfinite(static_cast<float>(largest_byte / divisor)))
+        return divisor;
     throw Error(ExitCode::input, "attribute 'divisor' is not a positive number",
                 "255 for images, 1 for indicators", file.path());
 }

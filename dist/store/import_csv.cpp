@@ -224,7 +224,7 @@ class CsvSource : public RecordSource {
         if (cell.empty())
             fail(ExitCode::input, place(column) + ": the id is missing", "every record needs an id");
         std::uint64_t value = 0;
-        return parse_canonical(cell, value) ? value : id_of_text(cell, options_.seed);
+        return parse_canonical(cell, value) ? value : id_of_text(cell);
     }
 
     CsvOptions options_;

@@ -22,13 +22,12 @@ struct CsvOptions {
     std::set<std::string> drop;  ///< columns left out
     std::map<std::string, std::vector<std::string>> categories;  ///< public list of values by column
     CategoryEncoding encoding = CategoryEncoding::one_hot;
-    std::uint64_t seed = 0;  ///< keys the hash of textual ids
 };
 
 /// A CSV file (RFC 4180: a header row, quotes, LF or CRLF; plain or gzip), read row by row. Every column that
 /// is not label, id, dropped or categorical is numeric. A cell is missing if it is empty or one of NA, N/A,
 /// NaN, null, ? (whatever their case, spaces around ignored). Ids: canonical decimal integers as they are,
-/// other text by keyed BLAKE2b, 64 bits. Errors (ExitCode::input): empty file, header only, ragged row,
+/// other text by BLAKE2b, 64 bits. Errors (ExitCode::input): empty file, header only, ragged row,
 /// unterminated quote, text in a numeric column, unknown category or label value, missing label or id;
 /// (ExitCode::usage): an option naming an unknown column (suggests one).
 std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options);

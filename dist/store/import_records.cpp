@@ -338,11 +338,11 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         FilledRecords records(*sources[index].source, options.missing);
         while (records.next(record)) {
             const std::int32_t label = class_index(sources[index].source->info(), record);
-            summary.clipped += apply(ranges, record.features);
             const std::uint64_t id = options.ids_from_content
-                                         ? id_of_content(record.features, info.wide, label, options.seed)
+                                         ? id_of_content(record.features, info.wide, label)
                                      : info.ids == IdKind::row_number ? sightings.size()
                                                                       : record.id;
+            summary.clipped += apply(ranges, record.features);
             const bool tested =
                 options.test_fraction > 0 && hash.uniform(test_stream, id) < options.test_fraction;
             splits.add(tested ? "test" : sources[index].split, record.features, label, id);

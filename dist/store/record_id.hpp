@@ -7,12 +7,12 @@
 
 namespace holdfast {
 
-/// The id of a record that names itself by text: 64 bits of BLAKE2b, keyed by a public seed.
-std::uint64_t id_of_text(const std::string& text, std::uint64_t seed);
+/// The id of a record that names itself by text: 64 bits of BLAKE2b, the same in every file.
+std::uint64_t id_of_text(const std::string& text);
 
-/// The id of a record that names nothing: the same hash of its features [d], in the precision of their file,
-/// and its label. A record's id depends on no other record; the two zeros are one number.
-std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label,
-                            std::uint64_t seed);
+/// The id of a record that names nothing: the same hash of its features [d], in the precision of their file
+/// and before any scaling, and its label. A record's id depends on no other record; the two zeros are one
+/// number.
+std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label);
 
 }  // namespace holdfast

@@ -59,6 +59,10 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
         "no setting, no seed and no constant of scaling was chosen by looking at the private records");
     state_scaling(facts.scaling, claim);
     state_ids(facts.ids, settings.relation, claim);
+    if (facts.public_records)
+        claim.require(
+            "the public records concern nobody whose records are private, and were not chosen by looking at "
+            "those");
     if (settings.expected_records == 0)
         claim.weaken(
             "the step divides by the number of records found, which one record more or less can change: "

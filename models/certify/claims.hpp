@@ -10,6 +10,7 @@ namespace holdfast {
 struct DataFacts {
     Scaling scaling = Scaling::unknown;
     IdKind ids = IdKind::row_number;
+    bool public_records = false;  ///< trained on beside the private ones
 };
 
 const char* name_of(Relation relation);

@@ -1,7 +1,5 @@
 #include "models/privacy/ledger.hpp"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -29,8 +27,9 @@ std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& 
     return select.integer(0);
 }
 
-void record_charge(const LedgerDatabase& database, std::int64_t account, const Charge& charge,
-                   std::int64_t guarantee, const Digest& query, const Claim& claim, std::int64_t now) {
+/// Charges a query and claims its answer; the charge's row.
+std::int64_t record_charge(const LedgerDatabase& database, std::int64_t account, const Charge& charge,
+                           std::int64_t guarantee, const Digest& query, std::int64_t now) {
     const std::string epsilon = charge.epsilon.get_str(), delta = charge.delta.get_str();
     Statement(database,
               "INSERT INTO spent VALUES(?, ?, ?, 1) ON CONFLICT DO UPDATE SET answers = answers + 1")
@@ -38,10 +37,12 @@ void record_charge(const LedgerDatabase& database, std::int64_t account, const C
         .bind(epsilon)
         .bind(delta)
         .step();
-    Statement entry(database,
-                    "INSERT INTO charges(account, query, epsilon, delta, mechanism, guarantee, time) "
-                    "VALUES(?, ?, ?, ?, ?, ?, ?) RETURNING id");
+    Statement entry(
+        database,
+        "INSERT INTO charges(account, dataset, query, epsilon, delta, mechanism, guarantee, time) "
+        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
     entry.bind(account)
+        .bind(charge.dataset)
         .bind(query)
         .bind(epsilon)
         .bind(delta)
@@ -49,12 +50,14 @@ void record_charge(const LedgerDatabase& database, std::int64_t account, const C
         .bind(guarantee)
         .bind(now);
     entry.step();
+    const std::int64_t row = entry.integer(0);
     Statement(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, NULL)")
         .bind(account)
+        .bind(charge.dataset)
         .bind(query)
-        .bind(entry.integer(0))
-        .bind(claim.token)
+        .bind(row)
         .step();
+    return row;
 }
 
 /// What the ledger holds on a query: nothing, a claim, or an answer.
@@ -64,9 +67,9 @@ struct Known {
 };
 
 /// `select`: made by select_known, used for query after query.
-Known known_of(Statement& select, std::int64_t account, const Digest& query) {
+Known known_of(Statement& select, std::int64_t account, const std::string& dataset, const Digest& query) {
     Known known;
-    if (select.bind(account).bind(query).step()) {
+    if (select.bind(account).bind(dataset).bind(query).step()) {
         if (select.is_null(0)) {
             known.claimed = select.integer(1);
         } else {
@@ -85,7 +88,7 @@ Known known_of(Statement& select, std::int64_t account, const Digest& query) {
 constexpr const char* select_known =
     "SELECT a.label, c.time, c.epsilon, c.delta, c.mechanism, g.text FROM answers a "
     "JOIN charges c ON c.id = a.charge JOIN guarantees g ON g.id = c.guarantee "
-    "WHERE a.account = ? AND a.query = ?";
+    "WHERE a.account = ? AND a.dataset = ? AND a.query = ?";
 
 }  // namespace
 
@@ -143,38 +146,31 @@ Ledger::Charged Ledger::charge(const std::string& population, const Charge& char
     Statement select(*database_, select_known);
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const bool first = seen.emplace(queries[i], i).second;
-        Known known = known_of(select, account.id, queries[i]);
+        Known known = known_of(select, account.id, charge.dataset, queries[i]);
         // A claim from the future is a clock set back: waiting for it could last for ever.
         const std::int64_t age = known.claimed ? now - *known.claimed : 0;
         const bool awaited = known.claimed && age >= 0 && age < patience_;
-        if (!known.answer && !awaited && first) result.claims.push_back({i, {}});
+        if (!known.answer && !awaited && first) result.claims.push_back({i, 0});
         result.known[i] = std::move(known.answer);
     }
     if (result.claims.empty()) return result;
     refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(result.claims.size()));
     const std::int64_t guarantee = id_of_guarantee(*database_, charge.guarantee);
-    for (Claim& claim : result.claims) {
-        randombytes_buf(claim.token.data(), claim.token.size());
-        record_charge(*database_, account.id, charge, guarantee, queries[claim.query], claim, now);
-    }
+    for (Claim& claim : result.claims)
+        claim.charge = record_charge(*database_, account.id, charge, guarantee, queries[claim.query], now);
     transaction.commit();
     return result;
 }
 
-void Ledger::store(const std::string& population, std::span<const Digest> queries,
-                   std::span<const Claim> claims, std::span<const int> labels) {
+void Ledger::store(std::span<const Claim> claims, std::span<const int> labels) {
     ensure(claims.size() == labels.size(), "one label a claim");
-    if (claims.empty()) return;
     Transaction transaction(*database_);
-    const std::int64_t account = require_account(*database_, population).id;
     Statement update(
         *database_,
-        "UPDATE answers SET label = ? WHERE account = ? AND query = ? AND token = ? AND label IS NULL");
+        "UPDATE answers SET label = ?1, charge = ?2 WHERE label IS NULL AND (account, dataset, query) "
+        "= (SELECT account, dataset, query FROM charges WHERE id = ?2)");
     for (std::size_t c = 0; c < claims.size(); ++c) {
-        update.bind(std::int64_t{labels[c]})
-            .bind(account)
-            .bind(queries[claims[c].query])
-            .bind(claims[c].token);
+        update.bind(std::int64_t{labels[c]}).bind(claims[c].charge);
         update.step();
         update.reset();
     }
@@ -191,7 +187,7 @@ std::vector<LedgerAnswer> Ledger::answer(const std::string& population, const Ch
             drawn.push_back(claim.query);
             paid[claim.query] = true;
         }
-        if (!drawn.empty()) store(population, queries, charged.claims, draw(drawn));
+        if (!drawn.empty()) store(charged.claims, draw(drawn));
         const auto missing = [](const std::optional<LedgerAnswer>& answer) { return !answer.has_value(); };
         if (drawn.empty() && std::none_of(charged.known.begin(), charged.known.end(), missing)) {
             std::vector<LedgerAnswer> answers;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -52,6 +51,7 @@ struct Spending {
 struct Charge {
     Rational epsilon, delta;
     std::string mechanism, guarantee;
+    std::string dataset{};  ///< the version that is asked: answers are remembered for it alone
 };
 
 /// One answer: what to print for a query. Its terms are those it was drawn under, whatever was asked now.
@@ -60,12 +60,6 @@ struct LedgerAnswer {
     bool remembered = false;  ///< an earlier answer to the same query: cost nothing now
     Rational epsilon, delta;
     std::string mechanism, guarantee;
-};
-
-/// A query charged and not yet answered. Only who holds its claim may store its answer.
-struct Claim {
-    std::size_t query = 0;  ///< index in the span given to `charge`
-    std::array<std::byte, 16> token{};
 };
 
 /// The account of every population, in one SQLite file of mode 0600: durable (rollback journal, synchronous =
@@ -79,11 +73,12 @@ struct Claim {
 ///
 /// An answer is charged, then drawn, then stored, and printed only as stored. A crash after the charge leaves
 /// it spent: the query costs again. Two processes with the same new query: the second waits for the first
-/// one's answer, and after `patience` pays for its own; the first then finds its claim gone, drops its draw
-/// and takes the stored answer. So a query never has two answers. A refusal to answer depends on the budget
-/// and the charges only, never on data or answers. Errors: ExitCode::output where the file cannot be made or
-/// written; ExitCode::input where it is not a ledger, or others may read it; ExitCode::budget where there is
-/// no account, or the charge does not fit (nothing was drawn); ExitCode::usage for bad numbers and names.
+/// one's answer, and after `patience` pays for its own; whichever draw is stored first is the answer, under
+/// the terms it was charged with, and the other is dropped unseen. So a query never has two answers, and
+/// nobody pays twice for it. A refusal to answer depends on the budget and the charges only, never on data or
+/// answers. Errors: ExitCode::output where the file cannot be made or written; ExitCode::input where it is
+/// not a ledger, or others may read it; ExitCode::budget where there is no account, or the charge does not
+/// fit (nothing was drawn); ExitCode::usage for bad numbers and names.
 class Ledger {
   public:
     /// Opens `path`, creating it if need be; one of layout 1 is brought up to date
@@ -120,25 +115,28 @@ class Ledger {
     using Draw = std::function<std::vector<int>(std::span<const std::size_t>)>;
 
     /// Answers every query: remembered answers first; the rest charged in one transaction or, where not all
-    /// of them fit, refused as a whole before any draw; then `draw` once with all that were charged (never
-    /// with none), then stored. Equal queries are charged once. Should another process take over a claim and
-    /// fail, its queries are charged and drawn again.
+    /// of them fit, refused as a whole before any draw; then `draw` with all that were charged (never with
+    /// none), then stored. Equal queries are charged once. It draws again only for queries that another
+    /// process had claimed and did not answer.
     std::vector<LedgerAnswer> answer(const std::string& population, const Charge& charge,
                                      std::span<const Digest> queries, const Draw& draw);
 
-    /// The steps of `answer`, for callers that draw elsewhere. `known[i]` is filled for queries that have an
-    /// answer; queries equal to an earlier one of the span, or claimed by another process less than
-    /// `patience` ago, get neither an answer nor a claim: store the claims, then ask again.
+  private:
+    /// A query charged and not yet answered.
+    struct Claim {
+        std::size_t query;    ///< index in the span given to charge()
+        std::int64_t charge;  ///< its row
+    };
+    /// known[i] is filled for queries that have an answer; queries equal to an earlier one of the span, or
+    /// claimed by another process less than `patience` ago, get neither an answer nor a claim.
     struct Charged {
         std::vector<std::optional<LedgerAnswer>> known;
         std::vector<Claim> claims;
     };
     Charged charge(const std::string& population, const Charge& charge, std::span<const Digest> queries);
-    /// labels[c] belongs to claims[c]. A claim taken over meanwhile is dropped: its label must not be shown.
-    void store(const std::string& population, std::span<const Digest> queries, std::span<const Claim> claims,
-               std::span<const int> labels);
+    /// labels[c] belongs to claims[c], and is dropped where a label stands.
+    void store(std::span<const Claim> claims, std::span<const int> labels);
 
-  private:
     std::unique_ptr<LedgerDatabase> database_;
     int patience_;
 };

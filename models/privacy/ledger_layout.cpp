@@ -16,7 +16,8 @@ constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other
 constexpr int layout_version = 2;
 
 // Rows name their account by number: millions of people take little room, and an account can be renamed. An
-// answer's terms are those of its charge, the last one of its query.
+// answer's terms are those of the charge it was drawn under; while it has no label, of the last claim on it.
+// It answers a query about one version of the data.
 constexpr const char* layout = R"(
 CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
                       relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
@@ -27,11 +28,11 @@ CREATE TABLE people_key(bytes BLOB NOT NULL) STRICT;
 CREATE TABLE spent(account INTEGER NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
                    PRIMARY KEY(account, epsilon, delta)) STRICT;
 CREATE TABLE guarantees(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
-CREATE TABLE charges(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, query BLOB NOT NULL, epsilon TEXT NOT NULL,
-                     delta TEXT NOT NULL, mechanism TEXT NOT NULL, guarantee INTEGER NOT NULL,
+CREATE TABLE charges(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL,
+                     epsilon TEXT NOT NULL, delta TEXT NOT NULL, mechanism TEXT NOT NULL, guarantee INTEGER NOT NULL,
                      time INTEGER NOT NULL) STRICT;
-CREATE TABLE answers(account INTEGER NOT NULL, query BLOB NOT NULL, charge INTEGER NOT NULL, token BLOB NOT NULL,
-                     label INTEGER, PRIMARY KEY(account, query)) STRICT;
+CREATE TABLE answers(account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL, charge INTEGER NOT NULL,
+                     label INTEGER, PRIMARY KEY(account, dataset, query)) STRICT;
 )";
 
 constexpr const char* set_layout_1_aside = R"(
@@ -54,10 +55,10 @@ INSERT INTO versions SELECT b.dataset, a.id, 0
     WHERE b.dataset NOT GLOB '*:relation';
 INSERT INTO spent SELECT v.account, o.epsilon, o.delta, o.answers
     FROM old_spent o JOIN versions v ON v.dataset = o.dataset;
-INSERT INTO charges SELECT o.id, v.account, o.query, o.epsilon, o.delta, o.mechanism,
+INSERT INTO charges SELECT o.id, v.account, o.dataset, o.query, o.epsilon, o.delta, o.mechanism,
            CASE a.relation WHEN 'substitute' THEN 2 ELSE 1 END, o.time
     FROM old_charges o JOIN versions v ON v.dataset = o.dataset JOIN accounts a ON a.id = v.account;
-INSERT INTO answers SELECT v.account, o.query, last.id, o.token, o.label
+INSERT INTO answers SELECT v.account, o.dataset, o.query, last.id, o.label
     FROM old_answers o JOIN versions v ON v.dataset = o.dataset
          JOIN (SELECT dataset, query, max(id) AS id FROM old_charges GROUP BY dataset, query) last
               ON last.dataset = o.dataset AND last.query = o.query;

@@ -45,6 +45,9 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
       state_(std::move(state)) {
     ensure(plan.backend.precision() == plan.settings.precision,
            "the backend has the precision of the settings");
+    if (std::max(records_.size(), public_records_.size()) > UINT32_MAX)
+        throw Error(ExitCode::input, "more than 2^32 records of a member on one rank",
+                    "spread them over more ranks or members");
     for (std::int64_t step = 0; step < state_.step; ++step) advance_responses(step, state_.normalisers[step]);
 }
 
@@ -79,7 +82,8 @@ LevelState MemberTrainer::box(std::size_t index) const {
 Batch MemberTrainer::batch_of(const Records& records, bool selectable) const {
     Batch batch{records, {}, selectable};
     const auto [epoch, number] = position();
-    for (std::uint32_t i = 0; i < records.size(); ++i) {
+    const auto count = static_cast<std::uint32_t>(records.size());  // as the constructor has checked
+    for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint64_t of_record =
             plan_.settings.batching == Batching::sequential
                 ? records.rows[i] / static_cast<std::uint64_t>(plan_.settings.batch_size)

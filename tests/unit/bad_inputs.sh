@@ -164,6 +164,7 @@ rm stopped.log
 expect "query an unfinished run" 3 'stopped.*--resume' "$holdfast" certify --quiet --run stopped --queries blobs.h5
 expect "resume with another configuration" 2 'stopped/checkpoints/[0-9]+/.*configuration' "${slow[@]}" --data blobs.h5 --out stopped --resume --set training.learning_rate=0.5
 expect "resume with other data" 2 'stopped/checkpoints/[0-9]+/.*dataset' "${slow[@]}" --out stopped --resume --data good.h5
+expect "resume with other public records" 2 'stopped/checkpoints/[0-9]+/.*dataset' "${slow[@]}" --out stopped --resume --data blobs.h5 --public good.h5
 expect "start again in a stopped run's folder" 4 'stopped.*--resume' "${slow[@]}" --data blobs.h5 --out stopped
 newest=stopped/checkpoints/$(ls stopped/checkpoints | sort -n | tail -1)
 cp -r stopped torn

@@ -72,6 +72,8 @@ TEST(Claims, WhatMustHoldIsACondition) {
          "public constants"},
         {"no scaling", [](Settings&, DataFacts& facts) { facts.scaling = Scaling::none; },
          "public constants"},
+        {"public records", [](Settings&, DataFacts& facts) { facts.public_records = true; },
+         "concern nobody whose records are private"},
         {"content ids", [](Settings&, DataFacts& facts) { facts.ids = IdKind::content; },
          "no two records are equal"},
         {"sparse levels",

@@ -186,7 +186,10 @@ TEST_F(AccountsTest, WhatIsDrawnAgainHasTheTermsOfTheLastCharge) {
     const Charge strong{Rational(1, 4), 0, "cauchy", "{}"};
     Ledger ledger(path, 0);  // no patience: the claim is taken over at once
     ledger.open_account("ward", terms(10));
-    ledger.charge("ward", strong, query(1));  // a process that went away
+    const auto lost = [](std::span<const std::size_t>) -> std::vector<int> {
+        throw std::runtime_error("lost");
+    };
+    EXPECT_THROW(ledger.answer("ward", strong, query(1), lost), std::runtime_error);
     EXPECT_EQ(ledger.answer("ward", half, query(1), always(1))[0].mechanism, half.mechanism);
     EXPECT_EQ(ledger.answer("ward", strong, query(1), always(0))[0].guarantee, half.guarantee);
     EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(3, 4));
@@ -286,6 +289,8 @@ void write_layout_1(const std::string& path) {
 
 TEST_F(AccountsTest, ALedgerOfLayoutOneKeepsItsBudgetsSpendingAndAnswers) {
     write_layout_1(path);
+    Charge of_a = half;
+    of_a.dataset = old_a;
     for (int opening = 0; opening < 2; ++opening) {  // migrated once
         Ledger ledger(path);
         ASSERT_EQ(ledger.population_of(old_a), "dataset-0123456789abcdef");
@@ -299,21 +304,21 @@ TEST_F(AccountsTest, ALedgerOfLayoutOneKeepsItsBudgetsSpendingAndAnswers) {
         EXPECT_EQ(ledger.spending(a)->delta, Rational(1, 1000));
         EXPECT_EQ(ledger.spending(a)->answers, 4);
         EXPECT_EQ(ledger.spending(b)->answers, 0);
-        const LedgerAnswer answer = ledger.answer(a, half, query(1), always(0))[0];
+        const LedgerAnswer answer = ledger.answer(a, of_a, query(1), always(0))[0];
         EXPECT_EQ(answer.label, 7);
         EXPECT_TRUE(answer.remembered);
         EXPECT_EQ(answer.mechanism, "stable_rr");  // of its last charge
         EXPECT_EQ(answer.epsilon, Rational(1, 2));
         EXPECT_THAT(answer.guarantee, HasSubstr(R"("status":"as published (gap: )"));
         EXPECT_THAT(answer.guarantee, HasSubstr("did not record"));
-        EXPECT_EQ(ledger.answer(a, half, query(2), always(0))[0].label, -1);
+        EXPECT_EQ(ledger.answer(a, of_a, query(2), always(0))[0].label, -1);
     }
     Ledger ledger(path);
     const std::string a = *ledger.population_of(old_a);
-    EXPECT_EQ(ledger.answer(a, half, query(3), always(6))[0].label,
+    EXPECT_EQ(ledger.answer(a, of_a, query(3), always(6))[0].label,
               6);  // charged before, never drawn: costs again
     EXPECT_EQ(ledger.spending(a)->epsilon, Rational(9, 4));
-    EXPECT_EQ(error_of([&] { ledger.answer(a, half, query(4), always(0)); }).code(), ExitCode::budget);
+    EXPECT_EQ(error_of([&] { ledger.answer(a, of_a, query(4), always(0)); }).code(), ExitCode::budget);
 }
 
 TEST_F(AccountsTest, ProcessesThatMigrateAtOnceAgree) {
@@ -336,7 +341,9 @@ TEST_F(AccountsTest, AnAccountOfLayoutOneTakesTheNameOfItsPopulation) {
     ledger.add_version("ward", old_a, ids(0, 9));
     EXPECT_EQ(ledger.population_of(old_a), "ward");
     EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(7, 4));
-    EXPECT_EQ(ledger.answer("ward", half, query(1), always(0))[0].label, 7);
+    Charge of_a = half;
+    of_a.dataset = old_a;
+    EXPECT_EQ(ledger.answer("ward", of_a, query(1), always(0))[0].label, 7);
     EXPECT_FALSE(ledger.account("dataset-0123456789abcdef").has_value());
     EXPECT_EQ(ledger.versions("ward")[0].ids, 9);
     // A second old account cannot join: its own budget stays its own.

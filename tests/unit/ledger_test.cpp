@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <set>
+#include <thread>
 
 #include "kernels/base/error.hpp"
 #include "tests/support/child_process.hpp"
@@ -216,17 +218,55 @@ TEST_F(LedgerTest, AProcessKilledBetweenChargeAndStoreHasSpent) {
     EXPECT_EQ(code_of([&] { ledger.answer("data", half, queries(1, 1), always(0)); }), ExitCode::budget);
 }
 
-TEST_F(LedgerTest, AClaimTakenOverMeanwhileIsDropped) {
-    Ledger slow(path, 30), other(path, 30);
-    slow.open_account("data", budget(10));
-    const auto answers =
-        slow.answer("data", half, queries(0, 1), each([&] {
-                        usleep(60000);
-                        EXPECT_EQ(other.answer("data", half, queries(0, 1), always(2))[0].label, 2);
-                        return 1;
-                    }));
-    EXPECT_EQ(answers[0].label, 2);  // what was stored, not what was drawn
-    EXPECT_EQ(slow.spending("data")->answers, 2);
+// The first draw to be stored is the answer, under the terms it was charged with; one stored later is
+// dropped.
+TEST_F(LedgerTest, AClaimTakenOverMeanwhileHasOneAnswerUnderItsOwnTerms) {
+    Ledger slow(path, 0), quick(path, 0);  // nobody waits
+    slow.open_account("data", budget(1));
+    const auto answers = slow.answer("data", tenth, queries(0, 1), [&](std::span<const std::size_t>) {
+        EXPECT_EQ(quick.answer("data", half, queries(0, 1), always(1))[0].label, 1);
+        return std::vector<int>{0};
+    });
+    EXPECT_EQ(answers[0].label, 1);
+    EXPECT_EQ(answers[0].epsilon, Rational(1, 2));
+    EXPECT_EQ(slow.spending("data")->epsilon, Rational(3, 5));
+}
+
+// Two processes whose draws take longer than either waits: both end, and neither pays twice.
+TEST_F(LedgerTest, DrawsSlowerThanPatienceEndWithOneAnswer) {
+    Ledger(path).open_account("data", budget(100));
+    const auto ask = [&](const Charge& charge, int label, int start_ms) {
+        return fork_child([=, this] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(start_ms));
+            Ledger ledger(path, 100);
+            const auto answers =
+                ledger.answer("data", charge, queries(0, 3), [&](std::span<const std::size_t> asked) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+                    return std::vector<int>(asked.size(), label);
+                });
+            for (const LedgerAnswer& answer : answers) {
+                if (answer.label != 0 || answer.epsilon != tenth.epsilon) return 1;
+            }
+            return 0;
+        });
+    };
+    const pid_t first = ask(tenth, 0, 0), second = ask(half, 1, 300);
+    EXPECT_EQ(wait_for(first), 0);
+    EXPECT_EQ(wait_for(second), 0);
+    EXPECT_EQ(Ledger(path).spending("data")->answers, 6);
+}
+
+// What one version of the data answered is no answer of another.
+TEST_F(LedgerTest, AnswersAreRememberedForTheVersionThatGaveThem) {
+    Ledger ledger(path);
+    ledger.open_account("data", budget(1));
+    Charge of_first = tenth, of_second = tenth;
+    of_first.dataset = "a";
+    of_second.dataset = "b";
+    EXPECT_EQ(ledger.answer("data", of_first, queries(0, 1), always(0))[0].label, 0);
+    EXPECT_EQ(ledger.answer("data", of_second, queries(0, 1), always(1))[0].label, 1);
+    EXPECT_EQ(ledger.answer("data", of_first, queries(0, 1), always(1))[0].label, 0);
+    EXPECT_EQ(ledger.spending("data")->answers, 2);
 }
 
 TEST_F(LedgerTest, TheFileIsItsOwnersOnly) {
