@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
     const auto report = [&](const std::string& text) {
         if (!world.is_root())
             std::this_thread::sleep_for(std::chrono::milliseconds(3000 + 100 * world.rank()));
-        std::cerr << "holdfast: " << text << std::endl;
+        std::cerr << "holdfast: " + text + "\n" << std::flush;  // at once, or mpirun's words come between
     };
     int code = 0;
     try {
