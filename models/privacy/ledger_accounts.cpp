@@ -93,6 +93,20 @@ Error known_people(const LedgerDatabase& database, const std::map<std::int64_t, 
                  database.path());
 }
 
+/// An account taken over from layout 1 says of which dataset it is, not of whom. Until its data is added,
+/// anybody could be its people, and a new account a second budget for them.
+void require_named_accounts(const LedgerDatabase& database) {
+    Statement select(database,
+                     "SELECT population FROM accounts JOIN versions ON account = id "
+                     "WHERE population = 'dataset-' || substr(dataset, 1, 16) AND ids = 0");
+    if (!select.step()) return;
+    throw Error(ExitCode::budget,
+                "the account '" + select.text(0) + "' of an earlier version does not say whose it is",
+                "add its dataset first, imported with its --population: holdfast account --ledger " +
+                    database.path() + " --data FILE",
+                database.path());
+}
+
 void add_people(const LedgerDatabase& database, std::int64_t account, std::span<const std::uint64_t> ids) {
     std::map<std::int64_t, std::int64_t> shared;  // ids known under other accounts
     Statement find(database, "SELECT account FROM people WHERE id_hash = ?");
@@ -157,6 +171,7 @@ void record_account(const LedgerDatabase& database, const std::string& populatio
                         " and stays so; now it was to be " + text_of(terms),
                     "leave the terms out, or give the same", database.path());
     }
+    require_named_accounts(database);
     Statement insert(database,
                      "INSERT INTO accounts(population, relation, epsilon, delta, fixed_epsilon) "
                      "VALUES(?, ?, ?, ?, ?)");

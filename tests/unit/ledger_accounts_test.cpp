@@ -352,6 +352,20 @@ TEST_F(AccountsTest, AnAccountOfLayoutOneTakesTheNameOfItsPopulation) {
     EXPECT_THAT(error.hint(), HasSubstr("dataset-fedcba9876543210"));
 }
 
+// Whoever the people of an old account are, they get no second budget before it has their name.
+TEST_F(AccountsTest, NoAccountIsOpenedBesideOneThatDoesNotSayWhoseItIs) {
+    write_layout_1(path);
+    Ledger ledger(path);
+    const Error error = error_of([&] { ledger.add_version("clinic", "new", ids(0, 9), terms(1)); });
+    EXPECT_EQ(error.code(), ExitCode::budget);
+    EXPECT_THAT(error.hint(), HasSubstr("add its dataset first"));
+    EXPECT_FALSE(ledger.account("clinic").has_value());
+    ledger.add_version("ward", old_a, ids(0, 9));
+    ledger.add_version("hospice", old_b, ids(9, 9));
+    ledger.add_version("clinic", "new", ids(20, 9), terms(1));
+    EXPECT_TRUE(ledger.account("clinic").has_value());
+}
+
 TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutOneIsRefusedAndLeftAsItWas) {
     run_sql(path, std::string(layout_1) + "DROP TABLE answers;");
     const std::string before = folder.read("ledger.db");
