@@ -3,12 +3,8 @@
 # settings (relations, budgets, clips, precisions, losses, layers, ensembles, ranks, a resumed run), held against
 # run_digests.txt. No change of the program may move one of them unless it means to; --record prints them anew.
 set -uo pipefail
-holdfast=$(realpath "$1")
 expected=$(realpath "$(dirname "$0")/run_digests.txt")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+source "$(dirname "$0")/../support/script.sh"
 
 "$holdfast" synth blobs --centre 1.25 --spread 0.35 --records 700 --test 90 --seed 5 --out blobs.h5 --quiet > /dev/null
 "$holdfast" synth halfmoons --noise 0.2 --records 500 --test 60 --seed 2 --out moons.h5 --quiet > /dev/null

@@ -2,16 +2,7 @@
 # account.sh HOLDFAST: one budget a population, end to end. Whatever a dataset is turned into, its people's answers are
 # charged to the one account; nobody is counted in two.
 set -uo pipefail
-holdfast=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
-failures=0
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+source "$(dirname "$0")/../support/script.sh"
 account() { "$holdfast" account --quiet --ledger ledger.db "$@"; }
 # train RUN DATA
 train() {

@@ -2,17 +2,9 @@
 # bad_inputs.sh HOLDFAST: every bad input ends with its documented exit code and one line on stderr that names the file,
 # field or option and what to do, and leaves no file behind. Prints a table "input | exit | message".
 set -uo pipefail
-holdfast=$(realpath "$1")
-scratch=$(mktemp -d)
+source "$(dirname "$0")/../support/script.sh"
 trap 'umount "$scratch/tiny" 2> /dev/null; rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
-failures=0
 rows=()
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
 shown() { sed "s|$scratch/||g" <<< "$1"; }
 
 # expect INPUT EXIT WORDS COMMAND…: WORDS is an extended regular expression the one message matches.

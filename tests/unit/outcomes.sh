@@ -4,16 +4,8 @@
 # with the same exit code, and a release with the same exit code, the same words on stderr, as many lines on stdout
 # and a ledger of the same size: for every mechanism, for queries far outside any range, within the budget and beyond.
 set -uo pipefail
-holdfast=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
-failures=0 compared=0
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+source "$(dirname "$0")/../support/script.sh"
+compared=0
 
 # table FIRST LAST EXTRA…: records FIRST..LAST of one population, then lines of EXTRA.
 table() {

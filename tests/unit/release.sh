@@ -2,16 +2,7 @@
 # release.sh HOLDFAST: answers under differential privacy, end to end. Labels only on stdout, remembered answers free, a
 # refused budget draws nothing, one winner of the last budget, one relation an account, private files.
 set -uo pipefail
-holdfast=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-export OMP_NUM_THREADS=1
-failures=0
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+source "$(dirname "$0")/../support/script.sh"
 mode() { stat -c %a "$1"; }
 
 # train RUN DATA SETTING…

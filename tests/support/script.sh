@@ -1,0 +1,13 @@
+# Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
+# folder to work in, gone at the end; fail WORDS counts $failures.
+
+holdfast=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMP_NUM_THREADS=1
+failures=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
