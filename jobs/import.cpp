@@ -136,13 +136,6 @@ MissingRule parse_missing(const std::vector<std::string>& texts) {
     return rule;
 }
 
-std::optional<Scaling> parse_scaling(const std::string& text) {
-    for (const Scaling scaling : {Scaling::none, Scaling::public_constants, Scaling::private_data}) {
-        if (text == name_of(scaling)) return scaling;
-    }
-    return {};
-}
-
 std::string format_of(const Options& options) {
     if (options.format != "auto") return options.format;
     const std::string name = std::filesystem::path(options.input).filename().string();
@@ -201,7 +194,7 @@ std::vector<NamedSource> open_hdf5(const Options& options) {
     std::vector<NamedSource> sources;
     for (const std::string& split : hdf5_splits(options.input)) {
         sources.push_back(
-            {split, open_hdf5_split(options.input, split, parse_scaling(options.source_scaling))});
+            {split, open_hdf5_split(options.input, split, scaling_named(options.source_scaling))});
     }
     if (!sources.empty()) return sources;
     throw Error(ExitCode::input, "has no dataset x_train or x_SPLIT",
@@ -365,7 +358,7 @@ void declare_arrays(CLI::App& app, Options& options) {
 void declare_facts(CLI::App& app, Options& options) {
     app.add_flag(
         "--id-from-content", options.id_from_content,
-        "The id of a record is a hash of its features as stored and its label: covers datasets "
+        "The id of a record is a hash of its features, before any scaling, and its label: covers datasets "
         "without two equal records, which are refused; a changed record is one removed and one added");
     app.add_option(
         "--expected-records", options.expected_records,

@@ -47,10 +47,7 @@ std::vector<std::string> splits_of(const hdf5::File& file) {
 Scaling scaling_of(const hdf5::File& file, bool bytes) {
     if (!file.has_attribute("scaling")) return bytes ? Scaling::public_constants : Scaling::unknown;
     const std::string text = file.read_text_attribute("scaling");
-    for (const Scaling scaling :
-         {Scaling::none, Scaling::public_constants, Scaling::private_data, Scaling::unknown}) {
-        if (text == name_of(scaling)) return scaling;
-    }
+    if (const std::optional<Scaling> scaling = scaling_named(text)) return *scaling;
     throw Error(ExitCode::input, "attribute 'scaling' is '" + text + "'",
                 "it must be 'public', 'private' or 'none', or be absent", file.path());
 }

@@ -13,11 +13,7 @@ constexpr std::uint64_t slab_values = 1 << 20;
 
 Scaling scaling_of(const hdf5::File& file, std::optional<Scaling> otherwise) {
     if (!file.has_attribute("scaling")) return otherwise.value_or(Scaling::unknown);
-    const std::string text = file.read_text_attribute("scaling");
-    for (const Scaling known : {Scaling::none, Scaling::public_constants, Scaling::private_data}) {
-        if (text == name_of(known)) return known;
-    }
-    return Scaling::unknown;
+    return scaling_named(file.read_text_attribute("scaling")).value_or(Scaling::unknown);
 }
 
 std::vector<std::string> numbered_names(std::uint64_t count) {

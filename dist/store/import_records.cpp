@@ -263,10 +263,11 @@ void require_content_ids_possible(const SourceInfo& info, const ImportOptions& o
                     "leave it out: ids that the records name cover more", "--id-from-content");
     }
     if (options.ranges_from_data) {
-        throw Error(
-            ExitCode::usage, "cannot be joined with --scale-from-data",
-            "ranges of the data would tie a record's content to the others: give public ones by --scale",
-            "--id-from-content");
+        throw Error(ExitCode::usage, "cannot be joined with --scale-from-data",
+                    "ranges of the data void what such ids are for, a guarantee about one record: give "
+                    "public ones by "
+                    "--scale",
+                    "--id-from-content");
     }
 }
 

@@ -34,9 +34,7 @@ IdKind ids_of(const hdf5::File& file, const std::string& split) {
     if (!file.has("id_" + split)) return IdKind::row_number;
     if (!file.has_attribute("ids")) return IdKind::given;
     const std::string text = file.read_text_attribute("ids");
-    for (const IdKind ids : {IdKind::given, IdKind::content, IdKind::row_number}) {
-        if (text == name_of(ids)) return ids;
-    }
+    if (const std::optional<IdKind> ids = ids_named(text)) return *ids;
     refuse(file, "'ids' is '" + text + "'", "it must be 'given', 'content' or 'row number', or be absent");
 }
 
@@ -109,6 +107,21 @@ const char* name_of(IdKind ids) {
             break;
     }
     return "row number";
+}
+
+std::optional<Scaling> scaling_named(const std::string& name) {
+    for (const Scaling scaling :
+         {Scaling::none, Scaling::public_constants, Scaling::private_data, Scaling::unknown}) {
+        if (name == name_of(scaling)) return scaling;
+    }
+    return std::nullopt;
+}
+
+std::optional<IdKind> ids_named(const std::string& name) {
+    for (const IdKind ids : {IdKind::given, IdKind::content, IdKind::row_number}) {
+        if (name == name_of(ids)) return ids;
+    }
+    return std::nullopt;
 }
 
 std::string text_of(const FeatureRange& range) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct PublicFacts {
 const char* name_of(Scaling scaling);
 /// "given", "content", "row number".
 const char* name_of(IdKind ids);
+/// What such a name stands for; empty for another text.
+std::optional<Scaling> scaling_named(const std::string& name);
+std::optional<IdKind> ids_named(const std::string& name);
 
 /// "[0, 1]"; says so where it is the default.
 std::string text_of(const FeatureRange& range);
