@@ -3,7 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstddef>
+#include <exception>
+#include <mutex>
 
 namespace holdfast {
 
@@ -14,5 +15,27 @@ inline int threads_for(double multiply_adds) {
     const double fed = std::max(1.0, multiply_adds / least_per_thread);
     return static_cast<int>(std::min<double>(omp_get_max_threads(), fed));
 }
+
+/// Carries an exception out of a parallel region, which none may leave: a thread's work runs inside act(),
+/// and rethrow() throws behind the region what one of them threw.
+class ThreadFailure {
+  public:
+    template <typename Act>
+    void guard(Act act) {
+        try {
+            act();
+        } catch (...) {
+            const std::lock_guard lock(mutex_);
+            failure_ = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (failure_) std::rethrow_exception(failure_);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::exception_ptr failure_;
+};
 
 }  // namespace holdfast

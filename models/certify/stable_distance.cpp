@@ -1,10 +1,9 @@
 #include "models/certify/stable_distance.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <map>
-#include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "kernels/base/floating_point.hpp"
 #include "kernels/base/threads.hpp"
@@ -12,6 +11,17 @@
 
 namespace holdfast {
 namespace {
+
+/// What one thread computes with.
+template <typename Real>
+struct Worker {
+    Worker(const Network& network, const BasicBackend<Real>& backend)
+        : pass(network, backend), panel(network.empty_panel<Real>()) {
+        require_sound_arithmetic();
+    }
+    BasicIntervalPass<Real> pass;
+    BasicPanel<Real> panel;
+};
 
 /// One question with a yes up to some level and no from there on: is the label certified (class -1), is class
 /// j beaten?
@@ -55,17 +65,17 @@ class Certifier {
         const std::int64_t* high = level == 0 ? lower.data() : upper.data();
         const PackedNetwork parameters(network_, backend_, lower.data(), high);
         const MarginLayer margins(network_, backend_, lower.data(), high);
-        std::exception_ptr failure;
-        std::mutex mutex;
+        ThreadFailure failure;
         const double products = 2.0 * static_cast<double>(queries.size() * network_.parameters());
 #pragma omp parallel num_threads(threads_for(products))
         {
-            BasicIntervalPass<Real> pass(network_, backend_);
-            BasicPanel<Real> panel = network_.empty_panel<Real>();
+            std::optional<Worker<Real>> worker;
+            failure.guard([&] { worker.emplace(network_, backend_); });
 #pragma omp for schedule(dynamic)
             for (std::size_t first = 0; first < queries.size(); first += panel_height) {
-                try {
-                    require_sound_arithmetic();
+                failure.guard([&] {
+                    if (!worker) return;
+                    auto& [pass, panel] = *worker;
                     panel.load(queries_, std::span(queries).subspan(
                                              first, std::min(panel_height, queries.size() - first)));
                     pass.forward_hidden(parameters, panel);
@@ -73,13 +83,10 @@ class Certifier {
                         network_.classes(), margins.layer().shape().in,
                         pass.last_layer(margins.layer(), panel, parameters.is_point()));
                     for (std::size_t r = 0; r < panel.count(); ++r) visit(r, first + r, values);
-                } catch (...) {
-                    const std::lock_guard lock(mutex);
-                    failure = std::current_exception();
-                }
+                });
             }
         }
-        if (failure) std::rethrow_exception(failure);
+        failure.rethrow();
     }
 
     /// Asks every search every level: searches[s] is about query s % queries, as certify() lists them.

@@ -29,8 +29,7 @@ class DeviceSums {
         std::int64_t records;  ///< of the batch, on all ranks
         std::vector<LevelSums> levels;
     };
-    /// Collective over the ranks. Selections are those of this rank's records. Error (numerical): a NaN or
-    /// infinity among this rank's records, naming level and layer.
+    /// Collective over the ranks. Selections are those of this rank's records.
     Result reduced(std::span<const BoxView> boxes, std::span<const Batch> batches,
                    std::span<const std::int64_t> selection_counts, const Communicator& ranks);
 

@@ -1,7 +1,6 @@
 #include "models/training/gradient_sums.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <mutex>
 #include <optional>
 
@@ -122,23 +121,15 @@ template <typename Real>
 void sum_group(const Network& network, const BasicBackend<Real>& backend, const Clip& clip,
                const std::vector<Level>& levels, const std::vector<Work>& work, std::span<LevelSums> totals) {
     const Sharing sharing(network, work.size(), levels.size());
-    std::exception_ptr failure;
+    ThreadFailure failure;
     std::mutex mutex;
-    const auto guarded = [&](auto act) {
-        try {
-            act();
-        } catch (...) {
-            const std::lock_guard lock(mutex);
-            failure = std::current_exception();
-        }
-    };
 #pragma omp parallel num_threads(sharing.threads)
     {
         std::optional<Worker<Real>> worker;
-        guarded([&] { worker.emplace(network, backend, levels.size()); });
+        failure.guard([&] { worker.emplace(network, backend, levels.size()); });
 #pragma omp for schedule(dynamic) nowait
         for (std::size_t piece = 0; piece < sharing.pieces; ++piece) {
-            guarded([&] {
+            failure.guard([&] {
                 if (!worker) return;
                 const Work& part = work[sharing.panel(piece)];
                 worker->panel.load(part.batch->records, part.indices);
@@ -151,7 +142,7 @@ void sum_group(const Network& network, const BasicBackend<Real>& backend, const 
         const std::lock_guard lock(mutex);
         for (std::size_t l = 0; worker && l < levels.size(); ++l) add(worker->sums[l], totals[l]);
     }
-    if (failure) std::rethrow_exception(failure);
+    failure.rethrow();
 }
 
 }  // namespace
