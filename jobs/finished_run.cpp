@@ -14,13 +14,6 @@
 namespace holdfast {
 namespace {
 
-Scaling scaling_from_name(const std::string& name) {
-    for (const Scaling scaling : {Scaling::none, Scaling::public_constants, Scaling::private_data}) {
-        if (name == name_of(scaling)) return scaling;
-    }
-    return Scaling::unknown;
-}
-
 /// The records [first, last) of a set.
 Records part_of(const Records& records, std::size_t first, std::size_t last) {
     std::vector<std::size_t> indices(last - first);
@@ -71,10 +64,14 @@ void check_boxes(const FinishedRun& run) {
 /// Runs written before ids had kinds say whether the file had any.
 IdKind ids_from_manifest(const nlohmann::json& ids) {
     if (ids.is_boolean()) return ids.get<bool>() ? IdKind::given : IdKind::row_number;
-    for (const IdKind kind : {IdKind::given, IdKind::content, IdKind::row_number}) {
-        if (ids.get<std::string>() == name_of(kind)) return kind;
-    }
+    if (const std::optional<IdKind> kind = ids_named(ids)) return *kind;
     throw Error(ExitCode::input, "ids of no known kind", "train again");
+}
+
+/// Runs written before their digest was kept say how many there were.
+bool had_public_records(const nlohmann::json& manifest) {
+    if (manifest.contains("public")) return manifest["public"].at("records").get<std::uint64_t>() > 0;
+    return manifest.value("public_records", std::uint64_t{0}) > 0;
 }
 
 FeatureRange range_of(const nlohmann::json& dataset) {
@@ -91,10 +88,8 @@ FinishedRun read_run(const RunFolder& folder) {
         if (!dataset.at("features").is_number_unsigned() || !dataset.at("digest").is_string())
             throw Error(ExitCode::input, "features or digest of the dataset are damaged", "train again");
         Network network = settings.network(dataset.at("features"), range_of(dataset));
-        const bool public_records =
-            manifest.contains("public") && manifest["public"].at("records").get<std::uint64_t>() > 0;
-        const DataFacts facts{scaling_from_name(dataset.at("scaling")), ids_from_manifest(dataset.at("ids")),
-                              public_records};
+        const DataFacts facts{scaling_named(dataset.at("scaling")).value_or(Scaling::unknown),
+                              ids_from_manifest(dataset.at("ids")), had_public_records(manifest)};
         return {folder, manifest, settings, std::move(network), facts, settings.level_values()};
     } catch (const nlohmann::json::exception& error) {
         throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(),

@@ -31,9 +31,10 @@ struct FinishedRun {
     /// Largest distance of one member: levels counted, not records, if the list is sparse.
     std::int64_t cap() const { return static_cast<std::int64_t>(levels.size()) - 1; }
     std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
-    /// Of the public records it was trained on beside; empty if there were none.
+    /// Of the public records it was trained on beside; empty if there were none, or it was not kept.
     std::string public_digest() const {
-        return facts.public_records ? manifest.at("public").at("digest").get<std::string>() : "";
+        const bool kept = facts.public_records && manifest.contains("public");
+        return kept ? manifest["public"].at("digest").get<std::string>() : "";
     }
 };
 

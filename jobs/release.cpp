@@ -5,7 +5,6 @@
 //   holdfast account --ledger hospital.db --data patients.h5 --budget 10
 //   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db
 
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -23,12 +22,6 @@ struct Request {
     double epsilon = 0, delta = 0;
     std::uint64_t first = 0;
 };
-
-std::string decimal(const Rational& value) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.6g", value.get_d());
-    return text;
-}
 
 /// A mechanism of public parameters that this run can feed. Errors (usage).
 Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ensemble) {
@@ -193,8 +186,8 @@ void print(const Context& context, const Request& request, const std::vector<Led
     context.log->info(
         "{} answers charged at epsilon {:g}, {} remembered; spent epsilon {} of {}, delta {} of {}",
         cost["charged_answers"].get<std::int64_t>(), request.epsilon,
-        cost["remembered_answers"].get<std::int64_t>(), decimal(spent.epsilon), decimal(spent.budget.epsilon),
-        decimal(spent.delta), decimal(spent.budget.delta));
+        cost["remembered_answers"].get<std::int64_t>(), decimal_text(spent.epsilon),
+        decimal_text(spent.budget.epsilon), decimal_text(spent.delta), decimal_text(spent.budget.delta));
     for (const nlohmann::json& term : terms) {
         context.log->info("{} answers by {} at epsilon {:g}, delta {:g}: {}",
                           term["answers"].get<std::int64_t>(), term["mechanism"].get<std::string>(),

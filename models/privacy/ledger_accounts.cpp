@@ -97,14 +97,16 @@ Error known_people(const LedgerDatabase& database, const std::map<std::int64_t, 
 /// anybody could be its people, and a new account a second budget for them.
 void require_named_accounts(const LedgerDatabase& database) {
     Statement select(database,
-                     "SELECT population FROM accounts JOIN versions ON account = id "
-                     "WHERE population = 'dataset-' || substr(dataset, 1, 16) AND ids = 0");
-    if (!select.step()) return;
-    throw Error(ExitCode::budget,
-                "the account '" + select.text(0) + "' of an earlier version does not say whose it is",
-                "add its dataset first, imported with its --population: holdfast account --ledger " +
-                    database.path() + " --data FILE",
-                database.path());
+                     "SELECT population, dataset FROM accounts JOIN versions ON account = id WHERE ids = 0");
+    while (select.step()) {
+        const std::string population = select.text(0);
+        if (population != migrated_population(select.text(1))) continue;
+        throw Error(ExitCode::budget,
+                    "the account '" + population + "' of an earlier version does not say whose it is",
+                    "add its dataset first, imported with its --population: holdfast account --ledger " +
+                        database.path() + " --data FILE",
+                    database.path());
+    }
 }
 
 void add_people(const LedgerDatabase& database, std::int64_t account, std::span<const std::uint64_t> ids) {
