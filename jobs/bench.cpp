@@ -15,11 +15,12 @@
 
 #include "dist/layout/assignment.hpp"
 #include "jobs/job.hpp"
+#include "jobs/run_settings.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/dgemm_rate.hpp"
-#include "models/training/trainer.hpp"
+#include "models/boxes/trainer.hpp"
 
 namespace holdfast {
 namespace {
@@ -108,7 +109,8 @@ double seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t
                   const Communicator& block_group) {
     const Records none{FeatureMatrix(plan.network.inputs(), false), {}, {}, {}};
     MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
-    if (steps == 1 || plan.settings.batches > 1 || plan.backend.name() == "cuda") trainer.step(block_group);
+    if (steps == 1 || plan.settings.training.batches > 1 || plan.backend.name() == "cuda")
+        trainer.step(block_group);
     block_group.barrier();
     const double start = now();
     for (std::int64_t step = 0; step < steps; ++step) trainer.step(block_group);
@@ -156,18 +158,19 @@ double dgemm_rate_of_all(const Communicator& world, const std::string& backend, 
 
 Settings settings_of(const Workload& workload, const Request& request) {
     Settings settings;
-    settings.hidden = workload.hidden;
-    settings.loss = workload.loss;
-    settings.level_list = levels_of(request.levels);
-    settings.batches = workload.batches;
-    settings.epochs = workload.steps + 1;
+    settings.network.hidden = workload.hidden;
+    settings.network.loss = workload.loss;
+    settings.certificate.level_list = levels_of(request.levels);
+    settings.training.batches = workload.batches;
+    settings.training.expected_records = std::llround(workload.records_of_a_step()) * workload.batches;
+    settings.training.epochs = workload.steps + 1;
     settings.clip.gamma = workload.gamma;
-    settings.relation = request.relation == "substitute" ? Relation::substitute
-                        : request.relation == "remove"   ? Relation::remove
-                                                         : Relation::add_remove;
-    settings.budget =
-        settings.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
-    settings.precision =
+    settings.certificate.relation = request.relation == "substitute" ? Relation::substitute
+                                    : request.relation == "remove"   ? Relation::remove
+                                                                     : Relation::add_remove;
+    settings.certificate.charge_rule =
+        settings.certificate.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
+    settings.training.precision =
         request.precision == "single" ? Precision::single_precision : Precision::double_precision;
     settings.clip.kind = request.clip == "factored" ? Clip::Kind::factored : Clip::Kind::elementwise;
     return settings;
@@ -180,13 +183,13 @@ void bench_step(const Context& context, const Request& request) {
     const int threads = omp_get_max_threads();
     const Settings settings = settings_of(workload, request);
     const int device = choose_device(request.backend, context.world);
-    TrainingPlan plan{settings, settings.network(workload.features),
-                      make_backend(request.backend, settings.precision, settings.product, device),
-                      workload.records_of_a_step(), settings.level_values()};
+    TrainingPlan plan = make_plan(
+        settings, {.features = workload.features},
+        make_backend(request.backend, settings.training.precision, settings.certificate.product, device));
     TrainingPlan plain = plan;
     plain.levels = {0};
     const BlockSums sums(context.world, context.world,
-                         {request.transport, settings.transport_timeout, plan.backend.name()});
+                         {request.transport, RunSettings{}.transport_timeout, plan.backend.name()});
     const Records records = random_records(workload, context.world);
 
     // 2. Plain and certified steps in turn, the fastest of each.
@@ -200,7 +203,7 @@ void bench_step(const Context& context, const Request& request) {
     // 3. Beside what the machine can do. A level's two bounds take at least a multiply-add each where the
     // plain step has one.
     const double rate = dgemm_rate_of_all(context.world, plan.backend.name(), threads);
-    const double levels = static_cast<double>(settings.level_list.size());
+    const double levels = static_cast<double>(settings.certificate.level_list.size());
     const double plain_adds =
         plain_work(plan.network) * workload.records_of_a_step() * static_cast<double>(workload.steps);
     const double plain_fraction = plain_adds / plain_seconds / rate;

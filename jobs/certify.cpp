@@ -3,9 +3,9 @@
 
 #include <cstdio>
 
-#include "dist/store/atomic_file.hpp"
-#include "dist/store/digest.hpp"
-#include "dist/store/hdf5.hpp"
+#include "dist/files/atomic_file.hpp"
+#include "dist/files/digest.hpp"
+#include "dist/files/hdf5.hpp"
 #include "jobs/finished_run.hpp"
 
 namespace holdfast {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/store/dataset.hpp"
+#include "dist/data/dataset.hpp"
 
 namespace holdfast {
 

@@ -20,7 +20,7 @@
 
 #include "dist/comm/mpi.hpp"
 #include "dist/comm/nccl.hpp"
-#include "dist/store/hdf5_version.hpp"
+#include "dist/files/hdf5_version.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <map>
 
-#include "dist/store/digest.hpp"
+#include "dist/files/digest.hpp"
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/mechanisms.hpp"
@@ -65,11 +65,11 @@ std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
 
 Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool ensemble) {
     Guarantee claim = certificate_claim(run.settings, run.facts);
-    if (run.settings.relation == Relation::remove)
+    if (run.settings.certificate.relation == Relation::remove)
         return Guarantee::not_private("mechanism over boxes for removals",
                                       "boxes for removals say nothing of added records");
     if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
-    claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
+    claim.combine(mechanism.guarantee(name_of(run.settings.certificate.relation)));
     return claim;
 }
 
@@ -83,9 +83,9 @@ nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evi
                 nlohmann::json accuracies = nlohmann::json::array();
                 std::optional<Guarantee> claim;
                 for (const double epsilon : request.epsilons) {
-                    const Mechanism mechanism(
-                        info.name, {epsilon, delta, static_cast<int>(run.classes()),
-                                    distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
+                    const Mechanism mechanism(info.name, {epsilon, delta, static_cast<int>(run.classes()),
+                                                          distance_cap(run, ensemble),
+                                                          ensemble ? run.settings.ensemble.members : 0});
                     if (!claim) claim = guarantee_of(mechanism, run, ensemble);
                     double total = 0;
                     if (ensemble) total = expected_accuracy(mechanism, evidence.ensemble, truth);
@@ -187,7 +187,7 @@ void evaluate(const Context& context, const Request& request) {
         {"queries", data.size()},
         {"classes", run.classes()},
         {"levels", run.levels},
-        {"relation", name_of(run.settings.relation)},
+        {"relation", name_of(run.settings.certificate.relation)},
         {"members", run.members()},
         {"accuracy",
          {{"single", single_accuracy}, {"ensemble", accuracy_of(evidence.ensemble, data.labels)}}},

@@ -83,14 +83,15 @@ FinishedRun read_run(const RunFolder& folder) {
     const std::string file = folder.file("manifest.json");
     nlohmann::json manifest = folder.read_json("manifest.json");
     try {
-        const Settings settings = settings_from_json(manifest.at("configuration"));
+        const auto [settings, how] = configuration_from_json(manifest.at("configuration"));
         const nlohmann::json& dataset = manifest.at("dataset");
         if (!dataset.at("features").is_number_unsigned() || !dataset.at("digest").is_string())
             throw Error(ExitCode::input, "features or digest of the dataset are damaged", "train again");
-        Network network = settings.network(dataset.at("features"), range_of(dataset));
+        Network network = settings.network.make(dataset.at("features"), range_of(dataset));
         const DataFacts facts{scaling_named(dataset.at("scaling")).value_or(Scaling::unknown),
                               ids_from_manifest(dataset.at("ids")), had_public_records(manifest)};
-        return {folder, manifest, settings, std::move(network), facts, settings.level_values()};
+        return {
+            folder, manifest, settings, how, std::move(network), facts, settings.certificate.level_values()};
     } catch (const nlohmann::json::exception& error) {
         throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(),
                     "train again", file);
@@ -136,27 +137,29 @@ Records chosen_records(const Records& records, std::span<const std::size_t> indi
 }
 
 LevelSearch fastest_search(const FinishedRun& run) {
-    return run.settings.product == Product::exact ? LevelSearch::bisection : LevelSearch::ascending;
+    return run.settings.certificate.product == Product::exact ? LevelSearch::bisection
+                                                              : LevelSearch::ascending;
 }
 
 bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble) {
     if (info.binary_only && run.classes() != 2) return false;
     if (info.needs_votes && !ensemble) return false;
-    if (std::string(info.name) == "paper_sparse" && run.settings.contiguous_levels()) return false;
+    if (std::string(info.name) == "paper_sparse" && run.settings.certificate.contiguous_levels())
+        return false;
     return !(info.needs_class_distances && ensemble && run.aggregation() == Aggregation::paper);
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
                                           const Records& queries, LevelSearch search) {
-    if (run.settings.threads > 0) omp_set_num_threads(static_cast<int>(run.settings.threads));
+    if (run.how.threads > 0) omp_set_num_threads(static_cast<int>(run.how.threads));
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
     const std::size_t first = queries.size() * grid.block() / grid.blocks(),
                       last = queries.size() * (grid.block() + 1) / grid.blocks();
     const Records mine = part_of(queries, first, last);
     const BoxesReader boxes(run.folder);
     const AnyBackend backend =
-        make_panel_backend(run.settings.product == Product::rump ? "auto" : run.settings.backend,
-                           run.settings.precision, run.settings.product);
+        make_panel_backend(run.settings.certificate.product == Product::rump ? "auto" : run.how.backend,
+                           run.settings.training.precision, run.settings.certificate.product);
     std::vector<std::int64_t> message;
     for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {
         const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
@@ -203,7 +206,7 @@ Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& me
 }
 
 std::int64_t distance_cap(const FinishedRun& run, bool ensemble) {
-    return ensemble ? ensemble_cap(run.settings.members, run.cap()) : run.cap();
+    return ensemble ? ensemble_cap(run.settings.ensemble.members, run.cap()) : run.cap();
 }
 
 std::vector<double> certified_fractions(const std::vector<std::int64_t>& distances, std::int64_t most) {

@@ -3,13 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "dist/store/run_folder.hpp"
+#include "dist/runs/run_folder.hpp"
 #include "jobs/job.hpp"
+#include "jobs/run_settings.hpp"
+#include "models/boxes/settings.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
 #include "models/privacy/mechanisms.hpp"
-#include "models/training/settings.hpp"
 
 namespace holdfast {
 
@@ -18,15 +19,16 @@ struct FinishedRun {
     RunFolder folder;
     nlohmann::json manifest;
     Settings settings;
+    RunSettings how;  ///< as it was trained
     Network network;
     DataFacts facts;
     std::vector<std::int64_t> levels;
 
     static FinishedRun open(const std::string& path);
-    std::size_t members() const { return static_cast<std::size_t>(settings.members); }
+    std::size_t members() const { return static_cast<std::size_t>(settings.ensemble.members); }
     std::size_t classes() const { return network.classes(); }
     Aggregation aggregation() const {
-        return settings.aggregate == "paper" ? Aggregation::paper : Aggregation::exact;
+        return settings.ensemble.aggregate == "paper" ? Aggregation::paper : Aggregation::exact;
     }
     /// Largest distance of one member: levels counted, not records, if the list is sparse.
     std::int64_t cap() const { return static_cast<std::int64_t>(levels.size()) - 1; }

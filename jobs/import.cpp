@@ -16,11 +16,11 @@
 #include <optional>
 #include <set>
 
-#include "dist/store/import_csv.hpp"
-#include "dist/store/import_hdf5.hpp"
-#include "dist/store/import_idx.hpp"
-#include "dist/store/import_npy.hpp"
-#include "dist/store/import_records.hpp"
+#include "dist/data/import_csv.hpp"
+#include "dist/data/import_hdf5.hpp"
+#include "dist/data/import_idx.hpp"
+#include "dist/data/import_npy.hpp"
+#include "dist/data/import_records.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
 

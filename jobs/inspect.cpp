@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "dist/store/dataset.hpp"
-#include "dist/store/statistics.hpp"
+#include "dist/data/dataset.hpp"
+#include "dist/data/statistics.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
 

@@ -27,7 +27,7 @@ struct Request {
 Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ensemble) {
     Mechanism mechanism(request.mechanism,
                         {request.epsilon, request.delta, static_cast<int>(run.classes()),
-                         distance_cap(run, ensemble), ensemble ? run.settings.members : 0});
+                         distance_cap(run, ensemble), ensemble ? run.settings.ensemble.members : 0});
     if (!mechanism.info().releasable)
         throw Error(ExitCode::usage,
                     request.mechanism + " is not differentially private: for evaluation only",
@@ -41,7 +41,7 @@ Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ens
 Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mechanism) {
     Guarantee claim = release_claim(run.settings, run.facts);
     if (ensemble) claim.combine(aggregation_guarantee(run.aggregation()));
-    claim.combine(mechanism.guarantee(name_of(run.settings.relation)));
+    claim.combine(mechanism.guarantee(name_of(run.settings.certificate.relation)));
     claim.require(
         "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
         "processor's caches and branches, timed by a neighbour on the machine, are not covered");
@@ -73,7 +73,8 @@ std::string paying_population(const Ledger& ledger, const FinishedRun& run, cons
             ExitCode::usage,
             "the run took records of " + *whose + " for public, and they have a budget: nothing was charged",
             "train without them as --public", request.run);
-    const std::string counted = ledger.account(*population)->relation, ours = name_of(run.settings.relation);
+    const std::string counted = ledger.account(*population)->relation,
+                      ours = name_of(run.settings.certificate.relation);
     if (counted == ours) return *population;
     throw Error(ExitCode::usage,
                 "the account of " + *population + " counts " + counted + " neighbours; under " + ours +

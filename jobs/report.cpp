@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "dist/store/atomic_file.hpp"
+#include "dist/files/atomic_file.hpp"
 #include "jobs/job.hpp"
 #include "jobs/report_page.hpp"
 #include "jobs/report_run.hpp"

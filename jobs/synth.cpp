@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "dist/store/generate.hpp"
+#include "dist/data/generate.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
 

@@ -12,18 +12,18 @@
 #include <numeric>
 #include <optional>
 
+#include "dist/files/digest.hpp"
 #include "dist/layout/distribute.hpp"
-#include "dist/store/checkpoint.hpp"
-#include "dist/store/digest.hpp"
-#include "dist/store/run_folder.hpp"
+#include "dist/runs/checkpoint.hpp"
+#include "dist/runs/run_folder.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
-#include "models/training/trainer.hpp"
 
 namespace holdfast {
 namespace {
@@ -42,24 +42,16 @@ struct Request {
     }
 };
 
-/// To two significant digits: what little of the count a default normaliser gives away.
-std::int64_t rounded_count(std::uint64_t count) {
-    const double scale =
-        std::pow(10.0, std::max(0.0, std::floor(std::log10(static_cast<double>(count))) - 1));
-    return std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
-}
-
 /// The settings with the public number of records that the dataset states, unless they state one themselves.
 Settings settle_count(Settings settings, const DatasetInfo& info) {
-    if (settings.expected_records == 0)
-        settings.expected_records = static_cast<std::int64_t>(info.expected_records);
+    if (settings.training.expected_records == 0)
+        settings.training.expected_records = static_cast<std::int64_t>(info.expected_records);
     return settings;
 }
 
 /// Against public numbers alone: how many records were found decides no exit code.
 void check_against_count(const Settings& settings) {
-    const std::int64_t records = settings.expected_records;
+    const std::int64_t records = settings.training.expected_records;
     const auto refuse = [&](const std::string& key, std::int64_t value, const std::string& hint) {
         throw Error(ExitCode::usage,
                     key + " = " + std::to_string(value) + " exceeds the stated " + std::to_string(records) +
@@ -67,12 +59,12 @@ void check_against_count(const Settings& settings) {
                     hint, key);
     };
     if (records == 0) return;
-    const std::int64_t largest = settings.level_values().back();
+    const std::int64_t largest = settings.certificate.level_values().back();
     if (largest > records)
-        refuse(settings.contiguous_levels() ? "certificate.levels" : "certificate.level_list", largest,
-               "no dataset is so many records away: lower it");
-    if (settings.members > records)
-        refuse("ensemble.members", settings.members, "lower it, or train on more records");
+        refuse(settings.certificate.contiguous_levels() ? "certificate.levels" : "certificate.level_list",
+               largest, "no dataset is so many records away: lower it");
+    if (settings.ensemble.members > records)
+        refuse("ensemble.members", settings.ensemble.members, "lower it, or train on more records");
 }
 
 /// For the owner: what of the private records the public range clamps. Collective.
@@ -91,14 +83,6 @@ void report_clamped(const Context& context, const ProcessGrid& grid, const std::
             outside[0], text_of(range));
 }
 
-double normaliser(const Settings& settings, std::uint64_t rows, std::size_t public_rows) {
-    const std::int64_t records =
-        settings.expected_records > 0 ? settings.expected_records : rounded_count(rows);
-    const double batches = static_cast<double>(settings.batches);
-    return static_cast<double>(records) / (static_cast<double>(settings.members) * batches) +
-           static_cast<double>(public_rows) / batches;
-}
-
 /// Every public record, on every rank: they are few beside the private ones, and every member trains on all
 /// of them.
 Records read_public(const std::string& name, const DatasetInfo& private_data, const Settings& settings) {
@@ -113,10 +97,10 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
     }
     records = reader.read_all();
     for (std::size_t i = 0; i < records.size(); ++i) {
-        if (records.labels.empty() || records.labels[i] >= settings.classes) {
+        if (records.labels.empty() || records.labels[i] >= settings.network.classes) {
             throw Error(ExitCode::input,
-                        "row " + std::to_string(i) +
-                            " has no label below network.classes = " + std::to_string(settings.classes),
+                        "row " + std::to_string(i) + " has no label below network.classes = " +
+                            std::to_string(settings.network.classes),
                         "label the public records as the private ones", reader.info().path);
         }
     }
@@ -154,27 +138,28 @@ std::optional<MemberState> resumed_state(const std::vector<MemberState>& states,
 /// stopping.
 class Rounds {
   public:
-    Rounds(const Context& context, const Settings& settings, const ProcessGrid& grid,
+    Rounds(const Context& context, const RunSettings& how, const ProcessGrid& grid,
            const Communicator& block_group, const CheckpointFolder& checkpoints,
            std::vector<MemberTrainer>& trainers)
         : context_(context),
-          settings_(settings),
+          how_(how),
           grid_(grid),
           block_group_(block_group),
           checkpoints_(checkpoints),
           trainers_(trainers) {}
 
     void run() {
-        const std::int64_t total = static_cast<std::int64_t>(trainers_.size()) * settings_.steps();
+        std::int64_t total = 0;
+        for (const MemberTrainer& trainer : trainers_) total += trainer.steps();
         Progress progress(context_, "train", total);
         double last_checkpoint = 0;
         std::int64_t steps_since = 0;
         for (;;) {
             const auto current = std::find_if(trainers_.begin(), trainers_.end(),
                                               [](const MemberTrainer& trainer) { return !trainer.done(); });
-            const bool by_steps = settings_.checkpoint_steps > 0 && steps_since >= settings_.checkpoint_steps;
-            const bool by_time = context_.world.is_root() && settings_.checkpoint_seconds > 0 &&
-                                 progress.seconds() - last_checkpoint >= settings_.checkpoint_seconds;
+            const bool by_steps = how_.checkpoint_steps > 0 && steps_since >= how_.checkpoint_steps;
+            const bool by_time = context_.world.is_root() && how_.checkpoint_seconds > 0 &&
+                                 progress.seconds() - last_checkpoint >= how_.checkpoint_seconds;
             std::int64_t flags[] = {current != trainers_.end(), context_.interrupted_by_signal(),
                                     by_steps || by_time};
             context_.world.max(flags);
@@ -212,7 +197,7 @@ class Rounds {
     }
 
     const Context& context_;
-    const Settings& settings_;
+    const RunSettings& how_;
     const ProcessGrid& grid_;
     const Communicator& block_group_;  ///< of the grid, as its sums travel
     const CheckpointFolder& checkpoints_;
@@ -224,10 +209,11 @@ class Rounds {
 std::string write_results(const Context& context, const RunFolder& run, const Settings& settings,
                           const ProcessGrid& grid, const std::vector<MemberTrainer>& trainers,
                           std::size_t parameters) {
-    const std::vector<std::int64_t> levels = settings.level_values();
+    const std::vector<std::int64_t> levels = settings.certificate.level_values();
     const auto rank = context.world.rank();
     std::optional<BoxesWriter> writer;
-    if (rank == 0) writer.emplace(run, static_cast<std::size_t>(settings.members), levels, parameters);
+    if (rank == 0)
+        writer.emplace(run, static_cast<std::size_t>(settings.ensemble.members), levels, parameters);
     std::string metrics_lines;
     // One message of one level, or of the metrics alone, from its owner to rank 0.
     const auto collect = [&](int owner, auto make) {
@@ -237,7 +223,7 @@ std::string write_results(const Context& context, const RunFolder& run, const Se
         if (owner != 0 && rank == 0) part = MemberState::unpacked(context.world.receive(owner));
         return part;
     };
-    for (std::size_t member = 0; member < static_cast<std::size_t>(settings.members); ++member) {
+    for (std::size_t member = 0; member < static_cast<std::size_t>(settings.ensemble.members); ++member) {
         const auto trainer = [&]() -> const MemberTrainer& {
             return trainers[member - grid.members().first];
         };
@@ -279,23 +265,23 @@ nlohmann::json arithmetic_of(const TrainingPlan& plan) {
     const double unit = std::ldexp(1.0, scale.exponent);
     const double least_gamma =
         unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
-    const double last_impulse =
-        plan.settings.learning_rate_at(plan.settings.steps() - 1) / plan.normaliser * least_gamma;
+    const double last_impulse = plan.settings.training.learning_rate_at(plan.settings.training.steps() - 1) /
+                                plan.normaliser * least_gamma;
     return {{"parameter_unit", parameter_unit},
             {"parameter_limit", parameter_value(parameter_limit_units)},
-            {"precision", settings_to_json(plan.settings)["training.precision"]},
+            {"precision", to_json(Configuration{plan.settings, {}})["training.precision"]},
             {"gradient_unit", unit},
             // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
             {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
 }
 
-nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const std::string& data_digest,
-                           const nlohmann::json& public_records, const std::string& boxes_digest,
-                           const Guarantee& claim) {
+nlohmann::json manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
+                           const std::string& data_digest, const nlohmann::json& public_records,
+                           const std::string& boxes_digest, const Guarantee& claim) {
     const nlohmann::json dataset = {{"path", info.path},
                                     {"rows", info.rows},
                                     {"features", info.features},
-                                    {"classes", plan.settings.classes},
+                                    {"classes", plan.settings.network.classes},
                                     {"scaling", name_of(info.scaling)},
                                     {"ids", name_of(info.ids)},
                                     {"range", {info.range.low, info.range.high}},
@@ -303,16 +289,16 @@ nlohmann::json manifest_of(const TrainingPlan& plan, const DatasetInfo& info, co
                                     {"digest", data_digest}};
     return {{"program", "holdfast"},
             {"version", "0.1.0"},
-            {"configuration", settings_to_json(plan.settings)},
+            {"configuration", to_json({plan.settings, how})},
             {"dataset", dataset},
             {"digest", boxes_digest},
-            {"steps", plan.settings.steps()},
-            {"levels", plan.settings.level_values()},
-            {"members", plan.settings.members},
+            {"steps", plan.settings.training.steps()},
+            {"levels", plan.settings.certificate.level_values()},
+            {"members", plan.settings.ensemble.members},
             {"parameters", plan.network.parameters()},
             {"normaliser", plan.normaliser},
             {"public", public_records},
-            {"relation", name_of(plan.settings.relation)},
+            {"relation", name_of(plan.settings.certificate.relation)},
             {"arithmetic", arithmetic_of(plan)},
             {"guarantee", claim.to_json()}};
 }
@@ -327,30 +313,34 @@ std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const 
                   arithmetic["precision"].get<std::string>().c_str(),
                   plan.backend.scale(plan.settings.clip).exponent,
                   arithmetic["charge_rounding"].get<double>());
-    return "trained " + std::to_string(plan.settings.members) + " x " +
-           std::to_string(plan.settings.steps()) + " steps, levels 0.." + std::to_string(last_level) +
-           ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids + claim.text() + "\n";
+    return "trained " + std::to_string(plan.settings.ensemble.members) + " x " +
+           std::to_string(plan.settings.training.steps()) + " steps, levels 0.." +
+           std::to_string(last_level) + ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids +
+           claim.text() + "\n";
 }
 
 void train(const Context& context, const Request& request) {
     // 1. What is asked for.
     const DatasetReader reader(request.data);
-    const Settings settings =
-        settle_count(read_settings(request.config, request.all_overrides()), reader.info());
-    if (settings.threads > 0) omp_set_num_threads(static_cast<int>(settings.threads));
+    const Configuration asked = read_configuration(request.config, request.all_overrides());
+    const RunSettings& how = asked.run;
+    const Settings settings = settle_count(asked.settings, reader.info());
+    if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
-    const int device = choose_device(settings.backend, context.world);
-    const AnyBackend backend = make_backend(settings.backend, settings.precision, settings.product, device);
-    const std::vector<std::int64_t> levels = settings.level_values();
-    const ProcessGrid grid(context.world, settings.grid, static_cast<std::size_t>(settings.members),
+    const int device = choose_device(how.backend, context.world);
+    const AnyBackend backend =
+        make_backend(how.backend, settings.training.precision, settings.certificate.product, device);
+    const std::vector<std::int64_t> levels = settings.certificate.level_values();
+    const ProcessGrid grid(context.world, how.grid, static_cast<std::size_t>(settings.ensemble.members),
                            levels.size());
     const BlockSums sums(context.world, grid.block_group(),
-                         {settings.transport, settings.transport_timeout, backend.name()});
+                         {how.transport, how.transport_timeout, backend.name()});
     std::vector<MemberRecords> held =
-        distribute(reader, grid, context.world, static_cast<std::size_t>(settings.members),
-                   static_cast<std::size_t>(settings.classes), static_cast<std::uint64_t>(settings.seed));
+        distribute(reader, grid, context.world, static_cast<std::size_t>(settings.ensemble.members),
+                   static_cast<std::size_t>(settings.network.classes),
+                   static_cast<std::uint64_t>(settings.training.seed));
     const Records public_records = read_public(request.public_data, reader.info(), settings);
     RecordDigest digest;
     for (const MemberRecords& member : held) {
@@ -363,16 +353,16 @@ void train(const Context& context, const Request& request) {
     report_clamped(context, grid, held, reader.info().range);
 
     // 3. The plan every member follows.
-    const TrainingPlan plan{
-        settings, settings.network(reader.info().features, reader.info().range), backend,
-        normaliser(settings, reader.info().rows, public_records.size()),
-        std::vector<std::int64_t>(levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
-                                  levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last))};
+    TrainingPlan plan = make_plan(
+        settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
+        backend);
+    plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
+                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
     context.log->info(
         "{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks "
         "(members x levels x blocks {}), sums by {}",
-        reader.info().rows, settings.members, levels.back(), plan.network.parameters(), plan.normaliser,
-        plan.backend.name(), context.world.transport(), context.world.size(), grid.text(),
+        reader.info().rows, settings.ensemble.members, levels.back(), plan.network.parameters(),
+        plan.normaliser, plan.backend.name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
     // 4. A new folder, or where an interrupted run stopped.
@@ -394,7 +384,7 @@ void train(const Context& context, const Request& request) {
     }
 
     // 5. Train.
-    Rounds(context, settings, grid, sums.group(), checkpoints, trainers).run();
+    Rounds(context, how, grid, sums.group(), checkpoints, trainers).run();
 
     // 6. Boxes, metrics and manifest; then the checkpoints have served.
     const std::string boxes_digest =
@@ -402,7 +392,7 @@ void train(const Context& context, const Request& request) {
     const Guarantee claim =
         certificate_claim(settings, {reader.info().scaling, reader.info().ids, public_records.size() > 0});
     const nlohmann::json manifest =
-        manifest_of(plan, reader.info(), data_digest,
+        manifest_of(plan, how, reader.info(), data_digest,
                     {{"records", public_records.size()}, {"digest", public_digest}}, boxes_digest, claim);
     if (context.world.is_root()) {
         run.write_json("manifest.json", manifest);
@@ -427,7 +417,7 @@ Run declare_train(CLI::App& app) {
     app.add_option("--transport", request->transport, "Short for --set run.transport=, and over it");
     app.add_flag("--resume", request->resume,
                  "Go on from the last checkpoint of --out, on any number of ranks");
-    app.footer(settings_help() + app.get_footer());
+    app.footer(options_help() + app.get_footer());
     return [request](const Context& context) { train(context, *request); };
 }
 

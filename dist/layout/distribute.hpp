@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "dist/data/dataset.hpp"
 #include "dist/layout/process_grid.hpp"
-#include "dist/store/dataset.hpp"
 
 namespace holdfast {
 

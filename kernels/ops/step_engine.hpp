@@ -42,7 +42,7 @@ struct StepLevel {
 };
 
 /// Bounds of the sum over the records of their clipped gradients, all levels of a step at once: what
-/// models/training/gradient_sums.hpp computes by the operations of a Backend, bit for bit the same. One
+/// models/boxes/gradient_sums.hpp computes by the operations of a Backend, bit for bit the same. One
 /// engine is used by one thread at a time.
 class StepEngine {
   public:

@@ -51,34 +51,34 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     Guarantee claim = Guarantee::proved(
         std::string("for every k and every dataset at distance at most k, the parameters this program "
                     "computes from it") +
-            (settings.precision == Precision::single_precision ? " in single precision" : "") +
+            (settings.training.precision == Precision::single_precision ? " in single precision" : "") +
             " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
             "label",
-        name_of(settings.relation));
+        name_of(settings.certificate.relation));
     claim.require(
         "no setting, no seed and no constant of scaling was chosen by looking at the private records");
     state_scaling(facts.scaling, claim);
-    state_ids(facts.ids, settings.relation, claim);
+    state_ids(facts.ids, settings.certificate.relation, claim);
     if (facts.public_records)
         claim.require(
             "the public records concern nobody whose records are private, and were not chosen by looking at "
             "those");
-    if (settings.expected_records == 0)
+    if (settings.training.expected_records == 0)
         claim.weaken(
             "the step divides by the number of records found, which one record more or less can change: "
             "state "
             "a public number as training.expected_records");
-    if (settings.normalise == Normalise::actual)
+    if (settings.training.normalise == Normalise::actual)
         claim.weaken("the step divides by the batch's count, which an added or removed record changes");
-    if (settings.batching == Batching::sequential)
+    if (settings.training.batching == Batching::sequential)
         claim.weaken(
             "batches are rows in order and assumed not to move: an added or removed record shifts those "
             "behind it");
-    if (settings.product == Product::rump)
+    if (settings.certificate.product == Product::rump)
         claim.weaken(
             "midpoint-radius products nest up to rounding only, so distances of neighbours may differ by "
             "more than 1");
-    if (!settings.contiguous_levels())
+    if (!settings.certificate.contiguous_levels())
         claim.require(
             "only the listed levels have boxes: a distance counts those that hold, it is not a number of "
             "records");
@@ -89,27 +89,27 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
     const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
         throw Error(ExitCode::usage, message, hint, key);
     };
-    if (settings.relation == Relation::remove) {
+    if (settings.certificate.relation == Relation::remove) {
         refuse("no release may rest on boxes for removals only",
                "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
     }
-    if (!settings.contiguous_levels()) {
+    if (!settings.certificate.contiguous_levels()) {
         refuse(
             "a sparse list of levels gives a distance that jumps between neighbours: not differentially "
             "private",
             "train with certificate.levels = K", "certificate.level_list");
     }
-    if (settings.product == Product::rump) {
+    if (settings.certificate.product == Product::rump) {
         refuse("boxes of midpoint-radius products do not nest bit by bit",
                "train with certificate.product = \"exact\"", "certificate.product");
     }
-    if (settings.expected_records == 0) {
+    if (settings.training.expected_records == 0) {
         refuse(
             "the step divides by the number of private records: neighbours can differ at every distance",
             "state a public number: import --expected-records, or training.expected_records, and train again",
             "training.expected_records");
     }
-    if (settings.normalise == Normalise::actual) {
+    if (settings.training.normalise == Normalise::actual) {
         refuse("the step divides by the batch's count, which one record more or less changes",
                "train with training.normalise = \"expected\"", "training.normalise");
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "dist/store/dataset.hpp"
+#include "dist/data/dataset.hpp"
+#include "models/boxes/settings.hpp"
 #include "models/privacy/guarantee.hpp"
-#include "models/training/settings.hpp"
 
 namespace holdfast {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "dist/store/dataset.hpp"
+#include "dist/data/dataset.hpp"
 #include "models/nets/network.hpp"
 
 namespace holdfast {

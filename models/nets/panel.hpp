@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "dist/store/dataset.hpp"
+#include "dist/data/dataset.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/ops/backend.hpp"
 #include "kernels/ops/input_transform.hpp"

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "dist/store/import_csv.hpp"
-#include "dist/store/import_idx.hpp"
-#include "dist/store/import_npy.hpp"
+#include "dist/data/import_csv.hpp"
+#include "dist/data/import_idx.hpp"
+#include "dist/data/import_npy.hpp"
 #include "tests/fuzz/target.hpp"
 
 namespace holdfast::fuzz {

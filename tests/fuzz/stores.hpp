@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "dist/store/checkpoint.hpp"
-#include "dist/store/dataset.hpp"
-#include "dist/store/import_hdf5.hpp"
+#include "dist/data/dataset.hpp"
+#include "dist/data/import_hdf5.hpp"
+#include "dist/runs/checkpoint.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
-#include "models/training/state.hpp"
+#include "models/boxes/state.hpp"
 #include "tests/fuzz/imports.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -90,7 +90,7 @@ class ConfigurationTarget final : public Target {
             "\"add_remove\"\n",
             "network.hidden = []\ntraining = {epochs = 2, l2 = 0.0}\n"};
     }
-    void read(const std::string& path) const override { settings_help(), read_settings(path, {}); }
+    void read(const std::string& path) const override { options_help(), read_configuration(path, {}); }
 };
 
 class ManifestTarget final : public Target {
@@ -98,8 +98,7 @@ class ManifestTarget final : public Target {
     std::string file_name() const override { return "manifest.json"; }
     std::vector<std::string> seeds() const override {
         const nlohmann::json manifest = {
-            {"configuration",
-             settings_to_json(read_settings("", {"network.hidden=[]", "certificate.levels=2"}))},
+            {"configuration", to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}))},
             {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
         return {manifest.dump(), manifest.dump(1)};
     }

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/random.hpp"
-#include "models/training/optimiser.hpp"
+#include "models/boxes/optimiser.hpp"
 
 namespace holdfast {
 namespace {
@@ -53,10 +53,10 @@ INSTANTIATE_TEST_SUITE_P(Precisions, Attack,
 
 TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
     Settings settings;
-    settings.epochs = 3;
-    settings.batches = 2;
-    settings.l2 = 0.3;
-    settings.learning_rate_decay = 0.5;
+    settings.training.epochs = 3;
+    settings.training.batches = 2;
+    settings.training.l2 = 0.3;
+    settings.training.learning_rate_decay = 0.5;
     const GradientGrid grid = settings.clip.grid();
     const auto optimiser = make_sgd(settings, grid);
     const std::int64_t gamma = settings.clip.weight_units();
@@ -64,7 +64,7 @@ TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
     for (std::uint64_t trial = 0; trial < 2000; ++trial) {
         const auto response = optimiser->impulse_response(gamma);
         std::vector<std::int64_t> without{parameter_units(hash.uniform(1, trial) - 0.5)}, with = without;
-        for (std::int64_t step = 0; step < settings.steps(); ++step) {
+        for (std::int64_t step = 0; step < settings.training.steps(); ++step) {
             const auto sum = static_cast<std::int64_t>(
                 1e14 * (hash.uniform(2 + static_cast<std::uint64_t>(step), trial) - 0.5));
             const bool acts = hash(50 + static_cast<std::uint64_t>(step / 2), trial) % 2 ==
@@ -73,7 +73,7 @@ TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
                 changed{sum + (acts ? (trial % 2 == 0 ? gamma : -gamma) : 0)};
             optimiser->update(step, 7.0, without, sums);
             optimiser->update(step, 7.0, with, changed);
-            response->advance(step, 7.0, step % settings.batches == 0);
+            response->advance(step, 7.0, step % settings.training.batches == 0);
             ASSERT_LE(std::abs(with[0] - without[0]), response->radius())
                 << "trial " << trial << " step " << step;
         }
@@ -82,7 +82,7 @@ TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
 
 TEST(Optimiser, UpdateIsMonotone) {
     Settings settings;
-    settings.l2 = 0.9;
+    settings.training.l2 = 0.9;
     const auto optimiser = make_sgd(settings, settings.clip.grid());
     const KeyedHash hash{4};
     for (std::uint64_t trial = 0; trial < 2000; ++trial) {

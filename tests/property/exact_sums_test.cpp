@@ -1,4 +1,4 @@
-// Sums over records are sums of integers (models/training/gradient_sums.hpp): the same for any order,
+// Sums over records are sums of integers (models/boxes/gradient_sums.hpp): the same for any order,
 // partition, number of threads and backend; no number of records that is let through can overflow; one record
 // moves a sum by at most Gamma.
 
@@ -13,9 +13,9 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
-#include "models/training/gradient_sums.hpp"
-#include "models/training/trainer.hpp"
-#include "models/training/wide_sums.hpp"
+#include "models/boxes/gradient_sums.hpp"
+#include "models/boxes/trainer.hpp"
+#include "models/boxes/wide_sums.hpp"
 #include "tests/support/quiet_communicator.hpp"
 
 namespace holdfast {
@@ -403,14 +403,14 @@ struct PartsOfABatch : testing::TestWithParam<std::tuple<ChargeRule, Precision>>
     std::vector<std::byte> trained(const Communicator& ranks) const {
         const auto [budget, precision] = GetParam();
         Settings settings;
-        settings.precision = precision;
-        settings.budget = budget;
-        settings.hidden = {3};
-        settings.levels = 4;
-        settings.epochs = 2;
+        settings.training.precision = precision;
+        settings.certificate.charge_rule = budget;
+        settings.network.hidden = {3};
+        settings.certificate.levels = 4;
+        settings.training.epochs = 2;
         const Records records = random_records(90, 4, 2), open = random_records(7, 4, 2);
         const AnyBackend backend = make_backend("auto", precision, Product::exact);
-        const TrainingPlan plan{settings, settings.network(4), backend, 90.0, settings.level_values()};
+        const TrainingPlan plan = make_plan(settings, {.features = 4, .found = records.size()}, backend);
         MemberTrainer trainer(plan, records, open, MemberTrainer::fresh_state(plan, 0));
         while (!trainer.done()) trainer.step(ranks);
         return trainer.state().packed();
@@ -442,11 +442,11 @@ TEST_P(ExactSums, PartsHaveTheSumsOfTheWhole) {
 // 2^62.
 TEST(LargeBatch, HasASumOfItsOwn) {
     Settings settings;
-    settings.hidden = {};
-    settings.levels = 1;
-    settings.epochs = 1;
+    settings.network.hidden = {};
+    settings.certificate.levels = 1;
+    settings.training.epochs = 1;
     settings.clip.gamma = std::nextafter(2.0, 0.0);
-    const AnyBackend backend = make_backend("auto", settings.precision, Product::exact);
+    const AnyBackend backend = make_backend("auto", settings.training.precision, Product::exact);
     const GradientScale scale = backend.scale(settings.clip);
     const auto count = static_cast<std::size_t>(scale.record_limit) * 9 / 8;
     Records records{FeatureMatrix(1, false), {}, {}, {}};
@@ -454,8 +454,8 @@ TEST(LargeBatch, HasASumOfItsOwn) {
     records.rows.resize(count);
     std::iota(records.rows.begin(), records.rows.end(), 0);
     records.ids = records.rows;
-    const TrainingPlan plan{settings, settings.network(1), backend, static_cast<double>(count),
-                            settings.level_values()};
+    settings.training.expected_records = static_cast<std::int64_t>(count);
+    const TrainingPlan plan = make_plan(settings, {.features = 1}, backend);
     const MemberState before = MemberTrainer::fresh_state(plan, 0);
     const bool answers_one = before.levels[0].lower[0] > 0;
     records.labels.assign(count, answers_one ? 0 : 1);  // wrong, all of them

@@ -202,8 +202,8 @@ TEST(ExpProof, NeighboursKeepTheirOrderWhereThePowerChanges) {
 // exceeds it.
 TEST(ExpProof, SumsOverAllClassesAndTheirReciprocalsAreNormal) {
     constexpr std::size_t classes = 1000;
-    EXPECT_NO_THROW(read_settings("", {"network.classes=1000"}));
-    EXPECT_THROW(read_settings("", {"network.classes=1001"}), Error);
+    EXPECT_NO_THROW(read_configuration("", {"network.classes=1000"}));
+    EXPECT_THROW(read_configuration("", {"network.classes=1001"}), Error);
     const double greatest = std::numeric_limits<double>::max();
     std::vector<double> logits(classes, greatest);
     logits[0] = -greatest;

@@ -10,9 +10,9 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "models/training/device_sums.hpp"
-#include "models/training/gradient_sums.hpp"
-#include "models/training/trainer.hpp"
+#include "models/boxes/device_sums.hpp"
+#include "models/boxes/gradient_sums.hpp"
+#include "models/boxes/trainer.hpp"
 
 namespace holdfast {
 
@@ -183,8 +183,8 @@ inline std::vector<std::byte> trained(const Settings& settings, std::shared_ptr<
     std::mt19937_64 engine(7);
     const Records records = records_for_steps(engine, 300, 6, 3, false),
                   open = records_for_steps(engine, 40, 6, 3, false);
-    const TrainingPlan plan{settings, settings.network(6), std::move(backend), 150.0,
-                            settings.level_values()};
+    const TrainingPlan plan =
+        make_plan(settings, {.features = 6, .found = records.size()}, std::move(backend));
     MemberTrainer trainer(plan, records, open, MemberTrainer::fresh_state(plan, 1));
     while (!trainer.done()) trainer.step(ranks);
     return trainer.state().packed();
@@ -196,18 +196,18 @@ inline std::vector<Settings> trainings() {
     for (const Relation relation : {Relation::add_remove, Relation::substitute, Relation::remove}) {
         for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch}) {
             Settings settings;
-            settings.hidden = {9};
-            settings.classes = 3;
-            settings.epochs = 2;
-            settings.batches = 2;
-            settings.levels = 4;
-            settings.relation = relation;
-            settings.budget = rule;
+            settings.network.hidden = {9};
+            settings.network.classes = 3;
+            settings.training.epochs = 2;
+            settings.training.batches = 2;
+            settings.certificate.levels = 4;
+            settings.certificate.relation = relation;
+            settings.certificate.charge_rule = rule;
             all.push_back(settings);
             if (rule == ChargeRule::per_batch && relation != Relation::add_remove) continue;
             settings.clip.kind = Clip::Kind::factored;
-            settings.hidden = {7, 5};
-            settings.input_scale = 0.5;
+            settings.network.hidden = {7, 5};
+            settings.network.input_scale = 0.5;
             all.push_back(settings);
         }
     }

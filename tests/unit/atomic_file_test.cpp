@@ -1,4 +1,4 @@
-#include "dist/store/atomic_file.hpp"
+#include "dist/files/atomic_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dist/store/generate.hpp"
+#include "dist/data/generate.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

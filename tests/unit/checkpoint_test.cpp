@@ -1,4 +1,4 @@
-#include "dist/store/checkpoint.hpp"
+#include "dist/runs/checkpoint.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -11,7 +11,7 @@ const DataFacts good{Scaling::public_constants, IdKind::given};
 
 Settings plain() {
     Settings settings;
-    settings.expected_records = 100;
+    settings.training.expected_records = 100;
     return settings;
 }
 
@@ -40,20 +40,23 @@ TEST(Claims, WhatBreaksTheProofIsAGap) {
     const Change changes[] = {
         {"private scaling", [](Settings&, DataFacts& facts) { facts.scaling = Scaling::private_data; },
          "range of the private records"},
-        {"actual normaliser", [](Settings& settings, DataFacts&) { settings.normalise = Normalise::actual; },
+        {"actual normaliser",
+         [](Settings& settings, DataFacts&) { settings.training.normalise = Normalise::actual; },
          "divides by the batch's count"},
         {"sequential batches",
-         [](Settings& settings, DataFacts&) { settings.batching = Batching::sequential; }, "rows in order"},
-        {"rump", [](Settings& settings, DataFacts&) { settings.product = Product::rump; }, "midpoint-radius"},
+         [](Settings& settings, DataFacts&) { settings.training.batching = Batching::sequential; },
+         "rows in order"},
+        {"rump", [](Settings& settings, DataFacts&) { settings.certificate.product = Product::rump; },
+         "midpoint-radius"},
         {"row numbers", [](Settings&, DataFacts& facts) { facts.ids = IdKind::row_number; },
          "known by row number"},
         {"content ids replaced",
          [](Settings& settings, DataFacts& facts) {
              facts.ids = IdKind::content;
-             settings.relation = Relation::substitute;
+             settings.certificate.relation = Relation::substitute;
          },
          "one removed and one added"},
-        {"count found", [](Settings& settings, DataFacts&) { settings.expected_records = 0; },
+        {"count found", [](Settings& settings, DataFacts&) { settings.training.expected_records = 0; },
          "divides by the number of records found"}};
     for (const Change& change : changes) {
         Settings settings = plain();
@@ -78,7 +81,7 @@ TEST(Claims, WhatMustHoldIsACondition) {
          "no two records are equal"},
         {"sparse levels",
          [](Settings& settings, DataFacts&) {
-             settings.level_list = {1, 5};
+             settings.certificate.level_list = {1, 5};
          },
          "only the listed levels"}};
     for (const Change& change : changes) {
@@ -97,7 +100,7 @@ TEST(Claims, TheRelationIsNamed) {
                                          {Relation::substitute, "substitute"},
                                          {Relation::remove, "remove"}}) {
         Settings settings = plain();
-        settings.relation = relation;
+        settings.certificate.relation = relation;
         EXPECT_STREQ(name_of(relation), name);
         EXPECT_EQ(certificate_claim(settings, good).relation(), name);
     }
@@ -106,8 +109,8 @@ TEST(Claims, TheRelationIsNamed) {
 TEST(Claims, AReleaseRestsOnWhatTheCertificateClaims) {
     for (const Relation relation : {Relation::add_remove, Relation::substitute}) {
         Settings settings = plain();
-        settings.relation = relation;
-        settings.batching = Batching::sequential;
+        settings.certificate.relation = relation;
+        settings.training.batching = Batching::sequential;
         const DataFacts facts{Scaling::unknown, IdKind::row_number};
         EXPECT_EQ(everything(release_claim(settings, facts)), everything(certificate_claim(settings, facts)));
     }
@@ -115,18 +118,19 @@ TEST(Claims, AReleaseRestsOnWhatTheCertificateClaims) {
 
 TEST(Claims, NoReleaseWhereTheDistanceMayJump) {
     const Change changes[] = {
-        {"removals", [](Settings& settings, DataFacts&) { settings.relation = Relation::remove; },
+        {"removals", [](Settings& settings, DataFacts&) { settings.certificate.relation = Relation::remove; },
          "certificate.relation"},
         {"sparse levels",
          [](Settings& settings, DataFacts&) {
-             settings.level_list = {1, 2, 3};
+             settings.certificate.level_list = {1, 2, 3};
          },
          "certificate.level_list"},
-        {"rump", [](Settings& settings, DataFacts&) { settings.product = Product::rump; },
+        {"rump", [](Settings& settings, DataFacts&) { settings.certificate.product = Product::rump; },
          "certificate.product"},
-        {"count found", [](Settings& settings, DataFacts&) { settings.expected_records = 0; },
+        {"count found", [](Settings& settings, DataFacts&) { settings.training.expected_records = 0; },
          "training.expected_records"},
-        {"actual normaliser", [](Settings& settings, DataFacts&) { settings.normalise = Normalise::actual; },
+        {"actual normaliser",
+         [](Settings& settings, DataFacts&) { settings.training.normalise = Normalise::actual; },
          "training.normalise"}};
     for (const Change& change : changes) {
         Settings settings = plain();

@@ -15,10 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Another value that `option` accepts than the one in `settings`: found by trying, so that new options are
-/// covered.
-json other_value(const Option& option, const Settings& settings) {
-    const json now = option.get(settings);
+/// Another value that `option` accepts than the one in `configuration`: found by trying, so that new options
+/// are covered.
+json other_value(const Option& option, const Configuration& configuration) {
+    const json now = option.get(configuration);
     std::vector<json> candidates;
     if (now.is_number_integer()) candidates = {now.get<std::int64_t>() + 1, now.get<std::int64_t>() - 1};
     if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
@@ -30,7 +30,7 @@ json other_value(const Option& option, const Settings& settings) {
         for (std::string word; words >> word;) candidates.emplace_back(word);
     }
     for (const json& candidate : candidates) {
-        Settings trial = settings;
+        Configuration trial = configuration;
         try {
             option.set(trial, candidate);
         } catch (const std::string&) {
@@ -43,7 +43,7 @@ json other_value(const Option& option, const Settings& settings) {
 
 std::string error_of(const std::string& toml, const std::vector<std::string>& overrides) {
     try {
-        read_settings(toml, overrides);
+        read_configuration(toml, overrides);
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::usage);
         EXPECT_FALSE(error.hint().empty()) << error.what();
@@ -53,26 +53,27 @@ std::string error_of(const std::string& toml, const std::vector<std::string>& ov
 }
 
 TEST(OptionTable, EveryOptionGoesThroughJsonAndBack) {
-    Settings base;
-    base.batch_size = 10;  // sequential batches need it
+    Configuration base;
+    base.settings.training.batch_size = 10;  // sequential batches need it
     for (const Option& option : option_table()) {
-        Settings changed = base;
+        Configuration changed = base;
         const json value = other_value(option, base);
         ASSERT_NE(value, option.get(base)) << option.key << " accepts no second value";
         option.set(changed, value);
-        const json all = settings_to_json(changed);
+        const json all = to_json(changed);
         EXPECT_EQ(all.size(), option_table().size());
         EXPECT_EQ(all.at(option.key), value) << option.key;
-        const Settings again = settings_from_json(json::parse(all.dump()));
-        EXPECT_EQ(settings_to_json(again), all) << option.key;
-        EXPECT_EQ(deciding_settings(again) != deciding_settings(base), option.decides) << option.key;
+        const Configuration again = configuration_from_json(json::parse(all.dump()));
+        EXPECT_EQ(to_json(again), all) << option.key;
+        EXPECT_EQ(deciding_settings(again.settings) != deciding_settings(base.settings), option.decides)
+            << option.key;
     }
 }
 
 TEST(OptionTable, EveryOptionIsSetTheSameByFileAndByCommandLine) {
     const TemporaryFolder folder;
     for (const Option& option : option_table()) {
-        const json value = other_value(option, Settings{});
+        const json value = other_value(option, Configuration{});
         const std::size_t dot = option.key.find('.');
         const std::string section = option.key.substr(0, dot), name = option.key.substr(dot + 1);
         const bool sequential = option.key == "training.batching";
@@ -82,15 +83,16 @@ TEST(OptionTable, EveryOptionIsSetTheSameByFileAndByCommandLine) {
         std::vector<std::string> overrides{option.key + "=" +
                                            (value.is_string() ? value.get<std::string>() : value.dump())};
         if (sequential) overrides.emplace_back("training.batch_size=10");
-        const Settings from_file = read_settings(file, {}), from_line = read_settings("", overrides);
+        const Configuration from_file = read_configuration(file, {}),
+                            from_line = read_configuration("", overrides);
         EXPECT_EQ(option.get(from_file), value) << option.key;
-        EXPECT_EQ(settings_to_json(from_file), settings_to_json(from_line)) << option.key;
+        EXPECT_EQ(to_json(from_file), to_json(from_line)) << option.key;
     }
 }
 
 TEST(OptionTable, HelpNamesEveryKeyAndDefaultOnce) {
-    const std::string help = settings_help();
-    const json defaults = settings_to_json(Settings{});
+    const std::string help = options_help();
+    const json defaults = to_json(Configuration{});
     std::set<std::string> keys;
     for (const Option& option : option_table()) {
         EXPECT_TRUE(keys.insert(option.key).second) << option.key << " twice";
@@ -105,7 +107,7 @@ TEST(OptionTable, HelpNamesEveryKeyAndDefaultOnce) {
 TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
     const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
     for (const Option& option : option_table()) {
-        const json before = option.get(Settings{});
+        const json before = option.get(Configuration{});
         std::vector<json> wrong{nullptr, json::object({{"a", 1}})};
         if (before.is_number())
             wrong.insert(wrong.end(), {"7", json::array({1}), true, nan, infinity, -infinity, -1e300, 1e300});
@@ -115,7 +117,7 @@ TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
                                        json::array({"1"}), json::array({INT64_MAX})});
         if (before.is_string()) wrong.insert(wrong.end(), {7, json::array({"auto"}), true});
         for (const json& value : wrong) {
-            Settings settings;
+            Configuration settings;
             EXPECT_THROW(option.set(settings, value), std::string) << option.key << " = " << value;
             EXPECT_EQ(option.get(settings), before) << option.key;
         }
@@ -124,12 +126,12 @@ TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
 
 TEST(OptionTable, IntegerRangesOfTheHelpAreThoseThatHold) {
     for (const Option& option : option_table()) {
-        if (!option.get(Settings{}).is_number_integer()) continue;
+        if (!option.get(Configuration{}).is_number_integer()) continue;
         const std::size_t open = option.help.rfind('['), dots = option.help.find("..", open);
         ASSERT_NE(dots, std::string::npos) << option.help;
         const std::int64_t least = std::stoll(option.help.substr(open + 1));
         const std::string most = option.help.substr(dots + 2, option.help.size() - dots - 3);
-        Settings settings;
+        Configuration settings;
         option.set(settings, least);
         EXPECT_EQ(option.get(settings), least) << option.key;
         EXPECT_THROW(option.set(settings, least - 1), std::string) << option.key;
@@ -145,9 +147,9 @@ TEST(ReadSettings, CommandLineOverridesTheFileAndTheLastWordCounts) {
     const TemporaryFolder folder;
     const std::string file = folder.write("a.toml", "[training]\nepochs = 3\nlearning_rate = 1\n");
     const Settings settings =
-        read_settings(file, {"training.epochs=5", "training.epochs=6", "clip.gamma=.25"});
-    EXPECT_EQ(settings.epochs, 6);
-    EXPECT_EQ(settings.learning_rate, 1.0);  // a whole number will do
+        read_configuration(file, {"training.epochs=5", "training.epochs=6", "clip.gamma=.25"}).settings;
+    EXPECT_EQ(settings.training.epochs, 6);
+    EXPECT_EQ(settings.training.learning_rate, 1.0);  // a whole number will do
     EXPECT_EQ(settings.clip.gamma, 0.25);
 }
 
@@ -193,18 +195,19 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
 TEST(DecidingSettings, IgnoreHowTheRunIsCarriedOut) {
     const std::string base = deciding_settings(Settings{});
     EXPECT_EQ(deciding_settings(
-                  read_settings("", {"run.backend=reference", "run.threads=3", "run.checkpoint_steps=5"})),
+                  read_configuration("", {"run.backend=reference", "run.threads=3", "run.checkpoint_steps=5"})
+                      .settings),
               base);
-    EXPECT_NE(deciding_settings(read_settings("", {"training.seed=1"})), base);
-    EXPECT_NE(deciding_settings(read_settings("", {"training.precision=single"})), base);
+    EXPECT_NE(deciding_settings(read_configuration("", {"training.seed=1"}).settings), base);
+    EXPECT_NE(deciding_settings(read_configuration("", {"training.precision=single"}).settings), base);
 }
 
 TEST(Precision, OfAManifestThatDoesNotSayIsDouble) {
-    json values = settings_to_json(read_settings("", {"training.precision=single"}));
+    json values = to_json(read_configuration("", {"training.precision=single"}));
     EXPECT_EQ(values["training.precision"], "single");
-    EXPECT_EQ(settings_from_json(values).precision, Precision::single_precision);
+    EXPECT_EQ(configuration_from_json(values).settings.training.precision, Precision::single_precision);
     values.erase("training.precision");
-    EXPECT_EQ(settings_from_json(values).precision, Precision::double_precision);
+    EXPECT_EQ(configuration_from_json(values).settings.training.precision, Precision::double_precision);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "dist/data/generate.hpp"
+#include "dist/files/hdf5.hpp"
 #include "dist/layout/distribute.hpp"
-#include "dist/store/generate.hpp"
-#include "dist/store/hdf5.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger.hpp"
 #include "tests/support/temporary_folder.hpp"

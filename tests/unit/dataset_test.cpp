@@ -1,4 +1,4 @@
-#include "dist/store/dataset.hpp"
+#include "dist/data/dataset.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <limits>
 
-#include "dist/store/hdf5.hpp"
-#include "dist/store/statistics.hpp"
+#include "dist/data/statistics.hpp"
+#include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

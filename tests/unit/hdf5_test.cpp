@@ -1,4 +1,4 @@
-#include "dist/store/hdf5.hpp"
+#include "dist/files/hdf5.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "dist/store/import_csv.hpp"
+#include "dist/data/import_csv.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "dist/store/hdf5.hpp"
-#include "dist/store/import_records.hpp"
+#include "dist/data/import_records.hpp"
+#include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

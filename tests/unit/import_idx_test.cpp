@@ -1,10 +1,10 @@
-#include "dist/store/import_idx.hpp"
+#include "dist/data/import_idx.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "dist/store/import_records.hpp"
+#include "dist/data/import_records.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

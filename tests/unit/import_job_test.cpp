@@ -5,7 +5,7 @@
 
 #include <iostream>
 
-#include "dist/store/dataset.hpp"
+#include "dist/data/dataset.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/run_job.hpp"

@@ -1,4 +1,4 @@
-#include "dist/store/import_npy.hpp"
+#include "dist/data/import_npy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include "dist/store/import_hdf5.hpp"
-#include "dist/store/import_records.hpp"
+#include "dist/data/import_hdf5.hpp"
+#include "dist/data/import_records.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

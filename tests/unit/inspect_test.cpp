@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <limits>
 
-#include "dist/store/hdf5.hpp"
-#include "dist/store/statistics.hpp"
+#include "dist/data/statistics.hpp"
+#include "dist/files/hdf5.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {

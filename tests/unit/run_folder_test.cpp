@@ -1,4 +1,4 @@
-#include "dist/store/run_folder.hpp"
+#include "dist/runs/run_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -52,9 +52,9 @@ struct RunFolderTest : ::testing::Test {
         return run;
     }
     static nlohmann::json manifest() {
-        return {{"configuration",
-                 settings_to_json(read_settings("", {"network.hidden=[]", "certificate.levels=2"}))},
-                {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
+        return {
+            {"configuration", to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}))},
+            {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
     }
 };
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <set>
 
-#include "dist/store/generate.hpp"
-#include "dist/store/statistics.hpp"
+#include "dist/data/generate.hpp"
+#include "dist/data/statistics.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

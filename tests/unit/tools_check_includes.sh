@@ -8,7 +8,7 @@ failures=0
 
 fresh_tree() {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree"/{dist/comm,dist/store,models/privacy,jobs,tests/unit,tools}
+    mkdir -p "$tree"/{dist/comm,dist/files,models/privacy,jobs,tests/unit,tools}
     mkdir -p "$tree"/kernels/{base,ops,reference,cpu,cuda}
 }
 fail() {
@@ -48,7 +48,7 @@ breaks_direction jobs/a.cpp tests/support/b.hpp
 
 has_foreign_owner() { printf '\n\n#include <%s>\n' "$2" | expect_broken "$1:3" owner "$1"; }
 has_foreign_owner jobs/a.cpp mpi.h
-has_foreign_owner dist/store/a.cpp nccl.h
+has_foreign_owner dist/files/a.cpp nccl.h
 has_foreign_owner dist/comm/a.cpp hdf5.h
 has_foreign_owner models/a.hpp H5Cpp.h
 has_foreign_owner kernels/cpu/a.cpp cuda_runtime.h
@@ -56,7 +56,7 @@ has_foreign_owner dist/comm/mpi.cpp cublas_v2.h
 has_foreign_owner models/a.cpp cblas.h
 has_foreign_owner jobs/a.cpp hwy/highway.h
 has_foreign_owner jobs/a.cpp sodium.h
-has_foreign_owner dist/store/a.cpp sqlite3.h
+has_foreign_owner dist/files/a.cpp sqlite3.h
 has_foreign_owner models/a.cpp CLI/CLI.hpp
 has_foreign_owner models/privacy/a.cpp random
 

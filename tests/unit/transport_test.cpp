@@ -76,15 +76,15 @@ TEST(BlockSumsOfACpuRun, AreTheGroupsOwnOrRefused) {
 }
 
 TEST(TransportSettings, AreHowAndNotWhat) {
-    const Settings plain = read_settings("", {});
-    const Settings changed =
-        read_settings("", {"run.transport=mpi", "run.transport_timeout=5", "run.backend=cpu"});
-    EXPECT_EQ(plain.transport, "auto");
-    EXPECT_EQ(changed.transport, "mpi");
-    EXPECT_EQ(changed.transport_timeout, 5);
-    EXPECT_EQ(deciding_settings(plain), deciding_settings(changed));
-    EXPECT_THROW(read_settings("", {"run.transport=pigeon"}), Error);
-    EXPECT_THROW(read_settings("", {"run.transport_timeout=0"}), Error);
+    const Configuration plain = read_configuration("", {});
+    const Configuration changed =
+        read_configuration("", {"run.transport=mpi", "run.transport_timeout=5", "run.backend=cpu"});
+    EXPECT_EQ(plain.run.transport, "auto");
+    EXPECT_EQ(changed.run.transport, "mpi");
+    EXPECT_EQ(changed.run.transport_timeout, 5);
+    EXPECT_EQ(deciding_settings(plain.settings), deciding_settings(changed.settings));
+    EXPECT_THROW(read_configuration("", {"run.transport=pigeon"}), Error);
+    EXPECT_THROW(read_configuration("", {"run.transport_timeout=0"}), Error);
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
+#include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/nets/interval_pass.hpp"
 #include "models/privacy/aggregate.hpp"
-#include "models/training/trainer.hpp"
 
 namespace holdfast {
 namespace {
@@ -88,7 +88,7 @@ std::vector<std::uint32_t> all_indices(const Records& records) {
 
 /// The attacker's own computations go panel by panel.
 AnyBackend panel_backend_of(const AttackProblem& problem) {
-    return make_panel_backend("auto", problem.settings.precision);
+    return make_panel_backend("auto", problem.settings.training.precision);
 }
 
 /// The clipped gradient of every record by one parameter, at the initial point: what a greedy attacker sorts
@@ -97,7 +97,7 @@ template <typename Real>
 std::vector<std::int64_t> influence(const AttackProblem& problem, const BasicBackend<Real>& backend,
                                     const Records& records, std::size_t parameter) {
     const auto initial =
-        problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.seed), 0);
+        problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.training.seed), 0);
     const PackedNetwork packed(problem.network, backend, initial.data(), initial.data());
     BasicIntervalPass<Real> pass(problem.network, backend);
     BasicPanel<Real> panel = problem.network.empty_panel<Real>();
@@ -126,7 +126,7 @@ class Neighbours {
     /// D' at distance at most `changes`.
     Records make(std::int64_t changes) {
         std::int64_t additions = changes, removals = 0;
-        const Relation relation = problem_.settings.relation;
+        const Relation relation = problem_.settings.certificate.relation;
         if (relation == Relation::remove) std::swap(additions, removals);
         if (relation == Relation::substitute) removals = changes;
         if (relation == Relation::add_remove && choices_.chance(0.6)) {
@@ -159,9 +159,9 @@ class Neighbours {
         return order;
     }
     bool wanted_batch(std::uint64_t id) const {
-        const Assignment assignment(static_cast<std::uint64_t>(problem_.settings.seed));
+        const Assignment assignment(static_cast<std::uint64_t>(problem_.settings.training.seed));
         return !one_batch_ ||
-               assignment.batch(id, 0, static_cast<std::uint64_t>(problem_.settings.batches)) == 0;
+               assignment.batch(id, 0, static_cast<std::uint64_t>(problem_.settings.training.batches)) == 0;
     }
 
     std::vector<std::uint64_t> to_remove(std::int64_t count) {
@@ -213,10 +213,10 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
-    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.relation) +
-           (problem.settings.budget == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
+    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) +
+           (problem.settings.certificate.charge_rule == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
            (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") +
-           (problem.settings.precision == Precision::single_precision ? " single" : "") + " depth " +
+           (problem.settings.training.precision == Precision::single_precision ? " single" : "") + " depth " +
            std::to_string(problem.network.layers().size()) + ": ";
 }
 
@@ -255,9 +255,9 @@ struct TrainedEnsemble {
 };
 TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& records) {
     TrainedEnsemble trained;
-    for (std::int64_t member = 0; member < problem.settings.members; ++member) {
-        trained.boxes.push_back(
-            train_boxes(problem, records, static_cast<std::uint64_t>(member), problem.settings.levels));
+    for (std::int64_t member = 0; member < problem.settings.ensemble.members; ++member) {
+        trained.boxes.push_back(train_boxes(problem, records, static_cast<std::uint64_t>(member),
+                                            problem.settings.certificate.levels));
         trained.certificates.push_back(certify_with(problem, trained.boxes.back()));
     }
     const std::size_t classes = problem.network.classes();
@@ -270,7 +270,8 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
                  classes > 2 ? std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(classes))
                              : std::vector<std::int64_t>()});
         }
-        trained.evidence.push_back(aggregate(answers, static_cast<int>(classes), problem.settings.levels));
+        trained.evidence.push_back(
+            aggregate(answers, static_cast<int>(classes), problem.settings.certificate.levels));
     }
     return trained;
 }
@@ -286,41 +287,43 @@ void AttackReport::add(const AttackReport& other) {
 AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     Choices choices(seed);
     Settings settings;
-    settings.seed = static_cast<std::int64_t>(seed);
-    settings.precision = precision;
-    settings.relation = choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
-    settings.budget = choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch});
-    if (settings.relation == Relation::add_remove && choices.chance(0.4))
+    settings.training.seed = static_cast<std::int64_t>(seed);
+    settings.training.precision = precision;
+    settings.certificate.relation =
+        choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
+    settings.certificate.charge_rule = choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch});
+    if (settings.certificate.relation == Relation::add_remove && choices.chance(0.4))
         settings.clip.kind = Clip::Kind::factored;
     settings.clip.gamma = choices.pick({0.02, 0.1, 0.5});
     settings.clip.delta_limit = choices.pick({0.2, 1.0});
     settings.clip.activation_limit = choices.pick({0.3, 2.0});
-    settings.epochs = 1 + static_cast<std::int64_t>(choices.below(3));
-    settings.batches = 1 + static_cast<std::int64_t>(choices.below(3));
-    settings.learning_rate = choices.pick({0.1, 0.5, 2.0});
-    settings.learning_rate_decay = choices.pick({0.0, 0.6});
-    settings.l2 = choices.pick({0.0, 0.0, 0.05, 0.4});
-    settings.members = choices.pick({1, 1, 3});
-    settings.levels = 1 + static_cast<std::int64_t>(choices.below(6));
-    settings.classes = choices.pick({2, 2, 3});
-    settings.loss =
-        settings.classes == 2 ? choices.pick({"binary_cross_entropy", "cross_entropy"}) : "cross_entropy";
-    settings.hidden.clear();
+    settings.training.epochs = 1 + static_cast<std::int64_t>(choices.below(3));
+    settings.training.batches = 1 + static_cast<std::int64_t>(choices.below(3));
+    settings.training.learning_rate = choices.pick({0.1, 0.5, 2.0});
+    settings.training.learning_rate_decay = choices.pick({0.0, 0.6});
+    settings.training.l2 = choices.pick({0.0, 0.0, 0.05, 0.4});
+    settings.ensemble.members = choices.pick({1, 1, 3});
+    settings.certificate.levels = 1 + static_cast<std::int64_t>(choices.below(6));
+    settings.network.classes = choices.pick({2, 2, 3});
+    settings.network.loss = settings.network.classes == 2
+                                ? choices.pick({"binary_cross_entropy", "cross_entropy"})
+                                : "cross_entropy";
+    settings.network.hidden.clear();
     for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0;
          --layer)
-        settings.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
+        settings.network.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
     const std::size_t features = 1 + choices.below(8),
                       count = choices.pick<std::size_t>({0, 1, 7, 40, 99, 150});
     // Public, and not the count: neighbours around any boundary of counts train alike.
-    settings.expected_records = choices.pick<std::int64_t>({1, 10, 40, 100, 150});
+    settings.training.expected_records = choices.pick<std::int64_t>({1, 10, 40, 100, 150});
 
-    settings.input_shift = choices.pick({0.0, 0.0, 0.5});
-    settings.input_scale = choices.pick({1.0, 1.0, 3.0});
+    settings.network.input_shift = choices.pick({0.0, 0.0, 0.5});
+    settings.network.input_scale = choices.pick({1.0, 1.0, 3.0});
     const FeatureRange range = choices.pick<FeatureRange>({default_feature_range,
                                                            default_feature_range,
                                                            FeatureRange{-feature_range, feature_range},
                                                            {0.0, 1.0}});
-    AttackProblem problem{settings, settings.network(features, range), no_records(features),
+    AttackProblem problem{settings, settings.network.make(features, range), no_records(features),
                           no_records(features)};
     for (std::uint64_t id = 0; id < count + 40; ++id) {
         std::vector<double> row =
@@ -336,16 +339,14 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
 std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records,
                                     std::uint64_t member, std::int64_t levels) {
     Settings settings = problem.settings;
-    settings.levels = levels;
-    const double normaliser = static_cast<double>(settings.expected_records) /
-                              static_cast<double>(settings.members * settings.batches);
-    const TrainingPlan plan{settings, problem.network,
-                            make_backend("auto", settings.precision, Product::exact), normaliser,
-                            settings.level_values()};
-    const Assignment assignment(static_cast<std::uint64_t>(settings.seed));
+    settings.certificate.levels = levels;
+    const TrainingPlan plan =
+        make_plan(settings, {problem.network.inputs(), problem.network.transform().range},
+                  make_backend("auto", settings.training.precision, Product::exact));
+    const Assignment assignment(static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> elsewhere;
     for (const std::uint64_t id : records.ids) {
-        if (assignment.member(id, static_cast<std::uint64_t>(settings.members)) != member)
+        if (assignment.member(id, static_cast<std::uint64_t>(settings.ensemble.members)) != member)
             elsewhere.push_back(id);
     }
     const Records no_public = no_records(problem.network.inputs());
@@ -360,12 +361,13 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
 
 AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
     AttackProblem problem = draw_problem(seed, precision);
-    problem.settings.members = 1;
+    problem.settings.ensemble.members = 1;
     Choices choices(seed ^ 0x5eed);
-    const std::vector<LevelState> boxes = train_boxes(problem, problem.records, 0, problem.settings.levels);
+    const std::vector<LevelState> boxes =
+        train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
     const Certificates certificates = certify_with(problem, boxes);
     AttackReport report;
-    for (std::int64_t k = 1 + records_too_few; k <= problem.settings.levels; ++k) {
+    for (std::int64_t k = 1 + records_too_few; k <= problem.settings.certificate.levels; ++k) {
         ++report.attacks;
         const LevelState& box = boxes[static_cast<std::size_t>(k - records_too_few)];
         const Records neighbour = Neighbours(problem, choices).make(k);
@@ -387,10 +389,11 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
                                             std::to_string(q) + " changed at k = " + std::to_string(k));
         }
         double& tightness =
-            report
-                .tightness[std::string(name_of(problem.settings.relation)) +
-                           (problem.settings.budget == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
-                           " layers " + std::to_string(problem.network.layers().size())];
+            report.tightness[std::string(name_of(problem.settings.certificate.relation)) +
+                             (problem.settings.certificate.charge_rule == ChargeRule::per_batch
+                                  ? " per_batch"
+                                  : " per_epoch") +
+                             " layers " + std::to_string(problem.network.layers().size())];
         tightness = std::max(tightness, reached(boxes[0], moved[0], box));
     }
     return report;
@@ -398,8 +401,8 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
 
 AttackReport attack_smoothness(std::uint64_t seed, Precision precision) {
     AttackProblem problem = draw_problem(seed, precision);
-    if (problem.settings.relation == Relation::remove)
-        problem.settings.relation = Relation::add_remove;  // one-sided: no smoothness
+    if (problem.settings.certificate.relation == Relation::remove)
+        problem.settings.certificate.relation = Relation::add_remove;  // one-sided: no smoothness
     Choices choices(seed ^ 0x5a007);
     const Records neighbour = Neighbours(problem, choices).make(1);
     const TrainedEnsemble ours = train_ensemble(problem, problem.records),

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "dist/store/dataset.hpp"
+#include "dist/data/dataset.hpp"
+#include "models/boxes/settings.hpp"
+#include "models/boxes/state.hpp"
 #include "models/nets/network.hpp"
-#include "models/training/settings.hpp"
-#include "models/training/state.hpp"
 
 namespace holdfast {
 

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "dist/store/hdf5.hpp"
+#include "dist/files/hdf5.hpp"
 #include "kernels/backends.hpp"
+#include "models/boxes/trainer.hpp"
 #include "models/nets/interval_pass.hpp"
-#include "models/training/trainer.hpp"
 
 namespace holdfast {
 namespace {
@@ -55,36 +55,36 @@ std::string unsupported(const hdf5::File& file) {
 Case open_case(hdf5::File file) {
     Case golden;
     Settings& settings = golden.settings;
-    settings.hidden.clear();
+    settings.network.hidden.clear();
     for (const auto& layer : nlohmann::json::parse(file.read_text_attribute("arch"))) {
         if (layer["type"] != "linear") continue;
         if (golden.inputs == 0) golden.inputs = layer["inp"];
-        settings.hidden.push_back(layer["out"]);
+        settings.network.hidden.push_back(layer["out"]);
     }
-    golden.outputs = static_cast<std::size_t>(settings.hidden.back());
-    settings.hidden.pop_back();
-    settings.loss = file.read_text_attribute("loss");
-    settings.classes = static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
-    settings.learning_rate = number(file, "learning_rate", 1);
-    settings.learning_rate_decay = number(file, "lr_decay", 0);
-    settings.learning_rate_floor = number(file, "lr_min", 0);
-    settings.l2 = number(file, "l2_reg", 0);
-    settings.epochs = static_cast<std::int64_t>(number(file, "n_epochs", 1));
-    settings.batching = Batching::sequential;
-    settings.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
-    settings.normalise = Normalise::actual;
-    settings.budget = ChargeRule::per_batch;
+    golden.outputs = static_cast<std::size_t>(settings.network.hidden.back());
+    settings.network.hidden.pop_back();
+    settings.network.loss = file.read_text_attribute("loss");
+    settings.network.classes = static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
+    settings.training.learning_rate = number(file, "learning_rate", 1);
+    settings.training.learning_rate_decay = number(file, "lr_decay", 0);
+    settings.training.learning_rate_floor = number(file, "lr_min", 0);
+    settings.training.l2 = number(file, "l2_reg", 0);
+    settings.training.epochs = static_cast<std::int64_t>(number(file, "n_epochs", 1));
+    settings.training.batching = Batching::sequential;
+    settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
+    settings.training.normalise = Normalise::actual;
+    settings.certificate.charge_rule = ChargeRule::per_batch;
     settings.clip = {.kind = Clip::Kind::elementwise, .gamma = number(file, "clip_gamma", 1)};
-    settings.product =
+    settings.certificate.product =
         file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
-    settings.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
+    settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
         golden.levels = file.dataset("k_list").read_all<std::int64_t>();
     } else {
         golden.levels = {unlearn > 0 ? unlearn : static_cast<std::int64_t>(number(file, "k_private", 0))};
     }
-    settings.level_list = golden.levels;
+    settings.certificate.level_list = golden.levels;
     golden.file = std::move(file);
     return golden;
 }
@@ -227,11 +227,11 @@ GoldenComparison replay_golden_case(const std::string& path) {
     Case golden = open_case(std::move(file));
     Records records = read_records(golden.file, "X", "y");
     // A batch of another size than the first is skipped, every epoch.
-    golden.settings.batches = static_cast<std::int64_t>(records.size()) / golden.settings.batch_size;
+    golden.settings.training.batches =
+        static_cast<std::int64_t>(records.size()) / golden.settings.training.batch_size;
 
-    const std::shared_ptr<const Backend> backend = make_backend("auto", golden.settings.product);
-    const TrainingPlan plan{golden.settings, golden.settings.network(golden.inputs), backend, 1.0,
-                            golden.settings.level_values()};
+    const std::shared_ptr<const Backend> backend = make_backend("auto", golden.settings.certificate.product);
+    const TrainingPlan plan = make_plan(golden.settings, {.features = golden.inputs}, backend);
     MemberState state = MemberTrainer::fresh_state(plan, 0);
     const Parameters initial = read_parameters(golden, plan.network, "init").value();
     for (LevelState& level : state.levels) {
@@ -251,7 +251,8 @@ GoldenComparison replay_golden_case(const std::string& path) {
             largest_difference(read_parameters(golden, plan.network, step + "/n"), trainer.box(0).lower));
     }
     const auto panels =
-        make_backend(golden.settings.product == Product::rump ? "reference" : "cpu", golden.settings.product);
+        make_backend(golden.settings.certificate.product == Product::rump ? "reference" : "cpu",
+                     golden.settings.certificate.product);
     const bool sweep = golden.file.has("k_list");
     const auto final_nominal = read_parameters(golden, plan.network, sweep ? "final_n" : "final/n");
     result.nominal = std::max(result.nominal, largest_difference(final_nominal, trainer.box(0).lower));

@@ -1,0 +1,109 @@
+#include "dist/data/csv_reader.hpp"
+
+#include <string_view>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t buffer_bytes = 1 << 17, longest_row = 64 << 20;
+constexpr int end_of_file = -1;
+
+}  // namespace
+
+CsvReader::CsvReader(const std::string& path, char delimiter)
+    : bytes_(open_bytes(path)), delimiter_(delimiter), buffer_(buffer_bytes) {}
+
+void CsvReader::rewind() {
+    bytes_->rewind();
+    at_ = filled_ = 0;
+    line_ = row_line_ = 1;
+}
+
+bool CsvReader::fill() {
+    filled_ = bytes_->read(buffer_.data(), buffer_.size());
+    at_ = 0;
+    return filled_ > 0;
+}
+
+int CsvReader::peek() {
+    if (at_ == filled_ && !fill()) return end_of_file;
+    return static_cast<unsigned char>(buffer_[at_]);
+}
+
+int CsvReader::get() {
+    const int character = peek();
+    if (character == end_of_file) return end_of_file;
+    ++at_;
+    if (++row_bytes_ > longest_row) {
+        throw Error(ExitCode::input,
+                    "the row beginning on line " + std::to_string(row_line_) + " is longer than 64 MiB",
+                    "look there for a quote that is never closed", bytes_->name());
+    }
+    if (character == '\n') ++line_;
+    return character;
+}
+
+/// Behind the opening quote, up to and with the closing one; a doubled quote stands for one.
+void CsvReader::read_quoted(std::string& cell) {
+    const std::uint64_t opened = line_;
+    for (int character = get(); character != end_of_file; character = get()) {
+        if (character != '"') {
+            cell.push_back(static_cast<char>(character));
+        } else if (peek() == '"') {
+            cell.push_back(static_cast<char>(get()));
+        } else {
+            return;
+        }
+    }
+    throw Error(ExitCode::input, "the quote opened on line " + std::to_string(opened) + " is never closed",
+                "close it, or double a quote that belongs to the text", bytes_->name());
+}
+
+int CsvReader::read_cell(std::string& cell) {
+    cell.clear();
+    const bool quoted = peek() == '"';
+    if (quoted) {
+        get();
+        read_quoted(cell);
+    }
+    for (;;) {
+        int character = get();
+        if (character == '\r' && peek() == '\n') character = get();
+        if (character == end_of_file || character == '\n' ||
+            character == static_cast<unsigned char>(delimiter_)) {
+            return character;
+        }
+        if (quoted) {
+            throw Error(ExitCode::input, "line " + std::to_string(line_) + ": text behind a closing quote",
+                        "quote the whole cell and double the quotes inside it", bytes_->name());
+        }
+        cell.push_back(static_cast<char>(character));
+    }
+}
+
+/// UTF-8's mark, which spreadsheets write at the start of a file.
+void CsvReader::skip_byte_order_mark() {
+    if (!fill()) return;
+    if (filled_ >= 3 && std::string_view(buffer_.data(), 3) == "\xef\xbb\xbf") at_ = 3;
+}
+
+bool CsvReader::next(std::vector<std::string>& cells) {
+    if (filled_ == 0) skip_byte_order_mark();
+    for (;;) {
+        cells.clear();
+        row_line_ = line_;
+        row_bytes_ = 0;
+        if (peek() == end_of_file) return false;
+        int ended_by;
+        do {
+            cells.emplace_back();
+            ended_by = read_cell(cells.back());
+        } while (ended_by == static_cast<unsigned char>(delimiter_));
+        const bool blank = cells.size() == 1 && cells[0].empty();
+        if (!blank) return true;
+    }
+}
+
+}  // namespace holdfast

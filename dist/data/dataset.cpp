@@ -1,0 +1,372 @@
+#include "dist/data/dataset.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "dist/files/atomic_file.hpp"
+#include "dist/files/hdf5.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+/// Chunks of about this many bytes: many of them fit HDF5's chunk cache, so slabs need not align with chunks,
+/// and a dataset of a few rows stays small.
+constexpr std::uint64_t chunk_bytes = 64 * 1024;
+
+constexpr double largest_byte = 255;
+
+/// More values than this no file holds; below it no product of rows, features and bytes overflows.
+constexpr std::uint64_t most_values = std::uint64_t{1} << 50;
+
+std::string join(const std::vector<std::string>& parts, const char* between) {
+    std::string all;
+    for (const std::string& part : parts) all += (all.empty() ? "" : between) + part;
+    return all;
+}
+
+std::string shape_text(const hdf5::Shape& shape) {
+    std::vector<std::string> parts;
+    for (const std::uint64_t size : shape) parts.push_back(std::to_string(size));
+    return "[" + join(parts, ", ") + "]";
+}
+
+std::vector<std::string> splits_of(const hdf5::File& file) {
+    std::vector<std::string> splits;
+    for (const std::string& name : file.names()) {
+        if (name.size() > 2 && name.starts_with("x_")) splits.push_back(name.substr(2));
+    }
+    return splits;
+}
+
+Scaling scaling_of(const hdf5::File& file, bool bytes) {
+    if (!file.has_attribute("scaling")) return bytes ? Scaling::public_constants : Scaling::unknown;
+    const std::string text = file.read_text_attribute("scaling");
+    if (const std::optional<Scaling> scaling = scaling_named(text)) return *scaling;
+    throw Error(ExitCode::input, "attribute 'scaling' is '" + text + "'",
+                "it must be 'public', 'private' or 'none', or be absent", file.path());
+}
+
+double divisor_of(const hdf5::File& file) {
+    if (!file.has_attribute("divisor")) return uint8_divisor;
+    const double divisor = file.read_double_attribute("divisor");
+    if (std::isfinite(divisor) && divisor > 0 && std::isfinite(static_cast<float>(largest_byte / divisor)))
+        return divisor;
+    throw Error(ExitCode::input, "attribute 'divisor' is not a positive number",
+                "255 for images, 1 for indicators", file.path());
+}
+
+void require_features(const hdf5::Dataset& x, const std::string& where) {
+    if (x.shape().size() != 2) {
+        throw Error(ExitCode::input, "has shape " + shape_text(x.shape()) + " instead of [rows, features]",
+                    "flatten each record into one row", where);
+    }
+    if (x.shape()[0] == 0)
+        throw Error(ExitCode::input, "has no rows", "a dataset needs at least one record", where);
+    if (x.shape()[1] == 0)
+        throw Error(ExitCode::input, "has no features", "a record needs at least one", where);
+    if (x.shape()[0] > most_values / x.shape()[1]) {
+        throw Error(ExitCode::input,
+                    "claims shape " + shape_text(x.shape()) + ", more than any machine holds",
+                    "the file is damaged: make it again", where);
+    }
+    const hdf5::Type type = x.type();
+    if (type != hdf5::Type::float32 && type != hdf5::Type::float64 && type != hdf5::Type::uint8) {
+        throw Error(ExitCode::input,
+                    std::string("holds ") + hdf5::name_of(type) + ", not float32, float64 or uint8",
+                    "`holdfast import` converts it", where);
+    }
+}
+
+/// `what` is "labels" or "ids": one integer a row of x.
+void require_integers(const hdf5::Dataset& values, std::uint64_t rows, const std::string& what,
+                      const std::string& where) {
+    if (values.shape() != hdf5::Shape{rows}) {
+        throw Error(ExitCode::input,
+                    "has shape " + shape_text(values.shape()) + ", the features have " +
+                        std::to_string(rows) + " rows",
+                    "there must be one of the " + what + " for each row", where);
+    }
+    if (!hdf5::is_integer(values.type())) {
+        throw Error(ExitCode::input, what + " are " + hdf5::name_of(values.type()) + ", not integers",
+                    what == "labels" ? "store class indices 0, 1, 2, …" : "store uint64 ids", where);
+    }
+}
+
+std::int32_t class_index(std::int64_t label, std::uint64_t row, const std::string& where) {
+    if (label >= 0 && label <= std::numeric_limits<std::int32_t>::max())
+        return static_cast<std::int32_t>(label);
+    throw Error(ExitCode::input, "row " + std::to_string(row) + " has label " + std::to_string(label),
+                "labels are class indices 0, 1, 2, …", where);
+}
+
+/// The first NaN or infinity of `values` [rows, columns], if any.
+template <class T>
+std::optional<std::size_t> first_not_finite(const std::vector<T>& values) {
+    const auto found =
+        std::find_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); });
+    if (found == values.end()) return {};
+    return static_cast<std::size_t>(found - values.begin());
+}
+
+}  // namespace
+
+void FeatureMatrix::append(const double* row) {
+    if (wide_) {
+        wide_values_.insert(wide_values_.end(), row, row + columns_);
+        return;
+    }
+    for (std::size_t column = 0; column < columns_; ++column)
+        values_.push_back(static_cast<float>(row[column]));
+}
+
+void FeatureMatrix::append_row_of(const FeatureMatrix& other, std::size_t row) {
+    ensure(other.columns_ == columns_ && other.wide_ == wide_, "rows move between matrices of one kind");
+    const auto copy = [&](const auto& from, auto& to) {
+        const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row * columns_);
+        to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(columns_));
+    };
+    wide_ ? copy(other.wide_values_, wide_values_) : copy(other.values_, values_);
+}
+
+std::pair<std::string, std::string> split_dataset_name(const std::string& name,
+                                                       const std::string& default_split) {
+    const std::size_t colon = name.rfind(':');
+    struct stat status;
+    const bool is_file = ::stat(name.c_str(), &status) == 0;  // a file name may itself contain a colon
+    if (is_file || colon == std::string::npos || name.find('/', colon) != std::string::npos)
+        return {name, default_split};
+    if (colon == 0 || colon + 1 == name.size()) {
+        throw Error(ExitCode::usage, "'" + name + "' names no file or no split", "write FILE or FILE:SPLIT",
+                    name);
+    }
+    return {name.substr(0, colon), name.substr(colon + 1)};
+}
+
+std::vector<std::string> dataset_splits(const std::string& path) {
+    std::vector<std::string> splits = splits_of(hdf5::File::open_read(path));
+    if (!splits.empty()) return splits;
+    throw Error(ExitCode::input, "holds no split (no dataset x_train or x_SPLIT)",
+                "`holdfast import` makes a dataset of other files", path);
+}
+
+struct DatasetReader::File {
+    hdf5::File file;
+    hdf5::Dataset features;
+    std::optional<hdf5::Dataset> labels, ids;
+};
+
+DatasetReader::DatasetReader(const std::string& name, const std::string& default_split) {
+    std::tie(info_.path, info_.split) = split_dataset_name(name, default_split);
+    hdf5::File file = hdf5::File::open_read(info_.path);
+    info_.splits = splits_of(file);
+    const std::string x_name = "x_" + info_.split, y_name = "y_" + info_.split, id_name = "id_" + info_.split;
+    if (!file.has(x_name)) {
+        throw Error(ExitCode::input, "has no split '" + info_.split + "' (no dataset " + x_name + ")",
+                    info_.splits.empty() ? "`holdfast import` makes a dataset of other files"
+                                         : "its splits: " + join(info_.splits, ", "),
+                    info_.path);
+    }
+    hdf5::Dataset features = file.dataset(x_name);
+    require_features(features, info_.path + ":" + x_name);
+    info_.rows = features.shape()[0];
+    info_.features = features.shape()[1];
+    info_.wide = features.type() == hdf5::Type::float64;
+    const bool bytes = features.type() == hdf5::Type::uint8;
+    static_cast<PublicFacts&>(info_) = read_facts(file, info_.split);
+    info_.scaling = scaling_of(file, bytes);
+    if (bytes) info_.divisor = divisor_of(file);
+    if (bytes && !file.has_attribute("feature_range")) info_.range = {0, largest_byte / info_.divisor};
+    if (file.has_attribute("image_shape")) info_.image_shape = file.read_int64s_attribute("image_shape");
+    std::optional<hdf5::Dataset> labels, ids;
+    if (file.has(y_name)) {
+        labels = file.dataset(y_name);
+        require_integers(*labels, info_.rows, "labels", info_.path + ":" + y_name);
+    }
+    if (file.has(id_name)) {
+        ids = file.dataset(id_name);
+        require_integers(*ids, info_.rows, "ids", info_.path + ":" + id_name);
+    }
+    info_.has_labels = labels.has_value();
+    file_ =
+        std::make_unique<File>(File{std::move(file), std::move(features), std::move(labels), std::move(ids)});
+}
+
+DatasetReader::~DatasetReader() = default;
+DatasetReader::DatasetReader(DatasetReader&&) noexcept = default;
+DatasetReader& DatasetReader::operator=(DatasetReader&&) noexcept = default;
+
+std::vector<std::uint64_t> DatasetReader::read_ids(std::uint64_t first, std::uint64_t count) const {
+    ensure(first <= info_.rows && count <= info_.rows - first, "rows read lie in the dataset");
+    std::vector<std::uint64_t> ids(count);
+    if (!file_->ids) {
+        for (std::uint64_t i = 0; i < count; ++i) ids[i] = first + i;
+        return ids;
+    }
+    file_->ids->read({first}, {count}, ids.data());
+    if (!hdf5::is_signed(file_->ids->type())) return ids;
+    std::vector<std::int64_t> checked(count);  // HDF5 turns negative ids into 0
+    file_->ids->read({first}, {count}, checked.data());
+    const auto negative =
+        std::find_if(checked.begin(), checked.end(), [](std::int64_t id) { return id < 0; });
+    if (negative == checked.end()) return ids;
+    throw Error(ExitCode::input,
+                "row " + std::to_string(first + static_cast<std::uint64_t>(negative - checked.begin())) +
+                    " has id " + std::to_string(*negative),
+                "ids are unsigned 64-bit integers", info_.path + ":id_" + info_.split);
+}
+
+Records DatasetReader::read_unchecked(std::uint64_t first, std::uint64_t count) const {
+    Records records;
+    records.ids = read_ids(first, count);
+    records.rows.resize(count);
+    for (std::uint64_t i = 0; i < count; ++i) records.rows[i] = first + i;
+
+    records.features = FeatureMatrix(info_.features, info_.wide);
+    const hdf5::Shape offset{first, 0}, extent{count, info_.features};
+    if (info_.wide) {
+        records.features.wide_values().resize(count * info_.features);
+        file_->features.read(offset, extent, records.features.wide_values().data());
+    } else {
+        records.features.values().resize(count * info_.features);
+        file_->features.read(offset, extent, records.features.values().data());  // uint8 to float is exact
+    }
+    if (file_->features.type() == hdf5::Type::uint8) {
+        for (float& value : records.features.values()) value = static_cast<float>(value / info_.divisor);
+    }
+
+    if (!file_->labels) return records;
+    std::vector<std::int64_t> labels(count);
+    file_->labels->read({first}, {count}, labels.data());
+    for (std::uint64_t i = 0; i < count; ++i) {
+        records.labels.push_back(class_index(labels[i], first + i, info_.path + ":y_" + info_.split));
+    }
+    return records;
+}
+
+Records DatasetReader::read(std::uint64_t first, std::uint64_t count) const {
+    Records records = read_unchecked(first, count);
+    const auto bad = info_.wide ? first_not_finite(records.features.wide_values())
+                                : first_not_finite(records.features.values());
+    if (!bad) return records;
+    const std::size_t row = *bad / info_.features, column = *bad % info_.features;
+    const bool named = info_.feature_names.size() == info_.features;
+    throw Error(ExitCode::input,
+                "row " + std::to_string(first + row) + ", column " + std::to_string(column) +
+                    (named ? " (" + info_.feature_names[column] + ")" : "") + " is " +
+                    (std::isnan(records.features.at(row, column)) ? "NaN" : "infinite"),
+                "features must be finite numbers: drop the record or fill the value by a public rule",
+                info_.path + ":x_" + info_.split);
+}
+
+namespace {
+
+struct Split {
+    std::size_t features = 0;
+    bool wide = false;
+    std::uint64_t rows = 0;
+    hdf5::Dataset x, ids;
+    std::optional<hdf5::Dataset> labels;
+};
+
+hdf5::Storage rows_storage(std::uint64_t row_bytes, const hdf5::Shape& row, int deflate) {
+    hdf5::Storage storage{{std::max<std::uint64_t>(1, chunk_bytes / row_bytes)}, deflate, true};
+    storage.chunk.insert(storage.chunk.end(), row.begin(), row.end());
+    return storage;
+}
+
+}  // namespace
+
+struct DatasetWriter::File {
+    AtomicPath guard;
+    int deflate;
+    hdf5::File file;
+    std::map<std::string, Split> splits;  // datasets close before their file
+    std::string last;
+};
+
+DatasetWriter::DatasetWriter(const std::string& path, int deflate) {
+    // In two steps: the guard cannot move, and HDF5 truncates the file it has made.
+    file_.reset(new File{AtomicPath(path), deflate, hdf5::File{}, {}, {}});
+    file_->file = hdf5::File::create(file_->guard.temporary(), path);
+}
+
+DatasetWriter::~DatasetWriter() = default;
+
+void DatasetWriter::begin_split(const std::string& split, std::size_t features, bool wide) {
+    ensure(!split.empty() && features > 0 && !file_->splits.contains(split),
+           "a split has a new name and features");
+    const std::uint64_t width = wide ? 8 : 4;
+    hdf5::File& file = file_->file;
+    Split made{
+        features,
+        wide,
+        0,
+        file.create_dataset("x_" + split, wide ? hdf5::Type::float64 : hdf5::Type::float32, {0, features},
+                            rows_storage(width * features, {features}, file_->deflate)),
+        file.create_dataset("id_" + split, hdf5::Type::uint64, {0}, rows_storage(8, {}, file_->deflate)),
+        {}};
+    file_->splits.emplace(split, std::move(made));
+    file_->last = split;
+}
+
+void DatasetWriter::append(const Records& records) {
+    append(file_->last, records);
+}
+
+void DatasetWriter::append(const std::string& name, const Records& records) {
+    ensure(file_->splits.contains(name), "begin_split comes before append");
+    Split& split = file_->splits.at(name);
+    const FeatureMatrix& features = records.features;
+    const std::uint64_t count = records.size();
+    if (count == 0) return;
+    ensure(features.columns() == split.features && features.wide() == split.wide && features.rows() == count,
+           "appended features have the kind of their split");
+    const bool labelled = !records.labels.empty();
+    ensure(!labelled || records.labels.size() == count, "one label a record");
+    if (split.rows == 0 && labelled) {
+        split.labels = file_->file.create_dataset("y_" + name, hdf5::Type::int32, {0},
+                                                  rows_storage(4, {}, file_->deflate));
+    }
+    ensure(split.labels.has_value() == labelled, "all records of a split have labels, or none");
+
+    const hdf5::Shape here{split.rows, 0}, slab{count, split.features};
+    split.rows += count;
+    split.x.resize(split.rows);
+    split.wide ? split.x.write(here, slab, features.wide_values().data())
+               : split.x.write(here, slab, features.values().data());
+    split.ids.resize(split.rows);
+    split.ids.write({here[0]}, {count}, records.ids.data());
+    if (!labelled) return;
+    split.labels->resize(split.rows);
+    split.labels->write({here[0]}, {count}, records.labels.data());
+}
+
+void DatasetWriter::set_facts(const PublicFacts& facts) {
+    write_facts(file_->file, facts);
+}
+
+void DatasetWriter::set_attribute(const std::string& name, const std::string& text) {
+    file_->file.write_attribute(name, text);
+}
+
+void DatasetWriter::set_image_shape(const std::vector<std::int64_t>& channels_height_width) {
+    file_->file.write_attribute("image_shape", channels_height_width);
+}
+
+void DatasetWriter::commit() {
+    for (auto& [name, split] : file_->splits) {
+        split.x.close();
+        split.ids.close();
+        if (split.labels) split.labels->close();
+    }
+    file_->file.close();
+    file_->guard.commit();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dist/data/public_facts.hpp"
+
+namespace holdfast {
+
+/// Features [rows, columns], kept in the precision of their file.
+class FeatureMatrix {
+  public:
+    FeatureMatrix() = default;
+    FeatureMatrix(std::size_t columns, bool wide) : columns_(columns), wide_(wide) {}
+
+    std::size_t rows() const {
+        return columns_ == 0 ? 0 : (wide_ ? wide_values_.size() : values_.size()) / columns_;
+    }
+    std::size_t columns() const { return columns_; }
+    bool wide() const { return wide_; }  ///< double rather than float
+    double at(std::size_t row, std::size_t column) const {
+        const std::size_t index = row * columns_ + column;
+        return wide_ ? wide_values_[index] : static_cast<double>(values_[index]);
+    }
+    /// Appends a row of `columns()` values.
+    void append(const double* row);
+    void append_row_of(const FeatureMatrix& other, std::size_t row);
+
+    std::vector<float>& values() { return values_; }             ///< used unless wide()
+    std::vector<double>& wide_values() { return wide_values_; }  ///< used if wide()
+    const std::vector<float>& values() const { return values_; }
+    const std::vector<double>& wide_values() const { return wide_values_; }
+
+  private:
+    std::size_t columns_ = 0;
+    bool wide_ = false;
+    std::vector<float> values_;
+    std::vector<double> wide_values_;
+};
+
+/// Records in memory: row i of every member belongs to the same record.
+struct Records {
+    FeatureMatrix features;            ///< [n, d]
+    std::vector<std::int32_t> labels;  ///< [n], class index; empty for queries without labels
+    std::vector<std::uint64_t> ids;    ///< [n], unique, independent of row order
+    std::vector<std::uint64_t> rows;   ///< [n], row in the file it came from
+
+    std::size_t size() const { return ids.size(); }
+};
+
+/// What a dataset file says of itself. Its range is that of the features read: of uint8, [0, 255 / divisor].
+struct DatasetInfo : PublicFacts {
+    std::string path;
+    std::string split;  ///< "train", "test", …: datasets x_SPLIT, y_SPLIT, id_SPLIT
+    std::uint64_t rows = 0;
+    std::size_t features = 0;
+    bool wide = false;  ///< features stored as double
+    bool has_labels = false;
+    std::vector<std::string> splits;        ///< all splits of the file, sorted
+    std::vector<std::int64_t> image_shape;  ///< channels, height, width; empty unless the records are images
+    double divisor = 1;                     ///< what stored features are divided by: a public constant
+};
+
+/// uint8 features (images) are divided by this public constant when read, unless the file's attribute
+/// `divisor` names another one (1 for indicators); either way their scaling is Scaling::public_constants.
+inline constexpr double uint8_divisor = 255;
+
+/// "FILE" or "FILE:SPLIT" -> the two parts; `default_split` where none is named.
+std::pair<std::string, std::string> split_dataset_name(const std::string& name,
+                                                       const std::string& default_split);
+
+/// The splits of a dataset file, sorted. Errors: as DatasetReader; a file without any.
+std::vector<std::string> dataset_splits(const std::string& path);
+
+/// Opens one split of an HDF5 dataset for reading by hyperslab. Layout: x_SPLIT [n, d] float32, float64 or
+/// uint8, y_SPLIT [n] integers, id_SPLIT [n] uint64 (optional), attributes `source`, `feature_names` (comma
+/// separated), `scaling` ("public", "private", "none"; absent: unknown), `ids` ("given", "content", "row
+/// number"), `expected_records`, `population`, `feature_range` (low, high), `image_shape` (channels, height,
+/// width), `divisor`. Errors (ExitCode::input), each naming the file and the remedy: missing, not HDF5,
+/// truncated, no such split (lists those there are), shapes that disagree, zero rows, zero features, an
+/// attribute with a value it cannot have. No feature is held to the range here: who uses it does that.
+class DatasetReader {
+  public:
+    explicit DatasetReader(const std::string& name, const std::string& default_split = "train");
+    ~DatasetReader();
+    DatasetReader(DatasetReader&&) noexcept;
+    DatasetReader& operator=(DatasetReader&&) noexcept;
+
+    const DatasetInfo& info() const { return info_; }
+    /// Rows [first, first + count). Errors: NaN or infinite features, negative labels: names row and column.
+    Records read(std::uint64_t first, std::uint64_t count) const;
+    /// As read(), but features may be NaN or infinite: for looking at what is wrong with a file.
+    Records read_unchecked(std::uint64_t first, std::uint64_t count) const;
+    /// Only the ids (row numbers where the file has none), without touching the features.
+    std::vector<std::uint64_t> read_ids(std::uint64_t first, std::uint64_t count) const;
+    Records read_all() const { return read(0, info_.rows); }
+
+  private:
+    struct File;
+    std::unique_ptr<File> file_;
+    DatasetInfo info_;
+};
+
+/// Writes a dataset file split by split, streamed in slabs. Nothing appears under `path` before commit(): a
+/// temporary name in the same folder, fsync, rename; the destructor of an uncommitted writer removes it.
+/// Errors (ExitCode::output): unwritable folder, full disk.
+class DatasetWriter {
+  public:
+    /// `deflate` 0 to 9: compression of the features (0: none, fastest).
+    explicit DatasetWriter(const std::string& path, int deflate = 0);
+    ~DatasetWriter();
+    DatasetWriter(const DatasetWriter&) = delete;
+    DatasetWriter& operator=(const DatasetWriter&) = delete;
+
+    void begin_split(const std::string& split, std::size_t features, bool wide);
+    void append(const Records& records);                            ///< to the split begun last
+    void append(const std::string& split, const Records& records);  ///< to any split begun
+    void set_attribute(const std::string& name, const std::string& text);
+    void set_image_shape(const std::vector<std::int64_t>& channels_height_width);
+    void set_facts(const PublicFacts& facts);
+    void commit();
+
+  private:
+    struct File;
+    std::unique_ptr<File> file_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,366 @@
+#include "dist/data/import_records.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "dist/data/record_id.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/nearest_name.hpp"
+#include "kernels/base/random.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::uint64_t slab_rows = 4096;
+constexpr std::int64_t most_classes = 65536;       ///< more means that the column is not a label
+constexpr std::uint64_t test_stream = 0x74657374;  ///< of the keyed hash that draws the test split
+
+std::string place(const SourceInfo& info, std::uint64_t position) {
+    return std::string(info.position_word) + " " + std::to_string(position);
+}
+
+/// The public value for every column's missing values; NaN where a missing value is an error.
+std::vector<double> fills_for(const SourceInfo& info, const MissingRule& rule) {
+    std::vector<double> fills(info.feature_names.size(), rule.zero ? 0.0 : std::nan(""));
+    for (const auto& [name, value] : rule.columns) {
+        const auto found = std::find(info.feature_names.begin(), info.feature_names.end(), name);
+        if (found == info.feature_names.end()) {
+            throw Error(ExitCode::usage, "no feature column '" + name + "'",
+                        name_hint(name, info.feature_names), "--missing");
+        }
+        fills[static_cast<std::size_t>(found - info.feature_names.begin())] = value;
+    }
+    return fills;
+}
+
+/// Reads the next record with its missing values filled; counts them.
+class FilledRecords {
+  public:
+    FilledRecords(RecordSource& source, const MissingRule& rule)
+        : source_(source), fills_(fills_for(source.info(), rule)) {}
+
+    bool next(RawRecord& record) {
+        if (!source_.next(record)) return false;
+        for (std::size_t column = 0; column < record.features.size(); ++column) {
+            double& value = record.features[column];
+            if (std::isfinite(value)) continue;
+            if (std::isnan(value) && std::isfinite(fills_[column])) {
+                value = fills_[column];
+                ++filled_;
+                continue;
+            }
+            fail(record, column);
+        }
+        return true;
+    }
+    std::uint64_t filled() const { return filled_; }
+
+  private:
+    [[noreturn]] void fail(const RawRecord& record, std::size_t column) const {
+        const SourceInfo& info = source_.info();
+        const std::string& name = info.feature_names[column];
+        const bool missing = std::isnan(record.features[column]);
+        throw Error(ExitCode::input,
+                    place(info, record.position) + ", column '" + name + "' is " +
+                        (missing ? "missing or NaN" : "infinite"),
+                    missing ? "--missing zero or --missing " + name + "=VALUE fills it by a public rule"
+                            : "features must be finite numbers: correct or leave out the record",
+                    info.path);
+    }
+
+    RecordSource& source_;
+    std::vector<double> fills_;
+    std::uint64_t filled_ = 0;
+};
+
+std::vector<Range> ranges_of_data(const std::vector<NamedSource>& sources, const MissingRule& rule) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::vector<Range> ranges(sources[0].source->info().feature_names.size(), Range{infinity, -infinity});
+    RawRecord record;
+    for (const NamedSource& named : sources) {
+        FilledRecords records(*named.source, rule);
+        while (records.next(record)) {
+            for (std::size_t column = 0; column < ranges.size(); ++column) {
+                ranges[column].lowest = std::min(ranges[column].lowest, record.features[column]);
+                ranges[column].highest = std::max(ranges[column].highest, record.features[column]);
+            }
+        }
+        named.source->rewind();
+    }
+    for (Range& range : ranges) {
+        if (!is_known(range)) range.highest = range.lowest + 1;  // a constant column becomes 0
+    }
+    return ranges;
+}
+
+void require_known_columns(const std::map<std::string, Range>& ranges,
+                           const std::vector<std::string>& names) {
+    for (const auto& [name, range] : ranges) {
+        if (name != "*" && std::find(names.begin(), names.end(), name) == names.end()) {
+            throw Error(ExitCode::usage, "no feature column '" + name + "'", name_hint(name, names),
+                        "--scale");
+        }
+        if (!(std::isfinite(range.lowest) && std::isfinite(range.highest) && is_known(range))) {
+            throw Error(ExitCode::usage, "column '" + name + "': the range must be finite with LOW < HIGH",
+                        "write --scale " + name + "=LOW:HIGH", "--scale");
+        }
+    }
+}
+
+/// Every column's public range: the option's, or what the encoding fixes (flags, categories, bytes), or "*".
+std::vector<Range> ranges_of_options(const SourceInfo& info, const std::map<std::string, Range>& given) {
+    require_known_columns(given, info.feature_names);
+    std::vector<Range> ranges = info.known_ranges;
+    ranges.resize(info.feature_names.size(), unknown_range);
+    std::string open;
+    for (std::size_t column = 0; column < ranges.size(); ++column) {
+        const std::string& name = info.feature_names[column];
+        if (given.contains(name)) {
+            ranges[column] = given.at(name);
+        } else if (given.contains("*") && (info.bytes || !is_known(ranges[column]))) {
+            ranges[column] = given.at("*");
+        }
+        if (!is_known(ranges[column])) open += (open.empty() ? "" : ", ") + name;
+    }
+    if (open.empty()) return ranges;
+    throw Error(ExitCode::usage, "no public range for: " + open,
+                "give each a --scale COLUMN=LOW:HIGH, or '*=LOW:HIGH' for all, or none at all", "--scale");
+}
+
+/// Empty: values are stored as they are.
+std::vector<Range> choose_ranges(const std::vector<NamedSource>& sources, const ImportOptions& options) {
+    const SourceInfo& info = sources[0].source->info();
+    if (options.ranges_from_data) return ranges_of_data(sources, options.missing);
+    if (!options.ranges.empty()) return ranges_of_options(info, options.ranges);
+    return info.bytes ? info.known_ranges : std::vector<Range>{};
+}
+
+/// Public ranges do not undo what was done to the values before: what is private or unknown stays so.
+Scaling resulting_scaling(const SourceInfo& info, const ImportOptions& options, bool ranged) {
+    if (options.ranges_from_data || info.scaling == Scaling::private_data) return Scaling::private_data;
+    if (info.scaling == Scaling::unknown && !info.bytes) return Scaling::unknown;
+    return ranged ? Scaling::public_constants : info.scaling;
+}
+
+void require_alike(const std::vector<NamedSource>& sources) {
+    const SourceInfo& first = sources[0].source->info();
+    for (const NamedSource& named : sources) {
+        const SourceInfo& info = named.source->info();
+        const bool alike = info.feature_names == first.feature_names && info.has_labels == first.has_labels &&
+                           info.ids == first.ids && info.bytes == first.bytes;
+        if (alike) continue;
+        throw Error(ExitCode::input, "differs from " + first.path + " in its columns, labels or ids",
+                    "both splits need the same columns in the same order", info.path);
+    }
+}
+
+/// Where an id was met: source in the high byte, line or row below.
+struct Sighting {
+    std::uint64_t id, where;
+};
+
+std::uint64_t pack_place(std::size_t source, std::uint64_t position) {
+    return static_cast<std::uint64_t>(source) << 56 | position;
+}
+
+void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources,
+                        IdKind ids) {
+    if (ids == IdKind::row_number) return;
+    std::sort(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
+        return std::pair(a.id, a.where) < std::pair(b.id, b.where);
+    });
+    const auto twice = std::adjacent_find(sightings.begin(), sightings.end(),
+                                          [](const Sighting& a, const Sighting& b) { return a.id == b.id; });
+    if (twice == sightings.end()) return;
+    const auto describe = [&](std::uint64_t where) {
+        const SourceInfo& info = sources[where >> 56].source->info();
+        return place(info, where & ((std::uint64_t{1} << 56) - 1)) +
+               (sources.size() > 1 ? " of " + info.path : "");
+    };
+    const std::string first = describe(twice->where), second = describe(std::next(twice)->where);
+    if (ids == IdKind::content) {
+        throw Error(ExitCode::input, first + " and " + second + " are equal, so their content gives one id",
+                    "name the records' ids by --id (NPY, NPZ: --ids), or remove the duplicate",
+                    sources[0].source->info().path);
+    }
+    throw Error(ExitCode::input,
+                "id " + std::to_string(twice->id) + " appears twice: " + first + " and " + second,
+                "one person, one id: merge or renumber these records", sources[0].source->info().path);
+}
+
+/// Routes records to their splits and writes them slab by slab.
+class SplitWriter {
+  public:
+    SplitWriter(DatasetWriter& writer, const SourceInfo& info, ImportSummary& summary)
+        : writer_(writer), info_(info), summary_(summary) {}
+
+    void add(const std::string& split, const std::vector<double>& features, std::int32_t label,
+             std::uint64_t id) {
+        Records& slab = slabs_[split];
+        if (!summary_.rows.contains(split)) {
+            writer_.begin_split(split, features.size(), info_.wide);
+            slab.features = FeatureMatrix(features.size(), info_.wide);
+        }
+        slab.features.append(features.data());
+        slab.ids.push_back(id);
+        slab.rows.push_back(summary_.rows[split]++);
+        if (info_.has_labels) {
+            slab.labels.push_back(label);
+            ++summary_.class_counts[split][label];
+        }
+        if (slab.size() == slab_rows) flush(split);
+    }
+    void flush_all() {
+        for (const auto& [split, slab] : slabs_) flush(split);
+    }
+
+  private:
+    void flush(const std::string& split) {
+        Records& slab = slabs_[split];
+        writer_.append(split, slab);
+        slab = Records{FeatureMatrix(slab.features.columns(), info_.wide), {}, {}, {}};
+    }
+
+    DatasetWriter& writer_;
+    const SourceInfo& info_;
+    ImportSummary& summary_;
+    std::map<std::string, Records> slabs_;
+};
+
+/// Maps values into [0, 1]; returns how many lay outside their range.
+std::uint64_t apply(const std::vector<Range>& ranges, std::vector<double>& features) {
+    std::uint64_t clipped = 0;
+    for (std::size_t column = 0; column < ranges.size(); ++column) {
+        const auto [lowest, highest] = ranges[column];
+        const double inside = std::clamp(features[column], lowest, highest);
+        clipped += inside != features[column];
+        features[column] = std::clamp((inside - lowest) / (highest - lowest), 0.0, 1.0);
+    }
+    return clipped;
+}
+
+std::int32_t class_index(const SourceInfo& info, const RawRecord& record) {
+    if (!info.has_labels || (record.label >= 0 && record.label < most_classes)) {
+        return static_cast<std::int32_t>(record.label);
+    }
+    throw Error(
+        ExitCode::input, place(info, record.position) + " has label " + std::to_string(record.label),
+        "labels are class indices 0, 1, 2, …; for a CSV, --classes a|b names the values in their order",
+        info.path);
+}
+
+void require_fraction(double fraction) {
+    if (fraction >= 0 && fraction < 1) return;
+    throw Error(ExitCode::usage, "must be at least 0 and below 1", "for example 0.2", "--test-fraction");
+}
+
+/// Where ids come from content, an id must tell of its own record only, and replace no better one.
+void require_content_ids_possible(const SourceInfo& info, const ImportOptions& options) {
+    if (!options.ids_from_content) return;
+    if (info.ids == IdKind::given) {
+        throw Error(ExitCode::usage, "the records have ids: " + info.id_note,
+                    "leave it out: ids that the records name cover more", "--id-from-content");
+    }
+    if (options.ranges_from_data) {
+        throw Error(ExitCode::usage, "cannot be joined with --scale-from-data",
+                    "ranges of the data void what such ids are for, a guarantee about one record: give "
+                    "public ones by "
+                    "--scale",
+                    "--id-from-content");
+    }
+}
+
+/// A budget belongs to people: whatever is made of their records spends from the same account.
+void require_same_population(const SourceInfo& info, const std::string& population) {
+    require_population(population);
+    if (info.population.empty() || info.population == population) return;
+    throw Error(ExitCode::usage, "the records are those of population '" + info.population + "'",
+                "leave it out: a budget belongs to people, so copies and rescaled or later versions of their "
+                "records share the account",
+                "--population");
+}
+
+/// Of those a file states for training, the number that --test-fraction leaves for it.
+std::uint64_t inherited_count(const SourceInfo& info, double test_fraction) {
+    return static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(info.expected_records) * (1 - test_fraction)));
+}
+
+PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options, bool ranged) {
+    require_content_ids_possible(info, options);
+    if (options.population) require_same_population(info, *options.population);
+    PublicFacts facts = info;
+    facts.scaling = resulting_scaling(info, options, ranged);
+    if (options.ids_from_content) facts.ids = IdKind::content;
+    facts.expected_records = options.expected_records > 0 ? options.expected_records
+                                                          : inherited_count(info, options.test_fraction);
+    if (options.population) facts.population = *options.population;
+    if (ranged) facts.range = {0, 1};
+    facts.source = "holdfast import: " + info.path;
+    return facts;
+}
+
+std::string id_note_of(IdKind ids, const SourceInfo& info) {
+    const std::string origin = ids == info.ids && !info.id_note.empty() ? info.id_note
+                               : ids == IdKind::content                 ? "a hash of each record's content"
+                                                                        : "the file names none";
+    return std::string(name_of(ids)) + " (" + origin + "): " + coverage_of(ids);
+}
+
+void write_facts(DatasetWriter& writer, const PublicFacts& facts, const SourceInfo& info) {
+    writer.set_facts(facts);
+    if (!info.image_shape.empty()) writer.set_image_shape(info.image_shape);
+    if (info.class_names.empty()) return;
+    std::string names;
+    for (const std::string& name : info.class_names) names += (names.empty() ? "" : ",") + name;
+    writer.set_attribute("class_names", names);
+}
+
+}  // namespace
+
+ImportSummary import_records(const std::vector<NamedSource>& sources, const ImportOptions& options,
+                             const std::string& path) {
+    ensure(!sources.empty() && sources.size() < 256, "an import has sources");
+    require_fraction(options.test_fraction);
+    require_alike(sources);
+    const SourceInfo& info = sources[0].source->info();
+    const std::vector<Range> ranges = choose_ranges(sources, options);
+    const KeyedHash hash{options.seed};
+
+    ImportSummary summary;
+    summary.facts = resulting_facts(info, options, !ranges.empty());
+    summary.id_note = id_note_of(summary.facts.ids, info);
+    DatasetWriter writer(path, 1);
+    SplitWriter splits(writer, info, summary);
+    std::vector<Sighting> sightings;
+    RawRecord record;
+    for (std::size_t index = 0; index < sources.size(); ++index) {
+        FilledRecords records(*sources[index].source, options.missing);
+        while (records.next(record)) {
+            const std::int32_t label = class_index(sources[index].source->info(), record);
+            const std::uint64_t id = options.ids_from_content
+                                         ? id_of_content(record.features, info.wide, label)
+                                     : info.ids == IdKind::row_number ? sightings.size()
+                                                                      : record.id;
+            summary.clipped += apply(ranges, record.features);
+            const bool tested =
+                options.test_fraction > 0 && hash.uniform(test_stream, id) < options.test_fraction;
+            splits.add(tested ? "test" : sources[index].split, record.features, label, id);
+            sightings.push_back({id, pack_place(index, record.position)});
+        }
+        summary.filled += records.filled();
+    }
+    splits.flush_all();
+    for (const NamedSource& named : sources) {
+        if (summary.rows[named.split] > 0) continue;
+        throw Error(ExitCode::input, "has no records for split '" + named.split + "'",
+                    "a dataset needs at least one record in each split", named.source->info().path);
+    }
+    require_unique_ids(sightings, sources, summary.facts.ids);
+    write_facts(writer, summary.facts, info);
+    writer.commit();
+    return summary;
+}
+
+}  // namespace holdfast

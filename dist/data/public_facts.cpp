@@ -1,0 +1,182 @@
+#include "dist/data/public_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "dist/files/hdf5.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t longest_population = 64;
+constexpr const char* population_rule = "1 to 64 letters, digits, '-', '_' and '.'";
+
+bool is_population(const std::string& name) {
+    const auto allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+               c == '_' || c == '.';
+    };
+    return !name.empty() && name.size() <= longest_population &&
+           std::all_of(name.begin(), name.end(), allowed);
+}
+
+bool is_range(const FeatureRange& range) {
+    return std::isfinite(range.low) && std::isfinite(range.high) && range.low < range.high;
+}
+
+[[noreturn]] void refuse(const hdf5::File& file, const std::string& message, const std::string& hint) {
+    throw Error(ExitCode::input, "attribute " + message, hint, file.path());
+}
+
+IdKind ids_of(const hdf5::File& file, const std::string& split) {
+    if (!file.has("id_" + split)) return IdKind::row_number;
+    if (!file.has_attribute("ids")) return IdKind::given;
+    const std::string text = file.read_text_attribute("ids");
+    if (const std::optional<IdKind> ids = ids_named(text)) return *ids;
+    refuse(file, "'ids' is '" + text + "'", "it must be 'given', 'content' or 'row number', or be absent");
+}
+
+std::uint64_t expected_records_of(const hdf5::File& file) {
+    if (!file.has_attribute("expected_records")) return 0;
+    const std::int64_t count = file.read_int64_attribute("expected_records");
+    if (count >= 0 && static_cast<std::uint64_t>(count) <= most_expected_records)
+        return static_cast<std::uint64_t>(count);
+    refuse(file, "'expected_records' is " + std::to_string(count) + ", no number of records",
+           "state the public number of training records, or leave it out");
+}
+
+std::string population_of(const hdf5::File& file) {
+    if (!file.has_attribute("population")) return "";
+    const std::string name = file.read_text_attribute("population");
+    if (name.empty() || is_population(name)) return name;
+    refuse(file, "'population' is no name of a population", std::string("a name has ") + population_rule);
+}
+
+FeatureRange range_of(const hdf5::File& file) {
+    if (!file.has_attribute("feature_range")) return default_feature_range;
+    const auto ends = file.read_doubles_attribute("feature_range", 2);
+    const FeatureRange range{ends[0], ends[1]};
+    if (is_range(range)) return range;
+    refuse(file, "'feature_range' is no range", "it is two finite numbers, low < high");
+}
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+std::string joined_by_commas(std::vector<std::string> names) {
+    std::string all;
+    for (std::string& name : names) {
+        std::replace(name.begin(), name.end(), ',', ';');  // the attribute's separator
+        all += (all.empty() ? "" : ",") + name;
+    }
+    return all;
+}
+
+}  // namespace
+
+const char* name_of(Scaling scaling) {
+    switch (scaling) {
+        case Scaling::none:
+            return "none";
+        case Scaling::public_constants:
+            return "public";
+        case Scaling::private_data:
+            return "private";
+        case Scaling::unknown:
+            break;
+    }
+    return "unknown";
+}
+
+const char* name_of(IdKind ids) {
+    switch (ids) {
+        case IdKind::given:
+            return "given";
+        case IdKind::content:
+            return "content";
+        case IdKind::row_number:
+            break;
+    }
+    return "row number";
+}
+
+std::optional<Scaling> scaling_named(const std::string& name) {
+    for (const Scaling scaling :
+         {Scaling::none, Scaling::public_constants, Scaling::private_data, Scaling::unknown}) {
+        if (name == name_of(scaling)) return scaling;
+    }
+    return std::nullopt;
+}
+
+std::optional<IdKind> ids_named(const std::string& name) {
+    for (const IdKind ids : {IdKind::given, IdKind::content, IdKind::row_number}) {
+        if (name == name_of(ids)) return ids;
+    }
+    return std::nullopt;
+}
+
+std::string text_of(const FeatureRange& range) {
+    if (range == default_feature_range) return "not stated, so [-2^20, 2^20]";
+    char text[64];
+    std::snprintf(text, sizeof text, "[%.6g, %.6g]", range.low, range.high);
+    return text;
+}
+
+const char* coverage_of(IdKind ids) {
+    switch (ids) {
+        case IdKind::given:
+            return "a record added, removed or replaced renames no other";
+        case IdKind::content:
+            return "a record added or removed renames no other; a changed record is one removed and one "
+                   "added; "
+                   "covered are datasets without two equal records";
+        case IdKind::row_number:
+            break;
+    }
+    return "a record removed renames those behind it, so no guarantee about a record added or removed holds; "
+           "import with --id or, where no two records are equal, --id-from-content";
+}
+
+void require_population(const std::string& name) {
+    if (is_population(name)) return;
+    throw Error(ExitCode::usage, "'" + name + "' is no name of a population",
+                std::string("a name has ") + population_rule, "--population");
+}
+
+PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
+    PublicFacts facts;
+    facts.ids = ids_of(file, split);
+    facts.expected_records = expected_records_of(file);
+    facts.population = population_of(file);
+    facts.range = range_of(file);
+    if (file.has_attribute("source")) facts.source = file.read_text_attribute("source");
+    if (file.has_attribute("feature_names"))
+        facts.feature_names = split_at_commas(file.read_text_attribute("feature_names"));
+    return facts;
+}
+
+void write_facts(hdf5::File& file, const PublicFacts& facts) {
+    ensure(facts.expected_records <= most_expected_records && is_range(facts.range) &&
+               (facts.population.empty() || is_population(facts.population)),
+           "a file states what can be read again");
+    if (facts.scaling != Scaling::unknown) file.write_attribute("scaling", name_of(facts.scaling));
+    file.write_attribute("ids", name_of(facts.ids));
+    if (facts.expected_records > 0)
+        file.write_attribute("expected_records", static_cast<std::int64_t>(facts.expected_records));
+    if (!facts.population.empty()) file.write_attribute("population", facts.population);
+    if (facts.range != default_feature_range)
+        file.write_attribute("feature_range", std::vector<double>{facts.range.low, facts.range.high});
+    file.write_attribute("source", facts.source);
+    file.write_attribute("feature_names", joined_by_commas(facts.feature_names));
+}
+
+}  // namespace holdfast

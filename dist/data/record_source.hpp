@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+
+namespace holdfast {
+
+/// A closed range of a feature, mapped to [0, 1].
+struct Range {
+    double lowest = 0, highest = 1;
+};
+
+/// One record as it stands in a foreign file. A missing value is NaN.
+struct RawRecord {
+    std::vector<double> features;
+    std::int64_t label = 0;      ///< if the source has labels
+    std::uint64_t id = 0;        ///< unless the source's ids are row numbers
+    std::uint64_t position = 0;  ///< line or row, for messages
+};
+
+/// What a foreign file holds and states, known before its records are read. Its scaling is that of the values
+/// as they stand; its feature_names are [d]; ids that are row numbers are not read.
+struct SourceInfo : PublicFacts {
+    SourceInfo() { scaling = Scaling::none; }
+
+    std::string path;                 ///< for messages
+    std::vector<Range> known_ranges;  ///< [d] or empty: what the encoding fixes; lowest > highest: not fixed
+    std::vector<std::int64_t> image_shape;  ///< channels, height, width, or empty
+    std::vector<std::string> class_names;   ///< or empty
+    bool has_labels = false;
+    bool wide = false;                  ///< more than float32 can hold
+    bool bytes = false;                 ///< uint8: mapped by known_ranges unless told otherwise
+    const char* position_word = "row";  ///< "line" or "row"
+    std::string id_note;                ///< where the ids come from
+};
+
+inline constexpr Range unknown_range{1, 0};
+inline bool is_known(const Range& range) {
+    return range.lowest < range.highest;
+}
+
+/// Reads a foreign file record by record, never more of it than a slab at a time.
+/// Errors (ExitCode::input) name the file and the line or row.
+class RecordSource {
+  public:
+    virtual ~RecordSource() = default;
+    virtual const SourceInfo& info() const = 0;
+    virtual bool next(RawRecord& record) = 0;  ///< false at the end
+    virtual void rewind() = 0;                 ///< back to the first record
+};
+
+}  // namespace holdfast

@@ -1,0 +1,177 @@
+#include "dist/runs/checkpoint.hpp"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "dist/files/atomic_file.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+namespace fs = std::filesystem;
+using Payload = CheckpointFolder::Payload;
+using Checksum = std::array<unsigned char, 32>;
+
+constexpr std::string_view magic = "HOLDFAST-CHECKPOINT-2\n";
+constexpr std::size_t kept = 2;
+
+Checksum checksum_of(const std::string& fingerprint, std::span<const std::byte> payload) {
+    Checksum sum{};
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, nullptr, 0, sum.size());
+    const std::uint64_t length = fingerprint.size();  // or bytes could pass from one to the other unnoticed
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&length), sizeof length);
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(fingerprint.data()),
+                              fingerprint.size());
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(payload.data()), payload.size());
+    crypto_generichash_final(&state, sum.data(), sum.size());
+    return sum;
+}
+
+/// magic, checksum, length of the fingerprint, fingerprint, payload.
+Payload sealed(const std::string& fingerprint, const Payload& payload) {
+    Payload file;
+    const auto put = [&](const void* from, std::size_t bytes) {
+        const auto* first = static_cast<const std::byte*>(from);
+        file.insert(file.end(), first, first + bytes);
+    };
+    const Checksum sum = checksum_of(fingerprint, payload);
+    const std::uint64_t length = fingerprint.size();
+    put(magic.data(), magic.size());
+    put(sum.data(), sum.size());
+    put(&length, sizeof length);
+    put(fingerprint.data(), fingerprint.size());
+    put(payload.data(), payload.size());
+    return file;
+}
+
+Payload opened(const fs::path& path, const std::string& fingerprint) {
+    std::ifstream stream(path, std::ios::binary);
+    const std::string file((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    const std::size_t header = magic.size() + sizeof(Checksum) + sizeof(std::uint64_t);
+    const auto damaged = [&] {
+        return Error(ExitCode::input, "a damaged or truncated checkpoint",
+                     "delete it; the one before is used", path.string());
+    };
+    if (file.size() < header || file.compare(0, magic.size(), magic) != 0) throw damaged();
+    std::uint64_t length = 0;
+    std::memcpy(&length, file.data() + magic.size() + sizeof(Checksum), sizeof length);
+    if (length > file.size() - header) throw damaged();
+    const std::string found = file.substr(header, length);
+    const auto* first = reinterpret_cast<const std::byte*>(file.data()) + header + length;
+    Payload payload(first, first + (file.size() - header - length));
+    const Checksum sum = checksum_of(found, payload);
+    if (std::memcmp(sum.data(), file.data() + magic.size(), sum.size()) != 0) throw damaged();
+    if (found != fingerprint) {
+        throw Error(ExitCode::usage, "this checkpoint belongs to another configuration or dataset",
+                    "resume with the configuration and data it was written with, or train into a new folder",
+                    path.string());
+    }
+    return payload;
+}
+
+void sync_folder(const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY);
+    if (descriptor < 0) return;
+    ::fsync(descriptor);
+    ::close(descriptor);
+}
+
+void check(const std::error_code& status, const std::string& what, const std::string& path) {
+    if (status)
+        throw Error(ExitCode::output, what + ": " + status.message(), "check permissions and free space",
+                    path);
+}
+
+}  // namespace
+
+std::string CheckpointFolder::folder(std::uint64_t number) const {
+    return path_ + "/" + std::to_string(number);
+}
+
+std::vector<std::uint64_t> CheckpointFolder::numbers() const {
+    std::vector<std::uint64_t> found;
+    std::error_code status;
+    for (fs::directory_iterator entry(path_, status), last; !status && entry != last;
+         entry.increment(status)) {
+        const std::string name = entry->path().filename();
+        std::uint64_t number = 0;
+        const auto [end, parsed] = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (parsed == std::errc() && end == name.data() + name.size()) found.push_back(number);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& files,
+                            const Communicator& world) const {
+    const std::string writing = path_ + "/.writing";
+    std::error_code status;
+    if (world.is_root()) {
+        fs::remove_all(writing, status);  // of a run that was killed while it wrote
+        fs::create_directories(writing, status);
+        check(status, "cannot make the checkpoint", writing);
+        fs::permissions(path_, fs::perms::owner_all, status);
+    }
+    world.barrier();
+    try {
+        for (const auto& [name, payload] : files)
+            write_file_atomically(writing + "/" + name, sealed(fingerprint_, payload), private_mode);
+    } catch (const Error&) {
+        fs::remove_all(writing, status);
+        fs::remove(path_, status);  // only if no checkpoint is in it
+        throw;
+    }
+    world.barrier();
+    if (world.is_root()) {
+        const std::vector<std::uint64_t> before = numbers();
+        fs::rename(writing, folder(before.empty() ? 1 : before.back() + 1), status);
+        check(status, "cannot complete the checkpoint", writing);
+        sync_folder(path_);
+        for (std::size_t i = 0; i + kept <= before.size(); ++i) fs::remove_all(folder(before[i]), status);
+    }
+    world.barrier();
+}
+
+std::vector<Payload> CheckpointFolder::load(std::uint64_t number) const {
+    std::vector<Payload> payloads;
+    std::error_code status;
+    for (fs::directory_iterator entry(folder(number), status), end; !status && entry != end;
+         entry.increment(status))
+        payloads.push_back(opened(entry->path(), fingerprint_));
+    if (status)
+        throw Error(ExitCode::input, "a checkpoint that cannot be read: " + status.message(),
+                    "check its permissions", folder(number));
+    return payloads;
+}
+
+std::vector<Payload> CheckpointFolder::load_latest() const {
+    const std::vector<std::uint64_t> found = numbers();
+    for (std::size_t i = found.size(); i-- > 0;) {
+        try {
+            return load(found[i]);
+        } catch (const Error& error) {
+            if (error.code() == ExitCode::usage) throw;  // of another run
+            if (i == 0)
+                throw Error(error.code(), error.message() + ", and none before it is sound",
+                            "restore one from a copy, or train into a new folder", error.where());
+        }
+    }
+    return {};
+}
+
+void CheckpointFolder::remove_all() const {
+    std::error_code status;
+    fs::remove_all(path_, status);
+}
+
+}  // namespace holdfast

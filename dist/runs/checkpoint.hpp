@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dist/comm/communicator.hpp"
+
+namespace holdfast {
+
+/// Checkpoints of a run: folders named by a growing number, the last two kept. A folder appears under its
+/// name complete or not at all; each file in it has a magic number, a version, a fingerprint of what it
+/// belongs to, and a checksum. The payload is opaque here (models/boxes/state.hpp).
+class CheckpointFolder {
+  public:
+    /// fingerprint: of configuration and data; a checkpoint of another is refused.
+    CheckpointFolder(std::string path, std::string fingerprint)
+        : path_(std::move(path)), fingerprint_(std::move(fingerprint)) {}
+
+    using Payload = std::vector<std::byte>;
+    /// Collective: every rank's files become one checkpoint. Errors (output): full disk, unwritable folder;
+    /// the checkpoints before stay.
+    void save(const std::vector<std::pair<std::string, Payload>>& files, const Communicator& world) const;
+
+    /// All payloads of the newest checkpoint whose files are sound, newest first; empty if there is none.
+    /// Errors (input): a checkpoint of another configuration or dataset; checkpoints, but none sound.
+    std::vector<Payload> load_latest() const;
+
+    void remove_all() const;  ///< once the run is complete
+
+  private:
+    std::vector<std::uint64_t> numbers() const;  ///< ascending
+    std::vector<Payload> load(std::uint64_t number) const;
+    std::string folder(std::uint64_t number) const;
+
+    std::string path_, fingerprint_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,32 @@
+#include "models/boxes/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace holdfast {
+namespace {
+
+/// To two significant digits: what little of the count a default normaliser gives away.
+std::int64_t rounded_count(std::uint64_t count) {
+    const double scale =
+        std::pow(10.0, std::max(0.0, std::floor(std::log10(static_cast<double>(count))) - 1));
+    return std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
+}
+
+double normaliser(const Settings& settings, const DataShape& data) {
+    const std::int64_t stated = settings.training.expected_records;
+    const std::int64_t records = stated > 0 ? stated : rounded_count(data.found);
+    const auto batches = static_cast<double>(settings.training.batches);
+    return static_cast<double>(records) / (static_cast<double>(settings.ensemble.members) * batches) +
+           static_cast<double>(data.public_records) / batches;
+}
+
+}  // namespace
+
+TrainingPlan make_plan(const Settings& settings, const DataShape& data, AnyBackend backend) {
+    return {settings, settings.network.make(data.features, data.range), std::move(backend),
+            normaliser(settings, data), settings.certificate.level_values()};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/ops/any_backend.hpp"
+#include "models/boxes/settings.hpp"
+#include "models/nets/network.hpp"
+
+namespace holdfast {
+
+/// What a training must know of its data besides the records; all of it public but `found`.
+struct DataShape {
+    std::size_t features;
+    FeatureRange range = default_feature_range;
+    std::uint64_t found = 0;         ///< records found: counts only where no public number is stated
+    std::size_t public_records = 0;  ///< trained on beside
+};
+
+/// What all members of a run share.
+struct TrainingPlan {
+    Settings settings;
+    Network network;
+    AnyBackend backend;                ///< of settings.training.precision
+    double normaliser;                 ///< the public constant B, public records counted in
+    std::vector<std::int64_t> levels;  ///< the k of this rank's levels, ascending
+};
+
+/// A plan of all levels. B is the number of records of a member's batch: the stated public count, or where
+/// none is stated the count found, to two significant digits.
+TrainingPlan make_plan(const Settings& settings, const DataShape& data, AnyBackend backend);
+
+}  // namespace holdfast

@@ -1,0 +1,143 @@
+#include "models/boxes/settings.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+// Every clip has a grid in double; of single precision, check_single says what it lacks.
+constexpr double least_clip = 1e-100;
+static_assert(least_clip >= RealFormat<double>::least_limit);
+
+void refuse(const std::string& message, const std::string& hint, const std::string& key) {
+    throw Error(ExitCode::usage, message, hint, key);
+}
+
+void check_single(const Settings& settings) {
+    if (settings.certificate.product == Product::rump) {
+        refuse("midpoint-radius products are computed in double alone",
+               "set training.precision = \"double\" or certificate.product = \"exact\"",
+               "training.precision");
+    }
+    const auto check_limit = [](double limit, const char* key) {
+        if (limit < RealFormat<float>::least_limit)
+            refuse("a bound below 2^-99 has no grid in single precision",
+                   "raise it, or set training.precision = \"double\"", key);
+    };
+    if (settings.clip.kind == Clip::Kind::elementwise) check_limit(settings.clip.gamma, "clip.gamma");
+    if (settings.clip.kind == Clip::Kind::factored) {
+        check_limit(settings.clip.delta_limit, "clip.delta_limit");
+        check_limit(settings.clip.activation_limit, "clip.activation_limit");
+    }
+}
+
+}  // namespace
+
+double TrainingSettings::learning_rate_at(std::int64_t step) const {
+    return std::max(learning_rate / (1.0 + learning_rate_decay * static_cast<double>(step)),
+                    learning_rate_floor);
+}
+
+std::vector<std::int64_t> CertificateSettings::level_values() const {
+    std::vector<std::int64_t> values{0};
+    if (contiguous_levels()) {
+        values.resize(static_cast<std::size_t>(levels) + 1);
+        std::iota(values.begin(), values.end(), 0);
+        return values;
+    }
+    values.insert(values.end(), level_list.begin(), level_list.end());
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+std::vector<BasicOption<TrainingSettings>> training_options() {
+    using S = TrainingSettings;
+    return {
+        integer("epochs", "passes over the records", &S::epochs, 1, 1000000),
+        integer("batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
+        real("learning_rate", "alpha", &S::learning_rate, above(0)),
+        real("learning_rate_decay", "alpha_t = max(alpha / (1 + decay t), floor)", &S::learning_rate_decay,
+             at_least(0)),
+        real("learning_rate_floor", "the floor", &S::learning_rate_floor, at_least(0)),
+        real("l2", "weight decay lambda", &S::l2, at_least(0)),
+        integer("expected_records",
+                "public number of private records, sets the normaliser B; 0: what the dataset states (import "
+                "--expected-records), else the count found, on which no release may rest",
+                &S::expected_records, 0),
+        choice<S>("normalise", "divide by the public B or, as published, by the batch's count", &S::normalise,
+                  {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
+        choice<S>("batching", "batch of a record: by keyed hash of its id or, as published, by its row",
+                  &S::batching, {{"hashed", Batching::hashed}, {"sequential", Batching::sequential}}),
+        integer("batch_size", "rows of a sequential batch", &S::batch_size, 0),
+        integer("seed", "public seed of the initial weights and the assignment", &S::seed, 0),
+        choice<S>("precision",
+                  "type a step is computed in; the boxes hold bit by bit for runs in the same, which "
+                  "certify, evaluate and release keep to",
+                  &S::precision,
+                  {{"double", Precision::double_precision}, {"single", Precision::single_precision}})};
+}
+
+std::vector<BasicOption<Clip>> clip_options() {
+    return {
+        choice<Clip>("kind", "bound of one record's gradient", &Clip::kind,
+                     {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
+        real("gamma", "elementwise: every entry within +-gamma", &Clip::gamma, at_least(least_clip)),
+        real("delta_limit", "factored: a, of the backward factor", &Clip::delta_limit, at_least(least_clip)),
+        real("activation_limit", "factored: c, of the activations; gamma is a c", &Clip::activation_limit,
+             at_least(least_clip))};
+}
+
+std::vector<BasicOption<CertificateSettings>> certificate_options() {
+    using S = CertificateSettings;
+    return {
+        integer("levels", "K: boxes for every k = 0..K changed records", &S::levels, 0, 1 << 20),
+        integers("level_list", "boxes for these k alone: certificates and reports, never a private release",
+                 &S::level_list),
+        choice<S>("relation", "what a neighbouring dataset is", &S::relation,
+                  {{"add_remove", Relation::add_remove},
+                   {"substitute", Relation::substitute},
+                   {"remove", Relation::remove}}),
+        choice<S>("budget", "changed records act once an epoch (core + radius) or in every batch",
+                  &S::charge_rule,
+                  {{"per_epoch", ChargeRule::per_epoch}, {"per_batch", ChargeRule::per_batch}}),
+        choice<S>("product", "interval products: exact or, as published, midpoint-radius", &S::product,
+                  {{"exact", Product::exact}, {"rump", Product::rump}})};
+}
+
+std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
+    using S = EnsembleSettings;
+    return {
+        integer("members", "T: models on disjoint records", &S::members, 1, 100000),
+        text("aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"})};
+}
+
+void check(const Settings& settings) {
+    check(settings.network);
+    const bool factored = settings.clip.kind == Clip::Kind::factored;
+    if (factored && settings.certificate.relation != Relation::add_remove) {
+        refuse("factored clipping goes with add_remove only",
+               "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
+    }
+    if (factored && settings.certificate.product == Product::rump) {
+        refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
+               "certificate.product");
+    }
+    if (settings.training.precision == Precision::single_precision) check_single(settings);
+    if (settings.training.batching == Batching::sequential) {
+        if (settings.training.batch_size < 1)
+            refuse("sequential batches need their size", "set training.batch_size", "training.batch_size");
+        if (settings.ensemble.members > 1)
+            refuse("sequential batches are for one member", "set training.batching = \"hashed\"",
+                   "training.batching");
+    }
+    if (settings.ensemble.aggregate == "paper" && settings.network.classes != 2) {
+        refuse("aggregate = \"paper\" is for two classes", "set ensemble.aggregate = \"stable\"",
+               "ensemble.aggregate");
+    }
+}
+
+}  // namespace holdfast
