@@ -11,6 +11,7 @@
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
+#include "kernels/base/version.hpp"
 
 namespace holdfast {
 namespace {
@@ -41,7 +42,7 @@ int run(int argc, char** argv, const MpiSession& session) {
     CLI::App app{"Holdfast trains a model on private records and proves what one record could have changed.",
                  "holdfast"};
     app.require_subcommand(1);
-    app.set_version_flag("--version", "holdfast 0.1.0");
+    app.set_version_flag("--version", std::string("holdfast ") + version());
     app.footer(exit_codes);
     Context context{world, std::make_shared<spdlog::logger>(
                                "holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};

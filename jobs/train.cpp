@@ -22,6 +22,7 @@
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/version.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
 
@@ -288,7 +289,7 @@ nlohmann::json manifest_of(const TrainingPlan& plan, const RunSettings& how, con
                                     {"population", info.population},
                                     {"digest", data_digest}};
     return {{"program", "holdfast"},
-            {"version", "0.1.0"},
+            {"version", version()},
             {"configuration", to_json({plan.settings, how})},
             {"dataset", dataset},
             {"digest", boxes_digest},
