@@ -202,7 +202,7 @@ def as_seen(settings, real, x):
     return real.round(Fraction((inside - settings["network.input_shift"]) * settings["network.input_scale"]))
 
 
-# Definition: update; Definition: radius -----------------------------------------------------------------------------
+# Definition: step; Theorem: core and radius -------------------------------------------------------------------------
 
 
 def clamp(value, limit):
@@ -234,7 +234,7 @@ class Radius:
         return min(sum(self.greatest), 2 * LIMIT)
 
 
-# Training theorem: one member, every level --------------------------------------------------------------------------
+# Theorem: enclosure, of one member and every level ------------------------------------------------------------------
 
 
 def trained(settings, records, public):
