@@ -56,7 +56,7 @@ struct GradientScale {
     double rounding;                        ///< Gamma was rounded up by at most this part
 };
 
-/// How one record's entry of a gradient is bounded (mathematics section 2). In single precision the limits
+/// How one record's entry of a gradient is bounded (mathematics.md, entry). In single precision the limits
 /// of a factored clip are rounded down to floats, and Gamma follows from those.
 struct Clip {
     enum class Kind {
@@ -117,7 +117,7 @@ GradientScale Clip::scale() const {
 /// How interval products are formed.
 enum class Product {
     exact,  ///< sign-split and four-product: isotone bit by bit
-    rump    ///< midpoint-radius with the envelopes of section 6, as in the AGT package: wider; reference
+    rump    ///< midpoint-radius with envelopes, as in the AGT package: wider; reference
             ///< backend only
 };
 

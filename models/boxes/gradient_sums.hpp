@@ -36,7 +36,7 @@ struct Batch {
 };
 
 /// Gradient bounds of all levels over this rank's records of a batch, all levels in one pass over each panel.
-/// selection_counts[level]: how many least values to keep per entry; 0: none (mathematics section 2).
+/// selection_counts[level]: how many least values to keep per entry; 0: none (mathematics.md, charges).
 /// Threads share the panels; sums are of integers, so any number of threads gives the same bytes.
 template <typename Real>
 std::vector<LevelSums> gradient_sums(const Network& network, const BasicBackend<Real>& backend,

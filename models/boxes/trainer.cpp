@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-/// c of section 2: how many Gamma one changed record can move a sum by.
+/// c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
 std::int64_t reach(Relation relation) {
     return relation == Relation::substitute ? 2 : 1;
 }
@@ -204,7 +204,7 @@ std::vector<LevelSums> MemberTrainer::sums_in_parts(std::int64_t parts, std::spa
     return total.clamped();
 }
 
-// Section 2, table of charges: the sum over a neighbour's records lies in [SL - cL(k), SU + cU(k)].
+// By the table (mathematics.md, charges) the sum over a neighbour's records lies in [SL - cL(k), SU + cU(k)].
 void MemberTrainer::charge(const LevelState& level, LevelSums& sums, const Communicator& block_group) const {
     if (level.k == 0 || plan_.settings.certificate.charge_rule == ChargeRule::per_epoch)
         return;  // the core is not charged

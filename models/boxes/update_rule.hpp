@@ -9,7 +9,7 @@
 namespace holdfast {
 
 /// The integer arithmetic of an update and of the radius that bounds what a changed record moves it by, and
-/// the lemmas under mathematics section 2 with every rounding and every limit in them.
+/// the lemmas under it (models/mathematics.md, core and radius), every rounding and limit in them.
 ///
 /// For factors d, v >= 0, d <= 1, write f(theta) = theta - floor(d theta + 1/2), h(r) = r - floor(d r),
 /// g(S) = floor(v S + 1/2), and L for the limit of parameters. All else are integers, r, s, b >= 0.
