@@ -41,10 +41,10 @@ while read -r heading; do
     for item in Code Test; do
         grep -qF "$heading"$'\t'"$item"$'\t' <<< "$references" || fail "$heading: no $item"
     done
-done < <(grep -E '^### (Lemma|Theorem)' $document | cut -c5-)
+done < <(grep -E '^### (Lemma|Theorem|Assumption)' $document | cut -c5-)
 
 # A heading is cited without its kind: "core and radius" for "Theorem: core and radius".
-names=$(grep -P '\theading\t' <<< "$references" | cut -f1 | sed -E 's/^(Definition|Lemma|Theorem|Remark): //' | tr '[:upper:]' '[:lower:]')
+names=$(grep -P '\theading\t' <<< "$references" | cut -f1 | sed -E 's/^(Definition|Lemma|Theorem|Assumption|Remark): //' | tr '[:upper:]' '[:lower:]')
 while read -r place name; do
     cited=$((cited + 1))
     grep -qxF "${name,,}" <<< "$names" || fail "$place cites '$name', which is no heading"
