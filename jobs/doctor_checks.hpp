@@ -21,7 +21,7 @@ struct Finding {
     std::string remedy{};  ///< empty when ok
 };
 
-/// Subnormals, rounding and contraction as this process has them now (mathematics section 6).
+/// Subnormals, rounding and contraction as this process has them now (models/mathematics.md, environment).
 std::vector<Finding> check_arithmetic();
 /// Ranks, hosts and launchers. Collective.
 std::vector<Finding> check_ranks(const Communicator& world);

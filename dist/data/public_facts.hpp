@@ -13,7 +13,7 @@ namespace hdf5 {
 class File;
 }
 
-/// How the features were scaled: decides which guarantees may be claimed (mathematics section 1).
+/// How the features were scaled: decides which guarantees may be claimed (mathematics.md, public constants).
 enum class Scaling { none, public_constants, private_data, unknown };
 
 /// Where the ids come from: whether the other records keep theirs when one is added or removed. `given`:

@@ -7,7 +7,7 @@
 namespace holdfast {
 
 /// Where a record goes is a function of its own id alone, or one added record would move its neighbours and
-/// no certificate would hold (mathematics section 1). Seeds are public.
+/// no certificate would hold (models/mathematics.md, assignment). Seeds are public.
 class Assignment {
   public:
     explicit Assignment(std::uint64_t seed) : hash_{seed} {}

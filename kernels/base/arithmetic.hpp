@@ -36,8 +36,8 @@ namespace holdfast {
 ///
 /// Sums over records are sums of integers (GradientGrid), updates are integer arithmetic with lemmas of its
 /// own (models/boxes/update_rule.hpp), so adding or removing a record changes a sum by exactly one integer
-/// of size at most Gamma, whatever the order, the ranks, the threads or the SIMD width. See mathematics
-/// section 6; this replaces its rounding envelopes and its slack tau.
+/// of size at most Gamma, whatever the order, the ranks, the threads or the SIMD width. See
+/// models/mathematics.md, monotone arithmetic; no rounding envelope and no slack is left.
 ///
 /// Nothing above needs double: a step is computed in Real, which is double or float (training.precision), and
 /// the argument is the same word for word. What goes into the composition from outside becomes a Real by one

@@ -43,7 +43,7 @@ using ConstInterval = BasicConstInterval<double>;
 /// How interval products are formed.
 enum class Product {
     exact,  ///< sign-split and four-product: isotone bit by bit
-    rump    ///< midpoint-radius with the envelopes of section 6, as in the AGT package: wider; reference
+    rump    ///< midpoint-radius with envelopes, as in the AGT package: wider; reference
             ///< backend only
 };
 

@@ -23,7 +23,7 @@ Ball ball(double lower, double upper) {
     return {middle, up(std::max(upper - middle, middle - lower))};
 }
 
-/// Sum of products of balls with the envelope of section 6: covers the rounding of the bound and of the run
+/// Sum of products of balls with its envelope: covers the rounding of the bound and of the run
 /// it bounds.
 class BallSum {
   public:

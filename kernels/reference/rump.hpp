@@ -7,8 +7,8 @@
 namespace holdfast::rump {
 
 /// Interval products in midpoint-radius form (Rump 1999), as the AGT package forms them: wider than the exact
-/// ones and not isotone bit by bit; rounded by the envelopes of mathematics section 6, so that inclusion
-/// still holds.
+/// ones and not isotone bit by bit; rounded outwards, so that inclusion still holds
+/// (models/mathematics.md, midpoint-radius products).
 
 /// [a] * [b].
 std::pair<double, double> product(double a_lower, double a_upper, double b_lower, double b_upper);

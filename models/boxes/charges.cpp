@@ -13,7 +13,7 @@ class ChargesPerEpoch final : public Charges {
   public:
     ChargesPerEpoch(const TrainingPlan& plan, const Optimiser& optimiser, const GradientScale& scale)
         : batches_(plan.settings.training.batches),
-          // c of section 2: how many Gamma one changed record can move a sum by.
+          // c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
           reach_(plan.settings.certificate.relation == Relation::substitute ? 2 : 1),
           biases_(plan.network.biases()),
           weight_response_(optimiser.impulse_response(scale.weight_units)),
@@ -45,7 +45,7 @@ class ChargesPerEpoch final : public Charges {
 };
 
 /// Records act in every batch: the state is T^k, and the sum over a neighbour's records lies in
-/// [SL - cL(k), SU + cU(k)] (section 2, table of charges).
+/// [SL - cL(k), SU + cU(k)] (models/mathematics.md, charges).
 class ChargesPerBatch final : public Charges {
   public:
     ChargesPerBatch(const TrainingPlan& plan, const GradientScale& scale)

@@ -10,7 +10,8 @@
 
 namespace holdfast {
 
-/// How what k changed records can do is charged to the boxes (mathematics section 2): one class a ChargeRule.
+/// How what k changed records can do is charged to the boxes (models/mathematics.md, charges): one class a
+/// ChargeRule.
 class Charges {
   public:
     virtual ~Charges() = default;

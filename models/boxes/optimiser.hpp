@@ -16,8 +16,8 @@ using Factor = BasicFactor<64>;
 /// left of any integer. Error (usage): 2^62 or more.
 Factor factor_of(double value);
 
-/// How far the response to one record's gradient reaches: R_t(1) of the core + radius budget (section 2), in
-/// integers.
+/// How far the response to one record's gradient reaches: R_t(1) of the core + radius budget, in integers
+/// (models/mathematics.md, core and radius).
 class ImpulseResponse {
   public:
     virtual ~ImpulseResponse() = default;
@@ -42,7 +42,7 @@ class Optimiser {
 };
 
 /// theta <- (1 - alpha_t l2) theta - (alpha_t / B) sum, clamped to the public parameter limit.
-/// Error (usage): alpha_t l2 > 1 for some step, where the update is not monotone (mathematics section 2).
+/// Error (usage): alpha_t l2 > 1 for some step: not monotone (models/mathematics.md, update rule).
 /// The unit of the sums is 2^gradient_exponent.
 std::unique_ptr<Optimiser> make_sgd(const Settings& settings, int gradient_exponent);
 

@@ -10,9 +10,9 @@
 
 namespace holdfast {
 
-/// A neighbouring dataset (mathematics section 1).
+/// A neighbouring dataset (models/mathematics.md, neighbour).
 enum class Relation { add_remove, substitute, remove };
-/// How often k changed records act (section 2): in every batch, or once an epoch.
+/// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius).
 enum class ChargeRule { per_epoch, per_batch };
 enum class Normalise { expected, actual };
 enum class Batching { hashed, sequential };

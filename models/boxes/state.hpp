@@ -9,7 +9,7 @@
 namespace holdfast {
 
 /// One level of one member: parameters [parameters] in parameter units. The nominal run is level 0, a point.
-/// per_batch: the box T^k. per_epoch: its core G (T^k = G +- R_t(k), mathematics section 2).
+/// per_batch: the box T^k. per_epoch: its core G (T^k = G +- R_t(k): models/mathematics.md, core and radius).
 struct LevelState {
     std::int64_t k = 0;
     std::vector<std::int64_t> lower, upper;

@@ -13,7 +13,7 @@
 
 namespace holdfast {
 
-/// Abstract gradient training of one member over the records this rank holds (mathematics section 2).
+/// Abstract gradient training of one member over the records this rank holds (mathematics.md, enclosure).
 class MemberTrainer {
   public:
     /// Starts from `state`, which may be fresh_state() or a checkpoint's. The plan must outlive the trainer.

@@ -9,7 +9,7 @@
 namespace holdfast {
 
 /// The integer arithmetic of an update and of the radius that bounds what a changed record moves it by, and
-/// the lemmas under mathematics section 2 with every rounding and every limit in them.
+/// the lemmas under it (models/mathematics.md, core and radius), every rounding and limit in them.
 ///
 /// For factors d, v >= 0, d <= 1, write f(theta) = theta - floor(d theta + 1/2), h(r) = r - floor(d r),
 /// g(S) = floor(v S + 1/2), and L for the limit of parameters. All else are integers, r, s, b >= 0.
@@ -29,8 +29,8 @@ namespace holdfast {
 /// other (3, 4), saturation taking nothing back (5). Capping a response at 2 L before it decays on keeps
 /// that: saturated parameters are no further apart (7, 6). By 1 the greatest response of an epoch stays the
 /// greatest, so its step need not be known. Hence the parameters on a neighbouring dataset lie within k R_t
-/// of a run without its changed records, which the core encloses; and since the theorem is as true of a bound
-/// of the core as of a run, the box k - 1 of a neighbour lies in the box k of this dataset.
+/// of a companion run, which takes this dataset's gradients at theirs, and which the core encloses; as the
+/// theorem is as true of a bound of the core as of a run, the box k - 1 of a neighbour lies in the box k.
 ///
 /// `bits` is the width of the integers, 64 in the program. tests/property/update_rule_test.cpp walks through
 /// every case of smaller widths, whose limits are in proportion; tests/proofs/update_rule.smt2 proves 1 to 7

@@ -28,9 +28,9 @@ enum class LevelSearch {
     exhaustive  ///< every level for every query: the work is a function of public numbers alone, for releases
 };
 
-/// Stable distances of section 3 over levels 0..levels-1 of which level 0 is the nominal point, queries in
+/// Stable distances over levels 0..levels-1 of which level 0 is the nominal point, queries in
 /// common panels. Distances count levels: with contiguous levels they are k, else the index, which alone is
-/// 1-Lipschitz.
+/// 1-Lipschitz (models/mathematics.md, smoothness).
 Certificates certify(const Network& network, const Backend& backend, const Records& queries,
                      std::size_t levels, const LevelLoader& load, LevelSearch search);
 

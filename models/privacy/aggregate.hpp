@@ -23,8 +23,8 @@ struct MemberAnswer {
 
 /// How votes and distances become one label and one distance.
 enum class Aggregation {
-    exact,  ///< the least number of records that changes the winner: stable and 1-Lipschitz (mathematics,
-            ///< section 4)
+    exact,  ///< the least number of records that changes the winner: stable and 1-Lipschitz
+            ///< (models/mathematics.md, ensemble distance)
     paper,  ///< Theorem 5.3 of 000: binary only, not 1-Lipschitz
 };
 

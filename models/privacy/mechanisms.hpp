@@ -13,7 +13,7 @@
 
 namespace holdfast {
 
-/// One row of the table of section 4: help, checks and documents are generated from it.
+/// One row of the table (mathematics.md, mechanisms): help, checks and documents are generated from it.
 struct MechanismInfo {
     const char* name;
     const char* law;   ///< one line

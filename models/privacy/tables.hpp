@@ -21,9 +21,9 @@ inline constexpr std::int64_t longest_table = 65536;
 /// A class other than the label is released with probability entry/2^128 each, the label with the rest.
 using FlipTable = std::vector<Word128>;
 
-/// `stable_rr` (section 4): pure or with delta, two classes or more. The recursion for s, written for what is
-/// left over to each other class: Q(0) = (1-delta)/(e^eps + C - 1), Q(h+1) = max(0, e^-eps (Q - delta/(C-1)),
-/// (1 - e^eps s(h) - delta)/(C-1)), s = 1 - (C-1) Q.
+/// `stable_rr`, pure or with delta, two classes or more (models/mathematics.md, stable randomised response):
+/// the recursion for s, written for what is left over to each other class: Q(0) = (1-delta)/(e^eps + C - 1),
+/// Q(h+1) = max(0, e^-eps (Q - delta/(C-1)), (1 - e^eps s(h) - delta)/(C-1)), s = 1 - (C-1) Q.
 FlipTable stable_rr_table(const Rational& epsilon, const Rational& delta, int classes, std::int64_t cap);
 
 /// Two classes, any flip law p <= 1/2 that is (epsilon, delta)-private: P(h+1) = max(ceil(2^128 p(h+1)),

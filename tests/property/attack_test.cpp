@@ -1,4 +1,4 @@
-// A bounded run of tools/attack: enclosure (section 2) and smoothness (section 3), bit by bit.
+// A bounded run of tools/attack, bit by bit (models/mathematics.md, enclosure; mathematics.md, smoothness).
 
 #include "tools/checks/attack.hpp"
 

@@ -196,7 +196,7 @@ TEST(WrongLaws, LeaveOneOutUnanimityFedToStableResponseIsFound) {
     const Mechanism mechanism("stable_rr", {1.0, 0, 2, 1, 0});
     EXPECT_FALSE(is_private(mechanism.exact_law(at_distance(1, 2, 0)),
                             mechanism.exact_law(at_distance(0, 2, 1)), epsilon, 0));
-    // The law of section 7 for it: flip 1/2 at 0, e^-1/2 at 1.
+    // The law for it that is private: flip 1/2 at 0, e^-1/2 at 1.
     const Rational flip = exp_upper(-1) / 2, half(1, 2);
     EXPECT_TRUE(is_private({1 - flip, flip}, {half, half}, epsilon, 0));
 }

@@ -438,7 +438,7 @@ TEST(ReducedFormat, EntriesOfBothClipsIn6Bits) {
     walk_entries<Float6>("clipped entries, 6 bits");
 }
 
-// Whole networks: forward, loss, backward, entries of every parameter, as models/nets/interval_pass.hpp
+// Whole networks: forward, loss, backward, entries of every parameter, as kernels/pass/panel_pass.hpp
 // chains them.
 
 /// Features, hidden units (0: no hidden layer), one logit.

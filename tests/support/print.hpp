@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 #include "models/boxes/settings.hpp"
 
 // How parameters of tests are printed: else googletest shows their bytes, some of them addresses, and a

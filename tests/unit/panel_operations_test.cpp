@@ -12,13 +12,9 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/cpu/simd_target.hpp"
+#include "tests/support/print.hpp"
 
 namespace holdfast {
-
-void PrintTo(const LayerShape& shape, std::ostream* out) {
-    *out << shape.in << "x" << shape.out;
-}
-
 namespace {
 
 template <typename Real>

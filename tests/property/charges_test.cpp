@@ -1,0 +1,141 @@
+// Charges and radius over every small dataset there is: all multisets of up to four records of a catalogue,
+// each trained with its boxes, held against each other. Whoever is at distance d of a dataset has its
+// parameters in the box d (models/mathematics.md, enclosure) and its boxes in the boxes d further
+// (models/mathematics.md, nesting).
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "dist/comm/communicator.hpp"
+#include "kernels/backends.hpp"
+#include "models/boxes/trainer.hpp"
+#include "models/certify/claims.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Record {
+    double x;
+    std::int32_t y;
+};
+/// Entries of either sign, clipped ones and small ones.
+constexpr Record catalogue[] = {{1, 0}, {1, 1}, {-2, 1}, {0.25, 0}, {40, 1}};
+constexpr std::size_t kinds = std::size(catalogue);
+constexpr std::int64_t most_records = 4, most_levels = 4;
+
+using Counts = std::array<std::int64_t, kinds>;  // how often each record of the catalogue is there
+
+std::vector<Counts> all_datasets() {
+    std::vector<Counts> all;
+    std::vector<Counts> sized{Counts{}};
+    for (std::int64_t size = 0; size <= most_records; ++size) {
+        all.insert(all.end(), sized.begin(), sized.end());
+        std::vector<Counts> larger;
+        for (const Counts& counts : sized) {
+            for (std::size_t kind = 0; kind < kinds; ++kind) {
+                larger.push_back(counts);
+                ++larger.back()[kind];
+            }
+        }
+        std::sort(larger.begin(), larger.end());
+        larger.erase(std::unique(larger.begin(), larger.end()), larger.end());
+        sized = std::move(larger);
+    }
+    return all;
+}
+
+/// The distance of `other` from `counts`, if there is one.
+std::optional<std::int64_t> distance(Relation relation, const Counts& counts, const Counts& other) {
+    std::int64_t gone = 0, come = 0;
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+        gone += std::max<std::int64_t>(0, counts[kind] - other[kind]);
+        come += std::max<std::int64_t>(0, other[kind] - counts[kind]);
+    }
+    if (relation == Relation::add_remove) return gone + come;
+    if (relation == Relation::remove) return come == 0 ? std::optional(gone) : std::nullopt;
+    return gone == come ? std::optional(gone) : std::nullopt;
+}
+
+Settings settings_of(Relation relation, ChargeRule rule) {
+    Settings settings;
+    settings.network.hidden = {};
+    settings.training.epochs = 3;
+    // A replaced record keeps its id, which multisets do not tell: then all are in one batch.
+    settings.training.batches = relation == Relation::substitute ? 1 : 2;
+    settings.training.expected_records = 3;
+    settings.training.learning_rate = 2;
+    settings.training.l2 = 0.125;
+    settings.clip.gamma = 0.75;
+    settings.certificate.levels = most_levels;
+    settings.certificate.relation = relation;
+    settings.certificate.charge_rule = rule;
+    return settings;
+}
+
+std::vector<LevelState> boxes_of(const TrainingPlan& plan, const Counts& counts) {
+    Records records{FeatureMatrix(1, true), {}, {}, {}};
+    for (std::size_t kind = 0; kind < kinds; ++kind) {
+        for (std::int64_t i = 0; i < counts[kind]; ++i) {
+            records.features.append(&catalogue[kind].x);
+            records.labels.push_back(catalogue[kind].y);
+            records.ids.push_back(10 * kind + static_cast<std::uint64_t>(i));  // common records share theirs
+            records.rows.push_back(records.rows.size());
+        }
+    }
+    const Records nobody{FeatureMatrix(1, true), {}, {}, {}};
+    MemberTrainer trainer(plan, std::move(records), nobody, MemberTrainer::fresh_state(plan, 0));
+    while (!trainer.done()) trainer.step(*make_serial_communicator());
+    std::vector<LevelState> boxes;
+    for (std::size_t level = 0; level < trainer.state().levels.size(); ++level)
+        boxes.push_back(trainer.box(level));
+    return boxes;
+}
+
+bool inside(const LevelState& inner, const LevelState& outer) {
+    for (std::size_t p = 0; p < inner.lower.size(); ++p) {
+        if (inner.lower[p] < outer.lower[p] || outer.upper[p] < inner.upper[p]) return false;
+    }
+    return true;
+}
+
+struct Charges : testing::TestWithParam<std::tuple<Relation, ChargeRule>> {};
+
+TEST_P(Charges, HoldEveryNeighbourOfEverySmallDatasetAndNest) {
+    const auto [relation, rule] = GetParam();
+    const TrainingPlan plan =
+        make_plan(settings_of(relation, rule), {.features = 1},
+                  make_backend("reference", Precision::double_precision, Product::exact));
+    std::map<Counts, std::vector<LevelState>> boxes;
+    for (const Counts& counts : all_datasets()) boxes[counts] = boxes_of(plan, counts);
+    std::int64_t held = 0, too_few = 0;
+    for (const auto& [counts, own] : boxes) {
+        for (const auto& [other, theirs] : boxes) {
+            const std::optional<std::int64_t> apart = distance(relation, counts, other);
+            if (!apart) continue;
+            for (std::int64_t k = 0; k + *apart <= most_levels; ++k, ++held)
+                ASSERT_TRUE(
+                    inside(theirs[static_cast<std::size_t>(k)], own[static_cast<std::size_t>(k + *apart)]))
+                    << "level " << k << " at distance " << *apart;
+            if (*apart > 0 && *apart <= most_levels)
+                too_few += inside(theirs[0], own[static_cast<std::size_t>(*apart - 1)]) ? 0 : 1;
+        }
+    }
+    EXPECT_GT(held, 1000);
+    EXPECT_GT(too_few, 0) << "no neighbour leaves the box of one record fewer: the boxes were not tried";
+}
+
+INSTANTIATE_TEST_SUITE_P(Relations, Charges,
+                         testing::Combine(testing::Values(Relation::add_remove, Relation::substitute,
+                                                          Relation::remove),
+                                          testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch)),
+                         [](const auto& info) {
+                             const auto [relation, rule] = info.param;
+                             return std::string(name_of(relation)) +
+                                    (rule == ChargeRule::per_epoch ? "_per_epoch" : "_per_batch");
+                         });
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# models/mathematics.md stays true of the tree: every lemma and theorem names its code and its tests; every file named
+# there exists; every test named after a file is in it; every name that a comment cites ("mathematics.md, NAME") is a
+# heading.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+document=models/mathematics.md
+failures=0 files=0 tests=0 cited=0
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# "HEADING<tab>Code or Test<tab>WORD" for every `WORD` of those items; "HEADING<tab>heading<tab>" for every heading.
+references=$(awk '
+    /^#/ { item = ""; heading = $0; gsub(/^#+ ([0-9]+\. )?/, "", heading); print heading "\theading\t"; next }
+    /^\* (Code|Test): / { item = substr($2, 1, 4) }
+    /^$/ { item = "" }
+    item != "" {
+        count = split($0, words, "`")
+        for (i = 2; i <= count; i += 2) print heading "\t" item "\t" words[i]
+    }' $document)
+
+file=
+while IFS=$'\t' read -r heading item word; do
+    case $item in
+        heading) file= ;;
+        *)
+            if [[ $word == */* ]]; then
+                file=$word files=$((files + 1))
+                [ -f "$file" ] || fail "$heading: no file $file"
+            else
+                tests=$((tests + 1))
+                grep -qE "^(TYPED_)?TEST(_[FP])?\(${word%.*}, ${word#*.}\)" "$file" || fail "$heading: no test $word in $file"
+            fi
+            ;;
+    esac
+done <<< "$references"
+
+while read -r heading; do
+    for item in Code Test; do
+        grep -qF "$heading"$'\t'"$item"$'\t' <<< "$references" || fail "$heading: no $item"
+    done
+done < <(grep -E '^### (Lemma|Theorem|Assumption)' $document | cut -c5-)
+
+# A heading is cited without its kind: "core and radius" for "Theorem: core and radius".
+names=$(grep -P '\theading\t' <<< "$references" | cut -f1 | sed -E 's/^(Definition|Lemma|Theorem|Assumption|Remark): //' | tr '[:upper:]' '[:lower:]')
+while read -r place name; do
+    cited=$((cited + 1))
+    grep -qxF "${name,,}" <<< "$names" || fail "$place cites '$name', which is no heading"
+done < <(grep -roE 'mathematics\.md, [^).;:]+' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.cuh' \
+    kernels dist models jobs tests tools | sed 's/:mathematics\.md, / /')
+
+[ -z "$(sort <<< "$names" | uniq -d)" ] || fail "two headings of one name: $(sort <<< "$names" | uniq -d)"
+((files > 100 && tests > 100 && cited > 20)) || fail "only $files files, $tests tests and $cited citations were found"
+echo "$files files, $tests tests, $cited citations"
+exit $((failures > 0))
