@@ -10,7 +10,6 @@
 #include "models/certify/claims.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
-#include "models/privacy/mechanisms.hpp"
 
 namespace holdfast {
 
@@ -56,8 +55,8 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
 /// The search that answers the owner soonest.
 LevelSearch fastest_search(const FinishedRun& run);
 
-/// Can the mechanism be used with this run, single models or the ensemble? Public.
-bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble);
+/// What a mechanism can be fed with, from single models or the ensemble. Public.
+AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble);
 
 /// What a mechanism may look at, for one query: of a single member, and of the ensemble.
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);

@@ -12,13 +12,14 @@
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger.hpp"
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 
 namespace holdfast {
 namespace {
 
 struct Request {
-    std::string run, queries, ledger, mechanism = "stable_rr";
+    std::string run, queries, ledger, mechanism = default_mechanism().name;
     double epsilon = 0, delta = 0;
     std::uint64_t first = 0;
 };
@@ -28,13 +29,8 @@ Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ens
     Mechanism mechanism(request.mechanism,
                         {request.epsilon, request.delta, static_cast<int>(run.classes()),
                          distance_cap(run, ensemble), ensemble ? run.settings.ensemble.members : 0});
-    if (!mechanism.info().releasable)
-        throw Error(ExitCode::usage,
-                    request.mechanism + " is not differentially private: for evaluation only",
-                    "choose stable_rr or another of holdfast release --help", "--mechanism");
-    if (!applies(mechanism.info(), run, ensemble))
-        throw Error(ExitCode::usage, request.mechanism + " wants distances that this run's ensemble has not",
-                    "train with ensemble.aggregate = \"stable\", or choose stable_rr", "--mechanism");
+    check_releasable(mechanism.info());
+    if (const auto error = misfit(mechanism.info(), available_evidence(run, ensemble))) throw *error;
     return mechanism;
 }
 

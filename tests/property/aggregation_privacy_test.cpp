@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/aggregate.hpp"
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
 #include "tests/support/privacy_tester.hpp"
 
 namespace holdfast {

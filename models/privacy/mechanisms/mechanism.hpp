@@ -2,36 +2,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "models/privacy/evidence.hpp"
 #include "models/privacy/guarantee.hpp"
-#include "models/privacy/rational.hpp"
-#include "models/privacy/samplers.hpp"
+#include "models/privacy/mechanisms/mechanism_info.hpp"
 
 namespace holdfast {
-
-/// One row of the table of section 4: help, checks and documents are generated from it.
-struct MechanismInfo {
-    const char* name;
-    const char* law;   ///< one line
-    bool takes_delta;  ///< delta may be given
-    bool needs_delta;  ///< delta > 0 is required
-    bool binary_only;  ///< refuses more than two classes
-    bool needs_votes;  ///< ensembles only
-    bool needs_class_distances;
-    bool may_refuse;  ///< one outcome more than classes: no label
-    bool releasable;  ///< false: for evaluation only, `draw` refuses
-};
-
-/// Every mechanism, the default first.
-std::span<const MechanismInfo> mechanism_table();
-/// Error (ExitCode::usage) with the nearest known names.
-const MechanismInfo& mechanism_info(const std::string& name);
-/// "  stable_rr  flip with …" a line each, for --help.
-std::string mechanism_help();
 
 /// Public parameters of a mechanism. None may be computed from the private records.
 struct MechanismParameters {
@@ -42,10 +20,6 @@ struct MechanismParameters {
     std::int64_t members = 0;  ///< ensemble size; 0 for a single model
 };
 
-inline constexpr int refused = -1;  ///< drawn instead of a label by `ptr`
-
-class OutcomeLaw;
-
 /// A mechanism ready to answer: its integer tables are built once, from public parameters only.
 class Mechanism {
   public:
@@ -53,15 +27,12 @@ class Mechanism {
     /// of range; delta missing or not taken; more than two classes with a binary mechanism; votes needed and
     /// no ensemble.
     Mechanism(const std::string& name, const MechanismParameters& parameters);
-    ~Mechanism();
-    Mechanism(Mechanism&&) noexcept;
-    Mechanism& operator=(Mechanism&&) noexcept;
 
     const MechanismInfo& info() const { return *info_; }
     const MechanismParameters& parameters() const { return parameters_; }
     const Rational& epsilon() const { return epsilon_; }
     const Rational& delta() const { return delta_; }
-    std::size_t outcomes() const;  ///< classes, plus one (the last: refused) for `ptr`
+    std::size_t outcomes() const;  ///< classes, plus one (the last: refused) if it may refuse
 
     /// Probability of every outcome, to double precision; nothing is sampled. [outcomes]
     /// law(evidence)[true label] is the exact expected private accuracy on that query.

@@ -1,4 +1,5 @@
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -146,10 +147,11 @@ TEST(Mechanisms, ManyClassesKeepLawsThatSumToOne) {
     evidence.class_distances.assign(classes, 1);
     evidence.class_distances[3] = 0;
     evidence.votes.assign(classes, 1);
-    for (const char* name : {"stable_rr", "class_exponential", "permute_and_flip", "noisy_argmax"}) {
-        const Mechanism mechanism(name, {1.0, 0, classes, 10, classes});
+    for (const MechanismInfo& info : mechanism_table()) {
+        if (info.binary_only) continue;
+        const Mechanism mechanism(info.name, {1.0, info.needs_delta ? 1e-3 : 0.0, classes, 10, classes});
         const std::vector<double> law = mechanism.law(evidence);
-        EXPECT_NEAR(std::accumulate(law.begin(), law.end(), 0.0), 1, 1e-12) << name;
+        EXPECT_NEAR(std::accumulate(law.begin(), law.end(), 0.0), 1, 1e-12) << info.name;
     }
 }
 
@@ -233,6 +235,22 @@ TEST(Mechanisms, MisfitsAreRefusedByName) {
     }
 }
 
+TEST(Mechanisms, WhatARunHasNotIsNamed) {
+    const AvailableEvidence all{2, true, true, true};
+    for (const MechanismInfo& info : mechanism_table()) {
+        EXPECT_FALSE(misfit(info, all)) << info.name;
+        EXPECT_EQ(misfit(info, {3, true, true, true}).has_value(), info.binary_only) << info.name;
+        EXPECT_EQ(misfit(info, {2, false, true, true}).has_value(), info.needs_votes) << info.name;
+        EXPECT_EQ(misfit(info, {2, true, false, true}).has_value(), info.needs_class_distances) << info.name;
+        EXPECT_EQ(misfit(info, {2, true, true, false}).has_value(), info.needs_sparse_levels) << info.name;
+        EXPECT_EQ(info.takes_delta || !info.needs_delta, true) << info.name;
+    }
+    const std::string hint = misfit(mechanism_info("cauchy"), {3, true, true, true})->hint();
+    EXPECT_NE(hint.find("class_exponential, permute_and_flip"), std::string::npos) << hint;
+    EXPECT_EQ(hint.find("paper_sparse"), std::string::npos) << hint;
+    EXPECT_STREQ(default_mechanism().name, "stable_rr");
+}
+
 TEST(Mechanisms, EvidenceThatDoesNotFitIsRefused) {
     const Mechanism flip("stable_rr", parameters(1)), distances("class_exponential", parameters(1)),
         votes("noisy_argmax", {1, 0, 2, 10, 5});
@@ -266,7 +284,7 @@ TEST(Mechanisms, HugeDistancesAndCapsStayFlipsWithPositiveProbability) {
 
 TEST(Mechanisms, DrawsTakeTheSameBitsWhateverTheEvidence) {
     for (const MechanismInfo& info : mechanism_table()) {
-        if (!info.releasable) continue;
+        if (!info.releasable()) continue;
         const Mechanism mechanism(info.name, {1.0, info.needs_delta ? 1e-3 : 0.0, 2, 50, 9});
         std::size_t first = 0;
         for (const std::int64_t h : {0, 1, 49}) {
