@@ -26,9 +26,7 @@ struct FinishedRun {
     static FinishedRun open(const std::string& path);
     std::size_t members() const { return static_cast<std::size_t>(settings.ensemble.members); }
     std::size_t classes() const { return network.classes(); }
-    Aggregation aggregation() const {
-        return settings.ensemble.aggregate == "paper" ? Aggregation::paper : Aggregation::exact;
-    }
+    Aggregation aggregation() const { return aggregation_from_name(settings.ensemble.aggregate); }
     /// Largest distance of one member: levels counted, not records, if the list is sparse.
     std::int64_t cap() const { return static_cast<std::int64_t>(levels.size()) - 1; }
     std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }

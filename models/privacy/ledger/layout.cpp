@@ -1,4 +1,4 @@
-#include "models/privacy/ledger_layout.hpp"
+#include "models/privacy/ledger/layout.hpp"
 
 #include <sodium.h>
 
@@ -7,7 +7,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/guarantee.hpp"
-#include "models/privacy/ledger_database.hpp"
+#include "models/privacy/ledger/database.hpp"
 
 namespace holdfast {
 namespace {
@@ -16,7 +16,7 @@ constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other
 constexpr int layout_version = 2;
 
 // Rows name their account by number: millions of people take little room, and an account can be renamed. An
-// answer's terms are those of the charge it was drawn under; while it has no label, of the last claim on it.
+// answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
 // It answers a query about one version of the data.
 constexpr const char* layout = R"(
 CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,

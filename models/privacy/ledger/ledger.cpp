@@ -1,4 +1,4 @@
-#include "models/privacy/ledger.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "kernels/base/error.hpp"
-#include "models/privacy/ledger_accounts.hpp"
-#include "models/privacy/ledger_budget.hpp"
-#include "models/privacy/ledger_database.hpp"
-#include "models/privacy/ledger_layout.hpp"
+#include "models/privacy/ledger/accounts.hpp"
+#include "models/privacy/ledger/budget.hpp"
+#include "models/privacy/ledger/database.hpp"
+#include "models/privacy/ledger/layout.hpp"
 
 namespace holdfast {
 namespace {
@@ -27,9 +27,10 @@ std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& 
     return select.integer(0);
 }
 
-/// Charges a query and claims its answer; the charge's row.
-std::int64_t record_charge(const LedgerDatabase& database, std::int64_t account, const Charge& charge,
-                           std::int64_t guarantee, const Digest& query, std::int64_t now) {
+/// Charges a query and reserves its draw; the charge's row.
+std::int64_t record_charge(const LedgerDatabase& database, std::int64_t account, const std::string& dataset,
+                           const Charge& charge, std::int64_t guarantee, const Digest& query,
+                           std::int64_t now) {
     const std::string epsilon = charge.epsilon.get_str(), delta = charge.delta.get_str();
     Statement(database,
               "INSERT INTO spent VALUES(?, ?, ?, 1) ON CONFLICT DO UPDATE SET answers = answers + 1")
@@ -42,7 +43,7 @@ std::int64_t record_charge(const LedgerDatabase& database, std::int64_t account,
         "INSERT INTO charges(account, dataset, query, epsilon, delta, mechanism, guarantee, time) "
         "VALUES(?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
     entry.bind(account)
-        .bind(charge.dataset)
+        .bind(dataset)
         .bind(query)
         .bind(epsilon)
         .bind(delta)
@@ -53,17 +54,17 @@ std::int64_t record_charge(const LedgerDatabase& database, std::int64_t account,
     const std::int64_t row = entry.integer(0);
     Statement(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, NULL)")
         .bind(account)
-        .bind(charge.dataset)
+        .bind(dataset)
         .bind(query)
         .bind(row)
         .step();
     return row;
 }
 
-/// What the ledger holds on a query: nothing, a claim, or an answer.
+/// What the ledger holds on a query: nothing, a reservation, or an answer.
 struct Known {
     std::optional<LedgerAnswer> answer;
-    std::optional<std::int64_t> claimed;  ///< when, if so; in milliseconds
+    std::optional<std::int64_t> reserved;  ///< when, if so; in milliseconds
 };
 
 /// `select`: made by select_known, used for query after query.
@@ -71,7 +72,7 @@ Known known_of(Statement& select, std::int64_t account, const std::string& datas
     Known known;
     if (select.bind(account).bind(dataset).bind(query).step()) {
         if (select.is_null(0)) {
-            known.claimed = select.integer(1);
+            known.reserved = select.integer(1);
         } else {
             known.answer = LedgerAnswer{static_cast<int>(select.integer(0)),
                                         true,
@@ -134,60 +135,61 @@ std::vector<DatasetVersion> Ledger::versions(const std::string& population) cons
     return find_versions(*database_, population);
 }
 
-Ledger::Charged Ledger::charge(const std::string& population, const Charge& charge,
+Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,
                                std::span<const Digest> queries) {
     check_amounts(charge.epsilon, charge.delta);
     Charged result;
     result.known.resize(queries.size());
     Transaction transaction(*database_);
-    const StoredAccount account = require_account(*database_, population);
+    const StoredAccount account = require_account_of(*database_, dataset);
     const std::int64_t now = now_in_milliseconds();
     std::map<Digest, std::size_t> seen;
     Statement select(*database_, select_known);
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const bool first = seen.emplace(queries[i], i).second;
-        Known known = known_of(select, account.id, charge.dataset, queries[i]);
-        // A claim from the future is a clock set back: waiting for it could last for ever.
-        const std::int64_t age = known.claimed ? now - *known.claimed : 0;
-        const bool awaited = known.claimed && age >= 0 && age < patience_;
-        if (!known.answer && !awaited && first) result.claims.push_back({i, 0});
+        Known known = known_of(select, account.id, dataset, queries[i]);
+        // A reservation from the future is a clock set back: waiting for it could last for ever.
+        const std::int64_t age = known.reserved ? now - *known.reserved : 0;
+        const bool awaited = known.reserved && age >= 0 && age < patience_;
+        if (!known.answer && !awaited && first) result.reserved.push_back({i, 0});
         result.known[i] = std::move(known.answer);
     }
-    if (result.claims.empty()) return result;
-    refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(result.claims.size()));
+    if (result.reserved.empty()) return result;
+    refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(result.reserved.size()));
     const std::int64_t guarantee = id_of_guarantee(*database_, charge.guarantee);
-    for (Claim& claim : result.claims)
-        claim.charge = record_charge(*database_, account.id, charge, guarantee, queries[claim.query], now);
+    for (Reservation& one : result.reserved)
+        one.charge =
+            record_charge(*database_, account.id, dataset, charge, guarantee, queries[one.query], now);
     transaction.commit();
     return result;
 }
 
-void Ledger::store(std::span<const Claim> claims, std::span<const int> labels) {
-    ensure(claims.size() == labels.size(), "one label a claim");
+void Ledger::store(std::span<const Reservation> reserved, std::span<const int> labels) {
+    ensure(reserved.size() == labels.size(), "one label a reservation");
     Transaction transaction(*database_);
     Statement update(
         *database_,
         "UPDATE answers SET label = ?1, charge = ?2 WHERE label IS NULL AND (account, dataset, query) "
         "= (SELECT account, dataset, query FROM charges WHERE id = ?2)");
-    for (std::size_t c = 0; c < claims.size(); ++c) {
-        update.bind(std::int64_t{labels[c]}).bind(claims[c].charge);
+    for (std::size_t i = 0; i < reserved.size(); ++i) {
+        update.bind(std::int64_t{labels[i]}).bind(reserved[i].charge);
         update.step();
         update.reset();
     }
     transaction.commit();
 }
 
-std::vector<LedgerAnswer> Ledger::answer(const std::string& population, const Charge& charge,
+std::vector<LedgerAnswer> Ledger::answer(const std::string& dataset, const Charge& charge,
                                          std::span<const Digest> queries, const Draw& draw) {
     std::vector<bool> paid(queries.size(), false);
     for (;;) {
-        Charged charged = this->charge(population, charge, queries);
+        Charged charged = this->charge(dataset, charge, queries);
         std::vector<std::size_t> drawn;
-        for (const Claim& claim : charged.claims) {
-            drawn.push_back(claim.query);
-            paid[claim.query] = true;
+        for (const Reservation& one : charged.reserved) {
+            drawn.push_back(one.query);
+            paid[one.query] = true;
         }
-        if (!drawn.empty()) store(charged.claims, draw(drawn));
+        if (!drawn.empty()) store(charged.reserved, draw(drawn));
         const auto missing = [](const std::optional<LedgerAnswer>& answer) { return !answer.has_value(); };
         if (drawn.empty() && std::none_of(charged.known.begin(), charged.known.end(), missing)) {
             std::vector<LedgerAnswer> answers;

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "models/privacy/ledger.hpp"
-#include "models/privacy/ledger_database.hpp"
+#include "models/privacy/ledger/database.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 
 namespace holdfast {
 
-// The accounts of a ledger, their versions and their people, as models/privacy/ledger.hpp promises them.
+// The accounts of a ledger, their versions and their people, as models/privacy/ledger/ledger.hpp promises
+// them.
 
 struct StoredAccount {
     std::int64_t id = 0;  ///< names it in every other table
@@ -21,6 +22,9 @@ struct StoredAccount {
 std::optional<StoredAccount> find_account(const LedgerDatabase& database, const std::string& population);
 /// Error (ExitCode::budget) where there is none.
 StoredAccount require_account(const LedgerDatabase& database, const std::string& population);
+
+/// The account that pays for answers of a dataset. Error (ExitCode::budget) where no population has it.
+StoredAccount require_account_of(const LedgerDatabase& database, const std::string& dataset);
 
 std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset);
 std::vector<DatasetVersion> find_versions(const LedgerDatabase& database, const std::string& population);

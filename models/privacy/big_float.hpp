@@ -8,18 +8,18 @@
 namespace holdfast {
 
 /// RAII for mpfr_t, 320 bits. Inside this folder only: every operation names its rounding where it is used.
-class Real {
+class BigFloat {
   public:
-    Real() {
+    BigFloat() {
         mpfr_init2(value_, 320);
         mpfr_set_zero(value_, 1);
     }
-    Real(const Rational& value, mpfr_rnd_t rounding) : Real() {
+    BigFloat(const Rational& value, mpfr_rnd_t rounding) : BigFloat() {
         mpfr_set_q(value_, value.get_mpq_t(), rounding);
     }
-    ~Real() { mpfr_clear(value_); }
-    Real(const Real&) = delete;
-    Real& operator=(const Real&) = delete;
+    ~BigFloat() { mpfr_clear(value_); }
+    BigFloat(const BigFloat&) = delete;
+    BigFloat& operator=(const BigFloat&) = delete;
 
     mpfr_ptr get() { return value_; }
     mpfr_srcptr get() const { return value_; }

@@ -12,12 +12,12 @@ struct sqlite3_stmt;
 namespace holdfast {
 
 /// The connection to a ledger's file; every return of SQLite is checked here. Errors as
-/// models/privacy/ledger.hpp says of the file: ExitCode::output where it cannot be made, written or had;
-/// ExitCode::input where it is not a ledger of this program, or others may read it.
+/// models/privacy/ledger/ledger.hpp says of the file: ExitCode::output where it cannot be made, written or
+/// had; ExitCode::input where it is not a ledger of this program, or others may read it.
 class LedgerDatabase {
   public:
     /// Opens `path`, creating it for its owner alone if need be; its tables are
-    /// models/privacy/ledger_layout.hpp's. `patience` in milliseconds: how long to wait for the lock, a
+    /// models/privacy/ledger/layout.hpp's. `patience` in milliseconds: how long to wait for the lock, a
     /// minute at least.
     LedgerDatabase(const std::string& path, int patience);
     ~LedgerDatabase();

@@ -1,4 +1,4 @@
-#include "models/privacy/ledger_database.hpp"
+#include "models/privacy/ledger/database.hpp"
 
 #include <fcntl.h>
 #include <sqlite3.h>

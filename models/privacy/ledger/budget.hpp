@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "models/privacy/ledger.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 
 namespace holdfast {
 

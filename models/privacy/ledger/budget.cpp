@@ -1,8 +1,8 @@
-#include "models/privacy/ledger_budget.hpp"
+#include "models/privacy/ledger/budget.hpp"
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/composition.hpp"
-#include "models/privacy/ledger_accounts.hpp"
+#include "models/privacy/ledger/accounts.hpp"
 
 namespace holdfast {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/privacy/ledger_accounts.hpp"
+#include "models/privacy/ledger/accounts.hpp"
 
 #include <sodium.h>
 
@@ -6,8 +6,8 @@
 #include <map>
 
 #include "kernels/base/error.hpp"
-#include "models/privacy/ledger_budget.hpp"
-#include "models/privacy/ledger_layout.hpp"
+#include "models/privacy/ledger/budget.hpp"
+#include "models/privacy/ledger/layout.hpp"
 
 namespace holdfast {
 namespace {
@@ -145,6 +145,14 @@ StoredAccount require_account(const LedgerDatabase& database, const std::string&
         ExitCode::budget, "no account of the population '" + population + "' was opened",
         "open it once: holdfast account --ledger " + database.path() + " --data FILE --budget EPSILON",
         database.path());
+}
+
+StoredAccount require_account_of(const LedgerDatabase& database, const std::string& dataset) {
+    if (const std::optional<std::string> population = find_population(database, dataset))
+        return require_account(database, *population);
+    throw Error(ExitCode::budget, "this ledger knows no population of the dataset that is asked",
+                "its owner adds it: holdfast account --ledger " + database.path() + " --data FILE",
+                database.path());
 }
 
 std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset) {

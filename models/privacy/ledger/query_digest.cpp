@@ -1,4 +1,4 @@
-#include "models/privacy/query_digest.hpp"
+#include "models/privacy/ledger/query_digest.hpp"
 
 #include <sodium.h>
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "models/privacy/query_digest.hpp"
+#include "models/privacy/ledger/query_digest.hpp"
 #include "models/privacy/rational.hpp"
 
 namespace holdfast {
@@ -51,7 +51,6 @@ struct Spending {
 struct Charge {
     Rational epsilon, delta;
     std::string mechanism, guarantee;
-    std::string dataset{};  ///< the version that is asked: answers are remembered for it alone
 };
 
 /// One answer: what to print for a query. Its terms are those it was drawn under, whatever was asked now.
@@ -82,7 +81,7 @@ struct LedgerAnswer {
 class Ledger {
   public:
     /// Opens `path`, creating it if need be; one of layout 1 is brought up to date
-    /// (models/privacy/ledger_layout.hpp). `patience` in milliseconds: how long to wait for another process's
+    /// (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait for another process's
     /// answer.
     explicit Ledger(const std::string& path, int patience = 10000);
     ~Ledger();
@@ -114,28 +113,29 @@ class Ledger {
     /// Draws one label for each of the given indices of the queries, in their order.
     using Draw = std::function<std::vector<int>(std::span<const std::size_t>)>;
 
-    /// Answers every query: remembered answers first; the rest charged in one transaction or, where not all
-    /// of them fit, refused as a whole before any draw; then `draw` with all that were charged (never with
-    /// none), then stored. Equal queries are charged once. It draws again only for queries that another
-    /// process had claimed and did not answer.
-    std::vector<LedgerAnswer> answer(const std::string& population, const Charge& charge,
+    /// Answers every query to a version of a population's data, which pays: remembered answers of that
+    /// version first; the rest charged in one transaction or, where not all of them fit, refused as a whole
+    /// before any draw; then `draw` with all that were charged (never with none), then stored. Equal queries
+    /// are charged once. It draws again only for queries that another process had reserved and did not
+    /// answer.
+    std::vector<LedgerAnswer> answer(const std::string& dataset, const Charge& charge,
                                      std::span<const Digest> queries, const Draw& draw);
 
   private:
-    /// A query charged and not yet answered.
-    struct Claim {
+    /// The draw of a query: charged, and not yet answered.
+    struct Reservation {
         std::size_t query;    ///< index in the span given to charge()
         std::int64_t charge;  ///< its row
     };
     /// known[i] is filled for queries that have an answer; queries equal to an earlier one of the span, or
-    /// claimed by another process less than `patience` ago, get neither an answer nor a claim.
+    /// reserved by another process less than `patience` ago, get neither an answer nor a reservation.
     struct Charged {
         std::vector<std::optional<LedgerAnswer>> known;
-        std::vector<Claim> claims;
+        std::vector<Reservation> reserved;
     };
-    Charged charge(const std::string& population, const Charge& charge, std::span<const Digest> queries);
-    /// labels[c] belongs to claims[c], and is dropped where a label stands.
-    void store(std::span<const Claim> claims, std::span<const int> labels);
+    Charged charge(const std::string& dataset, const Charge& charge, std::span<const Digest> queries);
+    /// labels[i] belongs to reserved[i], and is dropped where a label stands.
+    void store(std::span<const Reservation> reserved, std::span<const int> labels);
 
     std::unique_ptr<LedgerDatabase> database_;
     int patience_;
