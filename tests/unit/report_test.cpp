@@ -8,10 +8,10 @@
 #include <limits>
 #include <regex>
 
-#include "jobs/report_chart.hpp"
-#include "jobs/report_page.hpp"
+#include "jobs/report/chart.hpp"
+#include "jobs/report/page.hpp"
+#include "jobs/report/text.hpp"
 #include "jobs/report_run.hpp"
-#include "jobs/report_text.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

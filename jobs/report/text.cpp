@@ -1,4 +1,4 @@
-#include "jobs/report_text.hpp"
+#include "jobs/report/text.hpp"
 
 #include <array>
 #include <cmath>
