@@ -98,6 +98,24 @@ TEST(MechanismPrivacy, StableRandomisedResponseSpendsAllOfItsEpsilon) {
     }
 }
 
+TEST(MechanismPrivacy, OneRecordResponseNeedsNoMoreThanEqualLabelsWhereBothWithstandARecord) {
+    // Distances jump as they like, and a label may differ wherever either distance is 0.
+    for (const double epsilon : epsilons) {
+        for (const int classes : {2, 3, 10, 1000}) {
+            const Mechanism mechanism("one_record_rr", {epsilon, 0, classes, 120, 0});
+            for (const std::int64_t h : {0, 1, 120}) {
+                const Law law = mechanism.exact_law(at_distance(h, classes, 0));
+                for (const std::int64_t other : {0, 1, 120}) {
+                    const int label = h > 0 && other > 0 ? 0 : 1;
+                    EXPECT_TRUE(is_private(law, mechanism.exact_law(at_distance(other, classes, label)),
+                                           mechanism.epsilon(), 0))
+                        << epsilon << " " << classes << ": " << h << " and " << other;
+                }
+            }
+        }
+    }
+}
+
 /// All vectors of `size` entries in [0, largest].
 std::vector<std::vector<std::int64_t>> all_vectors(std::size_t size, std::int64_t largest) {
     std::vector<std::vector<std::int64_t>> vectors{{}};
@@ -217,9 +235,9 @@ TEST(WrongLaws, LeaveOneOutUnanimityFedToStableResponseIsFound) {
     const Mechanism mechanism("stable_rr", {1.0, 0, 2, 1, 0});
     EXPECT_FALSE(is_private(mechanism.exact_law(at_distance(1, 2, 0)),
                             mechanism.exact_law(at_distance(0, 2, 1)), epsilon, 0));
-    // The law of section 7 for it: flip 1/2 at 0, e^-1/2 at 1.
-    const Rational flip = exp_upper(-1) / 2, half(1, 2);
-    EXPECT_TRUE(is_private({1 - flip, flip}, {half, half}, epsilon, 0));
+    const Mechanism honest("one_record_rr", {1.0, 0, 2, 1, 0});  // what section 7 has for it
+    EXPECT_TRUE(is_private(honest.exact_law(at_distance(1, 2, 0)), honest.exact_law(at_distance(0, 2, 1)),
+                           epsilon, 0));
 }
 
 TEST(WrongLaws, TheBinaryFormulaStretchedToTenClassesIsFound) {

@@ -109,6 +109,19 @@ TEST(Mechanisms, AccuracyOnCertifiedQueriesMatchesTheTableOfTheDesign) {
     EXPECT_GT(1 - flip(Mechanism("stable_rr", parameters(0.1)), 100), 0.9999);
 }
 
+TEST(Mechanisms, OneRecordResponseIsUniformUntilTheLabelWithstandsOneRecord) {
+    for (const double epsilon : {0.1, 2.0, 8.0}) {
+        for (const int classes : {2, 3, 10}) {
+            const Mechanism mechanism("one_record_rr", parameters(epsilon, 0, classes));
+            const double share = 1.0 / classes;
+            const double stay =
+                std::min(1 - (classes - 1) * std::exp(-epsilon) * share, std::exp(epsilon) * share);
+            expect_close(mechanism.law(at_distance(0, classes, 1))[1], share);
+            for (const int h : {1, 2, 100}) expect_close(mechanism.law(at_distance(h, classes, 1))[1], stay);
+        }
+    }
+}
+
 TEST(Mechanisms, ProposeTestReleaseRefusesMoreOftenNearTheBoundary) {
     const double epsilon = 0.5, delta = 1e-4;
     const Mechanism ptr("ptr", parameters(epsilon, delta, 3));
