@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <set>
 #include <thread>
@@ -297,16 +296,6 @@ TEST_F(LedgerTest, OtherFilesAreRefused) {
     bytes.resize(bytes.size() / 2);
     const std::string torn = with_mode(folder.write("torn.db", bytes));
     EXPECT_EQ(code_of([&] { Ledger ledger(torn); }), ExitCode::input);
-}
-
-TEST(QueryDigest, NamesAQueryByItsValues) {
-    const std::vector<double> values{0.5, 0.0, -3.25}, negative_zero{0.5, -0.0, -3.25}, shorter{0.5, 0.0},
-        moved{0.0, 0.5, -3.25};
-    EXPECT_EQ(query_digest(values), query_digest(negative_zero));
-    EXPECT_NE(query_digest(values), query_digest(shorter));
-    EXPECT_NE(query_digest(values), query_digest(moved));
-    const double nan = std::nan("");
-    EXPECT_THROW(query_digest(std::span<const double>(&nan, 1)), Error);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger/accounts.hpp"
 #include "models/privacy/ledger/budget.hpp"
+#include "models/privacy/ledger/charges.hpp"
 #include "models/privacy/ledger/database.hpp"
 #include "models/privacy/ledger/layout.hpp"
 
@@ -18,78 +19,6 @@ std::int64_t now_in_milliseconds() {
     using namespace std::chrono;
     return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
-
-/// Equal texts are kept once.
-std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& text) {
-    Statement(database, "INSERT INTO guarantees(text) VALUES(?) ON CONFLICT DO NOTHING").bind(text).step();
-    Statement select(database, "SELECT id FROM guarantees WHERE text = ?");
-    select.bind(text).step();
-    return select.integer(0);
-}
-
-/// Charges a query and reserves its draw; the charge's row.
-std::int64_t record_charge(const LedgerDatabase& database, std::int64_t account, const std::string& dataset,
-                           const Charge& charge, std::int64_t guarantee, const Digest& query,
-                           std::int64_t now) {
-    const std::string epsilon = charge.epsilon.get_str(), delta = charge.delta.get_str();
-    Statement(database,
-              "INSERT INTO spent VALUES(?, ?, ?, 1) ON CONFLICT DO UPDATE SET answers = answers + 1")
-        .bind(account)
-        .bind(epsilon)
-        .bind(delta)
-        .step();
-    Statement entry(
-        database,
-        "INSERT INTO charges(account, dataset, query, epsilon, delta, mechanism, guarantee, time) "
-        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
-    entry.bind(account)
-        .bind(dataset)
-        .bind(query)
-        .bind(epsilon)
-        .bind(delta)
-        .bind(charge.mechanism)
-        .bind(guarantee)
-        .bind(now);
-    entry.step();
-    const std::int64_t row = entry.integer(0);
-    Statement(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, NULL)")
-        .bind(account)
-        .bind(dataset)
-        .bind(query)
-        .bind(row)
-        .step();
-    return row;
-}
-
-/// What the ledger holds on a query: nothing, a reservation, or an answer.
-struct Known {
-    std::optional<LedgerAnswer> answer;
-    std::optional<std::int64_t> reserved;  ///< when, if so; in milliseconds
-};
-
-/// `select`: made by select_known, used for query after query.
-Known known_of(Statement& select, std::int64_t account, const std::string& dataset, const Digest& query) {
-    Known known;
-    if (select.bind(account).bind(dataset).bind(query).step()) {
-        if (select.is_null(0)) {
-            known.reserved = select.integer(1);
-        } else {
-            known.answer = LedgerAnswer{static_cast<int>(select.integer(0)),
-                                        true,
-                                        parse_rational(select.text(2), "ledger"),
-                                        parse_rational(select.text(3), "ledger"),
-                                        select.text(4),
-                                        select.text(5)};
-        }
-    }
-    select.reset();
-    return known;
-}
-
-constexpr const char* select_known =
-    "SELECT a.label, c.time, c.epsilon, c.delta, c.mechanism, g.text FROM answers a "
-    "JOIN charges c ON c.id = a.charge JOIN guarantees g ON g.id = c.guarantee "
-    "WHERE a.account = ? AND a.dataset = ? AND a.query = ?";
 
 }  // namespace
 
@@ -144,10 +73,10 @@ Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,
     const StoredAccount account = require_account_of(*database_, dataset);
     const std::int64_t now = now_in_milliseconds();
     std::map<Digest, std::size_t> seen;
-    Statement select(*database_, select_known);
+    KnownAnswers answers(*database_, account.id, dataset);
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const bool first = seen.emplace(queries[i], i).second;
-        Known known = known_of(select, account.id, dataset, queries[i]);
+        Known known = answers.of(queries[i]);
         // A reservation from the future is a clock set back: waiting for it could last for ever.
         const std::int64_t age = known.reserved ? now - *known.reserved : 0;
         const bool awaited = known.reserved && age >= 0 && age < patience_;
@@ -156,10 +85,9 @@ Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,
     }
     if (result.reserved.empty()) return result;
     refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(result.reserved.size()));
-    const std::int64_t guarantee = id_of_guarantee(*database_, charge.guarantee);
+    const ChargeOrigin origin{account.id, dataset, id_of_guarantee(*database_, charge.guarantee), now};
     for (Reservation& one : result.reserved)
-        one.charge =
-            record_charge(*database_, account.id, dataset, charge, guarantee, queries[one.query], now);
+        one.charge = record_charge(*database_, origin, charge, queries[one.query]);
     transaction.commit();
     return result;
 }
@@ -167,15 +95,7 @@ Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,
 void Ledger::store(std::span<const Reservation> reserved, std::span<const int> labels) {
     ensure(reserved.size() == labels.size(), "one label a reservation");
     Transaction transaction(*database_);
-    Statement update(
-        *database_,
-        "UPDATE answers SET label = ?1, charge = ?2 WHERE label IS NULL AND (account, dataset, query) "
-        "= (SELECT account, dataset, query FROM charges WHERE id = ?2)");
-    for (std::size_t i = 0; i < reserved.size(); ++i) {
-        update.bind(std::int64_t{labels[i]}).bind(reserved[i].charge);
-        update.step();
-        update.reset();
-    }
+    for (std::size_t i = 0; i < reserved.size(); ++i) record_label(*database_, reserved[i].charge, labels[i]);
     transaction.commit();
 }
 
