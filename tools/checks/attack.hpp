@@ -24,8 +24,8 @@ struct AttackReport {
     void add(const AttackReport& other);
 };
 
-/// A small training problem drawn from a seed: every relation, charge rule, clip and loss, 0 to 3 hidden layers,
-/// with and without decay, several batches and epochs, ensembles.
+/// A small training problem drawn from a seed: every relation, charge rule, clip and loss, 0 to 3 hidden
+/// layers, with and without decay, several batches and epochs, ensembles.
 struct AttackProblem {
     Settings settings;
     Network network;
