@@ -109,7 +109,7 @@ double seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t
                   const Communicator& block_group) {
     const Records none{FeatureMatrix(plan.network.inputs(), false), {}, {}, {}};
     MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
-    if (steps == 1 || plan.settings.training.batches > 1 || plan.backend.name() == "cuda")
+    if (steps == 1 || plan.settings.training.batches > 1 || plan.backend->name() == "cuda")
         trainer.step(block_group);
     block_group.barrier();
     const double start = now();
@@ -189,7 +189,7 @@ void bench_step(const Context& context, const Request& request) {
     TrainingPlan plain = plan;
     plain.levels = {0};
     const BlockCommunicator sums(context.world, context.world,
-                                 {request.transport, RunSettings{}.transport_timeout, plan.backend.name()});
+                                 {request.transport, RunSettings{}.transport_timeout, plan.backend->name()});
     const Records records = random_records(workload, context.world);
 
     // 2. Plain and certified steps in turn, the fastest of each.
@@ -202,7 +202,7 @@ void bench_step(const Context& context, const Request& request) {
 
     // 3. Beside what the machine can do. A level's two bounds take at least a multiply-add each where the
     // plain step has one.
-    const double rate = dgemm_rate_of_all(context.world, plan.backend.name(), threads);
+    const double rate = dgemm_rate_of_all(context.world, plan.backend->name(), threads);
     const double levels = static_cast<double>(settings.certificate.level_list.size());
     const double plain_adds =
         plain_work(plan.network) * workload.records_of_a_step() * static_cast<double>(workload.steps);
@@ -218,7 +218,7 @@ void bench_step(const Context& context, const Request& request) {
                                    {"clip", request.clip},
                                    {"levels", request.levels},
                                    {"precision", request.precision},
-                                   {"backend", plan.backend.name()},
+                                   {"backend", plan.backend->name()},
                                    {"ranks", context.world.size()},
                                    {"transport", sums.group().transport()},
                                    {"threads", threads},
@@ -239,7 +239,7 @@ void bench_step(const Context& context, const Request& request) {
                   request.workload.c_str(), request.relation.c_str(), request.clip.c_str(),
                   request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_fraction,
                   100 * certified_fraction,
-                  plan.backend.name() == "cuda" ? "the GPU's" : openblas_get_corename(),
+                  plan.backend->name() == "cuda" ? "the GPU's" : openblas_get_corename(),
                   static_cast<long long>(peak[0] / (1024 * 1024)));
     context.print(result, text);
 }

@@ -8,6 +8,7 @@
 
 #include "dist/layout/process_grid.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 
@@ -156,17 +157,17 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
                       last = queries.size() * (grid.block() + 1) / grid.blocks();
     const Records mine = part_of(queries, first, last);
     const BoxesReader boxes(run.folder);
-    const AnyBackend backend =
-        make_panel_backend(run.settings.certificate.product == Product::rump ? "auto" : run.how.backend,
-                           run.settings.training.precision, run.settings.certificate.product);
+    // Where it was trained on GPUs, there may be none here: the bits are the same.
+    const bool anywhere = run.settings.certificate.product == Product::rump || run.how.backend == "cuda";
+    const std::string name = anywhere ? "auto" : run.how.backend;
+    const auto backend = make_backend(name, run.settings.training.precision, run.settings.certificate.product,
+                                      choose_device(name, context.world));
     std::vector<std::int64_t> message;
     for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {
         const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
             boxes.read(member, level, lower, upper);
         };
-        const Certificates part = backend.with([&](const auto& kernels) {
-            return certify(run.network, kernels, mine, run.levels.size(), load, search);
-        });
+        const Certificates part = certify(run.network, *backend, mine, run.levels.size(), load, search);
         const std::vector<std::int64_t> words = packed(member, first, part);
         message.insert(message.end(), words.begin(), words.end());
     }

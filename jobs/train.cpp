@@ -261,7 +261,7 @@ std::string fingerprint(const TrainingPlan& plan, const std::string& data_digest
 
 /// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
 nlohmann::json arithmetic_of(const TrainingPlan& plan) {
-    const GradientScale scale = plan.backend.scale(plan.settings.clip);
+    const GradientScale scale = plan.settings.clip.scale(plan.backend->precision());
     const double unit = std::ldexp(1.0, scale.exponent);
     const double least_gamma =
         unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
@@ -311,7 +311,7 @@ std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const 
                   "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
                   "rounding adds at most %.1g of a record's charge\n",
                   arithmetic["precision"].get<std::string>().c_str(),
-                  plan.backend.scale(plan.settings.clip).exponent,
+                  plan.settings.clip.scale(plan.backend->precision()).exponent,
                   arithmetic["charge_rounding"].get<double>());
     return "trained " + std::to_string(plan.settings.ensemble.members) + " x " +
            std::to_string(plan.settings.training.steps()) + " steps, levels 0.." +
@@ -330,13 +330,13 @@ void train(const Context& context, const Request& request) {
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
     const int device = choose_device(how.backend, context.world);
-    const AnyBackend backend =
+    const auto backend =
         make_backend(how.backend, settings.training.precision, settings.certificate.product, device);
     const std::vector<std::int64_t> levels = settings.certificate.level_values();
     const ProcessGrid grid(context.world, how.grid, static_cast<std::size_t>(settings.ensemble.members),
                            levels.size());
     const BlockCommunicator sums(context.world, grid.block_group(),
-                                 {how.transport, how.transport_timeout, backend.name()});
+                                 {how.transport, how.transport_timeout, backend->name()});
     std::vector<MemberRecords> held =
         distribute(reader, grid, context.world, static_cast<std::size_t>(settings.ensemble.members),
                    static_cast<std::size_t>(settings.network.classes),
@@ -362,7 +362,7 @@ void train(const Context& context, const Request& request) {
         "{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks "
         "(members x levels x blocks {}), sums by {}",
         reader.info().rows, settings.ensemble.members, levels.back(), plan.network.parameters(),
-        plan.normaliser, plan.backend.name(), context.world.transport(), context.world.size(), grid.text(),
+        plan.normaliser, plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
     // 4. A new folder, or where an interrupted run stopped.

@@ -134,6 +134,15 @@ void FeatureMatrix::append_row_of(const FeatureMatrix& other, std::size_t row) {
     wide_ ? copy(other.wide_values_, wide_values_) : copy(other.values_, values_);
 }
 
+std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range) {
+    const InputTransform transform{.range = range};
+    const auto count = [&](const auto& values) {
+        return static_cast<std::uint64_t>(std::count_if(
+            values.begin(), values.end(), [&](double value) { return transform.clamps(value); }));
+    };
+    return features.wide() ? count(features.wide_values()) : count(features.values());
+}
+
 std::pair<std::string, std::string> split_dataset_name(const std::string& name,
                                                        const std::string& default_split) {
     const std::size_t colon = name.rfind(':');

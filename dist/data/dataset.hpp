@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dist/data/public_facts.hpp"
+#include "kernels/ops/engine.hpp"
 
 namespace holdfast {
 
@@ -49,7 +50,18 @@ struct Records {
     std::vector<std::uint64_t> rows;   ///< [n], row in the file it came from
 
     std::size_t size() const { return ids.size(); }
+    /// For an engine; these records must stay where they are.
+    RecordSet view(bool selectable = false) const {
+        return {.features = features.wide() ? nullptr : features.values().data(),
+                .wide_features = features.wide() ? features.wide_values().data() : nullptr,
+                .labels = labels.empty() ? nullptr : labels.data(),
+                .count = size(),
+                .selectable = selectable};
+    }
 };
+
+/// How many values the public range clamps.
+std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range);
 
 /// What a dataset file says of itself. Its range is that of the features read: of uint8, [0, 255 / divisor].
 struct DatasetInfo : PublicFacts {

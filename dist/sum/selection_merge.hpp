@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
 

@@ -13,7 +13,8 @@ namespace holdfast {
 
 /// The arithmetic that makes a certificate hold bit by bit.
 ///
-/// Every quantity of a step comes of operations (kernels/ops/backend.hpp) made of correctly rounded ones: +,
+/// Every quantity of a step comes of operations (kernels/ops/panel_operations.hpp) made of correctly rounded
+/// ones: +,
 /// *, fma, /, min, max, rounding to a grid, in an order fixed by public shapes. Each operation has a box
 /// version, which computes a lower and an upper bound from boxes of its operands. Its lemma, with no widening
 /// at all:

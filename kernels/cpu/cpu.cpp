@@ -2,7 +2,6 @@
 
 #include "kernels/base/aligned.hpp"
 #include "kernels/cpu/panel_kernels.hpp"
-#include "kernels/ops/loss.hpp"
 
 namespace holdfast {
 namespace {
@@ -42,10 +41,10 @@ class CpuLayer final : public PackedLayer {
 };
 
 template <typename Real>
-class CpuBackend final : public BasicBackend<Real> {
+class CpuOperations final : public PanelOperations<Real> {
   public:
-    using typename BasicBackend<Real>::Interval;
-    using typename BasicBackend<Real>::ConstInterval;
+    using typename PanelOperations<Real>::Interval;
+    using typename PanelOperations<Real>::ConstInterval;
 
     std::string name() const override { return "cpu"; }
     std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
@@ -62,23 +61,10 @@ class CpuBackend final : public BasicBackend<Real> {
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         kernels().backward(view_of(layer), delta, z, d);
     }
-    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
-                       std::size_t count, Interval delta) const override {
-        loss_gradient_on_host(loss, outputs, logits, labels, count, delta);
-    }
-    void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const override {
-        transpose_on_host(rows, panel, out, stride);
-    }
-    void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                    std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
-        kernels().accumulate(shape, clip, delta, z_rows, stride, sum_lower, sum_upper);
-    }
-    void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                               std::size_t stride, std::size_t count, std::int64_t* sum_lower,
-                               std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
-                               Selection& least_negated_lower) const override {
-        kernels().accumulate_and_select(shape, clip, delta, z_rows, stride, count, sum_lower, sum_upper,
-                                        first_entry, least_upper, least_negated_lower);
+    void accumulate(const OuterProduct<Real>& product, SumBounds sums,
+                    const SelectionTarget* selection) const override {
+        if (selection == nullptr) return cpu::accumulate(product, sums);
+        cpu::accumulate_and_select(product, sums, *selection);
     }
 
   private:
@@ -87,16 +73,16 @@ class CpuBackend final : public BasicBackend<Real> {
     }
 
     /// Asked at every call: tests change the instruction set in between.
-    static const cpu::Kernels<Real>& kernels() { return cpu::kernels<Real>(); }
+    static const cpu::LayerKernels<Real>& kernels() { return cpu::layer_kernels<Real>(); }
 };
 
 }  // namespace
 
 template <typename Real>
-std::unique_ptr<BasicBackend<Real>> make_cpu_backend() {
-    return std::make_unique<CpuBackend<Real>>();
+std::unique_ptr<PanelOperations<Real>> make_cpu_operations() {
+    return std::make_unique<CpuOperations<Real>>();
 }
-template std::unique_ptr<Backend> make_cpu_backend();
-template std::unique_ptr<BasicBackend<float>> make_cpu_backend();
+template std::unique_ptr<PanelOperations<double>> make_cpu_operations();
+template std::unique_ptr<PanelOperations<float>> make_cpu_operations();
 
 }  // namespace holdfast

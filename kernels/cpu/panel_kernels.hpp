@@ -1,10 +1,12 @@
 #pragma once
 
-#include <string>
-
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast::cpu {
+
+// The SIMD kernels, of the widest instruction set of the machine, chosen at run time. A pair of bounds that
+// is a point is computed once. Bits: those of the reference, on every instruction set (one fma chain an
+// entry).
 
 /// Parameters of a layer as Real: by rows [out, in + 1] and transposed [in, out].
 template <typename Real>
@@ -14,10 +16,8 @@ struct LayerView {
     const Real *lower_transposed, *upper_transposed;
 };
 
-/// The SIMD kernels of one precision, of the widest instruction set of the machine. A pair of bounds that is
-/// a point is computed once. Bits: those of the reference, on every instruction set (one fma chain an entry).
 template <typename Real>
-struct Kernels {
+struct LayerKernels {
     using Interval = BasicInterval<Real>;
     using ConstInterval = BasicConstInterval<Real>;
 
@@ -25,20 +25,27 @@ struct Kernels {
     void (*forward)(const LayerView<Real>& layer, ConstInterval z, Interval a);
     void (*relu)(std::size_t rows, Interval a);
     void (*backward)(const LayerView<Real>& layer, ConstInterval delta, ConstInterval z, Interval d);
-    void (*accumulate)(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                       std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper);
-    void (*accumulate_and_select)(LayerShape shape, const Clip& clip, ConstInterval delta,
-                                  ConstInterval z_rows, std::size_t stride, std::size_t count,
-                                  std::int64_t* sum_lower, std::int64_t* sum_upper, std::size_t first_entry,
-                                  Selection& least_upper, Selection& least_negated_lower);
 };
-
-/// Chosen at run time.
 template <typename Real>
-const Kernels<Real>& kernels();
+const LayerKernels<Real>& layer_kernels();
 template <>
-const Kernels<double>& kernels<double>();
+const LayerKernels<double>& layer_kernels<double>();
 template <>
-const Kernels<float>& kernels<float>();
+const LayerKernels<float>& layer_kernels<float>();
+
+/// PanelOperations::accumulate without a selection, and with one.
+template <typename Real>
+void accumulate(const OuterProduct<Real>& product, SumBounds sums);
+template <>
+void accumulate(const OuterProduct<double>& product, SumBounds sums);
+template <>
+void accumulate(const OuterProduct<float>& product, SumBounds sums);
+template <typename Real>
+void accumulate_and_select(const OuterProduct<Real>& product, SumBounds sums, const SelectionTarget& target);
+template <>
+void accumulate_and_select(const OuterProduct<double>& product, SumBounds sums,
+                           const SelectionTarget& target);
+template <>
+void accumulate_and_select(const OuterProduct<float>& product, SumBounds sums, const SelectionTarget& target);
 
 }  // namespace holdfast::cpu

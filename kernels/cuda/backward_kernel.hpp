@@ -7,7 +7,7 @@
 namespace holdfast::device {
 
 /// d = saturated(gate(z) * (W^T delta)) at every level: rows are inputs, columns records, the depth runs over
-/// the outputs in ascending order from 0 (Backend::backward).
+/// the outputs in ascending order from 0 (PanelOperations::backward).
 template <bool IsPoint>
 struct BackwardKernel {
     static constexpr int threads = tile_threads;
@@ -15,10 +15,10 @@ struct BackwardKernel {
     using Shared = TileShared<sides, sides>;
     using Registers = TileSums<sides>;
 
-    ConstLevels weights;  // [out, in + 1]
-    ConstLevels delta;    // [out, records]
-    ConstLevels z;        // [in, records]
-    Levels d;             // [in, records]
+    ConstVariants weights;  // [out, in + 1]
+    ConstVariants delta;    // [out, records]
+    ConstVariants z;        // [in, records]
+    Variants d;             // [in, records]
     int in, out, records, levels;
 
     Extent extent() const {

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/engine.hpp"
 
 namespace holdfast {
 

@@ -5,7 +5,7 @@
 
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/cuda/kernel.hpp"
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast::device {
 
@@ -85,8 +85,8 @@ HOLDFAST_PORTABLE inline void add_entry(const Rule& rule, double delta_lower, do
 
 /// What an outer product works on, at every level.
 struct OuterArrays {
-    ConstLevels delta;      // [out, records]
-    ConstLevels z;          // [in, records]
+    ConstVariants delta;    // [out, records]
+    ConstVariants z;        // [in, records]
     std::int64_t* sums[2];  // [out, in + 1], lower and upper, + level * sums_stride
     std::size_t sums_stride;
     int in, out, records, levels;

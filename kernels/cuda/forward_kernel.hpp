@@ -7,8 +7,8 @@
 namespace holdfast::device {
 
 /// a = W z + b at every level: rows are outputs, columns records, the depth runs over the inputs in ascending
-/// order from the bias (Backend::forward, forward_input). Points, of any sign; else z >= 0, or the features
-/// of the input layer: one array for all levels, of any sign.
+/// order from the bias (PanelOperations::forward, forward_input). Points, of any sign; else z >= 0, or the
+/// features of the input layer: one array for all levels, of any sign.
 template <bool IsPoint, bool IsInput>
 struct ForwardKernel {
     static constexpr int threads = tile_threads;
@@ -17,9 +17,9 @@ struct ForwardKernel {
     using Shared = TileShared<sides, z_sides>;
     using Registers = TileSums<sides>;
 
-    ConstLevels weights;  // [out, in + 1]
-    ConstLevels z;        // [in, records]
-    Levels a;             // [out, records]
+    ConstVariants weights;  // [out, in + 1]
+    ConstVariants z;        // [in, records]
+    Variants a;             // [out, records]
     int in, out, records, levels;
     bool relu;  // of a hidden layer: a = saturated(max(a, 0))
 

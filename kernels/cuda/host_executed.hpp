@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/engine.hpp"
 
 namespace holdfast {
 

@@ -37,7 +37,7 @@ constexpr int blocks_for(std::size_t items, std::size_t per_block) {
 /// Arrays of doubles for several levels, side 0 the lower bounds, side 1 the upper (unused for points):
 /// element (row, column) of a level is at level * level_stride + row * row_stride + column.
 template <typename T>
-struct LevelArrays {
+struct VariantArrays {
     T* side[2];
     std::size_t level_stride, row_stride;
 
@@ -45,14 +45,16 @@ struct LevelArrays {
         return side[bound][static_cast<std::size_t>(level) * level_stride +
                            static_cast<std::size_t>(row) * row_stride + static_cast<std::size_t>(column)];
     }
-    LevelArrays from(std::size_t offset) const {
+    VariantArrays from(std::size_t offset) const {
         return {{side[0] + offset, side[1] + offset}, level_stride, row_stride};
     }
-    LevelArrays with_rows_of(std::size_t stride) const { return {{side[0], side[1]}, level_stride, stride}; }
+    VariantArrays with_rows_of(std::size_t stride) const {
+        return {{side[0], side[1]}, level_stride, stride};
+    }
 };
-using Levels = LevelArrays<double>;
-using ConstLevels = LevelArrays<const double>;
-inline ConstLevels as_const(const Levels& levels) {
+using Variants = VariantArrays<double>;
+using ConstVariants = VariantArrays<const double>;
+inline ConstVariants as_const(const Variants& levels) {
     return {{levels.side[0], levels.side[1]}, levels.level_stride, levels.row_stride};
 }
 

@@ -11,15 +11,16 @@
 
 namespace holdfast::device {
 
-/// The operations of kernels/ops/backend.hpp on arrays of the device: picks the kernel and launches it.
+/// The operations of kernels/ops/panel_operations.hpp on arrays of the device: picks the kernel and launches
+/// it.
 template <typename Executor>
 class Launches {
   public:
     explicit Launches(const Executor& executor) : executor_(executor) {}
 
     /// is_input: z is a point of any sign, else z >= 0. With relu, a = saturated(max(a, 0)).
-    void forward(LayerShape shape, bool is_point, bool is_input, const ConstLevels& weights,
-                 const ConstLevels& z, const Levels& a, int records, int levels, bool relu) const {
+    void forward(LayerShape shape, bool is_point, bool is_input, const ConstVariants& weights,
+                 const ConstVariants& z, const Variants& a, int records, int levels, bool relu) const {
         const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
         if (is_point) {
             executor_.launch(ForwardKernel<true, false>{weights, z, a, in, out, records, levels, relu});
@@ -30,8 +31,8 @@ class Launches {
         }
     }
 
-    void backward(LayerShape shape, bool is_point, const ConstLevels& weights, const ConstLevels& delta,
-                  const ConstLevels& z, const Levels& d, int records, int levels) const {
+    void backward(LayerShape shape, bool is_point, const ConstVariants& weights, const ConstVariants& delta,
+                  const ConstVariants& z, const Variants& d, int records, int levels) const {
         const int in = static_cast<int>(shape.in), out = static_cast<int>(shape.out);
         if (is_point) {
             executor_.launch(BackwardKernel<true>{weights, delta, z, d, in, out, records, levels});
@@ -40,12 +41,12 @@ class Launches {
         }
     }
 
-    void loss(Loss loss, bool is_point, const ConstLevels& logits, const Levels& delta, Labels labels,
+    void loss(Loss loss, bool is_point, const ConstVariants& logits, const Variants& delta, Labels labels,
               int outputs, int records, int levels) const {
         executor_.launch(LossKernel{{}, loss, logits, delta, labels, outputs, records, levels, is_point});
     }
 
-    void count(bool is_point, const ConstLevels& logits, Labels labels, std::int64_t* counts,
+    void count(bool is_point, const ConstVariants& logits, Labels labels, std::int64_t* counts,
                std::size_t counts_stride, int outputs, int records, int levels) const {
         executor_.launch(
             CountKernel{logits, labels, counts, counts_stride, outputs, records, levels, is_point});

@@ -52,19 +52,19 @@ struct LeastValues {
 
 /// How many values a level of a group keeps per entry, and where: [2, count, entries] from `offset`, the
 /// negated lower bounds first.
-struct LevelSelection {
+struct VariantSelection {
     std::size_t offset;
     std::int32_t count;
 };
 
 struct SelectionArrays {
     std::int64_t* values;
-    const LevelSelection* levels;
+    const VariantSelection* levels;
     std::size_t entries;
 
     /// Every record offers a value to every entry, so all hold the same number.
     HOLDFAST_PORTABLE LeastValues of(int side, int level, std::size_t entry, int seen) const {
-        const LevelSelection own = levels[level];
+        const VariantSelection own = levels[level];
         std::int64_t* first =
             values + own.offset + (side == 0 ? 0 : static_cast<std::size_t>(own.count) * entries) + entry;
         const int size = seen < own.count ? seen : own.count;

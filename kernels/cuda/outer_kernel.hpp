@@ -5,10 +5,10 @@
 
 namespace holdfast::device {
 
-/// sums += over the records of the clipped outer product delta x (z, 1) (Backend::accumulate): rows are
-/// outputs, columns inputs and the bias, the depth runs over records. The records are split among blocks; a
-/// block's sums may be biased doubles, exact while it adds at most GradientGrid::block_limit records, and end
-/// as integers in an integer sum: no order shows.
+/// sums += over the records of the clipped outer product delta x (z, 1) (PanelOperations::accumulate): rows
+/// are outputs, columns inputs and the bias, the depth runs over records. The records are split among blocks;
+/// a block's sums may be biased doubles, exact while it adds at most GradientGrid::block_limit records, and
+/// end as integers in an integer sum: no order shows.
 template <typename Rule, Activations kind>
 struct OuterKernel {
     static constexpr int threads = tile_threads;

@@ -11,7 +11,7 @@ namespace holdfast::device {
 
 /// Up to StepPlan::chunk records of one set, as the kernels read them.
 struct Chunk {
-    ConstLevels x;  // [inputs, chunk], the same for all levels
+    ConstVariants x;  // [inputs, chunk], the same for all levels
     Labels labels;
     int records;
 };
@@ -21,7 +21,8 @@ struct Chunk {
 template <typename Executor>
 class RecordFeed {
   public:
-    RecordFeed(const Executor& executor, const StepShape& shape) : executor_(executor), shape_(shape) {}
+    RecordFeed(const Executor& executor, std::size_t inputs, InputTransform transform)
+        : executor_(executor), inputs_(inputs), transform_(transform) {}
 
     void set_records(std::span<const RecordSet> sets, std::size_t memory_bytes) {
         sets_.clear();
@@ -37,7 +38,7 @@ class RecordFeed {
             if (set.labels != nullptr) put(held.labels, set.labels, set.count * sizeof(std::int32_t));
         }
         if (resident_) return;
-        const std::size_t widest_row = shape_.inputs() * sizeof(double);
+        const std::size_t widest_row = inputs_ * sizeof(double);
         chunk_limit_ = std::clamp(memory_bytes / 8 / (2 * widest_row), std::size_t{64}, preferred_chunk);
         chunk_limit_ = chunk_limit_ / 64 * 64;
         for (int buffer = 0; buffer < 2; ++buffer)
@@ -97,7 +98,7 @@ class RecordFeed {
     };
 
     std::size_t row_bytes(const RecordSet& set) const {
-        return shape_.inputs() * (set.wide_features != nullptr ? sizeof(double) : sizeof(float));
+        return inputs_ * (set.wide_features != nullptr ? sizeof(double) : sizeof(float));
     }
     static const std::byte* raw(const RecordSet& set) {
         return set.wide_features != nullptr ? reinterpret_cast<const std::byte*>(set.wide_features)
@@ -126,9 +127,8 @@ class RecordFeed {
     void gather(const RecordSet& set, const std::byte* features, const std::uint32_t* indices,
                 std::size_t count, double* x, std::size_t stride) const {
         const auto launch = [&]<typename Feature>(const Feature* typed) {
-            executor_.launch(GatherKernel<Feature>{typed, indices, x, stride,
-                                                   static_cast<int>(shape_.inputs()), static_cast<int>(count),
-                                                   shape_.input});
+            executor_.launch(GatherKernel<Feature>{typed, indices, x, stride, static_cast<int>(inputs_),
+                                                   static_cast<int>(count), transform_});
         };
         if (set.wide_features != nullptr) {
             launch(reinterpret_cast<const double*>(features));
@@ -138,7 +138,8 @@ class RecordFeed {
     }
 
     const Executor& executor_;
-    const StepShape& shape_;
+    std::size_t inputs_;
+    InputTransform transform_;
     bool resident_ = true;
     std::size_t chunk_limit_ = preferred_chunk;
     std::vector<Set> sets_;

@@ -80,8 +80,8 @@ struct Labels {
 /// delta = the derivative of the loss by the logits, [outputs, records] at every level.
 struct LossKernel : FlatKernel {
     Loss loss;
-    ConstLevels logits;
-    Levels delta;
+    ConstVariants logits;
+    Variants delta;
     Labels labels;
     int outputs, records, levels;
     bool is_point;
@@ -112,7 +112,7 @@ struct CountKernel {
     };
     using Registers = Nothing;
 
-    ConstLevels logits;  // [outputs, records]
+    ConstVariants logits;  // [outputs, records]
     Labels labels;
     std::int64_t* counts;
     std::size_t counts_stride;

@@ -6,7 +6,7 @@
 namespace holdfast::device {
 
 /// The outer product's sums, and of every entry the least upper bounds and least negated lower bounds
-/// (Backend::accumulate_and_select). A thread owns an entry, so its heaps need no lock; records pass through
+/// (PanelOperations::accumulate). A thread owns an entry, so its heaps need no lock; records pass through
 /// shared memory 32 at a time.
 template <typename Rule, Activations kind>
 struct SelectKernel {

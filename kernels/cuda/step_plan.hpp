@@ -6,49 +6,49 @@
 
 #include "kernels/cuda/buffer.hpp"
 #include "kernels/cuda/least_values.hpp"
-#include "kernels/ops/step_engine.hpp"
+#include "kernels/ops/engine.hpp"
 
 namespace holdfast::device {
 
-/// Levels [first, last) of a step that go through the records together: all points or none, all selecting or
-/// none.
-struct LevelGroup {
+/// Variants [first, last) of a step that go through the records together: all points or none, all selecting
+/// or none.
+struct VariantGroup {
     std::size_t first, last;
     bool is_point, selects;
-    std::size_t selected;  ///< sum of the levels' counts
-    std::size_t levels() const { return last - first; }
+    std::size_t selected;  ///< sum of the variants' counts
+    std::size_t variants() const { return last - first; }
 };
 
-/// How a step fits into memory: levels by groups, each a pass over the records, chunk after chunk.
+/// How a step fits into memory: variants by groups, each a pass over the records, chunk after chunk.
 struct StepPlan {
-    std::size_t message_levels;  ///< all levels of the step
-    std::size_t batch_records;   ///< all records of the step
-    std::size_t chunk;           ///< records of a launch at most
-    std::vector<LevelGroup> groups;
+    std::size_t step_variants;  ///< all variants of the step
+    std::size_t batch_records;  ///< all records of the step
+    std::size_t chunk;          ///< records of a launch at most
+    std::vector<VariantGroup> groups;
 };
 
 /// The arrays of one group of a step, carved from one piece of memory. What comes first lies in the same
 /// place for every group of a plan.
 struct Workspace {
-    Workspace(const StepShape& shape, const StepPlan& plan, const LevelGroup& group, Carver& carver);
+    Workspace(const NetworkShape& network, const StepPlan& plan, const VariantGroup& group, Carver& carver);
 
-    std::int64_t* message;            // StepEngine::run
-    std::uint32_t* indices;           // [records of the step]
-    double* x;                        // [inputs, chunk]
-    Levels parameters;                // [levels, parameters]
-    std::vector<Levels> activations;  // [layer]: [levels, out, chunk]
-    Levels deltas[2];                 // [levels, out of any layer, chunk]
-    std::int64_t* selected_values;    // LevelSelection
-    LevelSelection* selections;       // [levels]
+    std::int64_t* message;              // StepMessage
+    std::uint32_t* indices;             // [records of the step]
+    double* x;                          // [inputs, chunk]
+    Variants parameters;                // [variants, parameters]
+    std::vector<Variants> activations;  // [layer]: [variants, out, chunk]
+    Variants deltas[2];                 // [variants, out of any layer, chunk]
+    std::int64_t* selected_values;      // VariantSelection
+    VariantSelection* selections;       // [variants]
 };
 
 /// Bytes of the largest workspace of a plan.
-std::size_t workspace_bytes(const StepShape& shape, const StepPlan& plan);
+std::size_t workspace_bytes(const NetworkShape& network, const StepPlan& plan);
 
 /// Large chunks fill the device, few groups read the records seldom: chunks shrink to 1024 records before
-/// levels are parted. chunk_limit: records a chunk can have, however much memory there is.
+/// variants are parted. chunk_limit: records a chunk can have, however much memory there is.
 /// Error (input): one level of 64 records does not fit.
-StepPlan plan_step(const StepShape& shape, std::span<const StepLevel> levels, std::size_t batch_records,
+StepPlan plan_step(const NetworkShape& network, std::span<const Variant> variants, std::size_t batch_records,
                    std::size_t chunk_limit, std::size_t memory_bytes);
 
 /// out [indices.size(), row_bytes] = the rows of those indices, by all threads.

@@ -1,17 +1,21 @@
 #pragma once
 
-#include "kernels/ops/backend.hpp"
+#include <span>
 
 namespace holdfast {
 
-/// Backend::loss_gradient for every host backend: a few numbers a record, so plain loops are fast enough. In
-/// double whatever Real is, then rounded once.
-template <typename Real = double>
-void loss_gradient_on_host(Loss loss, std::size_t outputs, BasicConstInterval<Real> logits,
-                           const std::int32_t* labels, std::size_t count, BasicInterval<Real> delta);
+enum class Loss { binary_cross_entropy, cross_entropy };
 
-/// Backend::transpose for every host backend.
-template <typename Real>
-void transpose_on_host(std::size_t rows, const Real* panel, Real* out, std::size_t stride);
+/// A loss by its name; what it computes is its rule in kernels/ops/loss_rule.hpp.
+struct LossInfo {
+    Loss loss;
+    const char* name;
+    bool one_logit;  ///< whose sign tells two classes apart; else a logit a class, of which the greatest
+                     ///< counts
+};
+
+/// Every loss there is.
+std::span<const LossInfo> losses();
+const LossInfo& info_of(Loss loss);
 
 }  // namespace holdfast

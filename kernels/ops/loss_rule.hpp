@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/base/monotone_exp.hpp"
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
 

@@ -73,4 +73,11 @@ class Selection {
     std::unique_ptr<std::mutex[]> stripes_;
 };
 
+/// Of every entry of a gradient, the least upper bounds and the least of the lower bounds negated.
+struct LeastEntries {
+    LeastEntries(std::size_t entries, std::size_t count)
+        : upper(entries, count), negated_lower(entries, count) {}
+    Selection upper, negated_lower;
+};
+
 }  // namespace holdfast

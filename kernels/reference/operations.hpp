@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
-/// The operations of kernels/ops/backend.hpp as plain loops over panels of any height: the specification, for
-/// any Real. tests/property/reduced_format_test.cpp instantiates this very code with formats of a few bits.
+/// The operations of kernels/ops/panel_operations.hpp as plain loops over panels of any height: the
+/// specification, for any Real. tests/property/reduced_format_test.cpp instantiates this very code with
+/// formats of a few bits.
 namespace holdfast::reference {
 
 /// A layer's parameters, lower and upper [out, in + 1].

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "kernels/ops/loss.hpp"
 #include "kernels/reference/operations.hpp"
 #include "kernels/reference/rump.hpp"
 
@@ -35,10 +34,10 @@ reference::Weights<Real> weights(const PackedLayer& packed) {
 using reference::clamp_to, reference::Entry, reference::Factors, reference::Rule;
 
 template <typename Real>
-class ReferenceBackend : public BasicBackend<Real> {
+class ReferenceOperations : public PanelOperations<Real> {
   public:
-    using typename BasicBackend<Real>::Interval;
-    using typename BasicBackend<Real>::ConstInterval;
+    using typename PanelOperations<Real>::Interval;
+    using typename PanelOperations<Real>::ConstInterval;
 
     std::string name() const override { return "reference"; }
 
@@ -58,33 +57,18 @@ class ReferenceBackend : public BasicBackend<Real> {
         reference::backward(weights<Real>(layer), height, delta, z, d);
     }
 
-    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
-                       std::size_t count, Interval delta) const override {
-        loss_gradient_on_host(loss, outputs, logits, labels, count, delta);
-    }
-
-    void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const override {
-        transpose_on_host(rows, panel, out, stride);
-    }
-
-    void accumulate(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                    std::size_t stride, std::int64_t* sum_lower, std::int64_t* sum_upper) const override {
-        for_each_entry(shape, clip, delta, z_rows, stride, height, [&](std::size_t index, Entry entry) {
-            sum_lower[index] += entry.lower;
-            if (sum_upper != sum_lower) sum_upper[index] += entry.upper;
-        });
-    }
-
-    void accumulate_and_select(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                               std::size_t stride, std::size_t count, std::int64_t* sum_lower,
-                               std::int64_t* sum_upper, std::size_t first_entry, Selection& least_upper,
-                               Selection& least_negated_lower) const override {
-        least_upper.for_each_stripe(1, [&](std::size_t) {
-            for_each_entry(shape, clip, delta, z_rows, stride, count, [&](std::size_t index, Entry entry) {
-                sum_lower[index] += entry.lower;
-                sum_upper[index] += entry.upper;
-                least_upper.insert(first_entry + index, entry.upper);
-                least_negated_lower.insert(first_entry + index, -entry.lower);
+    void accumulate(const OuterProduct<Real>& product, SumBounds sums,
+                    const SelectionTarget* selection) const override {
+        if (selection == nullptr) {
+            for_each_entry(product, [&](std::size_t index, Entry entry) { add(index, entry, sums); });
+            return;
+        }
+        LeastEntries& least = selection->least;
+        least.upper.for_each_stripe(1, [&](std::size_t) {
+            for_each_entry(product, [&](std::size_t index, Entry entry) {
+                add(index, entry, sums);
+                least.upper.insert(selection->first_entry + index, entry.upper);
+                least.negated_lower.insert(selection->first_entry + index, -entry.lower);
             });
         });
     }
@@ -95,9 +79,14 @@ class ReferenceBackend : public BasicBackend<Real> {
     }
 
   private:
+    static void add(std::size_t index, Entry entry, SumBounds sums) {
+        sums.lower[index] += entry.lower;
+        if (sums.upper != sums.lower) sums.upper[index] += entry.upper;
+    }
+
     template <typename Visit>
-    void for_each_entry(LayerShape shape, const Clip& clip, ConstInterval delta, ConstInterval z_rows,
-                        std::size_t stride, std::size_t count, Visit visit) const {
+    void for_each_entry(const OuterProduct<Real>& product, Visit visit) const {
+        const auto& [shape, clip, delta, z_rows, stride, count] = product;
         const Rule<Real> rule(clip);
         for (std::size_t o = 0; o < shape.out; ++o) {
             for (std::size_t r = 0; r < count; ++r) {
@@ -113,17 +102,17 @@ class ReferenceBackend : public BasicBackend<Real> {
 };
 
 /// Midpoint-radius products in place of the exact ones, where they are not of points.
-class RumpBackend final : public ReferenceBackend<double> {
+class RumpOperations final : public ReferenceOperations<double> {
   public:
     std::string name() const override { return "reference (rump)"; }
 
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
-        if (layer.is_point()) return ReferenceBackend<double>::forward(layer, z, a);
+        if (layer.is_point()) return ReferenceOperations<double>::forward(layer, z, a);
         const auto [shape, lower, upper] = weights<double>(layer);
         rump::forward(shape, lower, upper, z, a);
     }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
-        if (layer.is_point()) return ReferenceBackend<double>::backward(layer, delta, z, d);
+        if (layer.is_point()) return ReferenceOperations<double>::backward(layer, delta, z, d);
         const auto [shape, lower, upper] = weights<double>(layer);
         rump::backward(shape, lower, upper, delta, z, d);
     }
@@ -139,14 +128,14 @@ class RumpBackend final : public ReferenceBackend<double> {
 }  // namespace
 
 template <typename Real>
-std::unique_ptr<BasicBackend<Real>> make_reference_backend() {
-    return std::make_unique<ReferenceBackend<Real>>();
+std::unique_ptr<PanelOperations<Real>> make_reference_operations() {
+    return std::make_unique<ReferenceOperations<Real>>();
 }
-template std::unique_ptr<Backend> make_reference_backend();
-template std::unique_ptr<BasicBackend<float>> make_reference_backend();
+template std::unique_ptr<PanelOperations<double>> make_reference_operations();
+template std::unique_ptr<PanelOperations<float>> make_reference_operations();
 
-std::unique_ptr<Backend> make_rump_backend() {
-    return std::make_unique<RumpBackend>();
+std::unique_ptr<PanelOperations<double>> make_rump_operations() {
+    return std::make_unique<RumpOperations>();
 }
 
 }  // namespace holdfast

@@ -2,15 +2,15 @@
 
 #include <memory>
 
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
 
 /// Every operation as plain loops: the specification of the others.
 template <typename Real>
-std::unique_ptr<BasicBackend<Real>> make_reference_backend();
+std::unique_ptr<PanelOperations<Real>> make_reference_operations();
 
 /// The same with Product::rump, which exists here alone and in double alone.
-std::unique_ptr<Backend> make_rump_backend();
+std::unique_ptr<PanelOperations<double>> make_rump_operations();
 
 }  // namespace holdfast

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast::rump {
 

@@ -1,47 +1,66 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "models/nets/network.hpp"
-#include "models/nets/panel.hpp"
+#include "dist/comm/communicator.hpp"
+#include "dist/data/dataset.hpp"
+#include "kernels/ops/engine.hpp"
+#include "models/boxes/plan.hpp"
 
 namespace holdfast {
 
-/// The box of one level, [parameters]; the same pointer twice for a point.
-struct BoxView {
-    const std::int64_t* lower;
-    const std::int64_t* upper;
-};
-
-/// Bounds of the sum over the records of their clipped gradients, at one level.
+/// Bounds of the sum over a step's records of their clipped gradients, at one level.
 struct LevelSums {
-    std::vector<std::int64_t> lower, upper;  ///< [parameters], gradient grid units
-    std::int64_t surely_correct = 0;         ///< records whose label the whole box predicts
-    std::int64_t possibly_correct = 0;       ///< records whose label some of the box may predict
-    std::vector<Selection> least_upper, least_negated_lower;  ///< one each, if asked for
+    std::span<std::int64_t> lower, upper;  ///< [parameters], gradient grid units
+    std::int64_t surely_correct = 0;       ///< records whose label the whole box predicts
+    std::int64_t possibly_correct = 0;     ///< records whose label some of it may predict
+    std::optional<LeastEntries> least;     ///< of this rank's private records, if asked for
 };
 
-/// The message of a step's one reduction, sums and counts of all levels (StepEngine::run says its layout).
-std::vector<std::int64_t> packed(std::int64_t records, std::span<const LevelSums> levels);
-/// Its sums and counts of networks of so many parameters; selections stay as they are. Returns its records.
-std::int64_t unpack(std::span<const std::int64_t> message, std::size_t parameters,
-                    std::span<LevelSums> levels);
+/// What a step adds up, on all ranks; the sums are spans of `message`.
+struct StepSums {
+    StepSums(StepMessage layout, std::vector<std::int64_t> words,
+             std::vector<std::optional<LeastEntries>> selections);
+    StepSums(StepSums&&) = default;
+    /// The same for so many levels that are all like the first, which has no selection.
+    StepSums repeated(std::size_t count) const;
 
-/// Which records of a batch this rank holds.
-struct Batch {
-    const Records& records;
-    std::vector<std::uint32_t> indices;
-    bool selectable;  ///< private: its records may be the changed ones
+    std::vector<std::int64_t> message;
+    std::int64_t records;
+    std::vector<LevelSums> levels;
 };
 
-/// Gradient bounds of all levels over this rank's records of a batch, all levels in one pass over each panel.
-/// selection_counts[level]: how many least values to keep per entry; 0: none (mathematics section 2).
-/// Threads share the panels; sums are of integers, so any number of threads gives the same bytes.
-template <typename Real>
-std::vector<LevelSums> gradient_sums(const Network& network, const BasicBackend<Real>& backend,
-                                     const Clip& clip, std::span<const BoxView> boxes,
-                                     std::span<const Batch> batches,
-                                     std::span<const std::int64_t> selection_counts);
+/// Which of a rank's private and public records a step takes.
+struct StepRecords {
+    std::span<const std::uint32_t> private_ones, public_ones;
+};
+
+/// The sums of one member's steps: an engine over this rank's records, and the reduction.
+class GradientSums {
+  public:
+    /// Plan and records must outlive it. Error (input): more than 2^32 records.
+    GradientSums(const TrainingPlan& plan, const Records& private_records, const Records& public_records);
+
+    /// Collective over the ranks, which share the member's records. Exact for any number of records: an int64
+    /// adds record_limit of them, so a batch of more is summed in parts.
+    StepSums of(std::span<const Variant> levels, const StepRecords& records, const Communicator& ranks);
+
+    /// Gives the engine and its memory up; the next step makes another.
+    void release() { engine_.reset(); }
+
+  private:
+    std::int64_t parts_of(const StepRecords& records, const Communicator& ranks);
+    std::vector<std::int64_t> part(std::span<const Variant> levels, const StepRecords& records,
+                                   const Communicator& ranks);
+
+    const TrainingPlan& plan_;
+    const Records& private_records_;
+    const Records& public_records_;
+    std::unique_ptr<Engine> engine_;  ///< from the first step on
+    std::optional<bool> one_part_;    ///< no batch of this member can need more; known from the first step on
+};
 
 }  // namespace holdfast

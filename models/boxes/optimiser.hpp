@@ -45,9 +45,5 @@ class Optimiser {
 /// Error (usage): alpha_t l2 > 1 for some step, where the update is not monotone (mathematics section 2).
 /// The unit of the sums is 2^gradient_exponent.
 std::unique_ptr<Optimiser> make_sgd(const Settings& settings, int gradient_exponent);
-template <typename Real>
-std::unique_ptr<Optimiser> make_sgd(const Settings& settings, const BasicGradientGrid<Real>& grid) {
-    return make_sgd(settings, grid.exponent());
-}
 
 }  // namespace holdfast

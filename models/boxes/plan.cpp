@@ -24,7 +24,8 @@ double normaliser(const Settings& settings, const DataShape& data) {
 
 }  // namespace
 
-TrainingPlan make_plan(const Settings& settings, const DataShape& data, AnyBackend backend) {
+TrainingPlan make_plan(const Settings& settings, const DataShape& data,
+                       std::shared_ptr<const Backend> backend) {
     return {settings, settings.network.make(data.features, data.range), std::move(backend),
             normaliser(settings, data), settings.certificate.level_values()};
 }

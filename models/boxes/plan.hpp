@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "kernels/ops/any_backend.hpp"
+#include "kernels/ops/engine.hpp"
 #include "models/boxes/settings.hpp"
 #include "models/nets/network.hpp"
 
@@ -21,13 +22,14 @@ struct DataShape {
 struct TrainingPlan {
     Settings settings;
     Network network;
-    AnyBackend backend;                ///< of settings.training.precision
-    double normaliser;                 ///< the public constant B, public records counted in
-    std::vector<std::int64_t> levels;  ///< the k of this rank's levels, ascending
+    std::shared_ptr<const Backend> backend;  ///< of settings.training.precision
+    double normaliser;                       ///< the public constant B, public records counted in
+    std::vector<std::int64_t> levels;        ///< the k of this rank's levels, ascending
 };
 
 /// A plan of all levels. B is the number of records of a member's batch: the stated public count, or where
 /// none is stated the count found, to two significant digits.
-TrainingPlan make_plan(const Settings& settings, const DataShape& data, AnyBackend backend);
+TrainingPlan make_plan(const Settings& settings, const DataShape& data,
+                       std::shared_ptr<const Backend> backend);
 
 }  // namespace holdfast

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 #include "models/nets/network_settings.hpp"
 #include "models/settings/option.hpp"
 

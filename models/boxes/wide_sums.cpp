@@ -1,22 +1,12 @@
 #include "models/boxes/wide_sums.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast {
 namespace {
 
-using Wide = std::vector<__int128>;
-
 constexpr __int128 sum_limit = __int128{1} << 62;
-
-void add_values(const std::vector<std::int64_t>& part, Wide& total) {
-    for (std::size_t p = 0; p < total.size(); ++p) total[p] += part[p];
-}
-
-void narrow(const Wide& wide, std::vector<std::int64_t>& sums) {
-    for (std::size_t p = 0; p < wide.size(); ++p)
-        sums[p] = static_cast<std::int64_t>(std::clamp(wide[p], -sum_limit, sum_limit));
-}
 
 void merge(Selection& part, Selection& total) {
     for (std::size_t entry = 0; entry < total.entries(); ++entry) {
@@ -24,35 +14,28 @@ void merge(Selection& part, Selection& total) {
     }
 }
 
-void add_rest(LevelSums& part, LevelSums& total) {
-    total.surely_correct += part.surely_correct;
-    total.possibly_correct += part.possibly_correct;
-    for (std::size_t i = 0; i < total.least_upper.size(); ++i) {
-        merge(part.least_upper[i], total.least_upper[i]);
-        merge(part.least_negated_lower[i], total.least_negated_lower[i]);
-    }
-}
-
 }  // namespace
 
-WideSums::WideSums(std::size_t levels, std::size_t parameters)
-    : lower_(levels, Wide(parameters)), upper_(levels, Wide(parameters)) {}
-
-void WideSums::add(std::vector<LevelSums> part) {
-    for (std::size_t level = 0; level < part.size(); ++level) {
-        add_values(part[level].lower, lower_[level]);
-        add_values(part[level].upper, upper_[level]);
-        if (!rest_.empty()) add_rest(part[level], rest_[level]);
+void WideSums::add(std::span<const std::int64_t> message,
+                   std::vector<std::optional<LeastEntries>> selections) {
+    for (std::size_t i = 0; i < total_.size(); ++i) total_[i] += message[i];
+    if (selections_.empty()) {
+        selections_ = std::move(selections);
+        return;
     }
-    if (rest_.empty()) rest_ = std::move(part);
+    for (std::size_t level = 0; level < selections.size(); ++level) {
+        if (!selections[level]) continue;
+        merge(selections[level]->upper, selections_[level]->upper);
+        merge(selections[level]->negated_lower, selections_[level]->negated_lower);
+    }
 }
 
-std::vector<LevelSums> WideSums::clamped() {
-    for (std::size_t level = 0; level < rest_.size(); ++level) {
-        narrow(lower_[level], rest_[level].lower);
-        narrow(upper_[level], rest_[level].upper);
-    }
-    return std::move(rest_);
+StepSums WideSums::clamped() {
+    std::vector<std::int64_t> message;
+    message.reserve(total_.size());
+    for (const __int128 sum : total_)
+        message.push_back(static_cast<std::int64_t>(std::clamp(sum, -sum_limit, sum_limit)));
+    return {layout_, std::move(message), std::move(selections_)};
 }
 
 }  // namespace holdfast

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "models/boxes/gradient_sums.hpp"
@@ -11,14 +13,15 @@ namespace holdfast {
 /// and a record still moves a sum by at most Gamma.
 class WideSums {
   public:
-    WideSums(std::size_t levels, std::size_t parameters);
-    void add(std::vector<LevelSums> part);  ///< [levels]
-    /// The sums, with the counts and selections of all parts; the object is spent.
-    std::vector<LevelSums> clamped();
+    explicit WideSums(StepMessage layout) : layout_(layout), total_(layout.size()) {}
+    /// A part's message, and the selections of its levels.
+    void add(std::span<const std::int64_t> message, std::vector<std::optional<LeastEntries>> selections);
+    StepSums clamped();  ///< the object is spent
 
   private:
-    std::vector<std::vector<__int128>> lower_, upper_;  // [levels][parameters]
-    std::vector<LevelSums> rest_;                       // counts and selections of the levels
+    StepMessage layout_;
+    std::vector<__int128> total_;
+    std::vector<std::optional<LeastEntries>> selections_;
 };
 
 }  // namespace holdfast

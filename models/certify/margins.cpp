@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -16,8 +17,8 @@ struct Rows {
     }
 };
 
-/// The last layer's box, [out, columns].
-struct LastLayer {
+/// The box of the last layer, [out, columns].
+struct LastBox {
     const std::int64_t *lower, *upper;
     std::size_t columns;
 
@@ -41,7 +42,7 @@ struct LastLayer {
     }
 };
 
-Rows rows_of(const LastLayer& last, const Network& network, bool point) {
+Rows rows_of(const LastBox& last, const Network& network, bool point) {
     Rows rows;
     const std::size_t classes = network.classes();
     if (network.outputs() == 1) {
@@ -57,64 +58,61 @@ Rows rows_of(const LastLayer& last, const Network& network, bool point) {
     return rows;
 }
 
-}  // namespace
-
+/// 4 (n + 4) u (S_a + S_b) + the least normal number, computed in Real.
 template <typename Real>
-MarginLayer::MarginLayer(const Network& network, const BasicBackend<Real>& backend, const std::int64_t* lower,
-                         const std::int64_t* upper) {
-    const std::size_t last = network.layers().size() - 1, columns = network.layers()[last].in + 1;
-    const Rows rows = rows_of({lower + network.offset(last), upper + network.offset(last), columns}, network,
-                              lower == upper);
-    const bool point = rows.lower == rows.upper;  // magnitudes are none
-    layer_ = backend.pack({columns - 1, rows.lower.size() / columns}, rows.lower.data(),
-                          point ? rows.lower.data() : rows.upper.data());
-}
-
-template <typename Real>
-BasicMargins<Real>::BasicMargins(std::size_t classes, std::size_t inputs, BasicConstInterval<Real> values)
-    : classes_(classes), values_(values) {
+double slack(std::size_t inputs, double magnitude_a, double magnitude_b) {
     constexpr std::size_t most_inputs = std::size_t{1} << 20;
     static_assert(most_inputs * double{std::numeric_limits<Real>::epsilon()} < 0.25);
-    rounding_ = inputs + 4 > most_inputs
-                    ? std::numeric_limits<Real>::infinity()
-                    : static_cast<Real>(2 * (inputs + 4)) * std::numeric_limits<Real>::epsilon();
+    const Real rounding = inputs + 4 > most_inputs
+                              ? std::numeric_limits<Real>::infinity()
+                              : static_cast<Real>(2 * (inputs + 4)) * std::numeric_limits<Real>::epsilon();
+    const Real magnitudes = static_cast<Real>(magnitude_a) + static_cast<Real>(magnitude_b);
+    return static_cast<double>(rounding * magnitudes + std::numeric_limits<Real>::min());
 }
 
-template <typename Real>
-bool BasicMargins<Real>::surely_before(std::size_t a, std::size_t b, std::size_t r) const {
+}  // namespace
+
+MarginRows::MarginRows(const Network& network, const std::int64_t* lower, const std::int64_t* upper)
+    : columns_(network.layers().back().in + 1) {
+    const std::size_t first = network.offset(network.layers().size() - 1);
+    Rows rows = rows_of({lower + first, upper + first, columns_}, network, lower == upper);
+    lower_ = std::move(rows.lower);
+    upper_ = std::move(rows.upper);
+}
+
+LastLayer MarginRows::layer() const {
+    const bool point = lower_ == upper_;  // magnitudes are none
+    return {lower_.size() / columns_, lower_.data(), point ? lower_.data() : upper_.data()};
+}
+
+Margins::Margins(std::size_t classes, std::size_t inputs, Precision precision, const OutputBlock& values)
+    : classes_(classes), inputs_(inputs), precision_(precision), values_(values) {}
+
+bool Margins::surely_before(std::size_t a, std::size_t b, std::size_t r) const {
     if (classes_ == 2) return least(a, b, r) > 0;
-    const Real slack = rounding_ * (magnitude(a)[r] + magnitude(b)[r]) + std::numeric_limits<Real>::min();
-    return least(a, b, r) > slack;
+    const auto of = precision_ == Precision::single_precision ? &slack<float> : &slack<double>;
+    return least(a, b, r) > of(inputs_, magnitude(a, r), magnitude(b, r));
 }
 
-template <typename Real>
-std::size_t BasicMargins<Real>::winner(std::size_t r) const {
+std::size_t Margins::winner(std::size_t r) const {
     if (classes_ == 2) return least(1, 0, r) > 0 ? 1 : 0;
     std::size_t best = 0;
-    for (std::size_t c = 1; c < classes_; ++c) best = logit(c)[r] > logit(best)[r] ? c : best;
+    for (std::size_t c = 1; c < classes_; ++c) best = logit(c, r) > logit(best, r) ? c : best;
     return best;
 }
 
-template <typename Real>
-bool BasicMargins<Real>::certified(std::size_t c, std::size_t r) const {
+bool Margins::certified(std::size_t c, std::size_t r) const {
     for (std::size_t other = 0; other < classes_; ++other) {
         if (other != c && !surely_before(c, other, r)) return false;
     }
     return true;
 }
 
-template <typename Real>
-bool BasicMargins<Real>::beaten(std::size_t j, std::size_t r) const {
+bool Margins::beaten(std::size_t j, std::size_t r) const {
     for (std::size_t other = 0; other < classes_; ++other) {
         if (other != j && surely_before(other, j, r)) return true;
     }
     return false;
 }
-
-template MarginLayer::MarginLayer(const Network&, const Backend&, const std::int64_t*, const std::int64_t*);
-template MarginLayer::MarginLayer(const Network&, const BasicBackend<float>&, const std::int64_t*,
-                                  const std::int64_t*);
-template class BasicMargins<double>;
-template class BasicMargins<float>;
 
 }  // namespace holdfast

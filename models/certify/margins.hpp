@@ -1,9 +1,10 @@
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <vector>
 
-#include "models/nets/interval_pass.hpp"
+#include "kernels/ops/engine.hpp"
+#include "models/nets/network.hpp"
 
 namespace holdfast {
 
@@ -25,32 +26,30 @@ namespace holdfast {
 /// off S itself, is below 4 (n + 4) u while (n + 4) u <= 1/8; what underflow adds is below the least normal
 /// number for n <= 2^20. Beyond either nothing is certified. The bound grows with the box: isotony stays.
 /// Tested: margins_test finds cycles of raw margins and none among these.
-class MarginLayer {
+class MarginRows {
   public:
     /// From the box of a whole network, [parameters]; the same pointer twice for a point.
-    template <typename Real>
-    MarginLayer(const Network& network, const BasicBackend<Real>& backend, const std::int64_t* lower,
-                const std::int64_t* upper);
-    /// Rows of [in + 1]: a margin for each pair a < b; with more than two classes, [-|w_c|, |w_c|] for each
-    /// class (its upper bound is S_c), and at a point each class's logit.
-    const PackedLayer& layer() const { return *layer_; }
+    MarginRows(const Network& network, const std::int64_t* lower, const std::int64_t* upper);
+    /// Rows of [in + 1] in place of the last layer: a margin for each pair a < b; with more than two classes,
+    /// [-|w_c|, |w_c|] for each class (its upper bound is S_c), and at a point each class's logit.
+    LastLayer layer() const;
 
   private:
-    std::unique_ptr<PackedLayer> layer_;
+    std::size_t columns_;
+    std::vector<std::int64_t> lower_, upper_;
 };
 
-/// The values of a MarginLayer's rows for a panel, at one level; answers for record r. Comparisons are
+/// What MarginRows amount to for some records, in one box; answers for record r of the block. Comparisons are
 /// strict, so NaN decides and certifies nothing.
-template <typename Real>
-class BasicMargins {
+class Margins {
   public:
-    /// inputs: of the last layer.
-    BasicMargins(std::size_t classes, std::size_t inputs, BasicConstInterval<Real> values);
+    /// inputs: of the last layer; precision: that the values were computed in.
+    Margins(std::size_t classes, std::size_t inputs, Precision precision, const OutputBlock& values);
 
     /// Lower bound of the computed margin of a over b.
-    Real least(std::size_t a, std::size_t b, std::size_t r) const {
-        return a < b ? values_.lower[pair(a, b) * panel_height + r]
-                     : -values_.upper[pair(b, a) * panel_height + r];
+    double least(std::size_t a, std::size_t b, std::size_t r) const {
+        return a < b ? values_.lower[pair(a, b) * values_.stride + r]
+                     : -values_.upper[pair(b, a) * values_.stride + r];
     }
     /// Every run in the box puts a before b.
     bool surely_before(std::size_t a, std::size_t b, std::size_t r) const;
@@ -65,14 +64,17 @@ class BasicMargins {
     std::size_t pair(std::size_t a, std::size_t b) const {
         return a * (2 * classes_ - a - 1) / 2 + (b - a - 1);
     }
-    const Real* magnitude(std::size_t c) const { return values_.upper + (pairs() + c) * panel_height; }
-    const Real* logit(std::size_t c) const { return values_.lower + (pairs() + classes_ + c) * panel_height; }
+    double magnitude(std::size_t c, std::size_t r) const {
+        return values_.upper[(pairs() + c) * values_.stride + r];
+    }
+    double logit(std::size_t c, std::size_t r) const {
+        return values_.lower[(pairs() + classes_ + c) * values_.stride + r];
+    }
     std::size_t pairs() const { return classes_ * (classes_ - 1) / 2; }
 
-    std::size_t classes_;
-    Real rounding_;  // 4 (n + 4) u
-    BasicConstInterval<Real> values_;
+    std::size_t classes_, inputs_;
+    Precision precision_;
+    OutputBlock values_;
 };
-using Margins = BasicMargins<double>;
 
 }  // namespace holdfast

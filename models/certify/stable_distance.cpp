@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 
-#include "kernels/base/floating_point.hpp"
-#include "kernels/base/threads.hpp"
 #include "models/certify/margins.hpp"
 
 namespace holdfast {
 namespace {
-
-/// What one thread computes with.
-template <typename Real>
-struct Worker {
-    Worker(const Network& network, const BasicBackend<Real>& backend)
-        : pass(network, backend), panel(network.empty_panel<Real>()) {
-        require_sound_arithmetic();
-    }
-    BasicIntervalPass<Real> pass;
-    BasicPanel<Real> panel;
-};
 
 /// One question with a yes up to some level and no from there on: is the label certified (class -1), is class
 /// j beaten?
@@ -42,51 +28,33 @@ struct Search {
             no = std::min(no, level);
         }
     }
-    template <typename Real>
-    bool ask(const BasicMargins<Real>& margins, const std::vector<std::int32_t>& labels,
-             std::size_t r) const {
+    bool ask(const Margins& margins, const std::vector<std::int32_t>& labels, std::size_t r) const {
         return tested_class < 0 ? margins.certified(static_cast<std::size_t>(labels[query]), r)
                                 : margins.beaten(static_cast<std::size_t>(tested_class), r);
     }
 };
 
-template <typename Real>
 class Certifier {
   public:
-    Certifier(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
-              const LevelLoader& load)
-        : network_(network), backend_(backend), queries_(queries), load_(load) {}
+    Certifier(const Network& network, const Backend& backend, const Records& queries, const LevelLoader& load)
+        : network_(network),
+          precision_(backend.precision()),
+          engine_(backend.engine(network.shape(), {})),
+          load_(load) {
+        engine_->set_records(std::vector{queries.view()});
+    }
 
-    /// Calls visit(r, index, margins) for every listed query at one level, panels shared by the threads.
+    /// Calls visit(r, index, margins) for every listed query at one level, from several threads.
     template <typename Visit>
     void at_level(std::size_t level, const std::vector<std::uint32_t>& queries, Visit visit) const {
         std::vector<std::int64_t> lower, upper;
         load_(level, lower, upper);
-        const std::int64_t* high = level == 0 ? lower.data() : upper.data();
-        const PackedNetwork parameters(network_, backend_, lower.data(), high);
-        const MarginLayer margins(network_, backend_, lower.data(), high);
-        ThreadFailure failure;
-        const double products = 2.0 * static_cast<double>(queries.size() * network_.parameters());
-#pragma omp parallel num_threads(threads_for(products))
-        {
-            std::optional<Worker<Real>> worker;
-            failure.guard([&] { worker.emplace(network_, backend_); });
-#pragma omp for schedule(dynamic)
-            for (std::size_t first = 0; first < queries.size(); first += panel_height) {
-                failure.guard([&] {
-                    if (!worker) return;
-                    auto& [pass, panel] = *worker;
-                    panel.load(queries_, std::span(queries).subspan(
-                                             first, std::min(panel_height, queries.size() - first)));
-                    pass.forward_hidden(parameters, panel);
-                    const BasicMargins<Real> values(
-                        network_.classes(), margins.layer().shape().in,
-                        pass.last_layer(margins.layer(), panel, parameters.is_point()));
-                    for (std::size_t r = 0; r < panel.count(); ++r) visit(r, first + r, values);
-                });
-            }
-        }
-        failure.rethrow();
+        const Variant box{lower.data(), level == 0 ? lower.data() : upper.data()};
+        const MarginRows rows(network_, box.lower, box.upper);
+        engine_->outputs(box, rows.layer(), queries, [&](const OutputBlock& block) {
+            const Margins margins(network_.classes(), network_.layers().back().in, precision_, block);
+            for (std::size_t r = 0; r < block.count; ++r) visit(r, block.first + r, margins);
+        });
     }
 
     /// Asks every search every level: searches[s] is about query s % queries, as certify() lists them.
@@ -95,7 +63,7 @@ class Certifier {
         std::vector<std::uint32_t> all(labels.size());
         std::iota(all.begin(), all.end(), 0);
         for (std::size_t level = 0; level < levels; ++level) {
-            at_level(level, all, [&](std::size_t r, std::size_t query, const BasicMargins<Real>& margins) {
+            at_level(level, all, [&](std::size_t r, std::size_t query, const Margins& margins) {
                 for (std::size_t s = query; s < searches.size(); s += all.size()) {
                     const bool positive = searches[s].ask(margins, labels, r);
                     if (level >= searches[s].first) searches[s].answer(level, positive);
@@ -118,7 +86,7 @@ class Certifier {
                 for (const std::size_t s : members) queries.push_back(searches[s].query);
                 at_level(level, queries,
                          [&, at = level, &open = members](std::size_t r, std::size_t index,
-                                                          const BasicMargins<Real>& margins) {
+                                                          const Margins& margins) {
                              Search& search = searches[open[index]];
                              search.answer(at, search.ask(margins, labels, r));
                          });
@@ -128,15 +96,14 @@ class Certifier {
 
   private:
     const Network& network_;
-    const BasicBackend<Real>& backend_;
-    const Records& queries_;
+    Precision precision_;
+    std::unique_ptr<Engine> engine_;
     const LevelLoader& load_;
 };
 
 }  // namespace
 
-template <typename Real>
-Certificates certify(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
+Certificates certify(const Network& network, const Backend& backend, const Records& queries,
                      std::size_t levels, const LevelLoader& load, LevelSearch search) {
     const Certifier certifier(network, backend, queries, load);
     const std::size_t count = queries.size(), classes = network.classes();
@@ -146,7 +113,7 @@ Certificates certify(const Network& network, const BasicBackend<Real>& backend, 
     std::iota(all.begin(), all.end(), 0);
     std::vector<Search> searches;
     std::vector<char> decided(count);
-    certifier.at_level(0, all, [&](std::size_t r, std::size_t query, const BasicMargins<Real>& margins) {
+    certifier.at_level(0, all, [&](std::size_t r, std::size_t query, const Margins& margins) {
         result.labels[query] = static_cast<std::int32_t>(margins.winner(r));
         decided[query] = margins.certified(margins.winner(r), r);
     });
@@ -177,10 +144,5 @@ Certificates certify(const Network& network, const BasicBackend<Real>& backend, 
     }
     return result;
 }
-
-template Certificates certify(const Network&, const Backend&, const Records&, std::size_t, const LevelLoader&,
-                              LevelSearch);
-template Certificates certify(const Network&, const BasicBackend<float>&, const Records&, std::size_t,
-                              const LevelLoader&, LevelSearch);
 
 }  // namespace holdfast

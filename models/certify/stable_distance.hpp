@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "kernels/ops/engine.hpp"
 #include "models/nets/network.hpp"
 
 namespace holdfast {
@@ -30,8 +31,7 @@ enum class LevelSearch {
 /// Stable distances of section 3 over levels 0..levels-1 of which level 0 is the nominal point, queries in
 /// common panels. Distances count levels: with contiguous levels they are k, else the index, which alone is
 /// 1-Lipschitz.
-template <typename Real>
-Certificates certify(const Network& network, const BasicBackend<Real>& backend, const Records& queries,
+Certificates certify(const Network& network, const Backend& backend, const Records& queries,
                      std::size_t levels, const LevelLoader& load, LevelSearch search);
 
 }  // namespace holdfast

@@ -14,21 +14,20 @@ constexpr std::uint64_t initial_stream = 0x1217;
 
 Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
                  InputTransform transform)
-    : classes_(classes), loss_(loss), transform_(transform) {
+    : shape_{{}, loss, transform}, classes_(classes) {
     if (inputs == 0)
         throw Error(ExitCode::input, "the data has no features", "name at least one feature column");
     if (classes < 2)
         throw Error(ExitCode::usage, "a classifier needs at least two classes",
                     "set network.classes to 2 or more", "network.classes");
-    if (loss == Loss::binary_cross_entropy && classes != 2) {
+    const bool one_logit = info_of(loss).one_logit;
+    if (one_logit && classes != 2) {
         throw Error(ExitCode::usage, "one logit tells two classes apart, not " + std::to_string(classes),
                     "set network.loss = \"cross_entropy\"", "network.loss");
     }
     std::size_t in = inputs;
-    offsets_.push_back(0);
     const auto add = [&](std::size_t out) {
-        layers_.push_back({in, out});
-        offsets_.push_back(offsets_.back() + layers_.back().parameters());
+        shape_.layers.push_back({in, out});
         in = out;
     };
     for (const std::size_t width : hidden) {
@@ -37,19 +36,13 @@ Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std
                         "network.hidden");
         add(width);
     }
-    add(loss == Loss::binary_cross_entropy ? 1 : classes);
-}
-
-std::size_t Network::widest() const {
-    std::size_t rows = inputs();
-    for (const LayerShape& layer : layers_) rows = std::max(rows, layer.out);
-    return rows;
+    add(one_logit ? 1 : classes);
 }
 
 std::vector<bool> Network::biases() const {
     std::vector<bool> flags;
     flags.reserve(parameters());
-    for (const LayerShape& layer : layers_) {
+    for (const LayerShape& layer : layers()) {
         for (std::size_t p = 0; p < layer.parameters(); ++p) flags.push_back(p % (layer.in + 1) == layer.in);
     }
     return flags;
@@ -59,7 +52,7 @@ std::vector<std::int64_t> Network::initial_parameters(std::uint64_t seed, std::u
     const KeyedHash hash{seed};
     std::vector<std::int64_t> values;
     values.reserve(parameters());
-    for (const LayerShape& layer : layers_) {
+    for (const LayerShape& layer : layers()) {
         const double bound = 1.0 / std::sqrt(static_cast<double>(layer.in));
         for (std::size_t p = 0; p < layer.parameters(); ++p) {
             const double uniform = hash.uniform(initial_stream + (member << 16), values.size());

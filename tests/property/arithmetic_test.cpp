@@ -14,8 +14,8 @@
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/monotone_exp.hpp"
 #include "kernels/base/random.hpp"
-#include "kernels/ops/backend.hpp"
 #include "kernels/ops/loss.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
 namespace {

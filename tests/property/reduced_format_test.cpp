@@ -1,4 +1,4 @@
-// The lemmas of kernels/base/arithmetic.hpp and kernels/ops/backend.hpp over every box there is: the
+// The lemmas of kernels/base/arithmetic.hpp and kernels/ops/panel_operations.hpp over every box there is: the
 // reference operations (kernels/reference/operations.hpp), instantiated with floating-point formats of 3 to 6
 // bits.
 //

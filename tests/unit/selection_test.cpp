@@ -1,5 +1,5 @@
-// Selection (kernels/ops/backend.hpp): the count least values of every entry, as a sort of everything would
-// give them.
+// Selection (kernels/ops/panel_operations.hpp): the count least values of every entry, as a sort of
+// everything would give them.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "dist/comm/communicator.hpp"
 #include "dist/sum/selection_merge.hpp"
-#include "kernels/ops/backend.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
 namespace {

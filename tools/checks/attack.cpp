@@ -10,7 +10,6 @@
 #include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/stable_distance.hpp"
-#include "models/nets/interval_pass.hpp"
 #include "models/privacy/aggregate.hpp"
 
 namespace holdfast {
@@ -86,28 +85,20 @@ std::vector<std::uint32_t> all_indices(const Records& records) {
     return indices;
 }
 
-/// The attacker's own computations go panel by panel.
-AnyBackend panel_backend_of(const AttackProblem& problem) {
-    return make_panel_backend("auto", problem.settings.training.precision);
-}
-
 /// The clipped gradient of every record by one parameter, at the initial point: what a greedy attacker sorts
 /// by.
-template <typename Real>
-std::vector<std::int64_t> influence(const AttackProblem& problem, const BasicBackend<Real>& backend,
-                                    const Records& records, std::size_t parameter) {
+std::vector<std::int64_t> influence(const AttackProblem& problem, const Records& records,
+                                    std::size_t parameter) {
     const auto initial =
         problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.training.seed), 0);
-    const PackedNetwork packed(problem.network, backend, initial.data(), initial.data());
-    BasicIntervalPass<Real> pass(problem.network, backend);
-    BasicPanel<Real> panel = problem.network.empty_panel<Real>();
+    const auto backend = make_backend("cpu", problem.settings.training.precision);
+    const auto engine = backend->engine(problem.network.shape(), problem.settings.clip);
+    engine->set_records(std::vector{records.view()});
+    const std::vector<Variant> point{{initial.data(), initial.data()}};
     std::vector<std::int64_t> values;
     for (const std::uint32_t index : all_indices(records)) {
-        std::vector<std::int64_t> sums(problem.network.parameters());
-        panel.load(records, std::span(&index, 1));
-        pass.forward(packed, panel);
-        pass.accumulate(packed, panel, problem.settings.clip, sums.data(), sums.data());
-        values.push_back(sums[parameter]);
+        engine->run(point, std::vector{std::span<const std::uint32_t>(&index, 1)});
+        values.push_back(engine->finish()[StepMessage{1, problem.network.parameters()}.lower(0) + parameter]);
     }
     return values;
 }
@@ -150,8 +141,7 @@ class Neighbours {
     std::vector<std::uint32_t> ordered(const Records& records) {
         std::vector<std::uint32_t> order = all_indices(records);
         if (greedy_) {
-            const std::vector<std::int64_t> values = panel_backend_of(problem_).with(
-                [&](const auto& backend) { return influence(problem_, backend, records, parameter_); });
+            const std::vector<std::int64_t> values = influence(problem_, records, parameter_);
             std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
                 return upwards_ ? values[a] > values[b] : values[a] < values[b];
             });
@@ -207,9 +197,8 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
         lower = boxes[level].lower;
         upper = boxes[level].upper;
     };
-    return panel_backend_of(problem).with([&](const auto& backend) {
-        return certify(problem.network, backend, problem.queries, boxes.size(), load, LevelSearch::bisection);
-    });
+    return certify(problem.network, *make_backend("cpu", problem.settings.training.precision),
+                   problem.queries, boxes.size(), load, LevelSearch::bisection);
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
@@ -342,7 +331,7 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     settings.certificate.levels = levels;
     const TrainingPlan plan =
         make_plan(settings, {problem.network.inputs(), problem.network.transform().range},
-                  make_backend("auto", settings.training.precision, Product::exact));
+                  make_backend("auto", settings.training.precision));
     const Assignment assignment(static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> elsewhere;
     for (const std::uint64_t id : records.ids) {

@@ -2,13 +2,14 @@
 
 #include <cmath>
 #include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 
 #include "dist/files/hdf5.hpp"
 #include "kernels/backends.hpp"
 #include "models/boxes/trainer.hpp"
-#include "models/nets/interval_pass.hpp"
 
 namespace holdfast {
 namespace {
@@ -191,29 +192,30 @@ void compare_predictions(const Case& golden, const Network& network, const Backe
     if (sweep)
         certified.erase(certified.begin(),
                         certified.begin() + static_cast<std::ptrdiff_t>(level_index * queries.size()));
-    const PackedNetwork packed(network, backend, box.lower.data(), box.upper.data());
-    IntervalPass pass(network, backend);
-    Panel panel = network.empty_panel();
-    std::vector<std::uint32_t> indices;
-    for (std::uint32_t q = 0; q < queries.size(); ++q) indices.push_back(q);
-    for (std::size_t first = 0; first < indices.size(); first += panel_height) {
-        panel.load(queries,
-                   std::span(indices).subspan(first, std::min(panel_height, indices.size() - first)));
-        const ConstInterval logits = pass.forward(packed, panel);
-        for (std::size_t r = 0; r < panel.count(); ++r) {
+    const auto engine = backend.engine(network.shape(), {});
+    engine->set_records(std::vector{queries.view()});
+    std::vector<std::uint32_t> indices(queries.size());
+    std::iota(indices.begin(), indices.end(), 0);
+    const std::size_t last = network.offset(network.layers().size() - 1);
+    const Variant parameters{box.lower.data(), box.upper.data()};
+    const LastLayer logits{golden.outputs, box.lower.data() + last, box.upper.data() + last};
+    std::mutex mutex;  // blocks come from several threads
+    engine->outputs(parameters, logits, indices, [&](const OutputBlock& block) {
+        const std::lock_guard lock(mutex);
+        for (std::size_t r = 0; r < block.count; ++r) {
             std::vector<double> low, high;
             for (std::size_t c = 0; c < golden.outputs; ++c) {
-                const std::size_t at = (first + r) * golden.outputs + c;
-                low.push_back(logits.lower[c * panel_height + r]);
-                high.push_back(logits.upper[c * panel_height + r]);
+                const std::size_t at = (block.first + r) * golden.outputs + c;
+                low.push_back(block.lower[c * block.stride + r]);
+                high.push_back(block.upper[c * block.stride + r]);
                 result.logits = std::max(
                     {result.logits, std::abs(low.back() - lower[at]), std::abs(high.back() - upper[at])});
             }
             double margin = 0;
             const bool ours = certified_by_their_rule(golden.outputs, low.data(), high.data(), margin);
-            result.certified_mismatches += margin >= 1e-9 && ours != (certified[first + r] != 0);
+            result.certified_mismatches += margin >= 1e-9 && ours != (certified[block.first + r] != 0);
         }
-    }
+    });
 }
 
 }  // namespace
@@ -230,7 +232,8 @@ GoldenComparison replay_golden_case(const std::string& path) {
     golden.settings.training.batches =
         static_cast<std::int64_t>(records.size()) / golden.settings.training.batch_size;
 
-    const std::shared_ptr<const Backend> backend = make_backend("auto", golden.settings.certificate.product);
+    const auto backend =
+        make_backend("auto", Precision::double_precision, golden.settings.certificate.product);
     const TrainingPlan plan = make_plan(golden.settings, {.features = golden.inputs}, backend);
     MemberState state = MemberTrainer::fresh_state(plan, 0);
     const Parameters initial = read_parameters(golden, plan.network, "init").value();
@@ -252,7 +255,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
     }
     const auto panels =
         make_backend(golden.settings.certificate.product == Product::rump ? "reference" : "cpu",
-                     golden.settings.certificate.product);
+                     Precision::double_precision, golden.settings.certificate.product);
     const bool sweep = golden.file.has("k_list");
     const auto final_nominal = read_parameters(golden, plan.network, sweep ? "final_n" : "final/n");
     result.nominal = std::max(result.nominal, largest_difference(final_nominal, trainer.box(0).lower));

@@ -3,36 +3,34 @@
 #include <algorithm>
 #include <span>
 
-#include "dist/data/dataset.hpp"
 #include "kernels/base/aligned.hpp"
-#include "kernels/ops/backend.hpp"
-#include "kernels/ops/input_transform.hpp"
+#include "kernels/ops/engine.hpp"
+#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
 
 /// Up to panel_height records as the kernels read them; unused columns are zero.
 template <typename Real>
-class BasicPanel {
+class Panel {
   public:
-    BasicPanel(std::size_t features, InputTransform transform)
+    Panel(std::size_t features, InputTransform transform)
         : features_(features),
           transform_(transform),
           stride_(row_stride<Real>(features)),
           by_feature_(features * panel_height),
           by_record_(panel_height * stride_) {}
 
-    /// Loads records `indices` (at most panel_height); labels are optional.
-    void load(const Records& records, std::span<const std::uint32_t> indices) {
+    /// Loads records `indices` (at most panel_height).
+    void load(const RecordSet& records, std::span<const std::uint32_t> indices) {
         count_ = indices.size();
-        const FeatureMatrix& matrix = records.features;
         for (std::size_t r = 0; r < count_; ++r) {
             const std::size_t first = indices[r] * features_;
-            if (matrix.wide()) {
-                load_row(r, matrix.wide_values().data() + first);
+            if (records.wide_features != nullptr) {
+                load_row(r, records.wide_features + first);
             } else {
-                load_row(r, matrix.values().data() + first);
+                load_row(r, records.features + first);
             }
-            labels_[r] = records.labels.empty() ? 0 : records.labels[indices[r]];
+            labels_[r] = records.labels == nullptr ? 0 : records.labels[indices[r]];
         }
         std::fill(by_record_.begin() + static_cast<std::ptrdiff_t>(count_ * stride_), by_record_.end(),
                   Real{0});
@@ -69,16 +67,5 @@ class BasicPanel {
     AlignedVector<Real> by_feature_, by_record_;
     std::int32_t labels_[panel_height] = {};
 };
-using Panel = BasicPanel<double>;
-
-/// How many values the public range clamps.
-inline std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range) {
-    const InputTransform transform{.range = range};
-    const auto count = [&](const auto& values) {
-        return static_cast<std::uint64_t>(std::count_if(
-            values.begin(), values.end(), [&](double value) { return transform.clamps(value); }));
-    };
-    return features.wide() ? count(features.wide_values()) : count(features.values());
-}
 
 }  // namespace holdfast

@@ -1,0 +1,315 @@
+// Forward and backward, compiled once an instruction set (Highway), with records in the lanes: a weight is
+// uniform over them, so the end of the activation's box that makes a product least is chosen by address, and
+// each bound is one fma chain.
+
+#include "kernels/cpu/panel_kernels.hpp"
+
+#include <vector>
+
+#include "kernels/base/aligned.hpp"
+#include "kernels/cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/layer_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include "kernels/cpu/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace holdfast::cpu::HWY_NAMESPACE {
+
+/// Sums of one tile of `Rows` outputs by `width` vectors of records.
+template <typename Real, std::size_t Rows>
+struct Sums {
+    Vec<Real> at[Rows][width];
+
+    HWY_INLINE Sums() {}  // an implicit one would not be compiled for the instruction set
+    HWY_INLINE void set(std::size_t row, Real value) {
+        for (std::size_t v = 0; v < width; ++v) at[row][v] = hn::Set(reals<Real>, value);
+    }
+    HWY_INLINE void add(std::size_t row, Real factor, const Real* values) {
+        const Vec<Real> broadcast = hn::Set(reals<Real>, factor);
+        for (std::size_t v = 0; v < width; ++v)
+            at[row][v] = fused(broadcast, hn::Load(reals<Real>, values + v * lanes<Real>), at[row][v]);
+    }
+    HWY_INLINE void store(std::size_t row, Real* out) const {
+        for (std::size_t v = 0; v < width; ++v) hn::Store(at[row][v], reals<Real>, out + v * lanes<Real>);
+    }
+};
+
+/// Calls kernel.template operator()<Rows>(first_row, first_record) over all tiles of [rows, height].
+template <typename Real, std::size_t Rows, typename Kernel>
+HWY_INLINE void for_each_tile(std::size_t rows, Kernel kernel) {
+    for (std::size_t record = 0; record < height; record += tile<Real>) {
+        std::size_t row = 0;
+        for (; row + Rows <= rows; row += Rows) kernel.template run<Rows>(row, record);
+        for (; row < rows; ++row) kernel.template run<1>(row, record);
+    }
+}
+
+template <typename Real>
+struct ForwardPoint {
+    const LayerView<Real>& layer;
+    const Real* z;
+    Real* a;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t in = layer.shape.in, step = in + 1;
+        const Real* weights = layer.lower + row * step;
+        Sums<Real, Rows> sums;
+        for (std::size_t o = 0; o < Rows; ++o) sums.set(o, weights[o * step + in]);
+        for (std::size_t j = 0; j < in; ++j) {
+            for (std::size_t o = 0; o < Rows; ++o)
+                sums.add(o, weights[o * step + j], z + j * height + record);
+        }
+        for (std::size_t o = 0; o < Rows; ++o) sums.store(o, a + (row + o) * height + record);
+    }
+};
+
+/// Which signs a feature takes in a panel; adding a product with zero changes nothing, so the others are left
+/// out.
+enum class Signs : std::uint8_t { nonnegative, nonpositive, mixed };
+
+template <typename Real>
+struct ForwardInput {
+    const LayerView<Real>& layer;
+    const Real* x;
+    const Real* x_negative;  // min(x, 0), for features of mixed sign
+    const Real* x_positive;  // max(x, 0)
+    const Signs* signs;      // [in]
+    BasicInterval<Real> a;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t in = layer.shape.in, step = in + 1;
+        const Real* lower = layer.lower + row * step;
+        const Real* upper = layer.upper + row * step;
+        Sums<Real, Rows> least, greatest;
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.set(o, lower[o * step + in]);
+            greatest.set(o, upper[o * step + in]);
+        }
+        for (std::size_t j = 0; j < in; ++j) {
+            const std::size_t at = j * height + record;
+            if (signs[j] != Signs::nonpositive) {
+                const Real* values = signs[j] == Signs::mixed ? x_positive + at : x + at;
+                for (std::size_t o = 0; o < Rows; ++o) {
+                    least.add(o, lower[o * step + j], values);
+                    greatest.add(o, upper[o * step + j], values);
+                }
+            }
+            if (signs[j] != Signs::nonnegative) {
+                const Real* values = x_negative + at;
+                for (std::size_t o = 0; o < Rows; ++o) {
+                    least.add(o, upper[o * step + j], values);
+                    greatest.add(o, lower[o * step + j], values);
+                }
+            }
+        }
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.store(o, a.lower + (row + o) * height + record);
+            greatest.store(o, a.upper + (row + o) * height + record);
+        }
+    }
+};
+
+template <typename Real>
+struct ForwardInterval {
+    const LayerView<Real>& layer;
+    BasicConstInterval<Real> z;
+    BasicInterval<Real> a;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t in = layer.shape.in, step = in + 1;
+        const Real* lower = layer.lower + row * step;
+        const Real* upper = layer.upper + row * step;
+        Sums<Real, Rows> least, greatest;
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.set(o, lower[o * step + in]);
+            greatest.set(o, upper[o * step + in]);
+        }
+        for (std::size_t j = 0; j < in; ++j) {
+            const Real* z_lower = z.lower + j * height + record;
+            const Real* z_upper = z.upper + j * height + record;
+            for (std::size_t o = 0; o < Rows; ++o) {
+                least.add(o, lower[o * step + j], by_sign(lower[o * step + j], z_lower, z_upper));
+                greatest.add(o, upper[o * step + j], by_sign(upper[o * step + j], z_upper, z_lower));
+            }
+        }
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.store(o, a.lower + (row + o) * height + record);
+            greatest.store(o, a.upper + (row + o) * height + record);
+        }
+    }
+};
+
+template <typename Real>
+struct BackwardPoint {
+    const LayerView<Real>& layer;
+    const Real* delta;
+    const Real* z;
+    Real* d;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t out = layer.shape.out;
+        const Real* weights = layer.lower_transposed + row * out;
+        Sums<Real, Rows> sums;
+        for (std::size_t j = 0; j < Rows; ++j) sums.set(j, 0.0);
+        for (std::size_t o = 0; o < out; ++o) {
+            for (std::size_t j = 0; j < Rows; ++j)
+                sums.add(j, weights[j * out + o], delta + o * height + record);
+        }
+        for (std::size_t j = 0; j < Rows; ++j) {
+            for (std::size_t v = 0; v < width; ++v) {
+                const std::size_t at = (row + j) * height + record + v * lanes<Real>;
+                const auto open = hn::Gt(hn::Load(reals<Real>, z + at), hn::Zero(reals<Real>));
+                hn::Store(hn::IfThenElseZero(open, saturated_lanes<Real>(sums.at[j][v])), reals<Real>,
+                          d + at);
+            }
+        }
+    }
+};
+
+/// The least of w delta over a box is at w_lower or w_upper, and there at the end of delta that the sign of w
+/// picks.
+template <typename Real>
+struct BackwardInterval {
+    const LayerView<Real>& layer;
+    BasicConstInterval<Real> delta;
+    BasicConstInterval<Real> z;
+    BasicInterval<Real> d;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t out = layer.shape.out;
+        const Real* lower = layer.lower_transposed + row * out;
+        const Real* upper = layer.upper_transposed + row * out;
+        Sums<Real, Rows> least, greatest;
+        for (std::size_t j = 0; j < Rows; ++j) {
+            least.set(j, 0.0);
+            greatest.set(j, 0.0);
+        }
+        for (std::size_t o = 0; o < out; ++o) {
+            const Real* delta_lower = delta.lower + o * height + record;
+            const Real* delta_upper = delta.upper + o * height + record;
+            for (std::size_t j = 0; j < Rows; ++j) {
+                const Real w_lower = lower[j * out + o], w_upper = upper[j * out + o];
+                const Vec<Real> low = hn::Set(reals<Real>, w_lower), high = hn::Set(reals<Real>, w_upper);
+                const Real* low_for_least = by_sign(w_lower, delta_lower, delta_upper);
+                const Real* high_for_least = by_sign(w_upper, delta_lower, delta_upper);
+                const Real* low_for_greatest = by_sign(w_lower, delta_upper, delta_lower);
+                const Real* high_for_greatest = by_sign(w_upper, delta_upper, delta_lower);
+                for (std::size_t v = 0; v < width; ++v) {
+                    const std::size_t at = v * lanes<Real>;
+                    least.at[j][v] =
+                        hn::Min(fused(low, hn::Load(reals<Real>, low_for_least + at), least.at[j][v]),
+                                fused(high, hn::Load(reals<Real>, high_for_least + at), least.at[j][v]));
+                    greatest.at[j][v] = hn::Max(
+                        fused(low, hn::Load(reals<Real>, low_for_greatest + at), greatest.at[j][v]),
+                        fused(high, hn::Load(reals<Real>, high_for_greatest + at), greatest.at[j][v]));
+                }
+            }
+        }
+        for (std::size_t j = 0; j < Rows; ++j) {
+            for (std::size_t v = 0; v < width; ++v)
+                store_gated(least.at[j][v], greatest.at[j][v], (row + j) * height + record + v * lanes<Real>);
+        }
+    }
+
+    // The gate is [z_lower > 0, z_upper > 0]: closed gives 0, undecided the hull with 0.
+    HWY_INLINE void store_gated(Vec<Real> least, Vec<Real> greatest, std::size_t at) const {
+        const Vec<Real> zero = hn::Zero(reals<Real>);
+        const auto surely_open = hn::Gt(hn::Load(reals<Real>, z.lower + at), zero);
+        const auto maybe_open = hn::Gt(hn::Load(reals<Real>, z.upper + at), zero);
+        const Vec<Real> hull_least = hn::IfThenElse(surely_open, least, hn::Min(least, zero));
+        const Vec<Real> hull_greatest = hn::IfThenElse(surely_open, greatest, hn::Max(greatest, zero));
+        hn::Store(hn::IfThenElseZero(maybe_open, saturated_lanes<Real>(hull_least)), reals<Real>,
+                  d.lower + at);
+        hn::Store(hn::IfThenElseZero(maybe_open, saturated_lanes<Real>(hull_greatest)), reals<Real>,
+                  d.upper + at);
+    }
+};
+
+template <typename Real>
+void ForwardInputKernel(const LayerView<Real>& layer, const Real* x, BasicInterval<Real> a) {
+    if (a.is_point()) return for_each_tile<Real, 4>(layer.shape.out, ForwardPoint<Real>{layer, x, a.lower});
+    const std::size_t in = layer.shape.in;
+    std::vector<Signs> signs(in);
+    AlignedVector<Real> negative(in * height), positive(in * height);
+    for (std::size_t j = 0; j < in; ++j) {
+        bool any_negative = false, any_positive = false;
+        for (std::size_t r = 0; r < height; ++r) {
+            const Real value = x[j * height + r];
+            any_negative |= value < 0;
+            any_positive |= value > 0;
+            negative[j * height + r] = std::min(value, Real{0});
+            positive[j * height + r] = std::max(value, Real{0});
+        }
+        signs[j] = !any_negative ? Signs::nonnegative : any_positive ? Signs::mixed : Signs::nonpositive;
+    }
+    for_each_tile<Real, 2>(layer.shape.out,
+                           ForwardInput<Real>{layer, x, negative.data(), positive.data(), signs.data(), a});
+}
+
+template <typename Real>
+void ForwardKernel(const LayerView<Real>& layer, BasicConstInterval<Real> z, BasicInterval<Real> a) {
+    if (a.is_point())
+        return for_each_tile<Real, 4>(layer.shape.out, ForwardPoint<Real>{layer, z.lower, a.lower});
+    for_each_tile<Real, 2>(layer.shape.out, ForwardInterval<Real>{layer, z, a});
+}
+
+template <typename Real>
+void BackwardKernel(const LayerView<Real>& layer, BasicConstInterval<Real> delta, BasicConstInterval<Real> z,
+                    BasicInterval<Real> d) {
+    if (d.is_point())
+        return for_each_tile<Real, 4>(layer.shape.in,
+                                      BackwardPoint<Real>{layer, delta.lower, z.lower, d.lower});
+    for_each_tile<Real, 2>(layer.shape.in, BackwardInterval<Real>{layer, delta, z, d});
+}
+
+template <typename Real>
+void ReluKernel(std::size_t rows, BasicInterval<Real> a) {
+    const auto clamp = [&](Real* values) {
+        const Vec<Real> limit = hn::Set(reals<Real>, RealFormat<Real>::saturation);
+        for (std::size_t i = 0; i < rows * height; i += lanes<Real>) {
+            const Vec<Real> positive = hn::Max(hn::Load(reals<Real>, values + i), hn::Zero(reals<Real>));
+            hn::Store(hn::Min(positive, limit), reals<Real>, values + i);
+        }
+    };
+    clamp(a.lower);
+    if (!a.is_point()) clamp(a.upper);
+}
+
+template <typename Real>
+constexpr LayerKernels<Real> table{&ForwardInputKernel<Real>, &ForwardKernel<Real>, &ReluKernel<Real>,
+                                   &BackwardKernel<Real>};
+
+const LayerKernels<double>& LayersInDouble() {
+    return table<double>;
+}
+const LayerKernels<float>& LayersInSingle() {
+    return table<float>;
+}
+
+}  // namespace holdfast::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace holdfast::cpu {
+
+HWY_EXPORT(LayersInDouble);
+HWY_EXPORT(LayersInSingle);
+
+template <>
+const LayerKernels<double>& layer_kernels<double>() {
+    return HWY_DYNAMIC_DISPATCH(LayersInDouble)();
+}
+template <>
+const LayerKernels<float>& layer_kernels<float>() {
+    return HWY_DYNAMIC_DISPATCH(LayersInSingle)();
+}
+
+}  // namespace holdfast::cpu
+#endif  // HWY_ONCE

@@ -1,0 +1,203 @@
+// Once for every instruction set, as Highway includes the file that includes this.
+#if defined(HOLDFAST_OUTER_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef HOLDFAST_OUTER_INL
+#undef HOLDFAST_OUTER_INL
+#else
+#define HOLDFAST_OUTER_INL
+#endif
+
+#include "kernels/base/aligned.hpp"
+#include "kernels/cpu/simd-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace holdfast::cpu::HWY_NAMESPACE {
+/// What the outer product may take for granted of the activations: a box of z >= 0, a point >= 0 (features),
+/// a point of any sign.
+enum class Inputs : std::uint8_t { box, nonnegative_point, mixed_point };
+
+/// What the outer product needs of one layer: delta by records [height, out], activations [height, stride] >=
+/// 0 or a point, with the factors of a factored clip already clamped and made odd.
+template <typename Real>
+struct Outer {
+    explicit Outer(const BasicGradientGrid<Real>& gradient_grid) : grid(gradient_grid) {}
+
+    BasicGradientGrid<Real> grid;
+    std::size_t out = 0, columns = 0, stride = 0;  // columns: in + 1
+    AlignedVector<Real> delta_lower, delta_upper;
+    AlignedVector<Real> z_lower_copy, z_upper_copy;  // only for a factored clip
+    const Real* z_lower = nullptr;
+    const Real* z_upper = nullptr;
+    bool point = false;  // one bound only
+    Inputs inputs = Inputs::box;
+    Real limit = 0;  // Gamma, a multiple of the unit; infinite where the factors were clamped instead
+};
+
+template <typename Real>
+Real odd_clamped(Real value, Real limit) {
+    return make_odd(std::min(std::max(value, -limit), limit));
+}
+
+/// Of `count` values, a multiple of the lanes.
+template <typename Real>
+bool any_negative(const Real* values, std::size_t count) {
+    Vec<Real> least = hn::Zero(reals<Real>);
+    for (std::size_t i = 0; i < count; i += lanes<Real>)
+        least = hn::Min(least, hn::LoadU(reals<Real>, values + i));
+    return !hn::AllFalse(reals<Real>, hn::Lt(least, hn::Zero(reals<Real>)));
+}
+
+template <typename Real>
+Outer<Real> prepare(const OuterProduct<Real>& product) {
+    const LayerShape shape = product.shape;
+    const Clip& clip = product.clip;
+    const BasicConstInterval<Real> delta = product.delta, z_rows = product.z_rows;
+    const std::size_t stride = product.stride;
+    Outer<Real> outer(clip.grid<Real>());
+    outer.out = shape.out;
+    outer.columns = shape.in + 1;
+    outer.stride = stride;
+    outer.point = product.is_point();
+    outer.limit = clip.kind == Clip::Kind::factored
+                      ? std::numeric_limits<Real>::infinity()
+                      : static_cast<Real>(clip.weight_units<Real>()) * outer.grid.unit();
+    const Real delta_limit = rounded_down<Real>(clip.delta_limit),
+               activation_limit = rounded_down<Real>(clip.activation_limit);
+    const bool factored = clip.kind == Clip::Kind::factored;
+    const auto by_records = [&](const Real* panel) {
+        constexpr std::size_t block = 8;  // a cache line of records at a time
+        AlignedVector<Real> rows(height * shape.out);
+        for (std::size_t first = 0; first < height; first += block) {
+            for (std::size_t o = 0; o < shape.out; ++o) {
+                for (std::size_t r = first; r < first + block; ++r) {
+                    const Real value = panel[o * height + r];
+                    rows[r * shape.out + o] = factored ? odd_clamped(value, delta_limit) : value;
+                }
+            }
+        }
+        return rows;
+    };
+    outer.delta_lower = by_records(delta.lower);
+    if (!outer.point) outer.delta_upper = by_records(delta.upper);
+    const auto clamped = [&](const Real* rows) {
+        AlignedVector<Real> copy(rows, rows + height * stride);
+        for (std::size_t r = 0; r < height; ++r) {
+            for (std::size_t j = 0; j < shape.in; ++j)
+                copy[r * stride + j] = odd_clamped(copy[r * stride + j], activation_limit);
+        }
+        return copy;
+    };
+    outer.z_lower = z_rows.lower;
+    outer.z_upper = z_rows.upper;
+    if (factored) {
+        outer.z_lower_copy = clamped(z_rows.lower);
+        outer.z_lower = outer.z_upper = outer.z_lower_copy.data();
+        if (!z_rows.is_point()) {
+            outer.z_upper_copy = clamped(z_rows.upper);
+            outer.z_upper = outer.z_upper_copy.data();
+        }
+    }
+    if (z_rows.is_point() && !outer.point) {
+        outer.inputs =
+            any_negative(z_rows.lower, height * stride) ? Inputs::mixed_point : Inputs::nonnegative_point;
+    }
+    return outer;
+}
+
+/// Entries as biased Reals: the fma rounds the exact product once, to the grid, and the clamp is between
+/// points of the grid. Their bits are added as integers. Of a point of any sign, delta's end is not known
+/// beforehand: *_of_ends take both.
+template <typename Real>
+struct Elementwise {
+    using Sum = IntegerVec<Real>;
+    Vec<Real> bias, lowest, highest;
+
+    explicit HWY_INLINE Elementwise(const Outer<Real>& outer)
+        : bias(hn::Set(reals<Real>, outer.grid.bias())),
+          lowest(hn::Set(reals<Real>, outer.grid.bias() - outer.limit)),
+          highest(hn::Set(reals<Real>, outer.grid.bias() + outer.limit)) {}
+
+    HWY_INLINE Vec<Real> clipped(Vec<Real> biased) const { return hn::Min(hn::Max(biased, lowest), highest); }
+    HWY_INLINE Vec<Real> entry(Vec<Real> delta, Vec<Real> z) const { return clipped(fused(delta, z, bias)); }
+    HWY_INLINE Vec<Real> least_of_ends(Vec<Real> delta_lower, Vec<Real> delta_upper, Vec<Real> z) const {
+        return clipped(hn::Min(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
+    }
+    HWY_INLINE Vec<Real> greatest_of_ends(Vec<Real> delta_lower, Vec<Real> delta_upper, Vec<Real> z) const {
+        return clipped(hn::Max(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
+    }
+
+    HWY_INLINE Sum zero() const { return hn::Zero(integers<Real>); }
+    HWY_INLINE Sum add_entry(Sum sum, Vec<Real> entry) const {
+        return hn::Add(sum, hn::BitCast(integers<Real>, entry));
+    }
+    HWY_INLINE Sum add(Sum sum, Vec<Real> delta, Vec<Real> z) const {
+        return add_entry(sum, entry(delta, z));
+    }
+    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                     Vec<Real> z) const {
+        return add_entry(sum, least_of_ends(delta_lower, delta_upper, z));
+    }
+    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                        Vec<Real> z) const {
+        return add_entry(sum, greatest_of_ends(delta_lower, delta_upper, z));
+    }
+    HWY_INLINE Sum units(Sum sum, std::size_t records) const {
+        using Integer = typename RealFormat<Real>::Integer;
+        using Bits = std::make_unsigned_t<Integer>;
+        const Bits bits = std::bit_cast<Bits>(hn::GetLane(bias)) *
+                          static_cast<Bits>(records);  // modulo 2^64 (float: 2^32), as the sum
+        return hn::Sub(sum, hn::Set(integers<Real>, static_cast<Integer>(bits)));
+    }
+};
+
+/// Factors are clamped and odd: an fma onto the biased sum rounds the exact product to the grid.
+template <typename Real>
+struct Factored {
+    using Sum = Vec<Real>;
+    Vec<Real> bias;
+
+    explicit HWY_INLINE Factored(const Outer<Real>& outer) : bias(hn::Set(reals<Real>, outer.grid.bias())) {}
+    HWY_INLINE Sum zero() const { return bias; }
+    HWY_INLINE Sum add(Sum sum, Vec<Real> delta, Vec<Real> z) const { return fused(delta, z, sum); }
+    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                     Vec<Real> z) const {
+        return hn::Min(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    }
+    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
+                                        Vec<Real> z) const {
+        return hn::Max(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    }
+    HWY_INLINE IntegerVec<Real> units(Sum sum, std::size_t) const {
+        return hn::Sub(hn::BitCast(integers<Real>, sum), hn::BitCast(integers<Real>, bias));
+    }
+};
+
+/// Where the activations lie that make delta z least and greatest, for one record and output.
+template <typename Real, Inputs Kind>
+struct Ends {
+    const Real *least, *greatest;
+
+    HWY_INLINE Ends(Real delta_lower, Real delta_upper, const Real* z_lower, const Real* z_upper)
+        : least(z_lower), greatest(z_lower) {
+        if constexpr (Kind == Inputs::box) {
+            least = by_sign(delta_lower, z_lower, z_upper);
+            greatest = by_sign(delta_upper, z_upper, z_lower);
+        }
+    }
+};
+
+/// Adds to neighbouring columns of the int64 sums; the last columns of a row may be fewer than a vector.
+template <typename Real>
+HWY_INLINE void flush(IntegerVec<Real> units, std::int64_t* sums, std::size_t count) {
+    alignas(64) typename RealFormat<Real>::Integer buffer[lanes<Real>];
+    hn::Store(units, integers<Real>, buffer);
+    if (count >= lanes<Real>) {
+        for (std::size_t i = 0; i < lanes<Real>; ++i) sums[i] += buffer[i];
+    } else {
+        for (std::size_t i = 0; i < count; ++i) sums[i] += buffer[i];
+    }
+}
+
+}  // namespace holdfast::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per instruction set

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "kernels/cuda/launches.hpp"
+#include "kernels/cuda/record_feed.hpp"
+#include "kernels/pass/walk.hpp"
+
+namespace holdfast::device {
+
+/// Where a group's results go.
+struct GroupResults {
+    std::int64_t* sums[2];  // [variants, stride]: lower and upper sums
+    std::int64_t* counts;   // [variants, stride]: surely, possibly correct
+    std::size_t stride;
+};
+
+/// The steps of walk_gradient() for one chunk of records and all variants of a group: one launch a step.
+template <typename Executor>
+class VariantPass {
+  public:
+    VariantPass(const Executor& executor, const NetworkShape& network, const Clip& clip,
+                const Workspace& workspace, const VariantGroup& group, const GroupResults& results)
+        : launches_(executor),
+          network_(network),
+          clip_(clip),
+          workspace_(workspace),
+          is_point_(group.is_point),
+          variants_(static_cast<int>(group.variants())),
+          results_(results) {}
+
+    /// Of the chunk: `seen` selectable records came before it; select: offer its gradients.
+    void add_gradients(const Chunk& chunk, bool select, std::size_t seen) {
+        chunk_ = chunk;
+        select_ = select;
+        seen_ = seen;
+        walk_gradient(network_.layers.size(), *this);
+    }
+    /// The outputs of the last layer are in the workspace then.
+    void outputs(const Chunk& chunk) {
+        chunk_ = chunk;
+        walk_forward(network_.layers.size(), *this);
+    }
+
+    void forward(std::size_t l) const {
+        const bool hidden = l < network_.last();
+        launches_.forward(network_.layers[l], is_point_, l == 0, weights(l), inputs(l),
+                          workspace_.activations[l], chunk_.records, variants_, hidden);
+    }
+
+    void loss() const {
+        const auto outputs = static_cast<int>(network_.outputs());
+        launches_.count(is_point_, logits(), chunk_.labels, results_.counts, results_.stride, outputs,
+                        chunk_.records, variants_);
+        launches_.loss(network_.loss, is_point_, logits(), workspace_.deltas[network_.last() % 2],
+                       chunk_.labels, outputs, chunk_.records, variants_);
+    }
+
+    void backward(std::size_t l) const {
+        launches_.backward(network_.layers[l], is_point_, weights(l), as_const(workspace_.deltas[l % 2]),
+                           inputs(l), workspace_.deltas[(l - 1) % 2], chunk_.records, variants_);
+    }
+
+    void outer(std::size_t l) const {
+        const LayerShape shape = network_.layers[l];
+        const std::size_t first = network_.offset(l);
+        const OuterArrays arrays{as_const(workspace_.deltas[l % 2]),
+                                 inputs(l),
+                                 {results_.sums[0] + first, results_.sums[1] + first},
+                                 results_.stride,
+                                 static_cast<int>(shape.in),
+                                 static_cast<int>(shape.out),
+                                 chunk_.records,
+                                 variants_};
+        const Activations kind = is_point_ ? Activations::point
+                                 : l == 0  ? Activations::input
+                                           : Activations::hidden;
+        if (!select_) return launches_.accumulate(clip_, kind, arrays);
+        const SelectionArrays selections{workspace_.selected_values, workspace_.selections,
+                                         network_.parameters()};
+        launches_.accumulate_and_select(clip_, kind, arrays, selections, first, seen_);
+    }
+
+  private:
+    ConstVariants weights(std::size_t l) const {
+        return as_const(workspace_.parameters)
+            .from(network_.offset(l))
+            .with_rows_of(network_.layers[l].in + 1);
+    }
+    ConstVariants inputs(std::size_t l) const {
+        return l == 0 ? chunk_.x : as_const(workspace_.activations[l - 1]);
+    }
+    ConstVariants logits() const { return as_const(workspace_.activations.back()); }
+
+    Launches<Executor> launches_;
+    const NetworkShape& network_;
+    const Clip& clip_;
+    const Workspace& workspace_;
+    bool is_point_;
+    int variants_;
+    GroupResults results_;
+    Chunk chunk_ = {};
+    bool select_ = false;
+    std::size_t seen_ = 0;
+};
+
+}  // namespace holdfast::device

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/base/arithmetic.hpp"
+
+namespace holdfast {
+
+/// A clip on the grid of one precision, all of it public: what sums are counted and charged in.
+struct GradientScale {
+    int exponent;                           ///< the unit is 2^exponent
+    std::int64_t weight_units, bias_units;  ///< Gamma, rounded up
+    std::int64_t record_limit;              ///< records whose sum surely fits
+    double rounding;                        ///< Gamma was rounded up by at most this part
+};
+
+/// How one record's entry of a gradient is bounded (mathematics section 2). In single precision the limits
+/// of a factored clip are rounded down to floats, and Gamma follows from those.
+struct Clip {
+    enum class Kind {
+        elementwise,  ///< every entry clamped to [-gamma, gamma], gamma rounded up to the gradient grid
+        factored      ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to
+                      ///< [-z_limit, z_limit]
+    };
+    Kind kind = Kind::elementwise;
+    double gamma = 0;
+    double delta_limit = 0, activation_limit = 0;
+
+    template <typename Real = double>
+    double weight_bound() const;  ///< Gamma of a weight
+    template <typename Real = double>
+    double bias_bound() const;  ///< Gamma of a bias
+    template <typename Real = double>
+    BasicGradientGrid<Real> grid() const {
+        return BasicGradientGrid<Real>(std::max(weight_bound<Real>(), bias_bound<Real>()));
+    }
+    template <typename Real = double>
+    std::int64_t weight_units() const {  ///< Gamma in grid units, rounded up
+        return grid<Real>().units_above(weight_bound<Real>());
+    }
+    template <typename Real = double>
+    std::int64_t bias_units() const {
+        return grid<Real>().units_above(bias_bound<Real>());
+    }
+    template <typename Real>
+    GradientScale scale() const;
+    GradientScale scale(Precision precision) const {
+        return precision == Precision::single_precision ? scale<float>() : scale<double>();
+    }
+};
+
+/// make_odd may raise each factor by an ulp, and the product by two and a little.
+template <typename Real>
+constexpr double odd_slack = 1.0 + 4.0 * static_cast<double>(std::numeric_limits<Real>::epsilon());
+
+template <typename Real>
+double Clip::weight_bound() const {
+    if (kind == Kind::elementwise) return gamma;
+    return static_cast<double>(rounded_down<Real>(delta_limit)) *
+           static_cast<double>(rounded_down<Real>(activation_limit)) * odd_slack<Real>;
+}
+template <typename Real>
+double Clip::bias_bound() const {
+    if (kind == Kind::elementwise) return gamma;
+    return static_cast<double>(rounded_down<Real>(delta_limit)) * odd_slack<Real>;
+}
+template <typename Real>
+GradientScale Clip::scale() const {
+    const BasicGradientGrid<Real> on = grid<Real>();
+    const auto raised = [&](std::int64_t units, double bound) {
+        return static_cast<double>(units) * on.unit() / bound - 1;
+    };
+    return {on.exponent(), weight_units<Real>(), bias_units<Real>(), on.record_limit,
+            std::max(raised(weight_units<Real>(), weight_bound<Real>()),
+                     raised(bias_units<Real>(), bias_bound<Real>()))};
+}
+
+}  // namespace holdfast

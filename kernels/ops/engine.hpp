@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernels/ops/clip.hpp"
+#include "kernels/ops/device_span.hpp"
+#include "kernels/ops/network_shape.hpp"
+#include "kernels/ops/selection.hpp"
+#include "kernels/ops/step_message.hpp"
+
+namespace holdfast {
+
+/// Records as the host holds them: features [count, inputs], one of the two pointers.
+struct RecordSet {
+    const float* features = nullptr;
+    const double* wide_features = nullptr;
+    const std::int32_t* labels = nullptr;  ///< [count]; null: all 0
+    std::size_t count = 0;
+    bool selectable = false;  ///< its gradients are offered to the selections
+};
+
+/// One of many parameter boxes that go through the same records side by side, [parameters] in parameter
+/// units; the same pointer twice for a point.
+struct Variant {
+    const std::int64_t* lower;
+    const std::int64_t* upper;
+    std::size_t selected = 0;  ///< how many least values to keep per entry; 0: none, as for a point
+    bool is_point() const { return lower == upper; }
+};
+
+/// The layer that stands in for the last one when outputs are asked for: parameters [rows, in + 1] in
+/// parameter units; the same pointer twice for a point.
+struct LastLayer {
+    std::size_t rows;
+    const std::int64_t* lower;
+    const std::int64_t* upper;
+    bool is_point() const { return lower == upper; }
+};
+
+/// Bounds of the outputs of the records at positions first .. first + count of those asked for: of row o and
+/// record i at [o * stride + i]. A point has one array for both.
+struct OutputBlock {
+    std::size_t first, count, stride;
+    const double *lower, *upper;
+};
+
+/// What computes with one network on one backend: few calls, the same bits from each. Used by one thread at a
+/// time; its own threads share variants and records.
+class Engine {
+  public:
+    virtual ~Engine() = default;
+
+    /// The records of the following calls. Their arrays must stay where they are: a device streams from them
+    /// what does not fit into its memory.
+    virtual void set_records(std::span<const RecordSet> sets) = 0;
+
+    /// Starts a step over the records `indices[set]` of every set: bounds of the sums of their clipped
+    /// gradients, for every variant. May return before it is computed. The result is the message of the
+    /// step's one reduction (StepMessage), valid until the next run.
+    virtual DeviceSpan run(std::span<const Variant> variants,
+                           std::span<const std::span<const std::uint32_t>> indices) = 0;
+
+    /// Waits for the step, and for what was done to its message since; the message on the host, the caller's
+    /// to change, valid until the next run.
+    virtual std::span<std::int64_t> finish() = 0;
+
+    /// After finish(): the values kept for a variant of the last run, which forgets them.
+    virtual LeastEntries take_selection(std::size_t variant) = 0;
+
+    /// Bounds of `last` after the hidden layers of `box`, for the records `indices` of the first set, block
+    /// by block, from several threads at once and in any order.
+    virtual void outputs(const Variant& box, const LastLayer& last, std::span<const std::uint32_t> indices,
+                         const std::function<void(const OutputBlock&)>& visit) = 0;
+};
+
+/// Where computing is done, and in which type. All backends give the same bits in one precision.
+class Backend {
+  public:
+    virtual ~Backend() = default;
+    virtual std::string name() const = 0;
+    virtual Precision precision() const = 0;
+    /// The backend must outlive it.
+    virtual std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,54 @@
+#include "kernels/ops/panel_operations.hpp"
+
+#include <algorithm>
+
+#include "kernels/ops/loss_rule.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t height = panel_height;
+
+}  // namespace
+
+template <typename Real>
+void PanelOperations<Real>::loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
+                                          const std::int32_t* labels, std::size_t count,
+                                          Interval delta) const {
+    for (std::size_t c = 0; c < outputs; ++c) {
+        for (std::size_t r = 0; r < height; ++r) {
+            const std::size_t at = c * height + r;
+            if (r >= count) {
+                delta.lower[at] = delta.upper[at] = 0;
+                continue;
+            }
+            const Real* lower = logits.lower + r;
+            const Real* upper = logits.upper + r;
+            delta.lower[at] =
+                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], lower, upper, height));
+            if (delta.is_point()) continue;
+            delta.upper[at] =
+                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], upper, lower, height));
+        }
+    }
+}
+
+template <typename Real>
+void PanelOperations<Real>::transpose(std::size_t rows, const Real* panel, Real* out,
+                                      std::size_t stride) const {
+    constexpr std::size_t block = 8;  // a cache line of records at a time
+    for (std::size_t r0 = 0; r0 < height; r0 += block) {
+        for (std::size_t j = 0; j < rows; ++j) {
+            for (std::size_t r = r0; r < r0 + block; ++r) out[r * stride + j] = panel[j * height + r];
+        }
+        for (std::size_t r = r0; r < r0 + block; ++r) {
+            out[r * stride + rows] = 1;
+            std::fill(out + r * stride + rows + 1, out + (r + 1) * stride, Real{0});
+        }
+    }
+}
+
+template class PanelOperations<double>;
+template class PanelOperations<float>;
+
+}  // namespace holdfast

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/base/arithmetic.hpp"
+#include "kernels/ops/clip.hpp"
+#include "kernels/ops/network_shape.hpp"
+#include "kernels/ops/selection.hpp"
+
+namespace holdfast {
+
+/// Records are processed in panels of this many; a panel array is [rows, panel_height], records innermost.
+/// A record's results depend on nothing else in its panel.
+constexpr std::size_t panel_height = 128;
+static_assert(static_cast<std::int64_t>(panel_height) <= BasicGradientGrid<double>::block_limit &&
+                  static_cast<std::int64_t>(panel_height) <= BasicGradientGrid<float>::block_limit,
+              "a panel's sum stays on the grid");
+
+/// Bounds of an array. lower == upper (the same pointer) means a point: computed once, at half the price or
+/// less, with the bits that two equal bounds would have.
+template <typename Real>
+struct BasicInterval {
+    Real* lower;
+    Real* upper;
+    bool is_point() const { return lower == upper; }
+};
+template <typename Real>
+struct BasicConstInterval {
+    const Real* lower;
+    const Real* upper;
+    BasicConstInterval(const Real* lower_bound, const Real* upper_bound)
+        : lower(lower_bound), upper(upper_bound) {}
+    BasicConstInterval(BasicInterval<Real> other)
+        : lower(other.lower), upper(other.upper) {}  // NOLINT(google-explicit-constructor)
+    bool is_point() const { return lower == upper; }
+};
+using Interval = BasicInterval<double>;
+using ConstInterval = BasicConstInterval<double>;
+
+/// How interval products are formed.
+enum class Product {
+    exact,  ///< sign-split and four-product: isotone bit by bit
+    rump    ///< midpoint-radius with the envelopes of section 6, as in the AGT package: wider; reference
+            ///< backend only
+};
+
+/// The parameters of one layer at one level, in the form a backend wants them.
+class PackedLayer {
+  public:
+    explicit PackedLayer(LayerShape shape, bool is_point) : shape_(shape), is_point_(is_point) {}
+    virtual ~PackedLayer() = default;
+    PackedLayer(const PackedLayer&) = delete;
+    PackedLayer& operator=(const PackedLayer&) = delete;
+    LayerShape shape() const { return shape_; }
+    bool is_point() const { return is_point_; }
+
+  private:
+    LayerShape shape_;
+    bool is_point_;
+};
+
+/// What an outer product is made of: delta [out, panel_height] and, by records, (z, 1) [panel_height, stride]
+/// as transpose() makes it, z >= 0 or a point. delta of the records from `count` on is 0.
+template <typename Real>
+struct OuterProduct {
+    LayerShape shape;
+    const Clip& clip;
+    BasicConstInterval<Real> delta, z_rows;
+    std::size_t stride, count;
+    bool is_point() const { return delta.is_point() && z_rows.is_point(); }
+};
+
+/// Sums of bounds, [out, in + 1] in grid units; the same pointer twice for a point.
+struct SumBounds {
+    std::int64_t* lower;
+    std::int64_t* upper;
+    SumBounds from(std::size_t offset) const { return {lower + offset, upper + offset}; }
+};
+
+/// Where the entries of an outer product are offered: entry 0 is `first_entry` there. Threads may share it:
+/// their stripes are those of `least.upper`.
+struct SelectionTarget {
+    LeastEntries& least;
+    std::size_t first_entry = 0;
+};
+
+/// The operations of a step on one panel of the host's memory, declared once. Every set of them gives the
+/// bits of `reference` (kernels/reference), which states each operation as plain loops;
+/// tests/unit/panel_operations_test.cpp holds them equal, for each Real. All arrays are [rows, panel_height]
+/// unless said. No operation keeps a pointer.
+///
+/// Each has inclusion and isotony (kernels/base/arithmetic.hpp), by the lemma at its declaration: lower
+/// computes the least, upper the greatest value over the box of its operands.
+/// tests/property/reduced_format_test.cpp and interval_oracle_test.cpp try to break each.
+template <typename Real>
+class PanelOperations {
+  public:
+    using Interval = BasicInterval<Real>;
+    using ConstInterval = BasicConstInterval<Real>;
+
+    virtual ~PanelOperations() = default;
+    virtual std::string name() const = 0;
+
+    /// lower, upper: [out, in + 1] in parameter units; the same pointer for a point.
+    virtual std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
+                                              const std::int64_t* upper) const = 0;
+
+    /// a = W x + b for point features x [in] of any sign; a [out].
+    /// Lemma: a fma grows with its sum, and with its weight where x >= 0, falls with it elsewhere. Each sum
+    /// is the next fma's operand, so the ends chosen by the signs of x give the least and the greatest:
+    /// attained.
+    virtual void forward_input(const PackedLayer& layer, const Real* x, Interval a) const = 0;
+    /// a = W z + b for z >= 0 [in]; a [out].
+    /// Lemma: as z >= 0, a fma grows with its weight; at the least weight it grows with z if that is >= 0,
+    /// else it falls with z. No later choice depends on an earlier one: attained.
+    virtual void forward(const PackedLayer& layer, ConstInterval z, Interval a) const = 0;
+    /// a = min(max(a, 0), saturation), in place, [rows]. Lemma: non-decreasing.
+    virtual void relu(std::size_t rows, Interval a) const = 0;
+    /// d = gate(z) * (W^T delta), saturated; delta [out], d and z [in]; gate is 1 where z > 0, else 0 (the
+    /// derivative at 0 is 0).
+    /// Lemma of the sum: w delta is linear in each factor, so extreme at a corner, and a fma grows with its
+    /// sum: the least of four fma onto the least sum is the least of all, attained. Lemma of the gate: with
+    /// [s, t] the bounds of the sum, its box is [s, t] where z > 0 on all of z's interval, [0, 0] where
+    /// nowhere, and else the hull of [s, t] and 0: these are the bounds of the values over the box. A smaller
+    /// box of z moves the last to one of the others, which both lie in it. Saturation is non-decreasing. The
+    /// z of the gate and the z that led to delta count as two operands.
+    virtual void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z,
+                          Interval d) const = 0;
+    /// sums += over the records of the panel of the clipped outer product; each entry of the first `count`
+    /// records is offered to `selection` (may be null; never of a point): its upper bound, and its lower
+    /// bound negated.
+    /// Lemma: clamping and make_odd are non-decreasing, and of a zero's sign nothing comes; so the entry's
+    /// four fma onto the bias hold its extremes, each rounded once to the grid, and the clamp to +-Gamma
+    /// keeps their order. Entries are integers, their sums exact.
+    virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
+                            const SelectionTarget* selection = nullptr) const = 0;
+
+    /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0. A
+    /// few numbers a record, so plain loops serve all; in double whatever Real is, then rounded once.
+    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
+                       std::size_t count, Interval delta) const;
+    /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
+    /// behind.
+    void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;
+};
+
+/// Length of a row of transpose(): room for the column of ones, rounded up to a cache line.
+template <typename Real = double>
+constexpr std::size_t row_stride(std::size_t rows) {
+    constexpr std::size_t line = 64 / sizeof(Real);
+    return (rows + 1 + line - 1) / line * line;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,232 @@
+#include "kernels/pass/host_engine.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/base/error.hpp"
+#include "kernels/base/floating_point.hpp"
+#include "kernels/base/threads.hpp"
+#include "kernels/pass/panel_pass.hpp"
+
+namespace holdfast {
+namespace {
+
+// Sums one thread may hold; beyond it the variants go in groups, each another pass over the records.
+constexpr std::size_t bytes_per_thread = std::size_t{256} << 20;
+
+/// Up to panel_height records of one set.
+struct Work {
+    const RecordSet* records;
+    std::span<const std::uint32_t> indices;
+};
+
+void cut_into_panels(const RecordSet& records, std::span<const std::uint32_t> indices,
+                     std::vector<Work>& work) {
+    for (std::size_t first = 0; first < indices.size(); first += panel_height)
+        work.push_back({&records, indices.subspan(first, std::min(panel_height, indices.size() - first))});
+}
+
+/// How threads share a group: pieces of panels x variants, so that one panel and many variants feed all of
+/// them.
+struct Sharing {
+    Sharing(const NetworkShape& network, std::size_t panels, std::size_t variant_count)
+        : threads(threads_for(2.0 * panel_height * static_cast<double>(panels * variant_count) *
+                              static_cast<double>(network.parameters()))),
+          variants(variant_count) {
+        const auto wanted = static_cast<std::size_t>(threads == 1 ? 1 : 4 * threads);
+        if (panels > 0) parts = std::clamp<std::size_t>((wanted + panels - 1) / panels, 1, variants);
+        pieces = panels * parts;
+    }
+    int threads;
+    std::size_t variants, parts = 1, pieces = 0;
+
+    std::size_t panel(std::size_t piece) const { return piece / parts; }
+    std::size_t first_variant(std::size_t piece) const { return piece % parts * variants / parts; }
+    std::size_t last_variant(std::size_t piece) const { return (piece % parts + 1) * variants / parts; }
+};
+
+/// Calls piece(worker, index) for every index below `count` on so many threads, each with a worker of its
+/// own, and finish(worker) at each one's end, one at a time. Worker(): what one thread computes with.
+template <typename MakeWorker, typename Piece, typename Finish>
+void share(int threads, std::size_t count, MakeWorker make, Piece piece, Finish finish) {
+    ThreadFailure failure;
+    std::mutex mutex;
+#pragma omp parallel num_threads(threads)
+    {
+        std::optional<decltype(make())> worker;
+        failure.guard([&] {
+            require_sound_arithmetic();
+            worker.emplace(make());
+        });
+#pragma omp for schedule(dynamic) nowait
+        for (std::size_t index = 0; index < count; ++index) {
+            failure.guard([&] {
+                if (worker) piece(*worker, index);
+            });
+        }
+        const std::lock_guard lock(mutex);
+        if (worker) finish(*worker);
+    }
+    failure.rethrow();
+}
+
+template <typename Real>
+class HostEngine final : public Engine {
+  public:
+    HostEngine(const PanelOperations<Real>& operations, const NetworkShape& network, const Clip& clip)
+        : operations_(operations), network_(network), clip_(clip) {}
+
+    void set_records(std::span<const RecordSet> sets) override { sets_.assign(sets.begin(), sets.end()); }
+
+    DeviceSpan run(std::span<const Variant> variants,
+                   std::span<const std::span<const std::uint32_t>> indices) override {
+        ensure(indices.size() == sets_.size(), "a batch for every set of records");
+        const StepMessage layout{variants.size(), network_.parameters()};
+        message_.assign(layout.size(), 0);
+        selections_.clear();
+        for (const Variant& variant : variants) {
+            selections_.emplace_back();
+            if (variant.selected > 0) selections_.back().emplace(layout.parameters, variant.selected);
+        }
+        std::vector<Work> work;
+        for (std::size_t set = 0; set < sets_.size(); ++set) {
+            cut_into_panels(sets_[set], indices[set], work);
+            message_[StepMessage::records] += static_cast<std::int64_t>(indices[set].size());
+        }
+        const std::size_t group =
+            std::max<std::size_t>(1, bytes_per_thread / (layout.stride() * sizeof(std::int64_t)));
+        for (std::size_t first = 0; first < variants.size(); first += group)
+            sum_group(variants.subspan(first, std::min(group, variants.size() - first)), first, work);
+        for (std::size_t v = 0; v < variants.size(); ++v) {
+            if (!variants[v].is_point()) continue;  // of a point, one bound was computed for both
+            std::copy_n(message_.begin() + static_cast<std::ptrdiff_t>(layout.lower(v)), layout.parameters,
+                        message_.begin() + static_cast<std::ptrdiff_t>(layout.upper(v)));
+        }
+        return {message_.data(), message_.size(), nullptr};
+    }
+
+    std::span<std::int64_t> finish() override { return message_; }
+
+    LeastEntries take_selection(std::size_t variant) override {
+        LeastEntries taken = std::move(selections_[variant].value());
+        selections_[variant].reset();
+        return taken;
+    }
+
+    void outputs(const Variant& box, const LastLayer& last, std::span<const std::uint32_t> indices,
+                 const std::function<void(const OutputBlock&)>& visit) override {
+        const PackedNetwork<Real> parameters(network_, operations_, box.lower, box.upper);
+        const auto layer = operations_.pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
+        const std::size_t panels = (indices.size() + panel_height - 1) / panel_height;
+        const double products = 2.0 * static_cast<double>(indices.size() * network_.parameters());
+        const auto answer = [&](OutputWorker& worker, std::size_t panel) {
+            const std::size_t first = panel * panel_height;
+            worker.panel.load(sets_.front(),
+                              indices.subspan(first, std::min(panel_height, indices.size() - first)));
+            const BasicConstInterval<Real> values = worker.pass.outputs(parameters, *layer, worker.panel);
+            visit(worker.block(first, last.rows, values));
+        };
+        share(
+            threads_for(products), panels, [&] { return OutputWorker(*this, last.rows); }, answer,
+            [](const OutputWorker&) {});
+    }
+
+  private:
+    struct Worker {
+        explicit Worker(const HostEngine& engine, std::size_t last_rows = 0)
+            : pass(engine.network_, engine.operations_, last_rows),
+              panel(engine.network_.inputs(), engine.network_.input) {}
+        PanelPass<Real> pass;
+        Panel<Real> panel;
+    };
+
+    /// With a thread's own sums of a group, laid out as a message.
+    struct SumWorker : Worker {
+        SumWorker(const HostEngine& engine, std::size_t variants)
+            : Worker(engine), layout{variants, engine.network_.parameters()}, sums(layout.size(), 0) {}
+        StepMessage layout;
+        std::vector<std::int64_t> sums;
+    };
+
+    /// Outputs are handed on as doubles, which hold every Real.
+    struct OutputWorker : Worker {
+        using Worker::Worker;
+        OutputBlock block(std::size_t first, std::size_t rows, BasicConstInterval<Real> values) {
+            const double* low = wide(values.lower, rows, lower);
+            return {first, this->panel.count(), panel_height, low,
+                    values.is_point() ? low : wide(values.upper, rows, upper)};
+        }
+
+      private:
+        static const double* wide(const double* values, std::size_t, std::vector<double>&) { return values; }
+        static const double* wide(const float* values, std::size_t rows, std::vector<double>& copy) {
+            copy.assign(values, values + rows * panel_height);
+            return copy.data();
+        }
+        std::vector<double> lower, upper;
+    };
+
+    /// All panels at the variants of one group, which are those from `first_variant` on.
+    void sum_group(std::span<const Variant> variants, std::size_t first_variant,
+                   const std::vector<Work>& work) {
+        std::vector<PackedNetwork<Real>> packed;
+        for (const Variant& variant : variants)
+            packed.emplace_back(network_, operations_, variant.lower, variant.upper);
+        const Sharing sharing(network_, work.size(), variants.size());
+        const auto add = [&](SumWorker& worker, std::size_t piece) {
+            const Work& part = work[sharing.panel(piece)];
+            worker.panel.load(*part.records, part.indices);
+            for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
+                std::optional<LeastEntries>& selection = selections_[first_variant + v];
+                std::int64_t* lower = worker.sums.data() + worker.layout.lower(v);
+                std::int64_t* upper = worker.sums.data() + worker.layout.upper(v);
+                const VariantSums sums{{lower, packed[v].is_point() ? lower : upper},
+                                       worker.sums.data() + worker.layout.surely_correct(v),
+                                       selection && part.records->selectable ? &*selection : nullptr};
+                worker.pass.add_gradients(packed[v], worker.panel, clip_, sums);
+            }
+        };
+        const std::size_t at = StepMessage{selections_.size(), network_.parameters()}.lower(first_variant);
+        share(
+            sharing.threads, sharing.pieces, [&] { return SumWorker(*this, variants.size()); }, add,
+            [&](const SumWorker& worker) {
+                for (std::size_t i = 1; i < worker.sums.size(); ++i) message_[at + i - 1] += worker.sums[i];
+            });
+    }
+
+    const PanelOperations<Real>& operations_;
+    NetworkShape network_;
+    Clip clip_;
+    std::vector<RecordSet> sets_;
+    std::vector<std::int64_t> message_;
+    std::vector<std::optional<LeastEntries>> selections_;  // [variants of the last run], shared by threads
+};
+
+template <typename Real>
+class HostBackend final : public Backend {
+  public:
+    explicit HostBackend(std::unique_ptr<PanelOperations<Real>> operations)
+        : operations_(std::move(operations)) {}
+    std::string name() const override { return operations_->name(); }
+    Precision precision() const override { return RealFormat<Real>::precision; }
+    std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const override {
+        return std::make_unique<HostEngine<Real>>(*operations_, network, clip);
+    }
+
+  private:
+    std::unique_ptr<PanelOperations<Real>> operations_;
+};
+
+}  // namespace
+
+template <typename Real>
+std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<Real>> operations) {
+    return std::make_unique<HostBackend<Real>>(std::move(operations));
+}
+template std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<double>>);
+template std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<float>>);
+
+}  // namespace holdfast

@@ -1,0 +1,129 @@
+#include "kernels/pass/panel_pass.hpp"
+
+#include <algorithm>
+
+#include "kernels/pass/walk.hpp"
+
+namespace holdfast {
+
+template <typename Real>
+PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOperations<Real>& operations,
+                                   const std::int64_t* lower, const std::int64_t* upper) {
+    for (std::size_t l = 0; l < network.layers.size(); ++l) {
+        const std::size_t first = network.offset(l);
+        layers_.push_back(operations.pack(network.layers[l], lower + first, upper + first));
+    }
+}
+
+/// The steps of walk_gradient() for one panel in one box.
+template <typename Real>
+class PanelPass<Real>::Gradients {
+  public:
+    Gradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+              const Clip& clip, const VariantSums& sums)
+        : pass_(pass),
+          network_(pass.network_),
+          operations_(pass.operations_),
+          parameters_(parameters),
+          panel_(panel),
+          clip_(clip),
+          sums_(sums),
+          point_(parameters.is_point()) {}
+
+    void forward(std::size_t l) { pass_.apply(parameters_.layer(l), l, point_, panel_); }
+
+    void loss() {
+        const ConstInterval logits = pass_.activations_.back().view(point_);
+        for (std::size_t r = 0; r < panel_.count(); ++r) {
+            const auto label = static_cast<std::size_t>(panel_.labels()[r]);
+            const Correct correct =
+                correct_of(network_.outputs(), label, logits.lower + r, logits.upper + r, panel_height);
+            sums_.correct[0] += correct.surely;
+            sums_.correct[1] += correct.possibly;
+        }
+        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.labels(), panel_.count(),
+                                  pass_.deltas_.back().view(point_));
+    }
+
+    void outer(std::size_t l) {
+        if (l == 0) return add(0, {panel_.by_record(), panel_.by_record()}, panel_.stride());
+        const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
+        const Interval z = pass_.activations_[l - 1].view(point_), rows = pass_.rows_[l - 1].view(point_);
+        operations_.transpose(in, z.lower, rows.lower, stride);
+        if (!point_) operations_.transpose(in, z.upper, rows.upper, stride);
+        add(l, rows, stride);
+    }
+
+    void backward(std::size_t l) {
+        operations_.backward(parameters_.layer(l), pass_.deltas_[l].view(point_),
+                             pass_.activations_[l - 1].view(point_), pass_.deltas_[l - 1].view(point_));
+    }
+
+  private:
+    void add(std::size_t l, ConstInterval rows, std::size_t stride) {
+        const OuterProduct<Real> product{
+            network_.layers[l], clip_, pass_.deltas_[l].view(point_), rows, stride, panel_.count()};
+        const std::size_t first = network_.offset(l);
+        if (sums_.selection == nullptr) return operations_.accumulate(product, sums_.sums.from(first));
+        const SelectionTarget target{*sums_.selection, first};
+        operations_.accumulate(product, sums_.sums.from(first), &target);
+    }
+
+    PanelPass& pass_;
+    const NetworkShape& network_;
+    const PanelOperations<Real>& operations_;
+    const PackedNetwork<Real>& parameters_;
+    const Panel<Real>& panel_;
+    const Clip& clip_;
+    const VariantSums& sums_;
+    bool point_;
+};
+
+template <typename Real>
+PanelPass<Real>::PanelPass(const NetworkShape& network, const PanelOperations<Real>& operations,
+                           std::size_t last_rows)
+    : network_(network), operations_(operations) {
+    for (std::size_t l = 0; l < network.layers.size(); ++l) {
+        const std::size_t out = network.layers[l].out;
+        const bool last = l == network.last();
+        activations_.emplace_back((last ? std::max(out, last_rows) : out) * panel_height);
+        rows_.emplace_back(row_stride<Real>(out) * panel_height);
+        deltas_.emplace_back(out * panel_height);
+    }
+}
+
+/// activations_[l] from the layer before it, or from the panel's features.
+template <typename Real>
+void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_is_point,
+                            const Panel<Real>& panel) {
+    const Interval out = activations_[l].view(layer.is_point());
+    if (l == 0) {
+        operations_.forward_input(layer, panel.by_feature(), out);
+    } else {
+        operations_.forward(layer, activations_[l - 1].view(input_is_point), out);
+    }
+    if (l < network_.last()) operations_.relu(network_.layers[l].out, out);
+}
+
+template <typename Real>
+void PanelPass<Real>::add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+                                    const Clip& clip, const VariantSums& sums) {
+    Gradients gradients(*this, parameters, panel, clip, sums);
+    walk_gradient(network_.layers.size(), gradients);
+}
+
+template <typename Real>
+BasicConstInterval<Real> PanelPass<Real>::outputs(const PackedNetwork<Real>& parameters,
+                                                  const PackedLayer& last, const Panel<Real>& panel) {
+    const std::size_t hidden = network_.last();
+    for (std::size_t l = 0; l < hidden; ++l) apply(parameters.layer(l), l, parameters.is_point(), panel);
+    apply(last, hidden, parameters.is_point(), panel);
+    return activations_.back().view(last.is_point());
+}
+
+template class PackedNetwork<double>;
+template class PackedNetwork<float>;
+template class PanelPass<double>;
+template class PanelPass<float>;
+
+}  // namespace holdfast

@@ -1,0 +1,40 @@
+#include "models/boxes/batches.hpp"
+
+#include <numeric>
+
+#include "dist/layout/assignment.hpp"
+
+namespace holdfast {
+
+std::span<const std::uint32_t> Batches::of_step(std::int64_t step) {
+    if (step / settings_.batches != epoch_) index(step / settings_.batches);
+    const auto batch = static_cast<std::size_t>(step % settings_.batches);
+    return std::span(indices_).subspan(first_[batch], first_[batch + 1] - first_[batch]);
+}
+
+// A counting sort by batch. Rows behind the last sequential batch are in none.
+void Batches::index(std::int64_t epoch) {
+    const Assignment assignment(static_cast<std::uint64_t>(settings_.seed));
+    const auto batches = static_cast<std::uint64_t>(settings_.batches);
+    const auto batch_of = [&](std::size_t i) {
+        if (settings_.batching == Batching::sequential)
+            return records_.rows[i] / static_cast<std::uint64_t>(settings_.batch_size);
+        return assignment.batch(records_.ids[i], static_cast<std::uint64_t>(epoch), batches);
+    };
+    std::vector<std::uint64_t> batch(records_.size());
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < batch.size(); ++i) batch[i] = batch_of(i);
+    first_.assign(batches + 1, 0);
+    for (const std::uint64_t number : batch) {
+        if (number < batches) ++first_[number + 1];
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    indices_.resize(first_.back());
+    std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        if (batch[i] < batches) indices_[next[batch[i]]++] = static_cast<std::uint32_t>(i);
+    }
+    epoch_ = epoch;
+}
+
+}  // namespace holdfast

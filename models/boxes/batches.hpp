@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+#include "models/boxes/settings.hpp"
+
+namespace holdfast {
+
+/// The batches of a rank's records, indexed once an epoch. A record's batch depends on its id alone (or, as
+/// published, on its row).
+class Batches {
+  public:
+    /// The records must outlive it; at most 2^32 of them.
+    Batches(const TrainingSettings& settings, const Records& records)
+        : settings_(settings), records_(records) {}
+
+    /// Of the batch a step takes: indices into the records, ascending; valid until the next epoch is asked
+    /// for.
+    std::span<const std::uint32_t> of_step(std::int64_t step);
+
+  private:
+    void index(std::int64_t epoch);
+
+    TrainingSettings settings_;
+    const Records& records_;
+    std::int64_t epoch_ = -1;             ///< that is indexed
+    std::vector<std::uint32_t> indices_;  ///< batch after batch
+    std::vector<std::size_t> first_;      ///< [batches + 1], of each batch in indices_
+};
+
+}  // namespace holdfast

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+
+#include "dist/comm/communicator.hpp"
+#include "models/boxes/gradient_sums.hpp"
+#include "models/boxes/optimiser.hpp"
+#include "models/boxes/plan.hpp"
+#include "models/boxes/state.hpp"
+
+namespace holdfast {
+
+/// How what k changed records can do is charged to the boxes (mathematics section 2): one class a ChargeRule.
+class Charges {
+  public:
+    virtual ~Charges() = default;
+    /// The box T^k of a level of the state: encloses the parameters of every run on every neighbour at
+    /// distance <= k.
+    virtual LevelState box(const LevelState& level) const = 0;
+    /// How many least values of every entry the sums of a level must keep.
+    virtual std::int64_t selected(std::int64_t k) const = 0;
+    /// Widens a level's sums over this dataset to those over every neighbour's. Collective over the ranks.
+    virtual void charge(std::int64_t k, LevelSums& sums, const Communicator& ranks) const = 0;
+    /// Takes step t (counted from 0), which divides by `normaliser`.
+    virtual void advance(std::int64_t step, double normaliser) = 0;
+};
+
+/// The optimiser must outlive it.
+std::unique_ptr<Charges> make_charges(const TrainingPlan& plan, const Optimiser& optimiser);
+
+}  // namespace holdfast
