@@ -1,10 +1,10 @@
 // The CUDA backend on a device: whole steps and whole trainings, to the byte. Skips, saying why, where there
-// is no device; HOLDFAST_REQUIRE_GPU=1 makes that a failure. The operations one by one: backend_test.
+// is no device; HOLDFAST_REQUIRE_GPU=1 makes that a failure.
 
 #include <gtest/gtest.h>
 
+#include "tests/support/engine_cases.hpp"
 #include "tests/support/gpu.hpp"
-#include "tests/support/step_engine_cases.hpp"
 
 namespace holdfast {
 namespace {
@@ -23,7 +23,8 @@ TEST_F(CudaDevice, GivesTheBitsOfTheOperations) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const StepCase step = random_step(seed);
-        expect_same(step.by_operations(*cpu), step.by_engine(*device), step);
+        expect_same(step.by(*cpu), step.by(*device), step);
+        ASSERT_EQ(step.outputs_by(*cpu), step.outputs_by(*device));
         if (HasFatalFailure()) return;
     }
 }
@@ -34,7 +35,7 @@ TEST_F(CudaDevice, GivesTheBitsOfTheOperationsForAnyFeature) {
         for (const double value :
              {1.0, 1e290, 1e301, 1e302, 1e303, 1e305, 1.7e308, std::nan(""), HUGE_VAL, -HUGE_VAL}) {
             const StepCase step = step_with_feature(value, hidden);
-            expect_same(step.by_operations(*reference), step.by_engine(*device), step);
+            expect_same(step.by(*reference), step.by(*device), step);
         }
     }
 }

@@ -10,12 +10,11 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/backends.hpp"
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/monotone_exp.hpp"
 #include "kernels/base/random.hpp"
-#include "kernels/ops/loss.hpp"
-#include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
 namespace {
@@ -220,6 +219,7 @@ TYPED_TEST_SUITE(SoftmaxBox, Reals);
 TYPED_TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
     using Real = TypeParam;
     constexpr std::size_t outputs = 4, corners = 1 << outputs;
+    const auto operations = make_operations<Real>("reference");
     const std::vector<std::int32_t> labels(panel_height, 2);
     Draws draws(6);
     for (int box = 0; box < 2000; ++box) {
@@ -239,10 +239,10 @@ TYPED_TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
             }
         }
         AlignedVector<Real> least(lower.size()), greatest(lower.size()), at_point(lower.size());
-        loss_gradient_on_host<Real>(Loss::cross_entropy, outputs, {lower.data(), upper.data()}, labels.data(),
-                                    panel_height, {least.data(), greatest.data()});
-        loss_gradient_on_host<Real>(Loss::cross_entropy, outputs, {point.data(), point.data()}, labels.data(),
-                                    panel_height, {at_point.data(), at_point.data()});
+        operations->loss_gradient(Loss::cross_entropy, outputs, {lower.data(), upper.data()}, labels.data(),
+                                  panel_height, {least.data(), greatest.data()});
+        operations->loss_gradient(Loss::cross_entropy, outputs, {point.data(), point.data()}, labels.data(),
+                                  panel_height, {at_point.data(), at_point.data()});
         for (std::size_t c = 0; c < outputs; ++c) {
             for (std::size_t r = 0; r < panel_height; ++r) {
                 const std::size_t at = c * panel_height + r;
@@ -259,14 +259,15 @@ TYPED_TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
 
 // The composition is monotone in double, and so are both conversions: from every float logit to the next.
 TEST(LossGradientInSinglePrecision, DoesNotFallBetweenNeighbouringFloats) {
+    const auto operations = make_operations<float>("reference");
     const std::vector<std::int32_t> labels(panel_height, 0);
     AlignedVector<float> logit(panel_height), gradient(panel_height);
     for (const float start : {-120.0F, -17.0F, -1.0F, -1e-3F, -1e-38F, 0.0F, 1e-6F, 0.5F, 16.0F, 88.0F}) {
         float x = start, before = -2;
         for (int panel = 0; panel < 4000; ++panel) {
             for (float& value : logit) value = x = std::nextafter(x, HUGE_VALF);
-            loss_gradient_on_host<float>(Loss::binary_cross_entropy, 1, {logit.data(), logit.data()},
-                                         labels.data(), panel_height, {gradient.data(), gradient.data()});
+            operations->loss_gradient(Loss::binary_cross_entropy, 1, {logit.data(), logit.data()},
+                                      labels.data(), panel_height, {gradient.data(), gradient.data()});
             for (const float value : gradient) {
                 ASSERT_LE(before, value) << std::hexfloat << x;
                 before = value;

@@ -57,8 +57,7 @@ TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
     settings.training.batches = 2;
     settings.training.l2 = 0.3;
     settings.training.learning_rate_decay = 0.5;
-    const GradientGrid grid = settings.clip.grid();
-    const auto optimiser = make_sgd(settings, grid);
+    const auto optimiser = make_sgd(settings, settings.clip.grid().exponent());
     const std::int64_t gamma = settings.clip.weight_units();
     const KeyedHash hash{3};
     for (std::uint64_t trial = 0; trial < 2000; ++trial) {
@@ -83,7 +82,7 @@ TEST(Optimiser, ImpulseResponseBoundsWhatAGradientMoves) {
 TEST(Optimiser, UpdateIsMonotone) {
     Settings settings;
     settings.training.l2 = 0.9;
-    const auto optimiser = make_sgd(settings, settings.clip.grid());
+    const auto optimiser = make_sgd(settings, settings.clip.grid().exponent());
     const KeyedHash hash{4};
     for (std::uint64_t trial = 0; trial < 2000; ++trial) {
         const std::int64_t theta = parameter_units(hash.uniform(1, trial) * 3000 - 1500);

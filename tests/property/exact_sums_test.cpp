@@ -1,4 +1,4 @@
-// Sums over records are sums of integers (models/boxes/gradient_sums.hpp): the same for any order,
+// Sums over records are sums of integers (kernels/ops/step_message.hpp): the same for any order,
 // partition, number of threads and backend; no number of records that is let through can overflow; one record
 // moves a sum by at most Gamma.
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/backends.hpp"
+#include "kernels/base/aligned.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
 #include "models/boxes/gradient_sums.hpp"
@@ -80,46 +81,62 @@ template <typename Real>
 struct ExactSumsIn : testing::TestWithParam<Setting> {
     const Network& network = GetParam().network;
     const Clip& clip = GetParam().clip;
-    const std::unique_ptr<BasicBackend<Real>> cpu = make_backend<Real>("cpu");
+    const std::shared_ptr<const Backend> cpu = make_backend("cpu", RealFormat<Real>::precision);
     const Records records = random_records(record_count, network.inputs(), network.classes());
     const std::vector<Level> levels = levels_of(network);
     const int threads_before = omp_get_max_threads();
 
     void TearDown() override { omp_set_num_threads(threads_before); }
 
-    std::vector<LevelSums> raw_sums(const std::vector<std::vector<std::uint32_t>>& parts,
-                                    const BasicBackend<Real>& backend) const {
-        std::vector<BoxView> boxes;
-        std::vector<std::int64_t> selections;
+    StepMessage layout() const { return {levels.size(), network.parameters()}; }
+    std::vector<Variant> variants() const {
+        std::vector<Variant> all;
         for (const Level& level : levels) {
-            const bool point = boxes.empty();
-            boxes.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data()});
-            selections.push_back(GetParam().select && !point ? 5 : 0);
+            const bool point = all.empty();
+            all.push_back({level.lower.data(), point ? level.lower.data() : level.upper.data(),
+                           std::size_t{GetParam().select && !point ? 5U : 0U}});
         }
-        std::vector<Batch> batches;
-        for (const auto& part : parts) batches.push_back({records, part, true});
-        return gradient_sums(network, backend, clip, boxes, batches, selections);
+        return all;
     }
-    static std::vector<Result> results_of(std::vector<LevelSums> sums) {
+    StepSums raw_sums(const std::vector<std::vector<std::uint32_t>>& parts, const Backend& backend) const {
+        const auto engine = backend.engine(network.shape(), clip);
+        const std::vector<RecordSet> sets(parts.size(), records.view(true));
+        engine->set_records(sets);
+        const std::vector<Variant> all = variants();
+        engine->run(all, std::vector<std::span<const std::uint32_t>>(parts.begin(), parts.end()));
+        const auto message = engine->finish();
+        std::vector<std::optional<LeastEntries>> selections(all.size());
+        for (std::size_t level = 0; level < all.size(); ++level) {
+            if (all[level].selected > 0) selections[level] = engine->take_selection(level);
+        }
+        return {layout(), {message.begin(), message.end()}, std::move(selections)};
+    }
+    static std::vector<Result> results_of(StepSums sums) {
         std::vector<Result> results;
-        for (LevelSums& level : sums) {
-            Result result{level.lower, level.upper, {}, level.surely_correct, level.possibly_correct};
-            for (auto* side : {&level.least_upper, &level.least_negated_lower}) {
-                for (Selection& selection : *side) {
-                    for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
-                        const auto kept = selection.values(entry);
-                        std::vector<std::int64_t> values(kept.begin(), kept.end());
-                        std::sort(values.begin(), values.end());
-                        result.selected.insert(result.selected.end(), values.begin(), values.end());
-                    }
-                }
+        for (LevelSums& level : sums.levels) {
+            Result result{{level.lower.begin(), level.lower.end()},
+                          {level.upper.begin(), level.upper.end()},
+                          {},
+                          level.surely_correct,
+                          level.possibly_correct};
+            if (level.least) {
+                for (Selection* selection : {&level.least->upper, &level.least->negated_lower})
+                    add_sorted(*selection, result.selected);
             }
             results.push_back(std::move(result));
         }
         return results;
     }
+    static void add_sorted(Selection& selection, std::vector<std::int64_t>& all) {
+        for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
+            const auto kept = selection.values(entry);
+            std::vector<std::int64_t> values(kept.begin(), kept.end());
+            std::sort(values.begin(), values.end());
+            all.insert(all.end(), values.begin(), values.end());
+        }
+    }
     std::vector<Result> sums(const std::vector<std::vector<std::uint32_t>>& parts,
-                             const BasicBackend<Real>& backend) const {
+                             const Backend& backend) const {
         return results_of(raw_sums(parts, backend));
     }
     std::vector<Result> sums(const std::vector<std::vector<std::uint32_t>>& parts) const {
@@ -171,12 +188,14 @@ void ExactSumsIn<Real>::threads() {
 
 template <typename Real>
 void ExactSumsIn<Real>::backends() {
-    ASSERT_EQ(sums({all_records()}, *make_backend<Real>("reference")), sums({all_records()}));
+    ASSERT_EQ(sums({all_records()}, *make_backend("reference", RealFormat<Real>::precision)),
+              sums({all_records()}));
 }
 
 template <typename Real>
 void ExactSumsIn<Real>::instruction_sets() {
-    const std::vector<Result> expected = sums({all_records()}, *make_backend<Real>("reference"));
+    const std::vector<Result> expected =
+        sums({all_records()}, *make_backend("reference", RealFormat<Real>::precision));
     for (const std::string& target : simd_targets()) {
         const SimdTargetOverride override(target);
         ASSERT_EQ(simd_target(), target);
@@ -200,19 +219,19 @@ void ExactSumsIn<Real>::nesting() {
 template <typename Real>
 void ExactSumsIn<Real>::one_record() {
     const std::vector<bool> biases = network.biases();
-    const std::vector<LevelSums> with = raw_sums({all_records()}, *cpu);
+    const StepSums with = raw_sums({all_records()}, *cpu);
     bool attained = false;
     for (const std::uint32_t changed : {0U, 7U, 57U, 127U, 128U, 300U, 699U}) {
         std::vector<std::uint32_t> others = all_records();
         others.erase(others.begin() + changed);
-        const std::vector<LevelSums> without = raw_sums({others}, *cpu), alone = raw_sums({{changed}}, *cpu);
+        const StepSums without = raw_sums({others}, *cpu), alone = raw_sums({{changed}}, *cpu);
         for (std::size_t level = 0; level < levels.size(); ++level) {
             for (std::size_t p = 0; p < network.parameters(); ++p) {
                 const std::int64_t gamma = biases[p] ? clip.bias_units<Real>() : clip.weight_units<Real>();
-                const std::int64_t lower = with[level].lower[p] - without[level].lower[p],
-                                   upper = with[level].upper[p] - without[level].upper[p];
-                ASSERT_EQ(lower, alone[level].lower[p]);
-                ASSERT_EQ(upper, alone[level].upper[p]);
+                const std::int64_t lower = with.levels[level].lower[p] - without.levels[level].lower[p],
+                                   upper = with.levels[level].upper[p] - without.levels[level].upper[p];
+                ASSERT_EQ(lower, alone.levels[level].lower[p]);
+                ASSERT_EQ(upper, alone.levels[level].upper[p]);
                 ASSERT_LE(-gamma, lower)
                     << "record " << changed << ", level " << level << ", parameter " << p;
                 ASSERT_LE(lower, upper);
@@ -272,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(Settings, ExactSumsInSinglePrecision, settings, name_of
 
 template <typename Real>
 struct WorstPanelIn : testing::TestWithParam<std::tuple<std::string, double>> {
-    const std::unique_ptr<BasicBackend<Real>> backend = make_backend<Real>(std::get<0>(GetParam()));
+    const std::unique_ptr<PanelOperations<Real>> operations = make_operations<Real>(std::get<0>(GetParam()));
     const double gamma = std::get<1>(GetParam());
     static constexpr Real huge = sizeof(Real) == sizeof(double) ? Real(1e200) : Real(1e30);
     const LayerShape shape{17, 5};
@@ -282,14 +301,20 @@ struct WorstPanelIn : testing::TestWithParam<std::tuple<std::string, double>> {
     std::vector<std::int64_t> after(const Clip& clip, Real delta, std::int64_t start) const {
         const AlignedVector<Real> deltas(shape.out * panel_height, delta), z(shape.in * panel_height, huge);
         AlignedVector<Real> rows(panel_height * stride);
-        backend->transpose(shape.in, z.data(), rows.data(), stride);
+        operations->transpose(shape.in, z.data(), rows.data(), stride);
         std::vector<std::int64_t> sums(shape.parameters(), start), upper = sums, point = sums;
-        backend->accumulate(shape, clip, {deltas.data(), deltas.data()}, {rows.data(), rows.data()}, stride,
-                            point.data(), point.data());
+        operations->accumulate(
+            {shape, clip, {deltas.data(), deltas.data()}, {rows.data(), rows.data()}, stride, panel_height},
+            {point.data(), point.data()});
         const AlignedVector<Real> same_deltas(deltas.begin(), deltas.end()),
             same_rows(rows.begin(), rows.end());  // equal bounds that are no point
-        backend->accumulate(shape, clip, {deltas.data(), same_deltas.data()}, {rows.data(), same_rows.data()},
-                            stride, sums.data(), upper.data());
+        operations->accumulate({shape,
+                                clip,
+                                {deltas.data(), same_deltas.data()},
+                                {rows.data(), same_rows.data()},
+                                stride,
+                                panel_height},
+                               {sums.data(), upper.data()});
         EXPECT_EQ(sums, point);
         EXPECT_EQ(upper, point);
         return point;
@@ -409,7 +434,7 @@ struct PartsOfABatch : testing::TestWithParam<std::tuple<ChargeRule, Precision>>
         settings.certificate.levels = 4;
         settings.training.epochs = 2;
         const Records records = random_records(90, 4, 2), open = random_records(7, 4, 2);
-        const AnyBackend backend = make_backend("auto", precision, Product::exact);
+        const auto backend = make_backend("auto", precision);
         const TrainingPlan plan = make_plan(settings, {.features = 4, .found = records.size()}, backend);
         MemberTrainer trainer(plan, records, open, MemberTrainer::fresh_state(plan, 0));
         while (!trainer.done()) trainer.step(ranks);
@@ -429,11 +454,14 @@ INSTANTIATE_TEST_SUITE_P(Settings, PartsOfABatch,
 
 // Parts keep the least of all records, as one sum over them does.
 TEST_P(ExactSums, PartsHaveTheSumsOfTheWhole) {
-    WideSums wide(levels.size(), network.parameters());
+    WideSums wide(layout());
     for (std::uint32_t first = 0; first < record_count; first += 130) {
         std::vector<std::uint32_t> part(std::min<std::uint32_t>(130, record_count - first));
         std::iota(part.begin(), part.end(), first);
-        wide.add(raw_sums({part}, *cpu));
+        StepSums sums = raw_sums({part}, *cpu);
+        std::vector<std::optional<LeastEntries>> selections;
+        for (LevelSums& level : sums.levels) selections.push_back(std::move(level.least));
+        wide.add(sums.message, std::move(selections));
     }
     EXPECT_EQ(results_of(wide.clamped()), sums({all_records()}));
 }
@@ -446,8 +474,8 @@ TEST(LargeBatch, HasASumOfItsOwn) {
     settings.certificate.levels = 1;
     settings.training.epochs = 1;
     settings.clip.gamma = std::nextafter(2.0, 0.0);
-    const AnyBackend backend = make_backend("auto", settings.training.precision, Product::exact);
-    const GradientScale scale = backend.scale(settings.clip);
+    const auto backend = make_backend("auto", settings.training.precision);
+    const GradientScale scale = settings.clip.scale(backend->precision());
     const auto count = static_cast<std::size_t>(scale.record_limit) * 9 / 8;
     Records records{FeatureMatrix(1, false), {}, {}, {}};
     records.features.values().assign(count, 100.0F);  // every entry is beyond gamma

@@ -121,7 +121,7 @@ struct Oracle : testing::TestWithParam<Case> {
     using Values = AlignedVector<Real>;
     using Interval = BasicInterval<Real>;
     using ConstInterval = BasicConstInterval<Real>;
-    using Backend = BasicBackend<Real>;
+    using Operations = PanelOperations<Real>;
 
     struct Box : BoxOf<Values> {
         Interval view() { return {this->lower.data(), this->upper.data()}; }
@@ -238,47 +238,48 @@ struct Oracle : testing::TestWithParam<Case> {
     const std::string prefix = sizeof(Real) == sizeof(double) ? "" : "single ";
     const LayerShape shape = GetParam().shape;
     const bool exact_products = GetParam().backend != "rump";
-    const std::unique_ptr<Backend> backend = exact_products ? make_backend<Real>(GetParam().backend)
-                                                            : make_backend<Real>("reference", Product::rump);
+    const std::unique_ptr<Operations> operations = exact_products
+                                                       ? make_operations<Real>(GetParam().backend)
+                                                       : make_operations<Real>("reference", Product::rump);
 
     void SetUp() override {
-        ASSERT_EQ(backend->name(), exact_products ? GetParam().backend : "reference (rump)");
+        ASSERT_EQ(operations->name(), exact_products ? GetParam().backend : "reference (rump)");
     }
 
     std::unique_ptr<PackedLayer> pack(const WeightBox& box) const {
-        return backend->pack(shape, box.lower.data(), box.upper.data());
+        return operations->pack(shape, box.lower.data(), box.upper.data());
     }
     std::unique_ptr<PackedLayer> pack(const std::vector<std::int64_t>& point) const {
-        return backend->pack(shape, point.data(), point.data());
+        return operations->pack(shape, point.data(), point.data());
     }
     Box forward(const WeightBox& weights, const Box& z) const {
         Box a = empty_box(shape.out * panel_height);
-        backend->forward(*pack(weights), z.view(), a.view());
+        operations->forward(*pack(weights), z.view(), a.view());
         return a;
     }
     Values forward(const std::vector<std::int64_t>& weights, const Values& z) const {
         Values a(shape.out * panel_height);
-        backend->forward(*pack(weights), view(z), view(a));
+        operations->forward(*pack(weights), view(z), view(a));
         return a;
     }
     Box forward_input(const WeightBox& weights, const Values& x) const {
         Box a = empty_box(shape.out * panel_height);
-        backend->forward_input(*pack(weights), x.data(), a.view());
+        operations->forward_input(*pack(weights), x.data(), a.view());
         return a;
     }
     Values forward_input(const std::vector<std::int64_t>& weights, const Values& x) const {
         Values a(shape.out * panel_height);
-        backend->forward_input(*pack(weights), x.data(), view(a));
+        operations->forward_input(*pack(weights), x.data(), view(a));
         return a;
     }
     Box backward(const WeightBox& weights, const Box& delta, const Box& z) const {
         Box d = empty_box(shape.in * panel_height);
-        backend->backward(*pack(weights), delta.view(), z.view(), d.view());
+        operations->backward(*pack(weights), delta.view(), z.view(), d.view());
         return d;
     }
     Values backward(const std::vector<std::int64_t>& weights, const Values& delta, const Values& z) const {
         Values d(shape.in * panel_height);
-        backend->backward(*pack(weights), view(delta), view(z), view(d));
+        operations->backward(*pack(weights), view(delta), view(z), view(d));
         return d;
     }
 
@@ -296,22 +297,27 @@ struct Oracle : testing::TestWithParam<Case> {
 
     Values by_record(const Values& panel) const {
         Values rows(panel_height * stride);
-        backend->transpose(shape.in, panel.data(), rows.data(), stride);
+        operations->transpose(shape.in, panel.data(), rows.data(), stride);
         return rows;
     }
     Sums accumulate(const Clip& clip, const Box& delta, const Box& z, bool z_is_point) const {
         const Values lower = by_record(z.lower), upper = by_record(z.upper);
         Sums sums{std::vector<std::int64_t>(shape.parameters()),
                   std::vector<std::int64_t>(shape.parameters())};
-        backend->accumulate(shape, clip, delta.view(),
-                            {lower.data(), z_is_point ? lower.data() : upper.data()}, stride,
-                            sums.lower.data(), sums.upper.data());
+        operations->accumulate({shape,
+                                clip,
+                                delta.view(),
+                                {lower.data(), z_is_point ? lower.data() : upper.data()},
+                                stride,
+                                panel_height},
+                               {sums.lower.data(), sums.upper.data()});
         return sums;
     }
     std::vector<std::int64_t> accumulate(const Clip& clip, const Values& delta, const Values& z) const {
         const Values rows = by_record(z);
         std::vector<std::int64_t> sums(shape.parameters());
-        backend->accumulate(shape, clip, view(delta), view(rows), stride, sums.data(), sums.data());
+        operations->accumulate({shape, clip, view(delta), view(rows), stride, panel_height},
+                               {sums.data(), sums.data()});
         return sums;
     }
     std::vector<Clip> clips() const {
@@ -532,10 +538,10 @@ void Oracle<Real>::relu_holds_points_and_is_exact() {
     with_boxes([&](Range, Draws& draws) {
         const Box a = draws.box(shape.out * panel_height, false);
         Box bounds = a;
-        backend->relu(shape.out, bounds.view());
+        operations->relu(shape.out, bounds.view());
         for (const Place place : places) {
             Values point = draws.point(a, place);
-            backend->relu(shape.out, view(point));
+            operations->relu(shape.out, view(point));
             expect_inside(point, bounds);
         }
         for (std::size_t i = 0; i < a.size(); ++i) {
@@ -625,12 +631,12 @@ void Oracle<Real>::loss_gradient_holds_points_is_attained_and_optimal() {
             const std::size_t outputs = loss == Loss::binary_cross_entropy ? 1 : shape.out, count = 100;
             const auto gradient = [&](const Box& at) {
                 Box delta = empty_box(shape.out * panel_height);
-                backend->loss_gradient(loss, outputs, at.view(), labels.data(), count, delta.view());
+                operations->loss_gradient(loss, outputs, at.view(), labels.data(), count, delta.view());
                 return delta;
             };
             const auto point_gradient = [&](const Values& at) {
                 Values delta(shape.out * panel_height);
-                backend->loss_gradient(loss, outputs, view(at), labels.data(), count, view(delta));
+                operations->loss_gradient(loss, outputs, view(at), labels.data(), count, view(delta));
                 return delta;
             };
             const Box bounds = gradient(logits);

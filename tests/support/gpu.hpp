@@ -19,13 +19,10 @@ inline bool gpu_required() {
 }
 
 /// A backend by its name() for tests: those of make_backend, or "cuda (host)" with so much memory.
-template <typename Real = double>
-std::unique_ptr<BasicBackend<Real>> backend_for_test(const std::string& name,
-                                                     std::size_t memory_bytes = std::size_t{1} << 30) {
-    if constexpr (RealFormat<Real>::precision == Precision::double_precision) {
-        if (name == "cuda (host)") return make_host_executed_backend(memory_bytes);
-    }
-    return make_backend<Real>(name);
+inline std::shared_ptr<const Backend> backend_for_test(const std::string& name,
+                                                       std::size_t memory_bytes = std::size_t{1} << 30) {
+    if (name == "cuda (host)") return make_host_executed_backend(memory_bytes);
+    return make_backend(name);
 }
 
 }  // namespace holdfast

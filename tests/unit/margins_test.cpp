@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "kernels/backends.hpp"
 #include "kernels/base/random.hpp"
@@ -24,7 +25,12 @@ class Table {
         lower_[pair * panel_height + record] = least;
         upper_[pair * panel_height + record] = greatest;
     }
-    Margins margins() const { return {classes_, inputs, ConstInterval(lower_.data(), upper_.data())}; }
+    Margins margins() const {
+        return {classes_,
+                inputs,
+                Precision::double_precision,
+                {0, panel_height, panel_height, lower_.data(), upper_.data()}};
+    }
     static constexpr std::size_t record = 17;
 
   private:
@@ -81,26 +87,39 @@ struct Case {
     std::vector<double> x;
 };
 
+/// The margins of a panel's records, [panel_height, inputs], kept in `low` and `high`.
+OutputBlock outputs_of(const Network& network, const Backend& backend, const Variant& box,
+                       const std::vector<double>& features, std::vector<double>& low,
+                       std::vector<double>& high) {
+    const MarginRows rows(network, box.lower, box.upper);
+    const auto engine = backend.engine(network.shape(), {});
+    engine->set_records(std::vector{RecordSet{.wide_features = features.data(), .count = panel_height}});
+    std::vector<std::uint32_t> indices(panel_height);
+    std::iota(indices.begin(), indices.end(), 0);
+    OutputBlock kept = {};
+    engine->outputs(box, rows.layer(), indices, [&](const OutputBlock& block) {
+        kept = block;
+        low.assign(block.lower, block.lower + rows.layer().rows * block.stride);
+        high.assign(block.upper, block.upper + rows.layer().rows * block.stride);
+    });
+    kept.lower = low.data();
+    kept.upper = high.data();
+    return kept;
+}
+
 /// The margins the program computes of x in every column of a panel.
 struct Computed {
-    Computed(const Case& example, const Backend& backend, bool point)
-        : classes(example.classes), low((classes + 1) * (classes + 1) * panel_height), high(low.size()) {
-        AlignedVector<double> panel(inputs * panel_height);
-        for (std::size_t j = 0; j < inputs; ++j)
-            std::fill_n(panel.begin() + static_cast<std::ptrdiff_t>(j * panel_height), panel_height,
-                        example.x[j]);
-        const MarginLayer layer(example.network, backend, example.lower.data(),
-                                point ? example.lower.data() : example.upper.data());
-        is_point = layer.layer().is_point();
-        backend.forward_input(layer.layer(), panel.data(),
-                              Interval{low.data(), is_point ? low.data() : high.data()});
+    Computed(const Case& example, const Backend& backend, bool point) : classes(example.classes) {
+        std::vector<double> features;
+        for (std::size_t r = 0; r < panel_height; ++r)
+            features.insert(features.end(), example.x.begin(), example.x.end());
+        const Variant box{example.lower.data(), point ? example.lower.data() : example.upper.data()};
+        block = outputs_of(example.network, backend, box, features, low, high);
     }
-    Margins margins() const {
-        return {classes, inputs, ConstInterval(low.data(), is_point ? low.data() : high.data())};
-    }
+    Margins margins() const { return {classes, inputs, Precision::double_precision, block}; }
     std::size_t classes;
-    AlignedVector<double> low, high;
-    bool is_point = false;
+    std::vector<double> low, high;
+    OutputBlock block = {};
 };
 
 class MarginsOfClasses : public ::testing::TestWithParam<int> {};
@@ -228,19 +247,17 @@ TEST(Margins, NobodyIsBeatenAtItsOwnPointWhateverRoundingDoes) {
     int cycles = 0;
     for (std::uint64_t seed = 0; seed < 3000; ++seed) {
         const KeyedHash hash{seed};
-        AlignedVector<double> panel(terms * panel_height, 0.0);
+        std::vector<double> panel(terms * panel_height, 0.0), low, high;
         std::vector<std::int64_t> parameters(network.parameters());
         for (std::size_t j = 0; j < terms; ++j) {
-            panel[j * panel_height] = hash.uniform(1, j / classes);
+            panel[j] = hash.uniform(1, j / classes);  // of the first record
             for (std::size_t c = 0; c < classes; ++c)
                 parameters[c * (terms + 1) + j] =
                     static_cast<std::int64_t>(hash(2 + (c + j) % classes, j / classes) >> 6);
         }
-        const MarginLayer layer(network, *backend, parameters.data(), parameters.data());
-        const std::size_t size = layer.layer().shape().out * panel_height;
-        AlignedVector<double> low(size), high(size);
-        backend->forward_input(layer.layer(), panel.data(), Interval{low.data(), high.data()});
-        const Margins margins(classes, terms, ConstInterval(low.data(), high.data()));
+        const Variant point{parameters.data(), parameters.data()};
+        const OutputBlock block = outputs_of(network, *backend, point, panel, low, high);
+        const Margins margins(classes, terms, Precision::double_precision, block);
         const auto raw = [&](std::size_t a, std::size_t b) { return margins.least(a, b, 0) > 0; };
         cycles += (raw(0, 1) && raw(1, 2) && raw(2, 0)) || (raw(1, 0) && raw(2, 1) && raw(0, 2));
         EXPECT_FALSE(margins.beaten(margins.winner(0), 0)) << seed;

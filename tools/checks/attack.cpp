@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "dist/layout/assignment.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"

@@ -64,7 +64,7 @@ struct Workbench {
     LayerShape shape;
     bool point;
     Reads reads;
-    std::unique_ptr<Backend> backend = make_backend("cpu");
+    std::unique_ptr<PanelOperations<double>> operations = make_operations("cpu");
     std::vector<std::int64_t> lower, upper;
     std::unique_ptr<PackedLayer> layer;
     Box in, out, in_gradient;
@@ -87,17 +87,20 @@ struct Workbench {
             lower.push_back(parameter_units(hash.uniform(0, p) - 0.5));
             upper.push_back(lower.back() + parameter_units(0.01));
         }
-        layer = backend->pack(shape, lower.data(), point ? lower.data() : upper.data());
-        backend->transpose(shape.in, in.lower.data(), rows.lower.data(), stride);
-        backend->transpose(shape.in, in.upper.data(), rows.upper.data(), stride);
+        layer = operations->pack(shape, lower.data(), point ? lower.data() : upper.data());
+        operations->transpose(shape.in, in.lower.data(), rows.lower.data(), stride);
+        operations->transpose(shape.in, in.upper.data(), rows.upper.data(), stride);
     }
 
-    void forward_input() { backend->forward_input(*layer, in.lower.data(), out.view(point)); }
-    void forward() { backend->forward(*layer, in.view(point), out.view(point)); }
-    void backward() { backend->backward(*layer, out.view(point), in.view(point), in_gradient.view(point)); }
+    void forward_input() { operations->forward_input(*layer, in.lower.data(), out.view(point)); }
+    void forward() { operations->forward(*layer, in.view(point), out.view(point)); }
+    void backward() {
+        operations->backward(*layer, out.view(point), in.view(point), in_gradient.view(point));
+    }
     void accumulate(const Clip& clip) {
-        backend->accumulate(shape, clip, out.view(point), rows.view(point || reads != Reads::activations),
-                            stride, sum_lower.data(), point ? sum_lower.data() : sum_upper.data());
+        operations->accumulate({shape, clip, out.view(point), rows.view(point || reads != Reads::activations),
+                                stride, panel_height},
+                               {sum_lower.data(), point ? sum_lower.data() : sum_upper.data()});
     }
     void elementwise() { accumulate({.kind = Clip::Kind::elementwise, .gamma = 0.05}); }
     void factored() {

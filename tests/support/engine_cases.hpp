@@ -10,7 +10,6 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "models/boxes/device_sums.hpp"
 #include "models/boxes/gradient_sums.hpp"
 #include "models/boxes/trainer.hpp"
 
@@ -43,24 +42,51 @@ struct StepCase {
     std::vector<std::vector<std::int64_t>> lower, upper;  // [level]
     std::vector<std::int64_t> ks, selected;
 
-    std::vector<BoxView> boxes() const {
-        std::vector<BoxView> views;
+    std::vector<Variant> variants() const {
+        std::vector<Variant> all;
         for (std::size_t level = 0; level < lower.size(); ++level) {
             const bool point = ks[level] == 0;
-            views.push_back({lower[level].data(), point ? lower[level].data() : upper[level].data()});
+            all.push_back({lower[level].data(), point ? lower[level].data() : upper[level].data(),
+                           static_cast<std::size_t>(selected[level])});
         }
-        return views;
+        return all;
     }
-    std::vector<Batch> batches() const {
-        return {{private_records, private_batch, true}, {public_records, public_batch, false}};
+    std::unique_ptr<Engine> engine(const Backend& backend) const {
+        std::unique_ptr<Engine> made = backend.engine(network.shape(), clip);
+        made->set_records(std::vector{private_records.view(true), public_records.view()});
+        return made;
     }
-    std::vector<LevelSums> by_operations(const Backend& backend) const {
-        return gradient_sums(network, backend, clip, boxes(), batches(), selected);
+    StepSums by(Engine& engine) const {
+        const std::vector<Variant> all = variants();
+        engine.run(all, std::vector<std::span<const std::uint32_t>>{private_batch, public_batch});
+        const auto message = engine.finish();
+        std::vector<std::optional<LeastEntries>> selections(all.size());
+        for (std::size_t level = 0; level < all.size(); ++level) {
+            if (all[level].selected > 0) selections[level] = engine.take_selection(level);
+        }
+        return {{all.size(), network.parameters()}, {message.begin(), message.end()}, std::move(selections)};
     }
-    DeviceSums::Result by_engine(const Backend& backend) const {
-        const auto sums = DeviceSums::make(network, backend, clip, private_records, public_records);
-        if (sums == nullptr) throw std::logic_error("the backend has no engine: nothing would be tested");
-        return sums->reduced(boxes(), batches(), selected, *make_serial_communicator());
+    StepSums by(const Backend& backend) const { return by(*engine(backend)); }
+    /// Bounds of every private record's logits, [variants][outputs, records], lower then upper.
+    std::vector<std::vector<double>> outputs_by(const Backend& backend) const {
+        const auto made = engine(backend);
+        const std::size_t last = network.offset(network.layers().size() - 1), rows = network.outputs(),
+                          count = private_batch.size();
+        std::vector<std::vector<double>> all;
+        for (const Variant& box : variants()) {
+            std::vector<double> bounds(2 * rows * count);
+            const auto keep = [&](const OutputBlock& block) {
+                for (std::size_t o = 0; o < rows; ++o) {
+                    std::copy_n(block.lower + o * block.stride, block.count,
+                                bounds.data() + o * count + block.first);
+                    std::copy_n(block.upper + o * block.stride, block.count,
+                                bounds.data() + (rows + o) * count + block.first);
+                }
+            };
+            made->outputs(box, {rows, box.lower + last, box.upper + last}, private_batch, keep);
+            all.push_back(std::move(bounds));
+        }
+        return all;
     }
 };
 
@@ -120,15 +146,16 @@ inline StepCase random_step(std::uint64_t seed) {
     if (seed % 16 == 5) step.private_batch.clear();
     if (seed % 16 == 9) step.private_batch.resize(std::min<std::size_t>(1, step.private_batch.size()));
     if (seed % 16 == 5 || seed % 8 == 1) step.public_batch.clear();
-    add_levels(engine, !factored && engine() % 2 == 0, step);
+    add_levels(engine, engine() % 2 == 0, step);
     return step;
 }
 
-inline std::vector<std::vector<std::int64_t>> sorted_values(std::vector<Selection>& selections) {
+inline std::vector<std::vector<std::int64_t>> sorted_values(std::optional<LeastEntries>& least) {
     std::vector<std::vector<std::int64_t>> entries;
-    for (Selection& selection : selections) {
-        for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
-            const auto values = selection.values(entry);
+    if (!least) return entries;
+    for (Selection* selection : {&least->upper, &least->negated_lower}) {
+        for (std::size_t entry = 0; entry < selection->entries(); ++entry) {
+            const auto values = selection->values(entry);
             entries.emplace_back(values.begin(), values.end());
             std::sort(entries.back().begin(), entries.back().end());
         }
@@ -136,19 +163,14 @@ inline std::vector<std::vector<std::int64_t>> sorted_values(std::vector<Selectio
     return entries;
 }
 
-inline void expect_same(auto&& expected, DeviceSums::Result actual, const StepCase& step) {
+inline void expect_same(StepSums expected, StepSums actual, const StepCase& step) {
     ASSERT_EQ(actual.records,
               static_cast<std::int64_t>(step.private_batch.size() + step.public_batch.size()));
-    ASSERT_EQ(expected.size(), actual.levels.size());
-    for (std::size_t level = 0; level < expected.size(); ++level) {
-        SCOPED_TRACE("level " + std::to_string(level));
-        LevelSums &wanted = expected[level], &got = actual.levels[level];
-        ASSERT_EQ(wanted.lower, got.lower);
-        ASSERT_EQ(wanted.upper, got.upper);
-        ASSERT_EQ(wanted.surely_correct, got.surely_correct);
-        ASSERT_EQ(wanted.possibly_correct, got.possibly_correct);
-        ASSERT_EQ(sorted_values(wanted.least_upper), sorted_values(got.least_upper));
-        ASSERT_EQ(sorted_values(wanted.least_negated_lower), sorted_values(got.least_negated_lower));
+    ASSERT_EQ(expected.message, actual.message);
+    ASSERT_EQ(expected.levels.size(), actual.levels.size());
+    for (std::size_t level = 0; level < expected.levels.size(); ++level) {
+        ASSERT_EQ(sorted_values(expected.levels[level].least), sorted_values(actual.levels[level].least))
+            << "level " << level;
     }
 }
 

@@ -2,40 +2,45 @@
 // that of the other backends, whatever the memory makes of levels and records. tests/gpu does the same on a
 // device.
 
-#include "kernels/ops/step_engine.hpp"
+#include "kernels/ops/engine.hpp"
 
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/host_executed.hpp"
 #include "kernels/cuda/step_plan.hpp"
+#include "tests/support/engine_cases.hpp"
 #include "tests/support/quiet_communicator.hpp"
-#include "tests/support/step_engine_cases.hpp"
 
 namespace holdfast {
 namespace {
 
 constexpr std::size_t ample = std::size_t{1} << 30;
 
-struct StepEngines : testing::TestWithParam<std::uint64_t> {};
+struct Engines : testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(StepEngines, GiveTheBitsOfTheOperations) {
+TEST_P(Engines, GiveTheSameBits) {
     const StepCase step = random_step(GetParam());
-    auto expected = step.by_operations(*make_backend("cpu"));
-    expect_same(expected, step.by_engine(*make_host_executed_backend(ample)), step);
+    const auto cpu = make_backend("cpu"), reference = make_backend("reference");
+    const auto host = make_host_executed_backend(ample);
+    expect_same(step.by(*cpu), step.by(*host), step);
+    ASSERT_EQ(step.outputs_by(*cpu), step.outputs_by(*host));
     if (HasFatalFailure() || GetParam() % 4 > 0) return;
-    expect_same(step.by_operations(*make_backend("reference")),
-                step.by_engine(*make_host_executed_backend(ample)), step);
+    expect_same(step.by(*reference), step.by(*host), step);
+    ASSERT_EQ(step.outputs_by(*reference), step.outputs_by(*host));
 }
 
 // Less and less memory: records streamed, levels parted, chunks of 64 records, until one level is too much.
-TEST_P(StepEngines, GiveTheSameInAnyMemory) {
+TEST_P(Engines, GiveTheSameInAnyMemory) {
     const StepCase step = random_step(GetParam() + 1000);
-    auto expected = step.by_operations(*make_backend("cpu"));
+    const auto cpu = make_backend("cpu");
+    const auto outputs = step.outputs_by(*cpu);
     int fitted = 0;
     for (std::size_t memory = std::size_t{4} << 20;; memory = memory * 2 / 5) {
         SCOPED_TRACE(std::to_string(memory) + " bytes");
         try {
-            expect_same(expected, step.by_engine(*make_host_executed_backend(memory)), step);
+            const auto host = make_host_executed_backend(memory);
+            expect_same(step.by(*cpu), step.by(*host), step);
+            ASSERT_EQ(step.outputs_by(*host), outputs);
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ExitCode::input);
             break;
@@ -45,40 +50,37 @@ TEST_P(StepEngines, GiveTheSameInAnyMemory) {
     EXPECT_GE(fitted, 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, StepEngines, testing::Range<std::uint64_t>(0, 32));
+INSTANTIATE_TEST_SUITE_P(Seeds, Engines, testing::Range<std::uint64_t>(0, 32));
 
 // The map is total: a feature beyond its public range, infinite or no number at all, has the sums of an end
 // of that range.
-TEST(StepEngine, CountsAnyFeatureAsOneInItsRange) {
+TEST(Engine, CountsAnyFeatureAsOneInItsRange) {
     const auto host = make_host_executed_backend(ample);
     const auto reference = make_backend("reference");
     bool ends_differ = false;
     for (const std::vector<std::size_t>& hidden : std::vector<std::vector<std::size_t>>{{}, {4}, {4, 5}}) {
         const auto sums_of = [&](double feature) {
             const StepCase step = step_with_feature(feature, hidden);
-            auto sums = step.by_operations(*reference);
-            expect_same(sums, step.by_engine(*host), step);
-            return sums;
+            expect_same(step.by(*reference), step.by(*host), step);
+            return step.by(*reference).message;
         };
         const auto at_low_end = sums_of(default_feature_range.low),
                    at_high_end = sums_of(default_feature_range.high);
-        ends_differ |= at_low_end[1].upper != at_high_end[1].upper;
+        ends_differ |= at_low_end != at_high_end;
         for (const double feature : {-1e7, -1e300, -HUGE_VAL, std::nan("")})
-            EXPECT_EQ(sums_of(feature)[1].upper, at_low_end[1].upper) << feature;
+            EXPECT_EQ(sums_of(feature), at_low_end) << feature;
         for (const double feature : {1e7, 1.7e308, HUGE_VAL})
-            EXPECT_EQ(sums_of(feature)[1].upper, at_high_end[1].upper) << feature;
+            EXPECT_EQ(sums_of(feature), at_high_end) << feature;
     }
     EXPECT_TRUE(ends_differ);
 }
 
 // One engine, steps of different batches and levels one after another: nothing of a step is left in the next.
-TEST(StepEngine, ForgetsTheStepBefore) {
+TEST(Engine, ForgetsTheStepBefore) {
     StepCase step = random_step(14);
     const auto host = make_host_executed_backend(ample);
     const auto cpu = make_backend("cpu");
-    const auto sums =
-        DeviceSums::make(step.network, *host, step.clip, step.private_records, step.public_records);
-    const auto alone = make_serial_communicator();
+    const auto engine = step.engine(*host);
     for (const std::size_t keep : {1000U, 5U, 300U, 0U, 1U}) {
         StepCase part = step;
         part.private_batch.resize(std::min(keep, part.private_batch.size()));
@@ -87,12 +89,11 @@ TEST(StepEngine, ForgetsTheStepBefore) {
             part.ks.resize(1);
             part.selected.resize(1);
         }
-        expect_same(part.by_operations(*cpu),
-                    sums->reduced(part.boxes(), part.batches(), part.selected, *alone), part);
+        expect_same(part.by(*cpu), part.by(*engine), part);
     }
 }
 
-TEST(StepEngine, TrainsToTheSameBytes) {
+TEST(Engine, TrainsToTheSameBytes) {
     const auto alone = make_serial_communicator();
     for (const Settings& settings : trainings()) {
         const std::vector<std::byte> expected = trained(settings, make_backend("cpu"), *alone);
@@ -121,7 +122,7 @@ class DoublingCommunicator final : public QuietCommunicator {
     bool on_device_;
 };
 
-TEST(StepEngine, SumsAcrossRanksWhereTheTransportDoes) {
+TEST(Engine, SumsAcrossRanksWhereTheTransportDoes) {
     const DoublingCommunicator on_host(false), on_device(true);
     for (const Settings& settings : trainings()) {
         const std::vector<std::byte> expected = trained(settings, make_backend("cpu"), on_host);
@@ -134,16 +135,16 @@ TEST(StepEngine, SumsAcrossRanksWhereTheTransportDoes) {
 }
 
 struct StepPlans : testing::Test {
-    StepShape shape{{{50, 40}, {40, 10}}, Loss::cross_entropy, {}};
+    NetworkShape network{{{50, 40}, {40, 10}}, Loss::cross_entropy};
     std::int64_t lower = 0, upper = 0;
-    std::vector<StepLevel> levels;
+    std::vector<Variant> levels;
 
     StepPlans() {
         levels.push_back({&lower, &lower, 0});
         for (int k = 1; k <= 20; ++k) levels.push_back({&lower, &upper, 0});
     }
     device::StepPlan plan(std::size_t memory) const {
-        return device::plan_step(shape, levels, 100000, 8192, memory);
+        return device::plan_step(network, levels, 100000, 8192, memory);
     }
 };
 
@@ -161,7 +162,7 @@ TEST_F(StepPlans, ShrinkChunksBeforeTheyPartLevelsAndStayInMemory) {
     bool parted = false;
     for (; chunk > 64; memory -= memory / 20) {
         const device::StepPlan next = plan(memory);
-        EXPECT_LE(device::workspace_bytes(shape, next), memory);
+        EXPECT_LE(device::workspace_bytes(network, next), memory);
         EXPECT_LE(next.chunk, chunk);
         if (next.groups.size() > 2) {
             EXPECT_LE(next.chunk, 1024U);
