@@ -11,7 +11,7 @@
 #include "jobs/dataset_identity.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
-#include "models/privacy/ledger.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 
 namespace holdfast {
 namespace {

@@ -188,8 +188,8 @@ void bench_step(const Context& context, const Request& request) {
         make_backend(request.backend, settings.training.precision, settings.certificate.product, device));
     TrainingPlan plain = plan;
     plain.levels = {0};
-    const BlockSums sums(context.world, context.world,
-                         {request.transport, RunSettings{}.transport_timeout, plan.backend->name()});
+    const BlockCommunicator sums(context.world, context.world,
+                                 {request.transport, RunSettings{}.transport_timeout, plan.backend->name()});
     const Records records = random_records(workload, context.world);
 
     // 2. Plain and certified steps in turn, the fastest of each.

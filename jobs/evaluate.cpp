@@ -9,7 +9,8 @@
 #include "dist/files/digest.hpp"
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 
 namespace holdfast {
 namespace {
@@ -79,7 +80,7 @@ nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evi
     for (const MechanismInfo& info : mechanism_table()) {
         for (const double delta : deltas_of(info, request.delta)) {
             for (const bool ensemble : {false, true}) {
-                if (!applies(info, run, ensemble)) continue;
+                if (misfit(info, available_evidence(run, ensemble))) continue;
                 nlohmann::json accuracies = nlohmann::json::array();
                 std::optional<Guarantee> claim;
                 for (const double epsilon : request.epsilons) {
@@ -129,7 +130,8 @@ std::string table_of(const nlohmann::json& result) {
     append("%s", "\n");
     for (const auto& row : result["private_accuracy"]) {
         // An ensemble of one is the single model, unless its vote is what is noised.
-        if (result["members"] == 1 && row["setting"] == "ensemble" && row["mechanism"] != "noisy_argmax")
+        if (result["members"] == 1 && row["setting"] == "ensemble" &&
+            !mechanism_info(row["mechanism"]).needs_votes)
             continue;
         const double delta = row["delta"];
         char name[64];

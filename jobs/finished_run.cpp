@@ -142,12 +142,11 @@ LevelSearch fastest_search(const FinishedRun& run) {
                                                               : LevelSearch::ascending;
 }
 
-bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble) {
-    if (info.binary_only && run.classes() != 2) return false;
-    if (info.needs_votes && !ensemble) return false;
-    if (std::string(info.name) == "paper_sparse" && run.settings.certificate.contiguous_levels())
-        return false;
-    return !(info.needs_class_distances && ensemble && run.aggregation() == Aggregation::paper);
+AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble) {
+    return {.classes = static_cast<int>(run.classes()),
+            .votes = ensemble,
+            .class_distances = !ensemble || run.aggregation() != Aggregation::paper,
+            .sparse_levels = !run.settings.certificate.contiguous_levels()};
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,

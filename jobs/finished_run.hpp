@@ -10,7 +10,6 @@
 #include "models/certify/claims.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
-#include "models/privacy/mechanisms.hpp"
 
 namespace holdfast {
 
@@ -27,9 +26,7 @@ struct FinishedRun {
     static FinishedRun open(const std::string& path);
     std::size_t members() const { return static_cast<std::size_t>(settings.ensemble.members); }
     std::size_t classes() const { return network.classes(); }
-    Aggregation aggregation() const {
-        return settings.ensemble.aggregate == "paper" ? Aggregation::paper : Aggregation::exact;
-    }
+    Aggregation aggregation() const { return aggregation_from_name(settings.ensemble.aggregate); }
     /// Largest distance of one member: levels counted, not records, if the list is sparse.
     std::int64_t cap() const { return static_cast<std::int64_t>(levels.size()) - 1; }
     std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
@@ -56,8 +53,8 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
 /// The search that answers the owner soonest.
 LevelSearch fastest_search(const FinishedRun& run);
 
-/// Can the mechanism be used with this run, single models or the ensemble? Public.
-bool applies(const MechanismInfo& info, const FinishedRun& run, bool ensemble);
+/// What a mechanism can be fed with, from single models or the ensemble. Public.
+AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble);
 
 /// What a mechanism may look at, for one query: of a single member, and of the ensemble.
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);

@@ -11,14 +11,15 @@
 
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
-#include "models/privacy/ledger.hpp"
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/ledger/ledger.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 
 namespace holdfast {
 namespace {
 
 struct Request {
-    std::string run, queries, ledger, mechanism = "stable_rr";
+    std::string run, queries, ledger, mechanism = default_mechanism().name;
     double epsilon = 0, delta = 0;
     std::uint64_t first = 0;
 };
@@ -28,13 +29,8 @@ Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ens
     Mechanism mechanism(request.mechanism,
                         {request.epsilon, request.delta, static_cast<int>(run.classes()),
                          distance_cap(run, ensemble), ensemble ? run.settings.ensemble.members : 0});
-    if (!mechanism.info().releasable)
-        throw Error(ExitCode::usage,
-                    request.mechanism + " is not differentially private: for evaluation only",
-                    "choose stable_rr or another of holdfast release --help", "--mechanism");
-    if (!applies(mechanism.info(), run, ensemble))
-        throw Error(ExitCode::usage, request.mechanism + " wants distances that this run's ensemble has not",
-                    "train with ensemble.aggregate = \"stable\", or choose stable_rr", "--mechanism");
+    check_releasable(mechanism.info());
+    if (const auto error = misfit(mechanism.info(), available_evidence(run, ensemble))) throw *error;
     return mechanism;
 }
 
@@ -58,9 +54,9 @@ void require_ledger(const Request& request) {
                 request.ledger);
 }
 
-/// The population that pays. Error (usage): the run's data belongs to none in this ledger, or its account
-/// counts other neighbours; nothing was charged.
-std::string paying_population(const Ledger& ledger, const FinishedRun& run, const Request& request) {
+/// Can the population of the run's data pay? Error (usage): the data belongs to none in this ledger, or its
+/// account counts other neighbours; nothing was charged.
+void check_payer(const Ledger& ledger, const FinishedRun& run, const Request& request) {
     const std::optional<std::string> population = ledger.population_of(run.dataset_digest());
     if (!population)
         throw Error(ExitCode::usage,
@@ -75,7 +71,7 @@ std::string paying_population(const Ledger& ledger, const FinishedRun& run, cons
             "train without them as --public", request.run);
     const std::string counted = ledger.account(*population)->relation,
                       ours = name_of(run.settings.certificate.relation);
-    if (counted == ours) return *population;
+    if (counted == ours) return;
     throw Error(ExitCode::usage,
                 "the account of " + *population + " counts " + counted + " neighbours; under " + ours +
                     " it would be spent twice: nothing was charged",
@@ -212,7 +208,7 @@ void release(const Context& context, const Request& request) {
     // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
     // nothing.
     Ledger ledger(request.ledger);
-    const std::string population = paying_population(ledger, run, request);
+    check_payer(ledger, run, request);
     SystemRandomBits bits;
     const auto draw = [&](std::span<const std::size_t> paid) {
         std::vector<int> labels;
@@ -220,14 +216,14 @@ void release(const Context& context, const Request& request) {
         return labels;
     };
     const std::vector<LedgerAnswer> answers =
-        ledger.answer(population,
-                      {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump(),
-                       run.dataset_digest()},
+        ledger.answer(run.dataset_digest(),
+                      {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
                       digests_of(queries), draw);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.
-    print(context, request, answers, *ledger.spending(population));
+    const std::string payer = ledger.population_of(run.dataset_digest()).value();
+    print(context, request, answers, ledger.spending(payer).value());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "dist/files/atomic_file.hpp"
 #include "jobs/job.hpp"
-#include "jobs/report_page.hpp"
+#include "jobs/report/page.hpp"
 #include "jobs/report_run.hpp"
 
 namespace holdfast {

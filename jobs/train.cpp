@@ -336,8 +336,8 @@ void train(const Context& context, const Request& request) {
     const std::vector<std::int64_t> levels = settings.certificate.level_values();
     const ProcessGrid grid(context.world, how.grid, static_cast<std::size_t>(settings.ensemble.members),
                            levels.size());
-    const BlockSums sums(context.world, grid.block_group(),
-                         {how.transport, how.transport_timeout, backend->name()});
+    const BlockCommunicator sums(context.world, grid.block_group(),
+                                 {how.transport, how.transport_timeout, backend->name()});
     std::vector<MemberRecords> held =
         distribute(reader, grid, context.world, static_cast<std::size_t>(settings.ensemble.members),
                    static_cast<std::size_t>(settings.network.classes),

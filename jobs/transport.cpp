@@ -63,8 +63,8 @@ bool chooses_nccl(const std::string& transport, const TransportGround& ground) {
            ground.ranks > 1;
 }
 
-BlockSums::BlockSums(const Communicator& world, const Communicator& block_group,
-                     const TransportRequest& request)
+BlockCommunicator::BlockCommunicator(const Communicator& world, const Communicator& block_group,
+                                     const TransportRequest& request)
     : block_group_(block_group) {
     if (request.transport == "mpi" || !chooses_nccl(request.transport, survey(world, request.backend)))
         return;

@@ -29,10 +29,11 @@ struct TransportGround {
 bool chooses_nccl(const std::string& transport, const TransportGround& ground);
 
 /// The block group as its sums travel: itself, or NCCL over it. No result depends on which.
-class BlockSums {
+class BlockCommunicator {
   public:
     /// Collective over the world; `block_group` must outlive this.
-    BlockSums(const Communicator& world, const Communicator& block_group, const TransportRequest& request);
+    BlockCommunicator(const Communicator& world, const Communicator& block_group,
+                      const TransportRequest& request);
     const Communicator& group() const { return nccl_ != nullptr ? *nccl_ : block_group_; }
 
   private:

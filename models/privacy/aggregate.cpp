@@ -210,7 +210,7 @@ Evidence aggregate(const Members& members, int classes, std::int64_t member_cap,
     if (aggregation == Aggregation::paper) {
         if (classes != 2) {
             throw Error(ExitCode::usage, "Theorem 5.3 speaks of two classes only",
-                        "use aggregate = \"exact\"", "aggregate");
+                        "set ensemble.aggregate = \"stable\"", "ensemble.aggregate");
         }
         evidence.distance = published_distance(members, evidence.votes);
         return evidence;
@@ -221,7 +221,7 @@ Evidence aggregate(const Members& members, int classes, std::int64_t member_cap,
 }
 
 Guarantee aggregation_guarantee(Aggregation aggregation) {
-    if (aggregation == Aggregation::exact) {
+    if (aggregation == Aggregation::stable) {
         return Guarantee::proved(
             "the ensemble's label stays for as many changed records as its distance says, and the "
             "distance moves by at most one a record");
@@ -234,10 +234,10 @@ Guarantee aggregation_guarantee(Aggregation aggregation) {
 }
 
 Aggregation aggregation_from_name(const std::string& name) {
-    if (name == "exact") return Aggregation::exact;
+    if (name == "stable") return Aggregation::stable;
     if (name == "paper") return Aggregation::paper;
-    throw Error(ExitCode::usage, "unknown aggregation \"" + name + "\"", "choose exact or paper",
-                "aggregate");
+    throw Error(ExitCode::usage, "unknown aggregation \"" + name + "\"", "choose stable or paper",
+                "ensemble.aggregate");
 }
 
 }  // namespace holdfast

@@ -23,12 +23,12 @@ struct MemberAnswer {
 
 /// How votes and distances become one label and one distance.
 enum class Aggregation {
-    exact,  ///< the least number of records that changes the winner: stable and 1-Lipschitz
-            ///< (models/mathematics.md, ensemble distance)
-    paper,  ///< Theorem 5.3 of 000: binary only, not 1-Lipschitz
+    stable,  ///< the least number of records that changes the winner: stable and 1-Lipschitz
+             ///< (models/mathematics.md, ensemble distance)
+    paper,   ///< Theorem 5.3 of 000: binary only, not 1-Lipschitz
 };
 
-/// Largest distance `exact` can give: (floor(T/2) + 1) (cap + 1) - 1, public.
+/// Largest distance `stable` can give: (floor(T/2) + 1) (cap + 1) - 1, public.
 std::int64_t ensemble_cap(std::int64_t members, std::int64_t member_cap);
 
 /// Evidence for one query, votes included. Two classes: 1 wins a tie; more: the least index wins.
@@ -43,12 +43,12 @@ std::int64_t ensemble_cap(std::int64_t members, std::int64_t member_cap);
 /// class_distances. Errors (ExitCode::input): no members, label out of range, distance outside [0,
 /// member_cap], class distances of the wrong size; (ExitCode::usage): paper with other than two classes.
 Evidence aggregate(const std::vector<MemberAnswer>& members, int classes, std::int64_t member_cap,
-                   Aggregation aggregation = Aggregation::exact);
+                   Aggregation aggregation = Aggregation::stable);
 
 /// What the aggregation proves of its distance.
 Guarantee aggregation_guarantee(Aggregation aggregation);
 
-/// "exact" or "paper"; Error (ExitCode::usage) otherwise.
+/// "stable" or "paper", as ensemble.aggregate says; Error (ExitCode::usage) otherwise.
 Aggregation aggregation_from_name(const std::string& name);
 
 }  // namespace holdfast

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/error.hpp"
-#include "models/privacy/real.hpp"
+#include "models/privacy/big_float.hpp"
 
 namespace holdfast {
 namespace {
@@ -27,7 +27,7 @@ class Terms {
         : ratio_(ratio, rounding), term_(first, rounding), answers_(answers), rounding_(rounding) {
         mpfr_pow_ui(term_.get(), term_.get(), static_cast<unsigned long>(answers), rounding);
     }
-    const Real& sum() const { return sum_; }
+    const BigFloat& sum() const { return sum_; }
     void add_next() {
         if (taken_ > 0) {
             mpfr_mul(term_.get(), term_.get(), ratio_.get(), rounding_);
@@ -40,15 +40,15 @@ class Terms {
     }
 
   private:
-    Real ratio_, term_, sum_;
+    BigFloat ratio_, term_, sum_;
     std::int64_t answers_;
     mpfr_rnd_t rounding_;
     std::int64_t taken_ = 0;
 };
 
 /// ln((sum - delta)/other) from above; sum > delta.
-Rational log_of_excess(const Real& sum, const Real& delta, const Real& other) {
-    Real value;
+Rational log_of_excess(const BigFloat& sum, const BigFloat& delta, const BigFloat& other) {
+    BigFloat value;
     mpfr_sub(value.get(), sum.get(), delta.get(), MPFR_RNDU);
     mpfr_div(value.get(), value.get(), other.get(), MPFR_RNDU);
     mpfr_log(value.get(), value.get(), MPFR_RNDU);
@@ -78,7 +78,7 @@ Rational optimal_composition(const Rational& epsilon, std::int64_t answers, cons
     const Rational grown = exp_upper(epsilon);
     Terms under(grown / (1 + grown), exp_upper(Rational(-epsilon)), answers, MPFR_RNDU);
     Terms other(1 / (1 + grown), exp_lower(epsilon), answers, MPFR_RNDD);
-    const Real allowance(delta, MPFR_RNDD);
+    const BigFloat allowance(delta, MPFR_RNDD);
     Rational least = 0;
     for (std::int64_t i = 1; 2 * (i - 1) <= answers; ++i) {
         under.add_next();

@@ -7,9 +7,8 @@ namespace holdfast {
 
 /// What a mechanism may look at to answer one query. It depends on the private records: for the owner's eyes
 /// only. Two neighbouring datasets give evidence with |distance - distance'| <= 1, equal labels wherever a
-/// distance is
-/// >= 1, |class_distances[j] - class_distances'[j]| <= 1 for every j, and votes that differ in one member's
-/// vote.
+/// distance is >= 1, |class_distances[j] - class_distances'[j]| <= 1 for every j, and votes that differ in
+/// one member's vote.
 struct Evidence {
     int classes = 2;
     int label = 0;                              ///< the label without noise, in [0, classes)
@@ -20,6 +19,14 @@ struct Evidence {
     /// The largest certified k of a sparse list of levels, what 000 recommends. NOT 1-Lipschitz:
     /// `paper_sparse` only.
     std::int64_t sparse_distance = 0;
+};
+
+/// Which kinds of evidence a run has, whatever the query. Public.
+struct AvailableEvidence {
+    int classes = 2;
+    bool votes = false;            ///< of an ensemble
+    bool class_distances = false;  ///< not from votes counted as published
+    bool sparse_levels = false;    ///< the run has boxes for a sparse list of levels only
 };
 
 }  // namespace holdfast

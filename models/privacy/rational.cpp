@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kernels/base/error.hpp"
-#include "models/privacy/real.hpp"
+#include "models/privacy/big_float.hpp"
 
 namespace holdfast {
 namespace {
@@ -16,7 +16,7 @@ using Function = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
 /// f(x) rounded twice in the same direction: a bound for increasing f.
 Rational increasing(Function function, const Rational& x, mpfr_rnd_t rounding) {
-    Real value(x, rounding);
+    BigFloat value(x, rounding);
     function(value.get(), value.get(), rounding);
     return value.rational();
 }
@@ -130,7 +130,7 @@ Rational sqrt_upper(const Rational& x) {
 }
 
 Rational atan_over_pi_upper(const Rational& x) {
-    Real pi;
+    BigFloat pi;
     mpfr_const_pi(pi.get(), MPFR_RNDD);
     Rational result = increasing(mpfr_atan, x, MPFR_RNDU) / pi.rational();
     const Rational half(1, 2);

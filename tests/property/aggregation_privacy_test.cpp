@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/aggregate.hpp"
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
 #include "tests/support/privacy_tester.hpp"
 
 namespace holdfast {
@@ -246,6 +246,8 @@ TEST(Aggregate, BadMembersAreRefused) {
     EXPECT_THROW(aggregate({{0, 1, {1, 2}}}, 2, 5), Error);
     EXPECT_THROW(aggregate({{0, 1, {0, 7}}}, 2, 5), Error);
     EXPECT_THROW(aggregate({{0, 1, {}}}, 3, 5, Aggregation::paper), Error);
+    EXPECT_EQ(aggregation_from_name("stable"), Aggregation::stable);
+    EXPECT_EQ(aggregation_from_name("paper"), Aggregation::paper);
     EXPECT_THROW(aggregation_from_name("best"), Error);
 }
 

@@ -430,10 +430,10 @@ class CrowdedCommunicator final : public QuietCommunicator {
 
 struct PartsOfABatch : testing::TestWithParam<std::tuple<ChargeRule, Precision>> {
     std::vector<std::byte> trained(const Communicator& ranks) const {
-        const auto [budget, precision] = GetParam();
+        const auto [charge_rule, precision] = GetParam();
         Settings settings;
         settings.training.precision = precision;
-        settings.certificate.charge_rule = budget;
+        settings.certificate.charge_rule = charge_rule;
         settings.network.hidden = {3};
         settings.certificate.levels = 4;
         settings.training.epochs = 2;

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 
 namespace holdfast {
 namespace {
@@ -13,8 +14,9 @@ TEST(StableRr, IsNeverBelowAnotherPureMechanismAtTheSameDistance) {
     constexpr std::int64_t cap = 120;
     for (const double epsilon : {0.01, 0.1, 0.3, 1.0, 3.0, 10.0}) {
         const Mechanism best("stable_rr", {epsilon, 0, 2, cap, 0});
-        for (const char* name : {"cauchy", "laplace_global", "class_exponential", "permute_and_flip"}) {
-            const Mechanism other(name, {epsilon, 0, 2, cap, 0});
+        for (const MechanismInfo& info : mechanism_table()) {
+            if (info.needs_delta || info.needs_votes || !info.releasable()) continue;
+            const Mechanism other(info.name, {epsilon, 0, 2, cap, 0});
             for (std::int64_t h = 0; h <= cap; ++h) {
                 Evidence evidence;
                 evidence.label = 1;
@@ -22,7 +24,7 @@ TEST(StableRr, IsNeverBelowAnotherPureMechanismAtTheSameDistance) {
                 evidence.class_distances = {h + 1, 0};
                 evidence.cap = cap;
                 EXPECT_GE(best.law(evidence)[1], other.law(evidence)[1] * (1 - 1e-12))
-                    << name << " epsilon " << epsilon << " h " << h;
+                    << info.name << " epsilon " << epsilon << " h " << h;
             }
         }
     }

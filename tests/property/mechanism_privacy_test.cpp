@@ -8,8 +8,9 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/aggregate.hpp"
-#include "models/privacy/mechanisms.hpp"
-#include "models/privacy/tables.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
+#include "models/privacy/mechanisms/noise_table.hpp"
 #include "tests/support/privacy_tester.hpp"
 
 namespace holdfast {
@@ -45,19 +46,36 @@ void expect_private_over_distances(const Mechanism& mechanism) {
 
 constexpr double epsilons[] = {1e-6, 0.01, 0.1, 0.5, 1, 3, 20, 100, 1000};
 
-TEST(MechanismPrivacy, NoFlipLawExceedsItsEpsilonAtAnyDistance) {
-    for (const double epsilon : epsilons) {
-        for (const int classes : {2, 3, 10, 1000}) {
-            for (const double delta : {0.0, 1e-30, 1e-6, 0.2, 0.9}) {
-                expect_private_over_distances(Mechanism("stable_rr", {epsilon, delta, classes, 120, 0}));
-                if (delta > 0)
-                    expect_private_over_distances(Mechanism("ptr", {epsilon, delta, classes, 120, 0}));
-                if (delta > 0 && classes == 2)
-                    expect_private_over_distances(Mechanism("laplace_smooth", {epsilon, delta, 2, 120, 0}));
+/// Every mechanism that claims privacy, by the evidence it draws from.
+std::vector<MechanismInfo> private_mechanisms(bool (*chosen)(const MechanismInfo&)) {
+    std::vector<MechanismInfo> mechanisms;
+    for (const MechanismInfo& info : mechanism_table()) {
+        if (info.releasable() && chosen(info)) mechanisms.push_back(info);
+    }
+    EXPECT_FALSE(mechanisms.empty());
+    return mechanisms;
+}
+bool by_votes(const MechanismInfo& info) {
+    return info.needs_votes;
+}
+bool by_class_distances(const MechanismInfo& info) {
+    return info.needs_class_distances;
+}
+bool by_distance(const MechanismInfo& info) {
+    return !by_votes(info) && !by_class_distances(info);
+}
+
+TEST(MechanismPrivacy, NoLawOfADistanceExceedsItsEpsilonAtAnyDistance) {
+    for (const MechanismInfo& info : private_mechanisms(by_distance)) {
+        for (const double epsilon : epsilons) {
+            for (const int classes : {2, 3, 10, 1000}) {
+                if (classes > 2 && info.binary_only) continue;
+                for (const double delta : {0.0, 1e-30, 1e-6, 0.2, 0.9}) {
+                    if (delta > 0 ? !info.takes_delta : info.needs_delta) continue;
+                    expect_private_over_distances(Mechanism(info.name, {epsilon, delta, classes, 120, 0}));
+                }
             }
         }
-        expect_private_over_distances(Mechanism("cauchy", {epsilon, 0, 2, 300, 0}));
-        expect_private_over_distances(Mechanism("laplace_global", {epsilon, 0, 2, 5, 0}));
     }
 }
 
@@ -65,6 +83,7 @@ TEST(MechanismPrivacy, DeepTablesWhereRoundingRulesStayPrivate) {
     // Distances at which 2^128 p(h) is a handful of units, and beyond.
     expect_private_over_distances(Mechanism("stable_rr", {0.1, 0, 2, 1200, 0}));
     expect_private_over_distances(Mechanism("stable_rr", {0.1, 0, 7, 1200, 0}));
+    expect_private_over_distances(Mechanism("cauchy", {1e-6, 0, 2, 300, 0}));
     expect_private_over_distances(Mechanism("cauchy", {1.0, 0, 2, 1200, 0}));
     expect_private_over_distances(Mechanism("ptr", {0.1, 1e-30, 2, 2400, 0}));
 }
@@ -76,6 +95,24 @@ TEST(MechanismPrivacy, StableRandomisedResponseSpendsAllOfItsEpsilon) {
         EXPECT_NEAR(privacy_loss(mechanism.exact_law(at_distance(h, 2, 0)),
                                  mechanism.exact_law(at_distance(h + 1, 2, 0))),
                     0.5, 1e-9);
+    }
+}
+
+TEST(MechanismPrivacy, OneRecordResponseNeedsNoMoreThanEqualLabelsWhereBothWithstandARecord) {
+    // Distances jump as they like, and a label may differ wherever either distance is 0.
+    for (const double epsilon : epsilons) {
+        for (const int classes : {2, 3, 10, 1000}) {
+            const Mechanism mechanism("one_record_rr", {epsilon, 0, classes, 120, 0});
+            for (const std::int64_t h : {0, 1, 120}) {
+                const Law law = mechanism.exact_law(at_distance(h, classes, 0));
+                for (const std::int64_t other : {0, 1, 120}) {
+                    const int label = h > 0 && other > 0 ? 0 : 1;
+                    EXPECT_TRUE(is_private(law, mechanism.exact_law(at_distance(other, classes, label)),
+                                           mechanism.epsilon(), 0))
+                        << epsilon << " " << classes << ": " << h << " and " << other;
+                }
+            }
+        }
     }
 }
 
@@ -96,9 +133,9 @@ std::vector<std::vector<std::int64_t>> all_vectors(std::size_t size, std::int64_
 }
 
 TEST(MechanismPrivacy, ClassDistanceLawsHoldOverAllNeighbouringVectors) {
-    for (const char* name : {"class_exponential", "permute_and_flip"}) {
+    for (const MechanismInfo& info : private_mechanisms(by_class_distances)) {
         for (const double epsilon : {0.1, 1.0, 6.0}) {
-            const Mechanism mechanism(name, {epsilon, 0, 3, 4, 0});
+            const Mechanism mechanism(info.name, {epsilon, 0, 3, 4, 0});
             std::vector<std::pair<std::vector<std::int64_t>, Law>> laws;
             for (const auto& distances : all_vectors(3, 5)) {
                 const auto winner = std::find(distances.begin(), distances.end(), 0);
@@ -115,7 +152,8 @@ TEST(MechanismPrivacy, ClassDistanceLawsHoldOverAllNeighbouringVectors) {
                         neighbours = neighbours && std::abs(distances[j] - others[j]) <= 1;
                     if (!neighbours) continue;
                     ++pairs;
-                    ASSERT_TRUE(is_private(law, other_law, mechanism.epsilon(), 0)) << name << " " << epsilon;
+                    ASSERT_TRUE(is_private(law, other_law, mechanism.epsilon(), 0))
+                        << info.name << " " << epsilon;
                 }
             }
             EXPECT_GT(pairs, 500U);
@@ -136,9 +174,9 @@ TEST(MechanismPrivacy, PermuteAndFlipIsNeverWorseThanTheExponentialMechanism) {
 }
 
 TEST(MechanismPrivacy, NoisyVotesHoldWhenOneMemberChangesItsVote) {
-    for (const double epsilon : {2.0, 8.0}) {
-        for (const std::int64_t members : {1, 4}) {
-            const Mechanism mechanism("noisy_argmax", {epsilon, 0, 3, 0, members});
+    for (const MechanismInfo& info : private_mechanisms(by_votes)) {
+        for (const auto& [epsilon, members] : {std::pair{2.0, 1}, {2.0, 4}, {8.0, 1}, {8.0, 4}}) {
+            const Mechanism mechanism(info.name, {epsilon, 0, 3, 0, members});
             std::vector<std::pair<std::vector<std::int64_t>, Law>> laws;
             for (const auto& votes : all_vectors(3, members)) {
                 if (votes[0] + votes[1] + votes[2] != members) continue;
@@ -150,7 +188,8 @@ TEST(MechanismPrivacy, NoisyVotesHoldWhenOneMemberChangesItsVote) {
                 for (const auto& [others, other_law] : laws) {
                     std::int64_t moved = 0;
                     for (std::size_t j = 0; j < 3; ++j) moved += std::abs(votes[j] - others[j]);
-                    ASSERT_TRUE(moved > 2 || is_private(law, other_law, mechanism.epsilon(), 0)) << epsilon;
+                    ASSERT_TRUE(moved > 2 || is_private(law, other_law, mechanism.epsilon(), 0))
+                        << info.name << " " << epsilon;
                 }
             }
         }
@@ -196,9 +235,9 @@ TEST(WrongLaws, LeaveOneOutUnanimityFedToStableResponseIsFound) {
     const Mechanism mechanism("stable_rr", {1.0, 0, 2, 1, 0});
     EXPECT_FALSE(is_private(mechanism.exact_law(at_distance(1, 2, 0)),
                             mechanism.exact_law(at_distance(0, 2, 1)), epsilon, 0));
-    // The law for it that is private: flip 1/2 at 0, e^-1/2 at 1.
-    const Rational flip = exp_upper(-1) / 2, half(1, 2);
-    EXPECT_TRUE(is_private({1 - flip, flip}, {half, half}, epsilon, 0));
+    const Mechanism honest("one_record_rr", {1.0, 0, 2, 1, 0});  // the law that is private
+    EXPECT_TRUE(is_private(honest.exact_law(at_distance(1, 2, 0)), honest.exact_law(at_distance(0, 2, 1)),
+                           epsilon, 0));
 }
 
 TEST(WrongLaws, TheBinaryFormulaStretchedToTenClassesIsFound) {

@@ -8,7 +8,8 @@
 #include <cmath>
 
 #include "models/privacy/aggregate.hpp"
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/samplers.hpp"
 #include "tests/support/privacy_tester.hpp"
 #include "tests/support/seeded_bits.hpp"
@@ -50,7 +51,7 @@ bool accused(const Mechanism& mechanism, const Evidence& a, const Evidence& b, R
 TEST(StochasticTester, AccusesNoMechanism) {
     test::SeededBits bits(21);
     for (const MechanismInfo& info : mechanism_table()) {
-        if (!info.releasable || info.needs_votes) continue;
+        if (!info.releasable() || info.needs_votes) continue;
         const int classes = info.binary_only ? 2 : 3;
         const Mechanism mechanism(info.name, {1.0, info.needs_delta ? 1e-3 : 0.0, classes, 5, 0});
         EXPECT_FALSE(accused(mechanism, at_distance(0, classes, 0), at_distance(0, classes, 1), bits))

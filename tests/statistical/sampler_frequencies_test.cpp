@@ -6,7 +6,8 @@
 
 #include <cmath>
 
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/samplers.hpp"
 #include "tests/support/privacy_tester.hpp"
 #include "tests/support/seeded_bits.hpp"
@@ -69,7 +70,7 @@ TEST(SamplerFrequencies, EveryMechanismDrawsItsLaw) {
     constexpr int draws = 1000000;
     test::SeededBits bits(14);
     for (const MechanismInfo& info : mechanism_table()) {
-        if (!info.releasable) continue;
+        if (!info.releasable()) continue;
         const int classes = info.binary_only ? 2 : 4;
         const Mechanism mechanism(info.name, {1.0, info.needs_delta ? 0.05 : 0.0, classes, 6, 9});
         Evidence evidence;

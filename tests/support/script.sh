@@ -1,5 +1,5 @@
 # Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
-# folder to work in, gone at the end; fail WORDS counts $failures.
+# folder to work in, gone at the end; fail WORDS counts $failures; releasable_mechanisms: a name and its needs a line.
 
 holdfast=$(realpath "$1")
 scratch=$(mktemp -d)
@@ -10,4 +10,7 @@ failures=0
 fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))
+}
+releasable_mechanisms() {
+    "$holdfast" release --help | sed -n '/^Mechanisms:/,/^Exit codes:/{/^  /p}' | grep -v '; not differentially private'
 }

@@ -7,7 +7,7 @@
 #include "dist/files/hdf5.hpp"
 #include "dist/layout/distribute.hpp"
 #include "kernels/base/error.hpp"
-#include "models/privacy/ledger.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "kernels/base/error.hpp"
-#include "models/privacy/ledger.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -67,7 +67,7 @@ struct AccountsTest : ::testing::Test {
     std::string path = folder.file("ledger.db");
 };
 
-TEST_F(AccountsTest, EveryVersionOfAPopulationDrawsOnOneAccountAndSharesItsAnswers) {
+TEST_F(AccountsTest, EveryVersionOfAPopulationDrawsOnOneAccount) {
     Ledger ledger(path);
     ledger.open_account("ward", terms(1));
     ledger.add_version("ward", "original", ids(0, 100));
@@ -85,10 +85,14 @@ TEST_F(AccountsTest, EveryVersionOfAPopulationDrawsOnOneAccountAndSharesItsAnswe
     EXPECT_EQ(versions[3].ids, 0);
     EXPECT_TRUE(ledger.versions("other").empty());
 
-    ledger.answer("ward", half, query(1), always(1));
-    EXPECT_TRUE(ledger.answer("ward", half, query(1), always(0))[0].remembered);
-    ledger.answer("ward", half, query(2), always(1));
-    EXPECT_EQ(error_of([&] { ledger.answer("ward", half, query(3), always(1)); }).code(), ExitCode::budget);
+    ledger.answer("original", half, query(1), always(1));
+    EXPECT_TRUE(ledger.answer("original", half, query(1), always(0))[0].remembered);
+    ledger.answer("rescaled", half, query(2), always(1));
+    for (const char* dataset : {"one more", "unknown"}) {
+        EXPECT_EQ(error_of([&] { ledger.answer(dataset, half, query(3), always(1)); }).code(),
+                  ExitCode::budget);
+    }
+    EXPECT_EQ(ledger.spending("ward")->epsilon, 1);
 }
 
 TEST_F(AccountsTest, OnePersonInTwoPopulationsIsRefusedAndNothingIsAdded) {
@@ -163,12 +167,12 @@ TEST_F(AccountsTest, ARememberedAnswerKeepsItsOwnTerms) {
     const Charge weak{3, Rational(1, 1000), "ptr", R"({"status":"proved"})"};
     {
         Ledger ledger(path);
-        ledger.open_account("ward", {{10, Rational(1, 10), std::nullopt}, "add_remove"});
-        ledger.answer("ward", strong, query(1), always(4));
+        ledger.add_version("ward", "data", {}, Account{{10, Rational(1, 10), std::nullopt}, "add_remove"});
+        ledger.answer("data", strong, query(1), always(4));
     }
     Ledger ledger(path);
     const std::vector<Digest> both{query(1)[0], query(2)[0]};
-    const std::vector<LedgerAnswer> answers = ledger.answer("ward", weak, both, always(5));
+    const std::vector<LedgerAnswer> answers = ledger.answer("data", weak, both, always(5));
     EXPECT_TRUE(answers[0].remembered);
     EXPECT_EQ(answers[0].label, 4);
     EXPECT_EQ(answers[0].epsilon, strong.epsilon);
@@ -184,21 +188,21 @@ TEST_F(AccountsTest, ARememberedAnswerKeepsItsOwnTerms) {
 
 TEST_F(AccountsTest, WhatIsDrawnAgainHasTheTermsOfTheLastCharge) {
     const Charge strong{Rational(1, 4), 0, "cauchy", "{}"};
-    Ledger ledger(path, 0);  // no patience: the claim is taken over at once
-    ledger.open_account("ward", terms(10));
+    Ledger ledger(path, 0);  // no patience: the draw is taken over at once
+    ledger.add_version("ward", "data", {}, terms(10));
     const auto lost = [](std::span<const std::size_t>) -> std::vector<int> {
         throw std::runtime_error("lost");
     };
-    EXPECT_THROW(ledger.answer("ward", strong, query(1), lost), std::runtime_error);
-    EXPECT_EQ(ledger.answer("ward", half, query(1), always(1))[0].mechanism, half.mechanism);
-    EXPECT_EQ(ledger.answer("ward", strong, query(1), always(0))[0].guarantee, half.guarantee);
+    EXPECT_THROW(ledger.answer("data", strong, query(1), lost), std::runtime_error);
+    EXPECT_EQ(ledger.answer("data", half, query(1), always(1))[0].mechanism, half.mechanism);
+    EXPECT_EQ(ledger.answer("data", strong, query(1), always(0))[0].guarantee, half.guarantee);
     EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(3, 4));
 }
 
 TEST_F(AccountsTest, OneDrawGetsAllThatWasChargedAndIsNotCalledForNothing) {
     Ledger ledger(path);
-    ledger.open_account("ward", terms(10));
-    ledger.answer("ward", half, query(2), always(2));
+    ledger.add_version("ward", "data", {}, terms(10));
+    ledger.answer("data", half, query(2), always(2));
     std::vector<Digest> asked;
     for (const double value : {1, 2, 3, 1, 4}) asked.push_back(query(value)[0]);
     std::vector<std::vector<std::size_t>> rounds;
@@ -208,11 +212,11 @@ TEST_F(AccountsTest, OneDrawGetsAllThatWasChargedAndIsNotCalledForNothing) {
         return std::vector<int>(charged.begin(), charged.end());
     };
     std::vector<int> labels;
-    for (const LedgerAnswer& answer : ledger.answer("ward", half, asked, draw))
+    for (const LedgerAnswer& answer : ledger.answer("data", half, asked, draw))
         labels.push_back(answer.label);
     EXPECT_EQ(labels, (std::vector<int>{0, 2, 2, 0, 4}));
     EXPECT_EQ(rounds, (std::vector<std::vector<std::size_t>>{{0, 2, 4}}));
-    ledger.answer("ward", half, asked, draw);
+    ledger.answer("data", half, asked, draw);
     EXPECT_EQ(rounds.size(), 1U);
 }
 
@@ -289,8 +293,6 @@ void write_layout_1(const std::string& path) {
 
 TEST_F(AccountsTest, ALedgerOfLayoutOneKeepsItsBudgetsSpendingAndAnswers) {
     write_layout_1(path);
-    Charge of_a = half;
-    of_a.dataset = old_a;
     for (int opening = 0; opening < 2; ++opening) {  // migrated once
         Ledger ledger(path);
         ASSERT_EQ(ledger.population_of(old_a), "dataset-0123456789abcdef");
@@ -304,21 +306,21 @@ TEST_F(AccountsTest, ALedgerOfLayoutOneKeepsItsBudgetsSpendingAndAnswers) {
         EXPECT_EQ(ledger.spending(a)->delta, Rational(1, 1000));
         EXPECT_EQ(ledger.spending(a)->answers, 4);
         EXPECT_EQ(ledger.spending(b)->answers, 0);
-        const LedgerAnswer answer = ledger.answer(a, of_a, query(1), always(0))[0];
+        const LedgerAnswer answer = ledger.answer(old_a, half, query(1), always(0))[0];
         EXPECT_EQ(answer.label, 7);
         EXPECT_TRUE(answer.remembered);
         EXPECT_EQ(answer.mechanism, "stable_rr");  // of its last charge
         EXPECT_EQ(answer.epsilon, Rational(1, 2));
         EXPECT_THAT(answer.guarantee, HasSubstr(R"("status":"as published (gap: )"));
         EXPECT_THAT(answer.guarantee, HasSubstr("did not record"));
-        EXPECT_EQ(ledger.answer(a, of_a, query(2), always(0))[0].label, -1);
+        EXPECT_EQ(ledger.answer(old_a, half, query(2), always(0))[0].label, -1);
     }
     Ledger ledger(path);
     const std::string a = *ledger.population_of(old_a);
-    EXPECT_EQ(ledger.answer(a, of_a, query(3), always(6))[0].label,
+    EXPECT_EQ(ledger.answer(old_a, half, query(3), always(6))[0].label,
               6);  // charged before, never drawn: costs again
     EXPECT_EQ(ledger.spending(a)->epsilon, Rational(9, 4));
-    EXPECT_EQ(error_of([&] { ledger.answer(a, of_a, query(4), always(0)); }).code(), ExitCode::budget);
+    EXPECT_EQ(error_of([&] { ledger.answer(old_a, half, query(4), always(0)); }).code(), ExitCode::budget);
 }
 
 TEST_F(AccountsTest, ProcessesThatMigrateAtOnceAgree) {
@@ -341,9 +343,7 @@ TEST_F(AccountsTest, AnAccountOfLayoutOneTakesTheNameOfItsPopulation) {
     ledger.add_version("ward", old_a, ids(0, 9));
     EXPECT_EQ(ledger.population_of(old_a), "ward");
     EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(7, 4));
-    Charge of_a = half;
-    of_a.dataset = old_a;
-    EXPECT_EQ(ledger.answer("ward", of_a, query(1), always(0))[0].label, 7);
+    EXPECT_EQ(ledger.answer(old_a, half, query(1), always(0))[0].label, 7);
     EXPECT_FALSE(ledger.account("dataset-0123456789abcdef").has_value());
     EXPECT_EQ(ledger.versions("ward")[0].ids, 9);
     // A second old account cannot join: its own budget stays its own.

@@ -1,11 +1,10 @@
-#include "models/privacy/ledger.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <set>
 #include <thread>
@@ -63,7 +62,7 @@ struct LedgerTest : ::testing::Test {
 
 TEST_F(LedgerTest, TenAnswersAtATenthFillABudgetOfOneAndTheEleventhIsRefusedBeforeAnyDraw) {
     Ledger ledger(path);
-    ledger.open_account("data", budget(1));
+    ledger.add_version("data", "data", {}, budget(1));
     int draws = 0;
     const auto draw = each([&] { return ++draws % 2; });
     for (int i = 0; i < 10; ++i) ledger.answer("data", tenth, queries(i, 1), draw);
@@ -76,7 +75,7 @@ TEST_F(LedgerTest, TenAnswersAtATenthFillABudgetOfOneAndTheEleventhIsRefusedBefo
 TEST_F(LedgerTest, AnAnswerIsRememberedAcrossProcessesModelsAndMechanisms) {
     {
         Ledger ledger(path);
-        ledger.open_account("data", budget(Rational(1, 2)));
+        ledger.add_version("data", "data", {}, budget(Rational(1, 2)));
         const auto answers = ledger.answer("data", half, queries(7, 1), always(3));
         EXPECT_EQ(answers[0].label, 3);
         EXPECT_FALSE(answers[0].remembered);
@@ -91,7 +90,7 @@ TEST_F(LedgerTest, AnAnswerIsRememberedAcrossProcessesModelsAndMechanisms) {
 
 TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
     Ledger ledger(path);
-    ledger.open_account("data", budget(1));
+    ledger.add_version("data", "data", {}, budget(1));
     int draws = 0;
     const std::vector<Digest> asked{query(1), query(2), query(1), query(0.0), query(-0.0)};
     const auto answers = ledger.answer("data", tenth, asked, each([&] { return draws++; }));
@@ -103,7 +102,7 @@ TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
 
 TEST_F(LedgerTest, ARequestThatDoesNotFitIsRefusedWhole) {
     Ledger ledger(path);
-    ledger.open_account("data", budget(1));
+    ledger.add_version("data", "data", {}, budget(1));
     int draws = 0;
     try {
         ledger.answer("data", tenth, queries(0, 11), each([&] { return ++draws; }));
@@ -118,7 +117,7 @@ TEST_F(LedgerTest, ARequestThatDoesNotFitIsRefusedWhole) {
 
 TEST_F(LedgerTest, DeltasAddUpToo) {
     Ledger ledger(path);
-    ledger.open_account("data", budget(100, Rational(1, 1000)));
+    ledger.add_version("data", "data", {}, budget(100, Rational(1, 1000)));
     const Charge charge{1, Rational(1, 2000), "ptr", proved};
     ledger.answer("data", charge, queries(0, 2), always(-1));  // refusals are answers
     EXPECT_EQ(ledger.answer("data", charge, queries(1, 1), always(5))[0].label, -1);
@@ -128,7 +127,8 @@ TEST_F(LedgerTest, DeltasAddUpToo) {
 
 TEST_F(LedgerTest, AFixedEpsilonBuysMoreThanItsSum) {
     Ledger ledger(path);
-    ledger.open_account("fixed", {{2, Rational(1, 100000), Rational(1, 100)}, "add_remove"});
+    ledger.add_version("fixed", "fixed", {},
+                       Account{{2, Rational(1, 100000), Rational(1, 100)}, "add_remove"});
     const Charge small{Rational(1, 100), 0, "stable_rr", proved};
     ledger.answer("fixed", small, queries(0, 1000),
                   always(0));  // the basic sum would be 10
@@ -138,19 +138,20 @@ TEST_F(LedgerTest, AFixedEpsilonBuysMoreThanItsSum) {
     const Charge impure{Rational(1, 100), Rational(1, 1000000), "ptr", proved};
     EXPECT_EQ(code_of([&] { ledger.answer("fixed", impure, queries(5000, 1), always(0)); }),
               ExitCode::budget);
-    ledger.open_account("adaptive", budget(2, Rational(1, 100000)));
+    ledger.add_version("adaptive", "adaptive", {}, budget(2, Rational(1, 100000)));
     EXPECT_EQ(code_of([&] { ledger.answer("adaptive", small, queries(0, 1000), always(0)); }),
               ExitCode::budget);
 }
 
 TEST_F(LedgerTest, PopulationsHaveAccountsOfTheirOwnAndABudgetIsSetOnce) {
     Ledger ledger(path);
-    ledger.open_account("a", budget(1));
-    ledger.open_account("a", budget(1));
-    EXPECT_EQ(code_of([&] { ledger.open_account("a", budget(2)); }), ExitCode::budget);
-    EXPECT_EQ(code_of([&] { ledger.open_account("a", budget(1, Rational(1, 10))); }), ExitCode::budget);
-    EXPECT_EQ(code_of([&] { ledger.open_account("b", budget(0)); }), ExitCode::usage);
-    EXPECT_EQ(code_of([&] { ledger.open_account("b", budget(1, 1)); }), ExitCode::usage);
+    ledger.add_version("a", "a", {}, budget(1));
+    ledger.add_version("a", "a", {}, budget(1));
+    EXPECT_EQ(code_of([&] { ledger.add_version("a", "a", {}, budget(2)); }), ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.add_version("a", "a", {}, budget(1, Rational(1, 10))); }),
+              ExitCode::budget);
+    EXPECT_EQ(code_of([&] { ledger.add_version("b", "b", {}, budget(0)); }), ExitCode::usage);
+    EXPECT_EQ(code_of([&] { ledger.add_version("b", "b", {}, budget(1, 1)); }), ExitCode::usage);
     EXPECT_EQ(code_of([&] { ledger.answer("b", tenth, queries(0, 1), always(0)); }), ExitCode::budget);
     EXPECT_EQ(code_of([&] {
                   ledger.answer("a", {-1, 0, "x", proved}, queries(0, 1), always(0));
@@ -158,12 +159,12 @@ TEST_F(LedgerTest, PopulationsHaveAccountsOfTheirOwnAndABudgetIsSetOnce) {
               ExitCode::usage);
     EXPECT_FALSE(ledger.spending("b").has_value());
     ledger.answer("a", half, queries(0, 2), always(1));
-    ledger.open_account("b", budget(1));
+    ledger.add_version("b", "b", {}, budget(1));
     EXPECT_FALSE(ledger.answer("b", half, queries(0, 1), always(0))[0].remembered);
 }
 
 TEST_F(LedgerTest, ProcessesRacingForTheLastBudgetHaveExactlyOneWinner) {
-    { Ledger(path).open_account("data", budget(half.epsilon)); }
+    { Ledger(path).add_version("data", "data", {}, budget(half.epsilon)); }
     std::vector<pid_t> children;
     for (int racer = 0; racer < 6; ++racer) {
         children.push_back(fork_child([&, racer] {
@@ -184,7 +185,7 @@ TEST_F(LedgerTest, ProcessesRacingForTheLastBudgetHaveExactlyOneWinner) {
 }
 
 TEST_F(LedgerTest, TheSameQueryAskedAtOnceHasOneAnswerForOneCharge) {
-    { Ledger(path).open_account("data", budget(10)); }
+    { Ledger(path).add_version("data", "data", {}, budget(10)); }
     std::vector<pid_t> children;
     for (int racer = 1; racer <= 5; ++racer) {
         children.push_back(fork_child([&, racer] {
@@ -203,7 +204,7 @@ TEST_F(LedgerTest, TheSameQueryAskedAtOnceHasOneAnswerForOneCharge) {
 }
 
 TEST_F(LedgerTest, AProcessKilledBetweenChargeAndStoreHasSpent) {
-    { Ledger(path).open_account("data", budget(1)); }
+    { Ledger(path).add_version("data", "data", {}, budget(1)); }
     const pid_t child = fork_child([&] {
         Ledger ledger(path);
         ledger.answer("data", half, queries(0, 1), each([] { return raise(SIGKILL); }));
@@ -220,9 +221,9 @@ TEST_F(LedgerTest, AProcessKilledBetweenChargeAndStoreHasSpent) {
 
 // The first draw to be stored is the answer, under the terms it was charged with; one stored later is
 // dropped.
-TEST_F(LedgerTest, AClaimTakenOverMeanwhileHasOneAnswerUnderItsOwnTerms) {
+TEST_F(LedgerTest, AReservationTakenOverMeanwhileHasOneAnswerUnderItsOwnTerms) {
     Ledger slow(path, 0), quick(path, 0);  // nobody waits
-    slow.open_account("data", budget(1));
+    slow.add_version("data", "data", {}, budget(1));
     const auto answers = slow.answer("data", tenth, queries(0, 1), [&](std::span<const std::size_t>) {
         EXPECT_EQ(quick.answer("data", half, queries(0, 1), always(1))[0].label, 1);
         return std::vector<int>{0};
@@ -234,7 +235,7 @@ TEST_F(LedgerTest, AClaimTakenOverMeanwhileHasOneAnswerUnderItsOwnTerms) {
 
 // Two processes whose draws take longer than either waits: both end, and neither pays twice.
 TEST_F(LedgerTest, DrawsSlowerThanPatienceEndWithOneAnswer) {
-    Ledger(path).open_account("data", budget(100));
+    Ledger(path).add_version("data", "data", {}, budget(100));
     const auto ask = [&](const Charge& charge, int label, int start_ms) {
         return fork_child([=, this] {
             std::this_thread::sleep_for(std::chrono::milliseconds(start_ms));
@@ -259,18 +260,16 @@ TEST_F(LedgerTest, DrawsSlowerThanPatienceEndWithOneAnswer) {
 // What one version of the data answered is no answer of another.
 TEST_F(LedgerTest, AnswersAreRememberedForTheVersionThatGaveThem) {
     Ledger ledger(path);
-    ledger.open_account("data", budget(1));
-    Charge of_first = tenth, of_second = tenth;
-    of_first.dataset = "a";
-    of_second.dataset = "b";
-    EXPECT_EQ(ledger.answer("data", of_first, queries(0, 1), always(0))[0].label, 0);
-    EXPECT_EQ(ledger.answer("data", of_second, queries(0, 1), always(1))[0].label, 1);
-    EXPECT_EQ(ledger.answer("data", of_first, queries(0, 1), always(1))[0].label, 0);
+    ledger.add_version("data", "first", {}, budget(1));
+    ledger.add_version("data", "second", {});
+    EXPECT_EQ(ledger.answer("first", tenth, queries(0, 1), always(0))[0].label, 0);
+    EXPECT_EQ(ledger.answer("second", tenth, queries(0, 1), always(1))[0].label, 1);
+    EXPECT_EQ(ledger.answer("first", tenth, queries(0, 1), always(1))[0].label, 0);
     EXPECT_EQ(ledger.spending("data")->answers, 2);
 }
 
 TEST_F(LedgerTest, TheFileIsItsOwnersOnly) {
-    { Ledger(path).open_account("data", budget(1)); }
+    { Ledger(path).add_version("data", "data", {}, budget(1)); }
     struct stat status {};
     ASSERT_EQ(stat(path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600U);
@@ -297,16 +296,6 @@ TEST_F(LedgerTest, OtherFilesAreRefused) {
     bytes.resize(bytes.size() / 2);
     const std::string torn = with_mode(folder.write("torn.db", bytes));
     EXPECT_EQ(code_of([&] { Ledger ledger(torn); }), ExitCode::input);
-}
-
-TEST(QueryDigest, NamesAQueryByItsValues) {
-    const std::vector<double> values{0.5, 0.0, -3.25}, negative_zero{0.5, -0.0, -3.25}, shorter{0.5, 0.0},
-        moved{0.0, 0.5, -3.25};
-    EXPECT_EQ(query_digest(values), query_digest(negative_zero));
-    EXPECT_NE(query_digest(values), query_digest(shorter));
-    EXPECT_NE(query_digest(values), query_digest(moved));
-    const double nan = std::nan("");
-    EXPECT_THROW(query_digest(std::span<const double>(&nan, 1)), Error);
 }
 
 }  // namespace

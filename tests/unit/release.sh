@@ -103,16 +103,16 @@ wait
 [ "$(sort -n add_remove.code substitute.code | paste -sd/)" = 0/6 ] || fail "two relations at once ended with $(paste -sd/ add_remove.code substitute.code)"
 
 # 7. Every releasable mechanism, on every kind of run it is for: labels of the right classes, a private guarantee.
+tried=
 for run in binary ensemble classes; do
     data=two.h5 last=1
     [ $run = classes ] && data=three.h5 last=2
-    for mechanism in stable_rr class_exponential permute_and_flip cauchy laplace_global laplace_smooth ptr noisy_argmax; do
+    while read -r mechanism needs; do
         delta=0
-        case $mechanism in
-            laplace_smooth | ptr) delta=0.000001 ;;
-            noisy_argmax) [ $run = ensemble ] || continue ;;
-        esac
-        case $mechanism in cauchy | laplace_*) [ $run = classes ] && continue ;; esac
+        [[ $needs != *'; needs delta'* ]] || delta=0.000001
+        [[ $needs != *'; ensembles'* || $run = ensemble ]] || continue
+        [[ $needs != *'; two classes'?(';'*) || $run != classes ]] || continue
+        tried+=" $mechanism"
         account "$run-$mechanism" $data --budget 100 --budget-delta 0.01
         release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta > out.txt 2> err.txt || { fail "$mechanism on $run: $(cat err.txt)"; continue; }
         grep -qvE "^([0-$last]|refused)$" out.txt && fail "$mechanism on $run printed $(sort -u out.txt)"
@@ -120,7 +120,10 @@ for run in binary ensemble classes; do
         release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta --json > again.json || fail "$mechanism on $run, again"
         grep -q '"status":"\(proved\|as published\)' again.json || fail "$mechanism on $run is not private: $(cat again.json)"
         [ "$(grep -o '"labels":\[[^]]*\]' again.json)" = "\"labels\":[$(sed s/refused/null/ out.txt | paste -sd,)]" ] || fail "$mechanism on $run answers twice"
-    done
+    done < <(releasable_mechanisms)
+done
+for mechanism in stable_rr class_exponential permute_and_flip cauchy laplace_global laplace_smooth ptr noisy_argmax; do
+    [[ " $tried " == *" $mechanism "* ]] || fail "$mechanism is not in --help"
 done
 account fixed two.h5 --budget 0.1 --budget-delta 0.00001 --fixed 0.01
 release fixed binary two.h5 0.01 --quiet > out.txt 2> err.txt

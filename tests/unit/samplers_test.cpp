@@ -9,7 +9,7 @@
 #include <set>
 
 #include "kernels/base/error.hpp"
-#include "models/privacy/mechanisms.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
 
 namespace holdfast {
 namespace {

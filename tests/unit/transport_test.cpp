@@ -65,13 +65,13 @@ TEST(Transport, NcclWhereItCannotBeIsRefusedWithTheRemedy) {
         "mpi)");
 }
 
-TEST(BlockSumsOfACpuRun, AreTheGroupsOwnOrRefused) {
+TEST(BlockCommunicatorOfACpuRun, IsTheGroupItselfOrRefused) {
     const auto world = make_serial_communicator();
     for (const char* transport : {"auto", "mpi"}) {
-        const BlockSums sums(*world, *world, {transport, 1, "cpu"});
+        const BlockCommunicator sums(*world, *world, {transport, 1, "cpu"});
         EXPECT_EQ(&sums.group(), world.get());
     }
-    EXPECT_THROW(BlockSums(*world, *world, {"nccl", 1, "cpu"}), Error);
+    EXPECT_THROW(BlockCommunicator(*world, *world, {"nccl", 1, "cpu"}), Error);
     EXPECT_EQ(choose_device("cpu", *world), 0);  // asks for no GPU
 }
 

@@ -17,15 +17,15 @@ namespace holdfast {
 struct AttackReport {
     std::int64_t attacks = 0;
     std::vector<std::string> violations;  ///< each with its seed and what was outside
-    /// "relation budget layers" -> largest displacement reached / room the box leaves that way, at that
+    /// "relation charge-rule layers" -> largest displacement reached / room the box leaves that way, at that
     /// distance.
     std::map<std::string, double> tightness;
 
     void add(const AttackReport& other);
 };
 
-/// A small training problem drawn from a seed: every relation, budget, clip and loss, 0 to 3 hidden layers,
-/// with and without decay, several batches and epochs, ensembles.
+/// A small training problem drawn from a seed: every relation, charge rule, clip and loss, 0 to 3 hidden
+/// layers, with and without decay, several batches and epochs, ensembles.
 struct AttackProblem {
     Settings settings;
     Network network;

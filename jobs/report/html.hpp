@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+// The few pieces of HTML that the sections of a report are made of. `content` is HTML; texts that are not go
+// through escape_html or code().
+namespace holdfast::html {
+
+constexpr double full_width = 1040, half_width = 500, third_width = 320;  ///< of charts, in pixels
+
+/// <tag>content</tag>; `tag` may carry attributes.
+std::string element(const std::string& tag, const std::string& content);
+std::string heading(const std::string& title, const std::string& lead);
+std::string chart_card(const std::string& title, const std::string& svg);
+std::string code(const std::string& text);  ///< escaped
+/// A whole number; "–" if it is not finite.
+std::string count_or_dash(double value);
+
+}  // namespace holdfast::html

@@ -1,0 +1,41 @@
+#include "jobs/report/page.hpp"
+
+#include "jobs/report/html.hpp"
+#include "jobs/report/sections.hpp"
+#include "jobs/report/style.hpp"
+#include "jobs/report/text.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace html;
+
+std::string missing_evaluation(const RunFiles& run) {
+    return heading("Accuracy and certificates", "") +
+           element("div class=\"card\"",
+                   element("p", element("b", "Not evaluated yet.") +
+                                    " The figures on accuracy, certificates and "
+                                    "privacy come from <code>holdfast evaluate</code>:") +
+                       element("p", code("holdfast evaluate --run " + run.folder + " --data FILE:test"))) +
+           "\n";
+}
+
+}  // namespace
+
+std::string render_report(const RunFiles& run) {
+    std::string body = report_header(run);
+    if (run.evaluation) {
+        body += privacy_section(*run.evaluation) + certified_section(*run.evaluation) +
+                distance_section(*run.evaluation);
+    } else {
+        body += missing_evaluation(run);
+    }
+    body += training_section(run.training) + configuration_section(run.manifest) + guarantees_section(run) +
+            report_footer(run);
+    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
+           element("title", "Holdfast report: " + escape_html(run.folder)) + element("style", report_style) +
+           "</head>\n<body><main>\n" + body + "</main></body></html>\n";
+}
+
+}  // namespace holdfast

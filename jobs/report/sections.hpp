@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/report_run.hpp"
+
+namespace holdfast {
+
+// The parts of the page, in its order, each as HTML; empty where the run has nothing to show.
+
+std::string report_header(const RunFiles& run);
+std::string privacy_section(const RunEvaluation& evaluation);
+std::string certified_section(const RunEvaluation& evaluation);
+std::string distance_section(const RunEvaluation& evaluation);
+std::string training_section(const std::vector<TrainingRow>& training);
+std::string configuration_section(const RunManifest& manifest);
+std::string guarantees_section(const RunFiles& run);
+std::string report_footer(const RunFiles& run);
+
+/// With its delta, if it has one.
+std::string mechanism_name(const PrivateAccuracy& row);
+/// One member is its own ensemble.
+inline bool alone(const RunEvaluation& evaluation) {
+    return evaluation.members == 1;
+}
+
+}  // namespace holdfast

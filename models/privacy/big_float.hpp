@@ -1,0 +1,37 @@
+#pragma once
+
+#include <mpfr.h>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/rational.hpp"
+
+namespace holdfast {
+
+/// RAII for mpfr_t, 320 bits. Inside this folder only: every operation names its rounding where it is used.
+class BigFloat {
+  public:
+    BigFloat() {
+        mpfr_init2(value_, 320);
+        mpfr_set_zero(value_, 1);
+    }
+    BigFloat(const Rational& value, mpfr_rnd_t rounding) : BigFloat() {
+        mpfr_set_q(value_, value.get_mpq_t(), rounding);
+    }
+    ~BigFloat() { mpfr_clear(value_); }
+    BigFloat(const BigFloat&) = delete;
+    BigFloat& operator=(const BigFloat&) = delete;
+
+    mpfr_ptr get() { return value_; }
+    mpfr_srcptr get() const { return value_; }
+    Rational rational() const {
+        ensure(mpfr_number_p(value_) != 0, "a bound is a finite number");
+        Rational result;
+        mpfr_get_q(result.get_mpq_t(), value_);
+        return result;
+    }
+
+  private:
+    mpfr_t value_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,208 @@
+#include "models/privacy/ledger/accounts.hpp"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <map>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/ledger/budget.hpp"
+#include "models/privacy/ledger/layout.hpp"
+
+namespace holdfast {
+namespace {
+
+bool same(const Account& a, const Account& b) {
+    return a.budget.epsilon == b.budget.epsilon && a.budget.delta == b.budget.delta &&
+           a.budget.fixed_epsilon == b.budget.fixed_epsilon && a.relation == b.relation;
+}
+
+std::string text_of(const Account& terms) {
+    const Budget& budget = terms.budget;
+    return "epsilon " + decimal_text(budget.epsilon) + ", delta " + decimal_text(budget.delta) +
+           (budget.fixed_epsilon ? ", " + decimal_text(*budget.fixed_epsilon) + " an answer"
+                                 : std::string()) +
+           ", " + terms.relation + " neighbours";
+}
+
+void check_terms(const std::string& population, const Account& terms) {
+    if (population.empty())
+        throw Error(ExitCode::usage, "a population without a name", "name the people it holds", "population");
+    check_amounts(terms.budget.epsilon, terms.budget.delta);
+    if (terms.budget.fixed_epsilon) check_amounts(*terms.budget.fixed_epsilon, 0);
+    if (terms.relation != "add_remove" && terms.relation != "substitute") {
+        throw Error(ExitCode::usage, "'" + terms.relation + "' is no relation that an account can count",
+                    "add_remove or substitute", "relation");
+    }
+}
+
+Error known_elsewhere(const LedgerDatabase& database, const std::string& known) {
+    return Error(ExitCode::input, "this dataset was added to the population '" + known + "' before",
+                 "keep that name: import it with --population '" + known + "'", database.path());
+}
+
+/// A dataset that the ledger knows under another name: only the name that migration made up gives way.
+void settle_name(const LedgerDatabase& database, const std::string& population, const std::string& dataset) {
+    const std::optional<std::string> known = find_population(database, dataset);
+    if (!known || *known == population) return;
+    if (*known != migrated_population(dataset) || find_account(database, population))
+        throw known_elsewhere(database, *known);
+    Statement(database, "UPDATE accounts SET population = ? WHERE population = ?")
+        .bind(population)
+        .bind(*known)
+        .step();
+}
+
+std::vector<std::byte> people_key(const LedgerDatabase& database) {
+    Statement select(database, "SELECT bytes FROM people_key");
+    select.step();
+    return select.blob(0);
+}
+
+/// Ascending and each once: neighbours in the table are then written together.
+std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::span<const std::byte> key) {
+    std::vector<std::int64_t> hashes;
+    hashes.reserve(ids.size());
+    for (const std::uint64_t id : ids) {
+        unsigned char bytes[8], digest[crypto_generichash_BYTES_MIN];
+        for (int i = 0; i < 8; ++i) bytes[i] = static_cast<unsigned char>(id >> 8 * i);
+        crypto_generichash(digest, sizeof digest, bytes, sizeof bytes,
+                           reinterpret_cast<const unsigned char*>(key.data()), key.size());
+        std::uint64_t hash = 0;
+        for (int i = 0; i < 8; ++i) hash |= std::uint64_t{digest[i]} << 8 * i;
+        hashes.push_back(static_cast<std::int64_t>(hash));
+    }
+    std::sort(hashes.begin(), hashes.end());
+    hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+    return hashes;
+}
+
+/// `shared`: by account, how many.
+Error known_people(const LedgerDatabase& database, const std::map<std::int64_t, std::int64_t>& shared) {
+    std::string found, names;
+    for (const auto& [account, count] : shared) {
+        Statement select(database, "SELECT population FROM accounts WHERE id = ?");
+        select.bind(account).step();
+        const std::string name = "'" + select.text(0) + "'";
+        found += (found.empty() ? "" : ", ") + std::to_string(count) + " from " + name;
+        names += (names.empty() ? "" : " or ") + name;
+    }
+    return Error(ExitCode::input, "the dataset holds record ids known from other populations: " + found,
+                 "the same people: import it with --population " + names +
+                     "; other people under the same numbers: keep them another ledger",
+                 database.path());
+}
+
+/// An account taken over from layout 1 says of which dataset it is, not of whom. Until its data is added,
+/// anybody could be its people, and a new account a second budget for them.
+void require_named_accounts(const LedgerDatabase& database) {
+    Statement select(database,
+                     "SELECT population, dataset FROM accounts JOIN versions ON account = id WHERE ids = 0");
+    while (select.step()) {
+        const std::string population = select.text(0);
+        if (population != migrated_population(select.text(1))) continue;
+        throw Error(ExitCode::budget,
+                    "the account '" + population + "' of an earlier version does not say whose it is",
+                    "add its dataset first, imported with its --population: holdfast account --ledger " +
+                        database.path() + " --data FILE",
+                    database.path());
+    }
+}
+
+void add_people(const LedgerDatabase& database, std::int64_t account, std::span<const std::uint64_t> ids) {
+    std::map<std::int64_t, std::int64_t> shared;  // ids known under other accounts
+    Statement find(database, "SELECT account FROM people WHERE id_hash = ?");
+    Statement insert(database, "INSERT INTO people VALUES(?, ?)");
+    for (const std::int64_t hash : hashes_of(ids, people_key(database))) {
+        if (!find.bind(hash).step()) {
+            insert.bind(hash).bind(account).step();
+            insert.reset();
+        } else if (find.integer(0) != account) {
+            ++shared[find.integer(0)];
+        }
+        find.reset();
+    }
+    if (!shared.empty()) throw known_people(database, shared);
+}
+
+}  // namespace
+
+std::optional<StoredAccount> find_account(const LedgerDatabase& database, const std::string& population) {
+    Statement select(database,
+                     "SELECT id, relation, epsilon, delta, fixed_epsilon FROM accounts WHERE population = ?");
+    if (!select.bind(population).step()) return std::nullopt;
+    StoredAccount account{
+        select.integer(0),
+        {{parse_rational(select.text(2), "ledger"), parse_rational(select.text(3), "ledger"), std::nullopt},
+         select.text(1)}};
+    if (!select.is_null(4)) account.terms.budget.fixed_epsilon = parse_rational(select.text(4), "ledger");
+    return account;
+}
+
+StoredAccount require_account(const LedgerDatabase& database, const std::string& population) {
+    if (const std::optional<StoredAccount> account = find_account(database, population)) return *account;
+    throw Error(
+        ExitCode::budget, "no account of the population '" + population + "' was opened",
+        "open it once: holdfast account --ledger " + database.path() + " --data FILE --budget EPSILON",
+        database.path());
+}
+
+StoredAccount require_account_of(const LedgerDatabase& database, const std::string& dataset) {
+    if (const std::optional<std::string> population = find_population(database, dataset))
+        return require_account(database, *population);
+    throw Error(ExitCode::budget, "this ledger knows no population of the dataset that is asked",
+                "its owner adds it: holdfast account --ledger " + database.path() + " --data FILE",
+                database.path());
+}
+
+std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset) {
+    Statement select(database,
+                     "SELECT population FROM versions JOIN accounts ON id = account WHERE dataset = ?");
+    if (!select.bind(dataset).step()) return std::nullopt;
+    return select.text(0);
+}
+
+std::vector<DatasetVersion> find_versions(const LedgerDatabase& database, const std::string& population) {
+    Statement select(database,
+                     "SELECT dataset, ids FROM versions JOIN accounts ON id = account WHERE population = ? "
+                     "ORDER BY dataset");
+    select.bind(population);
+    std::vector<DatasetVersion> versions;
+    while (select.step()) versions.push_back({select.text(0), select.integer(1)});
+    return versions;
+}
+
+void record_account(const LedgerDatabase& database, const std::string& population, const Account& terms) {
+    check_terms(population, terms);
+    if (const std::optional<StoredAccount> earlier = find_account(database, population)) {
+        if (same(earlier->terms, terms)) return;
+        throw Error(ExitCode::budget,
+                    "the account of '" + population + "' was opened with " + text_of(earlier->terms) +
+                        " and stays so; now it was to be " + text_of(terms),
+                    "leave the terms out, or give the same", database.path());
+    }
+    require_named_accounts(database);
+    Statement insert(database,
+                     "INSERT INTO accounts(population, relation, epsilon, delta, fixed_epsilon) "
+                     "VALUES(?, ?, ?, ?, ?)");
+    insert.bind(population).bind(terms.relation);
+    insert.bind(terms.budget.epsilon.get_str()).bind(terms.budget.delta.get_str());
+    if (terms.budget.fixed_epsilon) insert.bind(terms.budget.fixed_epsilon->get_str());  // NULL if not bound
+    insert.step();
+}
+
+void record_version(const LedgerDatabase& database, const std::string& population, const std::string& dataset,
+                    std::span<const std::uint64_t> ids, const std::optional<Account>& opening) {
+    settle_name(database, population, dataset);
+    if (opening) record_account(database, population, *opening);
+    const std::int64_t account = require_account(database, population).id;
+    Statement(database,
+              "INSERT INTO versions VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET ids = max(ids, excluded.ids)")
+        .bind(dataset)
+        .bind(account)
+        .bind(static_cast<std::int64_t>(ids.size()))
+        .step();
+    add_people(database, account, ids);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/privacy/ledger/database.hpp"
+#include "models/privacy/ledger/ledger.hpp"
+
+namespace holdfast {
+
+// The accounts of a ledger, their versions and their people, as models/privacy/ledger/ledger.hpp promises
+// them.
+
+struct StoredAccount {
+    std::int64_t id = 0;  ///< names it in every other table
+    Account terms;
+};
+
+std::optional<StoredAccount> find_account(const LedgerDatabase& database, const std::string& population);
+/// Error (ExitCode::budget) where there is none.
+StoredAccount require_account(const LedgerDatabase& database, const std::string& population);
+
+/// The account that pays for answers of a dataset. Error (ExitCode::budget) where no population has it.
+StoredAccount require_account_of(const LedgerDatabase& database, const std::string& dataset);
+
+std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset);
+std::vector<DatasetVersion> find_versions(const LedgerDatabase& database, const std::string& population);
+
+/// Ledger::open_account and Ledger::add_version, inside a transaction of the caller.
+void record_account(const LedgerDatabase& database, const std::string& population, const Account& terms);
+void record_version(const LedgerDatabase& database, const std::string& population, const std::string& dataset,
+                    std::span<const std::uint64_t> ids, const std::optional<Account>& opening);
+
+}  // namespace holdfast

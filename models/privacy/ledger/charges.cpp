@@ -1,0 +1,79 @@
+#include "models/privacy/ledger/charges.hpp"
+
+namespace holdfast {
+
+KnownAnswers::KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset)
+    : account_(account),
+      dataset_(dataset),
+      select_(database,
+              "SELECT a.label, c.time, c.epsilon, c.delta, c.mechanism, g.text FROM answers a "
+              "JOIN charges c ON c.id = a.charge JOIN guarantees g ON g.id = c.guarantee "
+              "WHERE a.account = ? AND a.dataset = ? AND a.query = ?") {}
+
+Known KnownAnswers::of(const Digest& query) {
+    Known known;
+    if (select_.bind(account_).bind(dataset_).bind(query).step()) {
+        if (select_.is_null(0)) {
+            known.reserved = select_.integer(1);
+        } else {
+            known.answer = LedgerAnswer{static_cast<int>(select_.integer(0)),
+                                        true,
+                                        parse_rational(select_.text(2), "ledger"),
+                                        parse_rational(select_.text(3), "ledger"),
+                                        select_.text(4),
+                                        select_.text(5)};
+        }
+    }
+    select_.reset();
+    return known;
+}
+
+std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& text) {
+    Statement(database, "INSERT INTO guarantees(text) VALUES(?) ON CONFLICT DO NOTHING").bind(text).step();
+    Statement select(database, "SELECT id FROM guarantees WHERE text = ?");
+    select.bind(text).step();
+    return select.integer(0);
+}
+
+std::int64_t record_charge(const LedgerDatabase& database, const ChargeOrigin& origin, const Charge& charge,
+                           const Digest& query) {
+    const std::string epsilon = charge.epsilon.get_str(), delta = charge.delta.get_str();
+    Statement(database,
+              "INSERT INTO spent VALUES(?, ?, ?, 1) ON CONFLICT DO UPDATE SET answers = answers + 1")
+        .bind(origin.account)
+        .bind(epsilon)
+        .bind(delta)
+        .step();
+    Statement entry(
+        database,
+        "INSERT INTO charges(account, dataset, query, epsilon, delta, mechanism, guarantee, time) "
+        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
+    entry.bind(origin.account)
+        .bind(origin.dataset)
+        .bind(query)
+        .bind(epsilon)
+        .bind(delta)
+        .bind(charge.mechanism)
+        .bind(origin.guarantee)
+        .bind(origin.now);
+    entry.step();
+    const std::int64_t row = entry.integer(0);
+    Statement(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, NULL)")
+        .bind(origin.account)
+        .bind(origin.dataset)
+        .bind(query)
+        .bind(row)
+        .step();
+    return row;
+}
+
+void record_label(const LedgerDatabase& database, std::int64_t charge, int label) {
+    Statement(database,
+              "UPDATE answers SET label = ?1, charge = ?2 WHERE label IS NULL AND (account, dataset, query) "
+              "= (SELECT account, dataset, query FROM charges WHERE id = ?2)")
+        .bind(std::int64_t{label})
+        .bind(charge)
+        .step();
+}
+
+}  // namespace holdfast

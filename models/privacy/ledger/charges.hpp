@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "models/privacy/ledger/database.hpp"
+#include "models/privacy/ledger/ledger.hpp"
+
+namespace holdfast {
+
+// Charges and the answers drawn under them, as models/privacy/ledger/ledger.hpp promises them; each inside a
+// transaction of the caller.
+
+/// What the ledger holds on a query: nothing, a reservation, or an answer.
+struct Known {
+    std::optional<LedgerAnswer> answer;
+    std::optional<std::int64_t> reserved;  ///< when, if so; in milliseconds
+};
+
+/// Looks up one query after the other, about one version of an account's data.
+class KnownAnswers {
+  public:
+    KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset);
+    Known of(const Digest& query);
+
+  private:
+    std::int64_t account_;
+    std::string dataset_;
+    Statement select_;
+};
+
+/// Equal texts are kept once.
+std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& text);
+
+/// Who asks what, when: the same for every query of a request.
+struct ChargeOrigin {
+    std::int64_t account;
+    std::string dataset;
+    std::int64_t guarantee;  ///< by id_of_guarantee
+    std::int64_t now;        ///< in milliseconds
+};
+/// Charges a query and reserves its draw; the charge's row.
+std::int64_t record_charge(const LedgerDatabase& database, const ChargeOrigin& origin, const Charge& charge,
+                           const Digest& query);
+
+/// The answer to the query that a row of record_charge charged, under the terms of that charge; dropped where
+/// a label stands.
+void record_label(const LedgerDatabase& database, std::int64_t charge, int label);
+
+}  // namespace holdfast

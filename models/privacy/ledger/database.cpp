@@ -1,0 +1,158 @@
+#include "models/privacy/ledger/database.hpp"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+/// Creates the file for its owner only (the journal inherits the mode); refuses one that others may read.
+void make_private_file(const std::string& path) {
+    const int created = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (created < 0) {
+        throw Error(ExitCode::output, std::string("the ledger cannot be opened: ") + std::strerror(errno),
+                    "name a file in a folder you may write to", path);
+    }
+    struct stat status {};
+    const int failed = ::fstat(created, &status);
+    ::close(created);
+    if (failed != 0 || !S_ISREG(status.st_mode)) {
+        throw Error(ExitCode::input, "not a regular file", "name a ledger file, or a new one", path);
+    }
+    if ((status.st_mode & 077) != 0) {
+        throw Error(ExitCode::input, "others may read or write this ledger", "run: chmod 600 " + path, path);
+    }
+}
+
+}  // namespace
+
+LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(path) {
+    make_private_file(path);
+    const int status =
+        sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
+    try {
+        if (status != SQLITE_OK) fail("cannot be opened");
+        sqlite3_extended_result_codes(handle_, 1);
+        sqlite3_busy_timeout(handle_, std::max(patience, 60000));
+        run("PRAGMA journal_mode = DELETE");
+        run("PRAGMA synchronous = EXTRA");
+    } catch (...) {
+        sqlite3_close(handle_);
+        throw;
+    }
+}
+
+LedgerDatabase::~LedgerDatabase() {
+    sqlite3_close(handle_);
+}
+
+void LedgerDatabase::fail(const std::string& what) const {
+    const int code = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle_) & 0xff;
+    const std::string detail = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
+    const std::string message = "the ledger " + what + ": " + detail;
+    switch (code) {
+        case SQLITE_NOTADB:
+        case SQLITE_CORRUPT:
+        case SQLITE_ERROR:
+            throw Error(ExitCode::input, message,
+                        "name a ledger of this program; restore a damaged one from its last copy", path_);
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+            throw Error(ExitCode::output, message, "another process holds it: try again", path_);
+        default:
+            throw Error(ExitCode::output, message, "check the disk and the file's permissions", path_);
+    }
+}
+
+void LedgerDatabase::run(const std::string& sql) const {
+    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail("cannot be written");
+}
+
+std::int64_t LedgerDatabase::number(const std::string& sql) const {
+    Statement statement(*this, sql);
+    if (!statement.step()) fail("cannot be read");
+    return statement.integer(0);
+}
+
+Statement::Statement(const LedgerDatabase& database, const std::string& sql) : database_(database) {
+    if (sqlite3_prepare_v2(database.handle_, sql.c_str(), -1, &statement_, nullptr) != SQLITE_OK)
+        database.fail("cannot be read");
+}
+
+Statement::~Statement() {
+    sqlite3_finalize(statement_);
+}
+
+void Statement::check(int status) const {
+    if (status != SQLITE_OK) database_.fail("cannot be written");
+}
+
+Statement& Statement::bind(const std::string& text) {
+    check(sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
+                            SQLITE_TRANSIENT));
+    return *this;
+}
+
+Statement& Statement::bind(std::span<const std::byte> blob) {
+    check(sqlite3_bind_blob(statement_, ++bound_, blob.data(), static_cast<int>(blob.size()),
+                            SQLITE_TRANSIENT));
+    return *this;
+}
+
+Statement& Statement::bind(std::int64_t value) {
+    check(sqlite3_bind_int64(statement_, ++bound_, value));
+    return *this;
+}
+
+bool Statement::step() {
+    const int status = sqlite3_step(statement_);
+    if (status != SQLITE_ROW && status != SQLITE_DONE) database_.fail("cannot be read or written");
+    return status == SQLITE_ROW;
+}
+
+void Statement::reset() {
+    check(sqlite3_reset(statement_));
+    bound_ = 0;
+}
+
+bool Statement::is_null(int column) const {
+    return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+std::int64_t Statement::integer(int column) const {
+    return sqlite3_column_int64(statement_, column);
+}
+
+std::string Statement::text(int column) const {
+    const unsigned char* begin = sqlite3_column_text(statement_, column);
+    if (begin == nullptr) database_.fail("holds an empty field where one is needed");
+    return reinterpret_cast<const char*>(begin);
+}
+
+std::vector<std::byte> Statement::blob(int column) const {
+    const auto* begin = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
+    return {begin, begin + sqlite3_column_bytes(statement_, column)};
+}
+
+Transaction::Transaction(const LedgerDatabase& database) : database_(database) {
+    database.run("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+    if (open_) sqlite3_exec(database_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+    database_.run("COMMIT");
+    open_ = false;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace holdfast {
+
+/// The connection to a ledger's file; every return of SQLite is checked here. Errors as
+/// models/privacy/ledger/ledger.hpp says of the file: ExitCode::output where it cannot be made, written or
+/// had; ExitCode::input where it is not a ledger of this program, or others may read it.
+class LedgerDatabase {
+  public:
+    /// Opens `path`, creating it for its owner alone if need be; its tables are
+    /// models/privacy/ledger/layout.hpp's. `patience` in milliseconds: how long to wait for the lock, a
+    /// minute at least.
+    LedgerDatabase(const std::string& path, int patience);
+    ~LedgerDatabase();
+    LedgerDatabase(const LedgerDatabase&) = delete;
+    LedgerDatabase& operator=(const LedgerDatabase&) = delete;
+
+    const std::string& path() const { return path_; }
+    void run(const std::string& sql) const;
+    /// The one integer that a query gives.
+    std::int64_t number(const std::string& sql) const;
+
+  private:
+    friend class Statement;
+    friend class Transaction;
+    [[noreturn]] void fail(const std::string& what) const;
+
+    std::string path_;
+    sqlite3* handle_ = nullptr;
+};
+
+/// A prepared statement: bind in order, step, read columns.
+class Statement {
+  public:
+    Statement(const LedgerDatabase& database, const std::string& sql);
+    ~Statement();
+    Statement(const Statement&) = delete;
+    Statement& operator=(const Statement&) = delete;
+
+    Statement& bind(const std::string& text);
+    Statement& bind(std::span<const std::byte> blob);
+    Statement& bind(std::int64_t value);
+    bool step();   ///< true if there is a row
+    void reset();  ///< ready to be bound and run again
+    bool is_null(int column) const;
+    std::int64_t integer(int column) const;
+    std::string text(int column) const;
+    std::vector<std::byte> blob(int column) const;
+
+  private:
+    void check(int status) const;
+    const LedgerDatabase& database_;
+    sqlite3_stmt* statement_ = nullptr;
+    int bound_ = 0;
+};
+
+/// Begun IMMEDIATE: the writers' lock is held from the first read on, so what was read still holds at commit.
+/// Undone unless committed.
+class Transaction {
+  public:
+    explicit Transaction(const LedgerDatabase& database);
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    void commit();
+
+  private:
+    const LedgerDatabase& database_;
+    bool open_ = true;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,116 @@
+#include "models/privacy/ledger/layout.hpp"
+
+#include <sodium.h>
+
+#include <array>
+#include <cstddef>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/guarantee.hpp"
+#include "models/privacy/ledger/database.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other SQLite files
+constexpr int layout_version = 2;
+
+// Rows name their account by number: millions of people take little room, and an account can be renamed. An
+// answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
+// It answers a query about one version of the data.
+constexpr const char* layout = R"(
+CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
+                      relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
+                      epsilon TEXT NOT NULL, delta TEXT NOT NULL, fixed_epsilon TEXT) STRICT;
+CREATE TABLE versions(dataset TEXT PRIMARY KEY, account INTEGER NOT NULL, ids INTEGER NOT NULL) STRICT;
+CREATE TABLE people(id_hash INTEGER PRIMARY KEY, account INTEGER NOT NULL) STRICT;
+CREATE TABLE people_key(bytes BLOB NOT NULL) STRICT;
+CREATE TABLE spent(account INTEGER NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
+                   PRIMARY KEY(account, epsilon, delta)) STRICT;
+CREATE TABLE guarantees(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE charges(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL,
+                     epsilon TEXT NOT NULL, delta TEXT NOT NULL, mechanism TEXT NOT NULL, guarantee INTEGER NOT NULL,
+                     time INTEGER NOT NULL) STRICT;
+CREATE TABLE answers(account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL, charge INTEGER NOT NULL,
+                     label INTEGER, PRIMARY KEY(account, dataset, query)) STRICT;
+)";
+
+constexpr const char* set_layout_1_aside = R"(
+ALTER TABLE spent RENAME TO old_spent;
+ALTER TABLE charges RENAME TO old_charges;
+ALTER TABLE answers RENAME TO old_answers;
+)";
+
+// Layout 1 kept a dataset's relation as a budget of "DATASET:relation": 1 add_remove, 2 substitute. The two
+// guarantees, written before, are numbered likewise.
+constexpr const char* take_over_layout_1 = R"(
+INSERT INTO accounts(population, relation, epsilon, delta, fixed_epsilon)
+    SELECT 'dataset-' || substr(dataset, 1, 16),
+           CASE (SELECT epsilon FROM budgets WHERE dataset = b.dataset || ':relation')
+                WHEN '2' THEN 'substitute' ELSE 'add_remove' END,
+           epsilon, delta, fixed_epsilon
+    FROM budgets b WHERE dataset NOT GLOB '*:relation';
+INSERT INTO versions SELECT b.dataset, a.id, 0
+    FROM budgets b JOIN accounts a ON a.population = 'dataset-' || substr(b.dataset, 1, 16)
+    WHERE b.dataset NOT GLOB '*:relation';
+INSERT INTO spent SELECT v.account, o.epsilon, o.delta, o.answers
+    FROM old_spent o JOIN versions v ON v.dataset = o.dataset;
+INSERT INTO charges SELECT o.id, v.account, o.dataset, o.query, o.epsilon, o.delta, o.mechanism,
+           CASE a.relation WHEN 'substitute' THEN 2 ELSE 1 END, o.time
+    FROM old_charges o JOIN versions v ON v.dataset = o.dataset JOIN accounts a ON a.id = v.account;
+INSERT INTO answers SELECT v.account, o.dataset, o.query, last.id, o.label
+    FROM old_answers o JOIN versions v ON v.dataset = o.dataset
+         JOIN (SELECT dataset, query, max(id) AS id FROM old_charges GROUP BY dataset, query) last
+              ON last.dataset = o.dataset AND last.query = o.query;
+DROP TABLE budgets;
+DROP TABLE old_spent;
+DROP TABLE old_charges;
+DROP TABLE old_answers;
+)";
+
+void create_layout(const LedgerDatabase& database) {
+    database.run(layout);
+    std::array<std::byte, 32> key;
+    randombytes_buf(key.data(), key.size());
+    Statement(database, "INSERT INTO people_key VALUES(?)").bind(key).step();
+    database.run("PRAGMA application_id = " + std::to_string(application_id));
+    database.run("PRAGMA user_version = " + std::to_string(layout_version));
+}
+
+void migrate_layout_1(const LedgerDatabase& database) {
+    database.run(set_layout_1_aside);
+    create_layout(database);
+    for (const char* relation : {"add_remove", "substitute"}) {
+        const Guarantee unrecorded =
+            Guarantee::as_published("a label drawn by an earlier version of this program",
+                                    "that version did not record the guarantee it drew under", relation);
+        Statement(database, "INSERT INTO guarantees(text) VALUES(?)")
+            .bind(unrecorded.to_json().dump())
+            .step();
+    }
+    database.run(take_over_layout_1);
+}
+
+}  // namespace
+
+void create_or_migrate_layout(const LedgerDatabase& database) {
+    Transaction transaction(database);
+    const std::int64_t tables = database.number("SELECT count(*) FROM sqlite_master");
+    if (tables == 0 && database.number("PRAGMA application_id") == 0) create_layout(database);
+    if (database.number("PRAGMA application_id") != application_id) {
+        throw Error(ExitCode::input, "an SQLite file, but not a ledger",
+                    "name a ledger of this program, or a new file", database.path());
+    }
+    if (database.number("PRAGMA user_version") == 1) migrate_layout_1(database);
+    if (database.number("PRAGMA user_version") != layout_version) {
+        throw Error(ExitCode::input, "a ledger of another version of this program",
+                    "use the version that wrote it", database.path());
+    }
+    transaction.commit();
+}
+
+std::string migrated_population(const std::string& dataset) {
+    return "dataset-" + dataset.substr(0, 16);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,127 @@
+#include "models/privacy/ledger/ledger.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/ledger/accounts.hpp"
+#include "models/privacy/ledger/budget.hpp"
+#include "models/privacy/ledger/charges.hpp"
+#include "models/privacy/ledger/database.hpp"
+#include "models/privacy/ledger/layout.hpp"
+
+namespace holdfast {
+namespace {
+
+std::int64_t now_in_milliseconds() {
+    using namespace std::chrono;
+    return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Ledger::Ledger(const std::string& path, int patience) : patience_(patience) {
+    start_sodium();
+    database_ = std::make_unique<LedgerDatabase>(path, patience);
+    create_or_migrate_layout(*database_);
+}
+Ledger::~Ledger() = default;
+Ledger::Ledger(Ledger&&) noexcept = default;
+Ledger& Ledger::operator=(Ledger&&) noexcept = default;
+
+void Ledger::open_account(const std::string& population, const Account& terms) {
+    Transaction transaction(*database_);
+    record_account(*database_, population, terms);
+    transaction.commit();
+}
+
+void Ledger::add_version(const std::string& population, const std::string& dataset,
+                         std::span<const std::uint64_t> ids, const std::optional<Account>& opening) {
+    Transaction transaction(*database_);
+    record_version(*database_, population, dataset, ids, opening);
+    transaction.commit();
+}
+
+std::optional<std::string> Ledger::population_of(const std::string& dataset) const {
+    return find_population(*database_, dataset);
+}
+
+std::optional<Account> Ledger::account(const std::string& population) const {
+    const std::optional<StoredAccount> account = find_account(*database_, population);
+    if (!account) return std::nullopt;
+    return account->terms;
+}
+
+std::optional<Spending> Ledger::spending(const std::string& population) const {
+    const std::optional<StoredAccount> account = find_account(*database_, population);
+    if (!account) return std::nullopt;
+    return spending_after(*database_, *account, {}, 0);
+}
+
+std::vector<DatasetVersion> Ledger::versions(const std::string& population) const {
+    return find_versions(*database_, population);
+}
+
+Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,
+                               std::span<const Digest> queries) {
+    check_amounts(charge.epsilon, charge.delta);
+    Charged result;
+    result.known.resize(queries.size());
+    Transaction transaction(*database_);
+    const StoredAccount account = require_account_of(*database_, dataset);
+    const std::int64_t now = now_in_milliseconds();
+    std::map<Digest, std::size_t> seen;
+    KnownAnswers answers(*database_, account.id, dataset);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        const bool first = seen.emplace(queries[i], i).second;
+        Known known = answers.of(queries[i]);
+        // A reservation from the future is a clock set back: waiting for it could last for ever.
+        const std::int64_t age = known.reserved ? now - *known.reserved : 0;
+        const bool awaited = known.reserved && age >= 0 && age < patience_;
+        if (!known.answer && !awaited && first) result.reserved.push_back({i, 0});
+        result.known[i] = std::move(known.answer);
+    }
+    if (result.reserved.empty()) return result;
+    refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(result.reserved.size()));
+    const ChargeOrigin origin{account.id, dataset, id_of_guarantee(*database_, charge.guarantee), now};
+    for (Reservation& one : result.reserved)
+        one.charge = record_charge(*database_, origin, charge, queries[one.query]);
+    transaction.commit();
+    return result;
+}
+
+void Ledger::store(std::span<const Reservation> reserved, std::span<const int> labels) {
+    ensure(reserved.size() == labels.size(), "one label a reservation");
+    Transaction transaction(*database_);
+    for (std::size_t i = 0; i < reserved.size(); ++i) record_label(*database_, reserved[i].charge, labels[i]);
+    transaction.commit();
+}
+
+std::vector<LedgerAnswer> Ledger::answer(const std::string& dataset, const Charge& charge,
+                                         std::span<const Digest> queries, const Draw& draw) {
+    std::vector<bool> paid(queries.size(), false);
+    for (;;) {
+        Charged charged = this->charge(dataset, charge, queries);
+        std::vector<std::size_t> drawn;
+        for (const Reservation& one : charged.reserved) {
+            drawn.push_back(one.query);
+            paid[one.query] = true;
+        }
+        if (!drawn.empty()) store(charged.reserved, draw(drawn));
+        const auto missing = [](const std::optional<LedgerAnswer>& answer) { return !answer.has_value(); };
+        if (drawn.empty() && std::none_of(charged.known.begin(), charged.known.end(), missing)) {
+            std::vector<LedgerAnswer> answers;
+            for (std::size_t i = 0; i < queries.size(); ++i) {
+                answers.push_back(std::move(*charged.known[i]));
+                answers.back().remembered = !paid[i];
+            }
+            return answers;
+        }
+        if (drawn.empty())
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));  // another process is drawing
+    }
+}
+
+}  // namespace holdfast

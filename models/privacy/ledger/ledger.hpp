@@ -1,0 +1,144 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/privacy/ledger/query_digest.hpp"
+#include "models/privacy/rational.hpp"
+
+namespace holdfast {
+
+class LedgerDatabase;
+
+/// The total that the records of a population may ever cost, across models, runs, ensembles and versions of
+/// the data. Fixed when its account is opened, and public.
+struct Budget {
+    Rational epsilon;
+    Rational delta;
+    /// Unset: any mechanism at any epsilon, chosen as answers come; the cost is the basic sum (a filter;
+    /// Rogers et al. 2016). Set: every answer is pure and costs exactly this epsilon; the cost is the least
+    /// of basic, advanced and optimal composition at the budget's delta.
+    std::optional<Rational> fixed_epsilon;
+};
+
+/// What an account is opened with, once.
+struct Account {
+    Budget budget;
+    std::string relation;  ///< which neighbours it counts: "add_remove" or "substitute"
+};
+
+/// A dataset whose records belong to a population.
+struct DatasetVersion {
+    std::string dataset;   ///< digest of its records
+    std::int64_t ids = 0;  ///< how many of its ids name people; 0: they are row numbers, or layout 1 added it
+};
+
+/// What a population has spent.
+struct Spending {
+    Budget budget;
+    std::int64_t answers = 0;  ///< charges, those without a stored answer included
+    Rational epsilon,
+        delta;  ///< upper bounds of the cost so far; delta is the budget's once composition needs it
+};
+
+/// What one answer costs, by which mechanism it is drawn, and the guarantee it then has (JSON text).
+struct Charge {
+    Rational epsilon, delta;
+    std::string mechanism, guarantee;
+};
+
+/// One answer: what to print for a query. Its terms are those it was drawn under, whatever was asked now.
+struct LedgerAnswer {
+    int label = 0;            ///< as drawn; `refused` (-1) where the mechanism did not answer
+    bool remembered = false;  ///< an earlier answer to the same query: cost nothing now
+    Rational epsilon, delta;
+    std::string mechanism, guarantee;
+};
+
+/// The account of every population, in one SQLite file of mode 0600: durable (rollback journal, synchronous =
+/// EXTRA; works on shared file systems with POSIX locks) and safe under concurrent processes (BEGIN
+/// IMMEDIATE).
+///
+/// A budget belongs to people, not to bytes: every version of a population's data, whatever its digest, draws
+/// on one account. The ledger knows the people by hashes of their record ids, keyed with a secret of its own,
+/// and refuses to count one of them in two populations (of 64 bits: for millions of people an accident is one
+/// in a million).
+///
+/// An answer is charged, then drawn, then stored, and printed only as stored. A crash after the charge leaves
+/// it spent: the query costs again. Two processes with the same new query: the second waits for the first
+/// one's answer, and after `patience` pays for its own; whichever draw is stored first is the answer, under
+/// the terms it was charged with, and the other is dropped unseen. So a query never has two answers, and
+/// nobody pays twice for it. A refusal to answer depends on the budget and the charges only, never on data or
+/// answers. Errors: ExitCode::output where the file cannot be made or written; ExitCode::input where it is
+/// not a ledger, or others may read it; ExitCode::budget where there is no account, or the charge does not
+/// fit (nothing was drawn); ExitCode::usage for bad numbers and names.
+class Ledger {
+  public:
+    /// Opens `path`, creating it if need be; one of layout 1 is brought up to date
+    /// (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait for another process's
+    /// answer.
+    explicit Ledger(const std::string& path, int patience = 10000);
+    ~Ledger();
+    Ledger(Ledger&&) noexcept;
+    Ledger& operator=(Ledger&&) noexcept;
+
+    /// Opens the account of a population, once: the same again is allowed, other terms are refused
+    /// (ExitCode::budget, names both).
+    void open_account(const std::string& population, const Account& terms);
+
+    /// Adds a dataset, named by its digest, to a population; the same again is allowed. `ids`: of its
+    /// records, in any order; empty where they are row numbers and name nobody. `opening`: opens the account
+    /// in the same transaction, so that a refused version leaves none behind. A dataset whose account layout
+    /// 1 kept gives that account its population's name, unless the population has one. Errors:
+    /// ExitCode::budget where there is no account; ExitCode::input where the dataset or some of the ids are
+    /// known under another population.
+    void add_version(const std::string& population, const std::string& dataset,
+                     std::span<const std::uint64_t> ids,
+                     const std::optional<Account>& opening = std::nullopt);
+
+    /// Empty where the dataset was added to none.
+    std::optional<std::string> population_of(const std::string& dataset) const;
+    /// Empty where there is no such account.
+    std::optional<Account> account(const std::string& population) const;
+    std::optional<Spending> spending(const std::string& population) const;
+    /// In the order of their digests.
+    std::vector<DatasetVersion> versions(const std::string& population) const;
+
+    /// Draws one label for each of the given indices of the queries, in their order.
+    using Draw = std::function<std::vector<int>(std::span<const std::size_t>)>;
+
+    /// Answers every query to a version of a population's data, which pays: remembered answers of that
+    /// version first; the rest charged in one transaction or, where not all of them fit, refused as a whole
+    /// before any draw; then `draw` with all that were charged (never with none), then stored. Equal queries
+    /// are charged once. It draws again only for queries that another process had reserved and did not
+    /// answer.
+    std::vector<LedgerAnswer> answer(const std::string& dataset, const Charge& charge,
+                                     std::span<const Digest> queries, const Draw& draw);
+
+  private:
+    /// The draw of a query: charged, and not yet answered.
+    struct Reservation {
+        std::size_t query;    ///< index in the span given to charge()
+        std::int64_t charge;  ///< its row
+    };
+    /// known[i] is filled for queries that have an answer; queries equal to an earlier one of the span, or
+    /// reserved by another process less than `patience` ago, get neither an answer nor a reservation.
+    struct Charged {
+        std::vector<std::optional<LedgerAnswer>> known;
+        std::vector<Reservation> reserved;
+    };
+    Charged charge(const std::string& dataset, const Charge& charge, std::span<const Digest> queries);
+    /// labels[i] belongs to reserved[i], and is dropped where a label stands.
+    void store(std::span<const Reservation> reserved, std::span<const int> labels);
+
+    std::unique_ptr<LedgerDatabase> database_;
+    int patience_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,123 @@
+#include "models/privacy/mechanisms/mechanism.hpp"
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
+
+namespace holdfast {
+namespace {
+
+// Below the least epsilon nothing of use is left; above the greatest nothing is private.
+constexpr double least_epsilon = 1e-6, greatest_epsilon = 1000, least_delta = 1e-30;
+constexpr int most_classes = 4096;
+constexpr std::int64_t most_members = 1 << 20;
+
+Error bad_option(const char* option, const std::string& message, const std::string& hint) {
+    return Error(ExitCode::usage, message, hint, option);
+}
+
+void check_numbers(const MechanismParameters& parameters) {
+    // Written so that NaN fails.
+    if (!(parameters.epsilon >= least_epsilon && parameters.epsilon <= greatest_epsilon)) {
+        throw bad_option("epsilon", "not in [1e-6, 1000]",
+                         "give the privacy loss of one answer, such as 0.1");
+    }
+    if (!(parameters.delta == 0 || (parameters.delta >= least_delta && parameters.delta < 1))) {
+        throw bad_option("delta", "neither 0 nor in [1e-30, 1)",
+                         "give 0, or a value far below one over the number of records");
+    }
+    if (parameters.classes < 2 || parameters.classes > most_classes) {
+        throw bad_option("classes", "not in [2, 4096]", "private release needs two classes or more");
+    }
+    if (parameters.cap < 0) throw bad_option("cap", "negative", "give the largest level K");
+    if (parameters.members < 0 || parameters.members > most_members) {
+        throw bad_option("members", "not in [0, 1048576]", "give the public number of ensemble members");
+    }
+}
+
+std::string number(double value) {
+    return nlohmann::json(value).dump();
+}
+
+}  // namespace
+
+Mechanism::Mechanism(const std::string& name, const MechanismParameters& parameters)
+    : info_(&mechanism_info(name)), parameters_(parameters) {
+    check_numbers(parameters);
+    check_delta(*info_, parameters.delta);
+    // Of distances the parameters say nothing: draw() sees whether they are there.
+    const AvailableEvidence available{parameters.classes, parameters.members > 0, true, true};
+    if (const std::optional<Error> error = misfit(*info_, available)) throw *error;
+    epsilon_ = decimal_value(parameters.epsilon, "epsilon");
+    delta_ = decimal_value(parameters.delta, "delta");
+    law_ = info_->make_law({epsilon_, delta_, parameters.classes, parameters.cap, parameters.members});
+}
+
+std::size_t Mechanism::outcomes() const {
+    return static_cast<std::size_t>(parameters_.classes) + (info_->may_refuse ? 1 : 0);
+}
+
+void Mechanism::check(const Evidence& evidence) const {
+    const auto refuse = [&](const std::string& message) {
+        return Error(ExitCode::input, message,
+                     "compute the stable distances again with the parameters of this run", info_->name);
+    };
+    const std::size_t classes = static_cast<std::size_t>(parameters_.classes);
+    if (evidence.classes != parameters_.classes) throw refuse("the query has another number of classes");
+    if (evidence.label < 0 || evidence.label >= evidence.classes) throw refuse("label out of range");
+    if (evidence.distance < 0 || evidence.distance > parameters_.cap)
+        throw refuse("distance out of [0, cap]");
+    if (evidence.sparse_distance < 0) throw refuse("negative sparse distance");
+    if (info_->needs_class_distances) {
+        if (evidence.class_distances.size() != classes) throw refuse("class distances are missing");
+        for (const std::int64_t distance : evidence.class_distances) {
+            if (distance < 0 || distance > parameters_.cap + 1)
+                throw refuse("class distance out of [0, cap + 1]");
+        }
+        if (evidence.class_distances[static_cast<std::size_t>(evidence.label)] != 0)
+            throw refuse("the label's own class distance is not 0");
+    }
+    if (info_->needs_votes) {
+        if (evidence.votes.size() != classes) throw refuse("votes are missing");
+        std::int64_t sum = 0;
+        for (const std::int64_t votes : evidence.votes) {
+            if (votes < 0 || votes > parameters_.members) throw refuse("votes out of [0, members]");
+            sum += votes;
+        }
+        if (sum != parameters_.members) throw refuse("votes do not sum to the number of members");
+    }
+}
+
+std::vector<double> Mechanism::law(const Evidence& evidence) const {
+    check(evidence);
+    return law_->law(evidence);
+}
+
+std::vector<Rational> Mechanism::exact_law(const Evidence& evidence) const {
+    check(evidence);
+    return law_->exact_law(evidence);
+}
+
+int Mechanism::draw(const Evidence& evidence, RandomBits& bits) const {
+    check_releasable(*info_);
+    check(evidence);
+    return law_->draw(evidence, bits);
+}
+
+Guarantee Mechanism::guarantee(const std::string& relation) const {
+    if (relation != "add_remove" && relation != "substitute") {
+        throw bad_option("relation", "\"" + relation + "\" gives no differential privacy",
+                         "train with add_remove or substitute");
+    }
+    std::string cost = number(parameters_.epsilon);
+    cost.insert(0, 1, '(').append(", ").append(number(parameters_.delta)).append(")");
+    if (!info_->releasable()) {
+        return Guarantee::not_private(std::string(info_->name) + " claims " + cost + "-differential privacy",
+                                      info_->not_private);
+    }
+    Guarantee guarantee = Guarantee::proved(
+        "each answer by " + std::string(info_->name) + " is " + cost + "-differentially private", relation);
+    if (info_->condition != nullptr) guarantee.require(info_->condition);
+    return guarantee;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "models/privacy/mechanisms/outcome_law.hpp"
+#include "models/privacy/rational.hpp"
+
+namespace holdfast {
+
+/// What the integer tables of a law are built from: checked, exact, public.
+struct LawParameters {
+    Rational epsilon, delta;  ///< per answer
+    int classes;
+    std::int64_t cap;      ///< the largest distance evidence can have
+    std::int64_t members;  ///< ensemble size; 0 for a single model
+};
+
+/// All there is to know of a mechanism, in the one file that defines it: a row of the table
+/// (models/mathematics.md, mechanisms).
+/// Help, checks, guarantees and what the jobs offer are made from these; mechanism_list.cpp names them all.
+struct MechanismInfo {
+    const char* name;
+    const char* law;           ///< one line
+    bool takes_delta = false;  ///< delta may be given
+    bool needs_delta = false;  ///< delta > 0 is required
+    bool binary_only = false;  ///< refuses more than two classes
+    bool needs_votes = false;  ///< ensembles only
+    bool needs_class_distances = false;
+    bool needs_sparse_levels = false;  ///< speaks of sparse lists of levels only
+    bool may_refuse = false;           ///< one outcome more than classes: no label
+    /// What privacy rests on beside the draw itself; null: nothing.
+    const char* condition = nullptr;
+    /// Why it is not differentially private: for evaluation only, drawing is refused. Null: it is.
+    const char* not_private = nullptr;
+    std::unique_ptr<const OutcomeLaw> (*make_law)(const LawParameters& parameters);
+
+    bool releasable() const { return not_private == nullptr; }
+};
+
+/// The condition of every mechanism scaled by the stable distance.
+inline constexpr const char* nested_distances =
+    "the stable distance comes from boxes at every level 1..K, nested between neighbouring datasets";
+
+}  // namespace holdfast
