@@ -12,6 +12,7 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/certify/claims.hpp"
 
 namespace holdfast {
 namespace {
@@ -129,7 +130,12 @@ TEST_P(Charges, HoldEveryNeighbourOfEverySmallDatasetAndNest) {
 INSTANTIATE_TEST_SUITE_P(Relations, Charges,
                          testing::Combine(testing::Values(Relation::add_remove, Relation::substitute,
                                                           Relation::remove),
-                                          testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch)));
+                                          testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch)),
+                         [](const auto& info) {
+                             return std::string(name_of(std::get<0>(info.param))) +
+                                    (std::get<1>(info.param) == ChargeRule::per_epoch ? "_per_epoch"
+                                                                                      : "_per_batch");
+                         });
 
 }  // namespace
 }  // namespace holdfast
