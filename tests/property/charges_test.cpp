@@ -132,9 +132,9 @@ INSTANTIATE_TEST_SUITE_P(Relations, Charges,
                                                           Relation::remove),
                                           testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch)),
                          [](const auto& info) {
-                             const auto [relation, rule] = info.param;
-                             return std::string(name_of(relation)) +
-                                    (rule == ChargeRule::per_epoch ? "_per_epoch" : "_per_batch");
+                             return std::string(name_of(std::get<0>(info.param))) +
+                                    (std::get<1>(info.param) == ChargeRule::per_epoch ? "_per_epoch"
+                                                                                      : "_per_batch");
                          });
 
 }  // namespace

@@ -14,17 +14,16 @@ constexpr std::int64_t parts[] = {0,  1,  7,          limit / 2, limit - 3, limi
                                   -1, -7, -limit / 2, 3 - limit, -limit};
 
 std::int64_t clamped_sum(std::initializer_list<std::int64_t> values) {
-    WideSums sums(1, 1);
+    const StepMessage layout{1, 1};
+    WideSums sums(layout);
     for (const std::int64_t value : values) {
-        LevelSums part;
-        part.lower = part.upper = {value};
-        std::vector<LevelSums> levels;
-        levels.push_back(std::move(part));
-        sums.add(std::move(levels));
+        std::vector<std::int64_t> message(layout.size(), 0);
+        message[layout.lower(0)] = message[layout.upper(0)] = value;
+        sums.add(message, std::vector<std::optional<LeastEntries>>(1));
     }
-    const std::vector<LevelSums> total = sums.clamped();
-    EXPECT_EQ(total[0].lower, total[0].upper);
-    return total[0].lower[0];
+    const StepSums total = sums.clamped();
+    EXPECT_EQ(total.levels[0].lower[0], total.levels[0].upper[0]);
+    return total.levels[0].lower[0];
 }
 
 template <typename Check>
