@@ -457,7 +457,7 @@ std::string settings_table(const std::string& title,
     return element("section", element("h3", escape_html(title)) + element("table", rows)) + "\n";
 }
 
-std::string configuration_section(const RunManifest& manifest) {
+std::string configuration_section(const ManifestView& manifest) {
     std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> groups;
     for (const auto& [key, value] : manifest.configuration) {
         const std::size_t dot = key.find('.');
