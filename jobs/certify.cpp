@@ -60,7 +60,7 @@ void certify_job(const Context& context, const Request& request) {
     const Records queries = read_queries(context, run, request.queries);
 
     // 2. Every member's stable distances, then the ensemble's.
-    Result result{certify_members(context, run, queries, fastest_search(run)), {}, {}};
+    Result result{certify_members(context, run, queries, Asker::owner), {}, {}};
     std::vector<std::int64_t> single;
     for (std::size_t q = 0; q < queries.size(); ++q) {
         const Evidence evidence = evidence_of(run, result.members, q);
@@ -74,7 +74,7 @@ void certify_job(const Context& context, const Request& request) {
     const std::string digest = digest_of(result);
     const std::vector<double> fractions = certified_fractions(single, run.cap());
     const std::vector<double> ensemble = certified_fractions(result.distances, run.cap());
-    Guarantee claim = certificate_claim(run.settings, run.facts);
+    Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     nlohmann::json table = nlohmann::json::array();
     std::string text =
@@ -82,11 +82,11 @@ void certify_job(const Context& context, const Request& request) {
     const std::size_t stride = std::max<std::size_t>(1, fractions.size() / 10);
     for (std::size_t level = 0; level < fractions.size(); ++level) {
         table.push_back(
-            {{"k", run.levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
+            {{"k", run.levels()[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
         if (level % stride != 0 && level + 1 != fractions.size()) continue;
         char line[96];
-        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n", static_cast<long long>(run.levels[level]),
-                      fractions[level], ensemble[level]);
+        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n",
+                      static_cast<long long>(run.levels()[level]), fractions[level], ensemble[level]);
         text += line;
     }
     const nlohmann::json object = {{"queries", queries.size()},

@@ -9,6 +9,7 @@
 #include "dist/files/digest.hpp"
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 
@@ -65,7 +66,7 @@ std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
 }
 
 Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool ensemble) {
-    Guarantee claim = certificate_claim(run.settings, run.facts);
+    Guarantee claim = run.certificate->claim();
     if (run.settings.certificate.relation == Relation::remove)
         return Guarantee::not_private("mechanism over boxes for removals",
                                       "boxes for removals say nothing of added records");
@@ -165,7 +166,7 @@ void evaluate(const Context& context, const Request& request) {
     }
 
     // 2. Certificates, and from them what a mechanism may see of each query.
-    const std::vector<Certificates> members = certify_members(context, run, data, fastest_search(run));
+    const std::vector<Certificates> members = certify_members(context, run, data, Asker::owner);
     AllEvidence evidence;
     std::vector<std::int64_t> single_distances;
     double single_accuracy = 0;
@@ -188,7 +189,7 @@ void evaluate(const Context& context, const Request& request) {
         {"data", request.data},
         {"queries", data.size()},
         {"classes", run.classes()},
-        {"levels", run.levels},
+        {"levels", run.levels()},
         {"relation", name_of(run.settings.certificate.relation)},
         {"members", run.members()},
         {"accuracy",
@@ -200,7 +201,7 @@ void evaluate(const Context& context, const Request& request) {
         {"distances", {{"single", single_counts}, {"ensemble", histogram(ensemble_distances)}}},
         {"epsilons", request.epsilons},
         {"private_accuracy", private_accuracies(run, evidence, data.labels, request)},
-        {"guarantee", certificate_claim(run.settings, run.facts).to_json()}};
+        {"guarantee", run.certificate->claim().to_json()}};
     nlohmann::json figures = result;
     figures.erase("data");  // where the queries lie is no figure
     result["digest"] = StreamDigest::of(figures.dump());

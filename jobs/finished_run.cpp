@@ -9,8 +9,8 @@
 #include "dist/layout/process_grid.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/transport.hpp"
-#include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "models/kinds/kinds.hpp"
 
 namespace holdfast {
 namespace {
@@ -52,62 +52,26 @@ void unpack(std::span<const std::int64_t> words, std::size_t classes, std::vecto
     }
 }
 
-/// A distance counted over other boxes than the manifest's would be no certificate.
-void check_boxes(const FinishedRun& run) {
-    const BoxesReader boxes(run.folder);
-    if (boxes.members() == run.members() && boxes.levels() == run.levels &&
-        boxes.parameters() == run.network.parameters())
-        return;
-    throw Error(ExitCode::input, "holds other members, levels or parameters than manifest.json says",
-                "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
-}
-
-/// Runs written before ids had kinds say whether the file had any.
-IdKind ids_from_manifest(const nlohmann::json& ids) {
-    if (ids.is_boolean()) return ids.get<bool>() ? IdKind::given : IdKind::row_number;
-    if (const std::optional<IdKind> kind = ids_named(ids)) return *kind;
-    throw Error(ExitCode::input, "ids of no known kind", "train again");
-}
-
-/// Runs written before their digest was kept say how many there were.
-bool had_public_records(const nlohmann::json& manifest) {
-    if (manifest.contains("public")) return manifest["public"].at("records").get<std::uint64_t>() > 0;
-    return manifest.value("public_records", std::uint64_t{0}) > 0;
-}
-
-FeatureRange range_of(const nlohmann::json& dataset) {
-    if (!dataset.contains("range")) return default_feature_range;
-    return {dataset["range"].at(0), dataset["range"].at(1)};
-}
-
-FinishedRun read_run(const RunFolder& folder) {
-    const std::string file = folder.file("manifest.json");
-    nlohmann::json manifest = folder.read_json("manifest.json");
-    try {
-        const auto [settings, how] = configuration_from_json(manifest.at("configuration"));
-        const nlohmann::json& dataset = manifest.at("dataset");
-        if (!dataset.at("features").is_number_unsigned() || !dataset.at("digest").is_string())
-            throw Error(ExitCode::input, "features or digest of the dataset are damaged", "train again");
-        Network network = settings.network.make(dataset.at("features"), range_of(dataset));
-        const DataFacts facts{scaling_named(dataset.at("scaling")).value_or(Scaling::unknown),
-                              ids_from_manifest(dataset.at("ids")), had_public_records(manifest)};
-        return {
-            folder, manifest, settings, how, std::move(network), facts, settings.certificate.level_values()};
-    } catch (const nlohmann::json::exception& error) {
-        throw Error(ExitCode::input, std::string("not a manifest of this program: ") + error.what(),
-                    "train again", file);
-    } catch (const Error& error) {
-        throw Error(ExitCode::input, "not a manifest of this program: " + error.message(), "train again",
-                    file);
-    }
-}
-
 }  // namespace
 
 FinishedRun FinishedRun::open(const std::string& path) {
-    FinishedRun run = read_run(RunFolder::open(path));
-    check_boxes(run);
-    return run;
+    const RunFolder folder = RunFolder::open(path);
+    const RunManifest manifest = RunManifest::read(folder);
+    try {
+        const Kind& kind = kind_named(manifest.kind);
+        const auto [settings, how] = configuration_from_json(manifest.configuration);
+        Network network = settings.network.make(manifest.dataset.features, manifest.dataset.range);
+        return {folder, manifest,           settings,
+                how,    std::move(network), kind.certificate(folder, manifest, settings, how.backend)};
+    } catch (const Error& error) {
+        if (error.code() == ExitCode::input && !error.where().empty()) throw;
+        // Of settings that this program does not know or would refuse, and of other kinds.
+        const bool settings = error.code() == ExitCode::usage;
+        throw Error(
+            ExitCode::input, (settings ? "not a configuration of this program: " : "") + error.message(),
+            settings ? "the file was changed, or a newer program wrote it: train again" : error.hint(),
+            folder.file("manifest.json"));
+    }
 }
 
 Records read_queries(const Context& context, const FinishedRun& run, const std::string& name,
@@ -137,11 +101,6 @@ Records chosen_records(const Records& records, std::span<const std::size_t> indi
     return part;
 }
 
-LevelSearch fastest_search(const FinishedRun& run) {
-    return run.settings.certificate.product == Product::exact ? LevelSearch::bisection
-                                                              : LevelSearch::ascending;
-}
-
 AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble) {
     return {.classes = static_cast<int>(run.classes()),
             .votes = ensemble,
@@ -150,24 +109,16 @@ AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble) {
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
-                                          const Records& queries, LevelSearch search) {
+                                          const Records& queries, Asker asker) {
     if (run.how.threads > 0) omp_set_num_threads(static_cast<int>(run.how.threads));
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
     const std::size_t first = queries.size() * grid.block() / grid.blocks(),
                       last = queries.size() * (grid.block() + 1) / grid.blocks();
     const Records mine = part_of(queries, first, last);
-    const BoxesReader boxes(run.folder);
-    // Where it was trained on GPUs, there may be none here: the bits are the same.
-    const bool anywhere = run.settings.certificate.product == Product::rump || run.how.backend == "cuda";
-    const std::string name = anywhere ? "auto" : run.how.backend;
-    const auto backend = make_backend(name, run.settings.training.precision, run.settings.certificate.product,
-                                      choose_device(name, context.world));
+    const int device = choose_device(run.how.backend, context.world);
     std::vector<std::int64_t> message;
     for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {
-        const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
-            boxes.read(member, level, lower, upper);
-        };
-        const Certificates part = certify(run.network, *backend, mine, run.levels.size(), load, search);
+        const Certificates part = run.certificate->distances(member, mine, asker, device);
         const std::vector<std::int64_t> words = packed(member, first, part);
         message.insert(message.end(), words.begin(), words.end());
     }
@@ -189,7 +140,7 @@ Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::si
     evidence.label = member.labels[query];
     evidence.distance = member.distances[query];
     evidence.cap = run.cap();
-    evidence.sparse_distance = run.levels[static_cast<std::size_t>(member.distances[query])];
+    evidence.sparse_distance = run.levels()[static_cast<std::size_t>(member.distances[query])];
     const auto first = member.class_distances.begin() + static_cast<std::ptrdiff_t>(query * run.classes());
     evidence.class_distances.assign(first, first + static_cast<std::ptrdiff_t>(run.classes()));
     return evidence;

@@ -1,14 +1,14 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "dist/runs/run_folder.hpp"
+#include "dist/runs/manifest.hpp"
 #include "jobs/job.hpp"
 #include "jobs/run_settings.hpp"
 #include "models/boxes/settings.hpp"
-#include "models/certify/claims.hpp"
-#include "models/certify/stable_distance.hpp"
+#include "models/kinds/certificate.hpp"
 #include "models/privacy/aggregate.hpp"
 
 namespace holdfast {
@@ -16,25 +16,20 @@ namespace holdfast {
 /// A run that training finished, as certify, evaluate and release need it.
 struct FinishedRun {
     RunFolder folder;
-    nlohmann::json manifest;
+    RunManifest manifest;
     Settings settings;
     RunSettings how;  ///< as it was trained
     Network network;
-    DataFacts facts;
-    std::vector<std::int64_t> levels;
+    std::unique_ptr<Certificate> certificate;  ///< of the manifest's kind
 
+    /// Errors (input): no finished run; a manifest that is damaged or of a newer format; what its kind needs
+    /// is not there.
     static FinishedRun open(const std::string& path);
     std::size_t members() const { return static_cast<std::size_t>(settings.ensemble.members); }
     std::size_t classes() const { return network.classes(); }
     Aggregation aggregation() const { return aggregation_from_name(settings.ensemble.aggregate); }
-    /// Largest distance of one member: levels counted, not records, if the list is sparse.
-    std::int64_t cap() const { return static_cast<std::int64_t>(levels.size()) - 1; }
-    std::string dataset_digest() const { return manifest.at("dataset").at("digest"); }
-    /// Of the public records it was trained on beside; empty if there were none, or it was not kept.
-    std::string public_digest() const {
-        const bool kept = facts.public_records && manifest.contains("public");
-        return kept ? manifest["public"].at("digest").get<std::string>() : "";
-    }
+    const std::vector<std::int64_t>& levels() const { return certificate->levels(); }
+    std::int64_t cap() const { return certificate->cap(); }  ///< of one member
 };
 
 /// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Values
@@ -49,9 +44,7 @@ Records chosen_records(const Records& records, std::span<const std::size_t> indi
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared
 /// out.
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
-                                          const Records& queries, LevelSearch search);
-/// The search that answers the owner soonest.
-LevelSearch fastest_search(const FinishedRun& run);
+                                          const Records& queries, Asker asker);
 
 /// What a mechanism can be fed with, from single models or the ensemble. Public.
 AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble);

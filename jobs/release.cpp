@@ -11,6 +11,7 @@
 
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
@@ -35,7 +36,7 @@ Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ens
 }
 
 Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mechanism) {
-    Guarantee claim = release_claim(run.settings, run.facts);
+    Guarantee claim = run.certificate->release_claim();
     if (ensemble) claim.combine(aggregation_guarantee(run.aggregation()));
     claim.combine(mechanism.guarantee(name_of(run.settings.certificate.relation)));
     claim.require(
@@ -57,14 +58,15 @@ void require_ledger(const Request& request) {
 /// Can the population of the run's data pay? Error (usage): the data belongs to none in this ledger, or its
 /// account counts other neighbours; nothing was charged.
 void check_payer(const Ledger& ledger, const FinishedRun& run, const Request& request) {
-    const std::optional<std::string> population = ledger.population_of(run.dataset_digest());
+    const std::optional<std::string> population = ledger.population_of(run.manifest.dataset.digest);
     if (!population)
         throw Error(ExitCode::usage,
                     "this ledger knows no population of the data that the run was trained on",
                     "its owner adds them: holdfast account --ledger " + request.ledger + " --data " +
-                        run.manifest.at("dataset").at("path").get<std::string>() + " --budget EPSILON",
+                        run.manifest.dataset.path + " --budget EPSILON",
                     request.ledger);
-    if (const auto whose = ledger.population_of(run.public_digest()))
+    const PublicRecords& beside = run.manifest.public_records;
+    if (const auto whose = ledger.population_of(beside.digest); whose && beside.records > 0)
         throw Error(
             ExitCode::usage,
             "the run took records of " + *whose + " for public, and they have a budget: nothing was charged",
@@ -127,7 +129,7 @@ class PaidEvidence {
 
   private:
     std::vector<Certificates> certificates(std::span<const std::size_t> paid) const {
-        return certify_members(context_, run_, chosen_records(queries_, paid), LevelSearch::exhaustive);
+        return certify_members(context_, run_, chosen_records(queries_, paid), Asker::release);
     }
     const Context& context_;
     const FinishedRun& run_;
@@ -216,13 +218,13 @@ void release(const Context& context, const Request& request) {
         return labels;
     };
     const std::vector<LedgerAnswer> answers =
-        ledger.answer(run.dataset_digest(),
+        ledger.answer(run.manifest.dataset.digest,
                       {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
                       digests_of(queries), draw);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.
-    const std::string payer = ledger.population_of(run.dataset_digest()).value();
+    const std::string payer = ledger.population_of(run.manifest.dataset.digest).value();
     print(context, request, answers, ledger.spending(payer).value());
 }
 

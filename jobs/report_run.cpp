@@ -6,13 +6,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "dist/runs/manifest.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
 
-// Keeps the order of the file: the configuration is shown as it was written.
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
@@ -73,12 +73,10 @@ std::vector<std::string> text_list(const Json& object, const char* name) {
 }
 
 // Any value as its reader would write it: texts without quotes, the rest as JSON.
-std::vector<std::pair<std::string, std::string>> named_values(const Json& object, const char* name) {
+std::vector<std::pair<std::string, std::string>> named_values(const nlohmann::json& object) {
     std::vector<std::pair<std::string, std::string>> values;
-    const Json& fields = object_field(object, name);
-    for (auto entry = fields.begin(); entry != fields.end(); ++entry) {
-        values.emplace_back(entry.key(), entry->is_string() ? entry->get<std::string>() : entry->dump());
-    }
+    for (const auto& [key, value] : object.items())
+        values.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
     return values;
 }
 
@@ -89,18 +87,24 @@ GuaranteeText guarantee_field(const Json& object) {
             text_list(guarantee, "conditions")};
 }
 
-RunManifest parse_manifest(const Json& json) {
-    return {.program = text_field(json, "program"),
-            .version = text_field(json, "version"),
-            .digest = text_field(json, "digest"),
-            .relation = text_field(json, "relation"),
-            .configuration = named_values(json, "configuration"),
-            .dataset = named_values(json, "dataset"),
-            .steps = number_field(json, "steps"),
-            .members = number_field(json, "members"),
-            .parameters = number_field(json, "parameters"),
-            .levels = number_list(json, "levels"),
-            .guarantee = guarantee_field(json)};
+/// Older manifests leave counts out, which are 0 nowhere.
+double figure(std::uint64_t count) {
+    return count == 0 ? missing : static_cast<double>(count);
+}
+
+ManifestView view_of(const RunManifest& manifest) {
+    const nlohmann::json fields = manifest.to_json();
+    return {.program = manifest.program,
+            .version = manifest.version,
+            .digest = manifest.digest,
+            .relation = manifest.relation,
+            .configuration = named_values(manifest.configuration),
+            .dataset = named_values(fields.at("dataset")),
+            .steps = figure(manifest.steps),
+            .members = figure(manifest.members),
+            .parameters = figure(manifest.parameters),
+            .levels = {manifest.levels.begin(), manifest.levels.end()},
+            .guarantee = guarantee_field(fields)};
 }
 
 TrainingRow parse_training_row(const Json& json) {
@@ -222,21 +226,12 @@ std::vector<TrainingRow> read_training(const std::string& path) {
 }  // namespace
 
 RunFiles read_run_files(const std::string& folder) {
-    const std::filesystem::path root(folder);
-    if (!std::filesystem::is_directory(root)) {
-        throw Error(ExitCode::input, "no such run folder", "name the folder given to holdfast train --out",
-                    folder);
-    }
-    const std::string manifest = root / "manifest.json", metrics = root / "metrics.jsonl",
-                      evaluation = root / "evaluation.json";
-    if (!std::filesystem::exists(manifest)) {
-        throw Error(ExitCode::input, "no manifest.json: not a finished run",
-                    "name the folder given to holdfast train --out, or finish it with --resume", folder);
-    }
+    const RunFolder opened = RunFolder::open(folder);
+    const std::string metrics = opened.file("metrics.jsonl"), evaluation = opened.file("evaluation.json");
     RunFiles run;
     run.folder = folder;
-    run.manifest = parse_file(manifest, "train again: holdfast train",
-                              [&] { return parse_manifest(parse_object(manifest)); });
+    run.manifest = parse_file(opened.file("manifest.json"), "train again: holdfast train",
+                              [&] { return view_of(RunManifest::read(opened)); });
     if (std::filesystem::exists(metrics)) run.training = read_training(metrics);
     if (std::filesystem::exists(evaluation)) {
         run.evaluation = parse_file(evaluation, "write it again: holdfast evaluate",

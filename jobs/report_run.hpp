@@ -7,8 +7,9 @@
 
 namespace holdfast {
 
-// A run folder as the report reads it. Every field may be missing from the files: numbers are then NaN or
-// empty, texts empty; what is there must have its type.
+// A run folder as the report reads it. Every field may be missing from the files but what a manifest must
+// have (dist/runs/manifest.hpp): numbers are then NaN or empty, texts empty; what is there must have its
+// type.
 
 /// What a number claims, in the words of the job that computed it.
 struct GuaranteeText {
@@ -22,12 +23,11 @@ struct GuaranteeText {
     bool operator==(const GuaranteeText&) const = default;
 };
 
-/// manifest.json.
-struct RunManifest {
+/// manifest.json, as texts and figures.
+struct ManifestView {
     std::string program, version, digest, relation;
-    std::vector<std::pair<std::string, std::string>>
-        configuration;                                         ///< "section.key" and its value, in file order
-    std::vector<std::pair<std::string, std::string>> dataset;  ///< field and value
+    std::vector<std::pair<std::string, std::string>> configuration;  ///< "section.key" and its value, sorted
+    std::vector<std::pair<std::string, std::string>> dataset;        ///< field and value
     double steps, members, parameters;
     std::vector<double> levels;
     GuaranteeText guarantee;
@@ -67,7 +67,7 @@ struct RunEvaluation {
 
 struct RunFiles {
     std::string folder;
-    RunManifest manifest;
+    ManifestView manifest;
     std::vector<TrainingRow> training;        ///< empty without metrics.jsonl
     std::optional<RunEvaluation> evaluation;  ///< empty before `holdfast evaluate`
 };

@@ -15,7 +15,7 @@
 #include "dist/files/digest.hpp"
 #include "dist/layout/distribute.hpp"
 #include "dist/runs/checkpoint.hpp"
-#include "dist/runs/run_folder.hpp"
+#include "dist/runs/manifest.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
@@ -276,32 +276,29 @@ nlohmann::json arithmetic_of(const TrainingPlan& plan) {
             {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
 }
 
-nlohmann::json manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
-                           const std::string& data_digest, const nlohmann::json& public_records,
-                           const std::string& boxes_digest, const Guarantee& claim) {
-    const nlohmann::json dataset = {{"path", info.path},
-                                    {"rows", info.rows},
-                                    {"features", info.features},
-                                    {"classes", plan.settings.network.classes},
-                                    {"scaling", name_of(info.scaling)},
-                                    {"ids", name_of(info.ids)},
-                                    {"range", {info.range.low, info.range.high}},
-                                    {"population", info.population},
-                                    {"digest", data_digest}};
-    return {{"program", "holdfast"},
-            {"version", version()},
-            {"configuration", to_json({plan.settings, how})},
-            {"dataset", dataset},
-            {"digest", boxes_digest},
-            {"steps", plan.settings.training.steps()},
-            {"levels", plan.settings.certificate.level_values()},
-            {"members", plan.settings.ensemble.members},
-            {"parameters", plan.network.parameters()},
-            {"normaliser", plan.normaliser},
-            {"public", public_records},
-            {"relation", name_of(plan.settings.certificate.relation)},
-            {"arithmetic", arithmetic_of(plan)},
-            {"guarantee", claim.to_json()}};
+RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
+                        const std::string& data_digest, const PublicRecords& public_records,
+                        const std::string& boxes_digest, const Guarantee& claim) {
+    RunManifest manifest;
+    manifest.kind = plan.settings.training.kind;
+    manifest.version = version();
+    manifest.configuration = to_json({plan.settings, how});
+    manifest.dataset = {
+        info.path,    info.rows, info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
+        info.scaling, info.ids,  info.range,    info.population,
+        data_digest};
+    manifest.public_records = public_records;
+    manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
+    manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
+    manifest.parameters = plan.network.parameters();
+    manifest.levels = plan.settings.certificate.level_values();
+    for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
+    manifest.normaliser = plan.normaliser;
+    manifest.relation = name_of(plan.settings.certificate.relation);
+    manifest.digest = boxes_digest;
+    manifest.arithmetic = arithmetic_of(plan);
+    manifest.guarantee = claim.to_json();
+    return manifest;
 }
 
 std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const std::string& boxes_digest,
@@ -392,15 +389,14 @@ void train(const Context& context, const Request& request) {
         write_results(context, run, settings, grid, trainers, plan.network.parameters());
     const Guarantee claim =
         certificate_claim(settings, {reader.info().scaling, reader.info().ids, public_records.size() > 0});
-    const nlohmann::json manifest =
-        manifest_of(plan, how, reader.info(), data_digest,
-                    {{"records", public_records.size()}, {"digest", public_digest}}, boxes_digest, claim);
+    const RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest,
+                                             {public_records.size(), public_digest}, boxes_digest, claim);
     if (context.world.is_root()) {
-        run.write_json("manifest.json", manifest);
+        manifest.write(run);
         checkpoints.remove_all();
     }
     context.world.barrier();
-    context.print(manifest, summary_of(plan, levels.back(), boxes_digest, claim));
+    context.print(manifest.to_json(), summary_of(plan, levels.back(), boxes_digest, claim));
 }
 
 }  // namespace

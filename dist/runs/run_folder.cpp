@@ -47,7 +47,7 @@ nlohmann::json RunFolder::read_json(const std::string& name) const {
     try {
         return nlohmann::json::parse(stream);
     } catch (const nlohmann::json::exception& error) {
-        throw Error(ExitCode::input, std::string("not JSON: ") + error.what(),
+        throw Error(ExitCode::input, std::string("malformed JSON: ") + error.what(),
                     "the file was changed since it was written", file(name));
     }
 }

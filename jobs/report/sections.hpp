@@ -14,7 +14,7 @@ std::string privacy_section(const RunEvaluation& evaluation);
 std::string certified_section(const RunEvaluation& evaluation);
 std::string distance_section(const RunEvaluation& evaluation);
 std::string training_section(const std::vector<TrainingRow>& training);
-std::string configuration_section(const RunManifest& manifest);
+std::string configuration_section(const ManifestView& manifest);
 std::string guarantees_section(const RunFiles& run);
 std::string report_footer(const RunFiles& run);
 

@@ -20,7 +20,7 @@ std::string settings_table(const std::string& title,
 
 }  // namespace
 
-std::string configuration_section(const RunManifest& manifest) {
+std::string configuration_section(const ManifestView& manifest) {
     std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> groups;
     for (const auto& [key, value] : manifest.configuration) {
         const std::size_t dot = key.find('.');

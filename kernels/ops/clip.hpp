@@ -16,8 +16,8 @@ struct GradientScale {
     double rounding;                        ///< Gamma was rounded up by at most this part
 };
 
-/// How one record's entry of a gradient is bounded (models/mathematics.md, entry). In single precision the limits
-/// of a factored clip are rounded down to floats, and Gamma follows from those.
+/// How one record's entry of a gradient is bounded (models/mathematics.md, entry). In single precision the
+/// limits of a factored clip are rounded down to floats, and Gamma follows from those.
 struct Clip {
     enum class Kind {
         elementwise,  ///< every entry clamped to [-gamma, gamma], gamma rounded up to the gradient grid

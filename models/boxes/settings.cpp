@@ -57,6 +57,8 @@ std::vector<std::int64_t> CertificateSettings::level_values() const {
 std::vector<BasicOption<TrainingSettings>> training_options() {
     using S = TrainingSettings;
     return {
+        choice<S>("kind", "what is trained beside the model, and certifies with it", &S::kind,
+                  {{"boxes", std::string("boxes")}}),
         integer("epochs", "passes over the records", &S::epochs, 1, 1000000),
         integer("batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
         real("learning_rate", "alpha", &S::learning_rate, above(0)),

@@ -19,6 +19,7 @@ enum class Batching { hashed, sequential };
 
 /// Section "training".
 struct TrainingSettings {
+    std::string kind = "boxes";  ///< what trains, and so what certifies: a name of models/kinds
     std::int64_t epochs = 4;
     std::int64_t batches = 1;  ///< a member's batches an epoch
     double learning_rate = 1.0;

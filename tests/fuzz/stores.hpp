@@ -97,10 +97,17 @@ class ManifestTarget final : public Target {
   public:
     std::string file_name() const override { return "manifest.json"; }
     std::vector<std::string> seeds() const override {
-        const nlohmann::json manifest = {
+        const nlohmann::json first = {
             {"configuration", to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}))},
             {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
-        return {manifest.dump(), manifest.dump(1)};
+        RunManifest second;
+        second.kind = "boxes";
+        second.configuration = first["configuration"];
+        second.dataset.features = 2;
+        second.levels = {0, 1, 2};
+        second.layers = {{2, 1}};
+        second.arithmetic = second.guarantee = nlohmann::json::object();
+        return {first.dump(), first.dump(1), second.to_json().dump(1)};
     }
     /// The boxes beside it are sound: one member, levels 0..2, three parameters.
     void read(const std::string& path) const override {
@@ -112,8 +119,8 @@ class ManifestTarget final : public Target {
         }
         const FinishedRun opened = FinishedRun::open(run.path());
         distance_cap(opened, true);
-        certificate_claim(opened.settings, opened.facts).text();
-        opened.dataset_digest();
+        opened.certificate->claim().text();
+        opened.manifest.to_json().dump();
     }
 };
 

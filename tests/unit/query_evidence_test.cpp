@@ -60,8 +60,8 @@ void expect_same(const Evidence& a, const Evidence& b) {
 TEST_F(QueryEvidence, IsTheSameForEvaluateAndForReleaseAndTheBetterOfTwo) {
     const FinishedRun run = train(5);
     const Records queries = read_queries(context, run, data);
-    const auto evaluated = certify_members(context, run, queries, fastest_search(run)),
-               released = certify_members(context, run, queries, LevelSearch::exhaustive);
+    const auto evaluated = certify_members(context, run, queries, Asker::owner),
+               released = certify_members(context, run, queries, Asker::release);
     int better = 0;
     for (std::size_t q = 0; q < queries.size(); ++q) {
         const Evidence ensemble = evidence_of(run, released, q);

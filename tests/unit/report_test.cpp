@@ -16,9 +16,13 @@ using testing::Not;
 
 constexpr const char* manifest = R"({"program":"holdfast","version":"0.1.0",
  "configuration":{"training.batch":500,"training.learning_rate":0.5,"network.hidden":[16],"network.name":"<b>&\"net\""},
- "dataset":{"path":"blobs.h5","rows":3000,"features":2},"digest":"abc123","steps":2,"levels":[0,1,2],"members":2,
+ "dataset":{"path":"blobs.h5","rows":3000,"features":2,"scaling":"public","ids":"given","digest":"5e7"},"digest":"abc123","steps":2,"levels":[0,1,2],"members":2,
  "parameters":65,"relation":"add_remove","guarantee":{"status":"proved","statement":"Boxes enclose <all> runs.",
  "relation":"add_remove","conditions":["public scaling"]}})";
+
+/// What every manifest must have.
+constexpr const char* least_manifest =
+    R"({"configuration":{},"dataset":{"features":2,"scaling":"public","ids":"given","digest":"5e7"}})";
 
 constexpr const char* metrics =
     R"({"member":0,"step":0,"accuracy":0.5,"level":2,"accuracy_lower":0.4,"accuracy_upper":0.6,"width_mean":1e-3,"width_max":1e-2}
@@ -176,7 +180,7 @@ TEST_F(Report, SaysThatTheEvaluationIsMissing) {
 }
 
 TEST_F(Report, ToleratesMissingFields) {
-    write("manifest.json", "{}");
+    write("manifest.json", least_manifest);
     write("metrics.jsonl", "{}\n");
     write("evaluation.json", R"({"distances":{"single":[null,1],"ensemble":{"value":[null],"count":[1]}}})");
     EXPECT_THAT(page(), HasSubstr("no guarantee stated"));
@@ -214,7 +218,7 @@ TEST_F(Report, RefusesListsOfDifferentLengths) {
 
 TEST_F(Report, RefusesWhatIsNoRunFolder) {
     std::filesystem::remove(path("manifest.json"));
-    EXPECT_THAT(error().message(), HasSubstr("no manifest.json"));
+    EXPECT_THAT(error().message(), HasSubstr("manifest.json is missing"));
     std::filesystem::remove_all(folder_);
     EXPECT_THAT(error().message(), HasSubstr("no such run folder"));
 }

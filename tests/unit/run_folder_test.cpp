@@ -119,9 +119,11 @@ TEST_F(RunFolderTest, BoxesNotCommittedNeverAppear) {
 TEST_F(RunFolderTest, AFinishedRunOpensWithItsSettings) {
     finished();
     const FinishedRun run = FinishedRun::open(path);
-    EXPECT_EQ(run.levels, (std::vector<std::int64_t>{0, 1, 2}));
+    EXPECT_EQ(run.levels(), (std::vector<std::int64_t>{0, 1, 2}));
+    EXPECT_EQ(run.cap(), 2);
+    EXPECT_TRUE(run.certificate->nested());
     EXPECT_EQ(run.network.parameters(), 3U);
-    EXPECT_EQ(run.dataset_digest(), "ab");
+    EXPECT_EQ(run.manifest.dataset.digest, "ab");
 }
 
 TEST_F(RunFolderTest, BoxesThatAreNotTheManifestsAreRefused) {
@@ -153,6 +155,35 @@ TEST_F(RunFolderTest, ADamagedManifestIsAnInputErrorNamingTheFile) {
         folder.write("run/manifest.json", text);
         EXPECT_EQ(code_of([&] { FinishedRun::open(path); }), ExitCode::input) << text;
     }
+}
+
+TEST_F(RunFolderTest, ARunOfAnotherKindIsRefusedNamingThoseThereAre) {
+    const RunFolder run = finished();
+    RunManifest noisy;
+    noisy.kind = "noisy";
+    noisy.configuration = noisy.arithmetic = noisy.guarantee = nlohmann::json::object();
+    noisy.write(run);
+    try {
+        FinishedRun::open(path);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_EQ(error.message(), "a run of kind \"noisy\"; this program knows boxes");
+        EXPECT_EQ(error.where(), run.file("manifest.json"));
+    }
+}
+
+TEST_F(RunFolderTest, OnlyBoxesWantBoxes) {
+    finished();
+    std::filesystem::remove(path + "/boxes.h5");
+    try {
+        FinishedRun::open(path);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_EQ(error.where(), path + "/boxes.h5");
+    }
+    EXPECT_NO_THROW(RunManifest::read(RunFolder::open(path)));
 }
 
 }  // namespace

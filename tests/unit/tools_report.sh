@@ -16,7 +16,8 @@ exit_code() {
 }
 
 mkdir "$scratch/run"
-echo '{"program":"holdfast","version":"0.1.0","steps":3,"guarantee":{"status":"proved"}}' >"$scratch/run/manifest.json"
+manifest='{"steps":3,"configuration":{},"dataset":{"features":2,"scaling":"public","ids":"given","digest":"ab"},"guarantee":{"status":"proved"}}'
+echo "$manifest" >"$scratch/run/manifest.json"
 "$holdfast" report "$scratch/run" | grep -cF "$scratch/run/report.html" || fail "does not say where the report is"
 [[ $(stat -c %a "$scratch/run/report.html") == 600 ]] || fail "others may read the report"
 grep -q 'holdfast evaluate' "$scratch/run/report.html" || fail "does not say that the evaluation is missing"
@@ -28,7 +29,7 @@ echo '{"steps": ' >"$scratch/run/manifest.json"
 [[ $(exit_code "$holdfast" report "$scratch/run" --out "$scratch/other.html") == 3 ]] || fail "malformed: exit code"
 grep -q 'manifest.json: malformed JSON' "$scratch/output" || fail "malformed: $(cat "$scratch/output")"
 [[ ! -e $scratch/other.html ]] || fail "a report of a malformed run"
-echo '{}' >"$scratch/run/manifest.json"
+echo "$manifest" >"$scratch/run/manifest.json"
 [[ $(exit_code "$holdfast" report "$scratch/run" --out "$scratch/none/page.html") == 4 ]] || fail "unwritable: exit code"
 
 "$holdfast" doctor | grep -c '^  ok  *rounding  *to nearest$' || fail "doctor: table"

@@ -1,0 +1,216 @@
+#include "dist/runs/manifest.hpp"
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* file_name = "manifest.json";
+
+/// The fields of one object of the manifest, each checked where it is read. A problem is thrown as text.
+class Fields {
+  public:
+    /// prefix: "" or "dataset."; complete: an object of a format that has every field.
+    Fields(const json& object, std::string prefix, bool complete)
+        : object_(object), prefix_(std::move(prefix)), complete_(complete) {}
+
+    /// Null where it is left out and may be.
+    const json* find(const char* name, bool always) const {
+        const auto found = object_.find(name);
+        if (found != object_.end()) return &*found;
+        if (always || complete_) throw "field \"" + prefix_ + name + "\" is missing";
+        return nullptr;
+    }
+
+    std::uint64_t count(const char* name, bool always = false) const {
+        const json* value = find(name, always);
+        return value == nullptr ? 0 : whole(*value, name);
+    }
+    std::int64_t signed_count(const json& value, const char* name) const {
+        const std::uint64_t number = whole(value, name);
+        if (number > INT64_MAX) wrong(name, "a whole number below 2^63", value);
+        return static_cast<std::int64_t>(number);
+    }
+    std::uint64_t whole(const json& value, const char* name) const {
+        if (!value.is_number_unsigned()) wrong(name, "a whole number", value);
+        return value.get<std::uint64_t>();
+    }
+    double number(const char* name) const {
+        const json* value = find(name, false);
+        if (value != nullptr && !value->is_number()) wrong(name, "a number", *value);
+        return value == nullptr ? 0 : value->get<double>();
+    }
+    std::string text(const char* name, bool always = false) const {
+        const json* value = find(name, always);
+        if (value != nullptr && !value->is_string()) wrong(name, "a text", *value);
+        return value == nullptr ? "" : value->get<std::string>();
+    }
+    json object(const char* name, bool always = false) const {
+        const json* value = find(name, always);
+        if (value != nullptr && !value->is_object()) wrong(name, "an object", *value);
+        return value == nullptr ? json::object() : *value;
+    }
+    json list(const char* name) const {
+        const json* value = find(name, false);
+        if (value != nullptr && !value->is_array()) wrong(name, "a list", *value);
+        return value == nullptr ? json::array() : *value;
+    }
+
+    [[noreturn]] void wrong(const char* name, const std::string& expected, const json& value) const {
+        throw "field \"" + prefix_ + name + "\" must be " + expected + ", found " + shown(value);
+    }
+
+  private:
+    /// A damaged file may hold anything of any length, bytes that are no text too.
+    static std::string shown(const json& value) {
+        const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+        return text.size() <= 40 ? text : text.substr(0, 40) + "…";
+    }
+    const json& object_;
+    std::string prefix_;
+    bool complete_;
+};
+
+/// Runs written before ids had kinds say whether the file had any.
+IdKind ids_of(const Fields& dataset) {
+    const json& value = *dataset.find("ids", true);
+    if (value.is_boolean()) return value.get<bool>() ? IdKind::given : IdKind::row_number;
+    const std::optional<IdKind> kind = value.is_string() ? ids_named(value) : std::nullopt;
+    if (!kind) dataset.wrong("ids", "a kind of ids", value);
+    return *kind;
+}
+
+FeatureRange range_of(const Fields& dataset) {
+    const json* value = dataset.find("range", false);
+    if (value == nullptr) return default_feature_range;
+    if (!value->is_array() || value->size() != 2 || !(*value)[0].is_number() || !(*value)[1].is_number() ||
+        !((*value)[0].get<double>() < (*value)[1].get<double>()))
+        dataset.wrong("range", "[low, high], low below high", *value);
+    return {(*value)[0], (*value)[1]};
+}
+
+DatasetFacts dataset_of(const Fields& fields) {
+    return {fields.text("path"),
+            fields.count("rows"),
+            fields.count("features", true),
+            fields.count("classes"),
+            scaling_named(fields.text("scaling", true)).value_or(Scaling::unknown),
+            ids_of(fields),
+            range_of(fields),
+            fields.text("population"),
+            fields.text("digest", true)};
+}
+
+/// Runs written before their digest was kept say how many there were.
+PublicRecords public_records_of(const Fields& manifest, bool complete) {
+    const json* value = manifest.find("public", false);
+    if (value == nullptr)
+        return {manifest.find("public_records", false) ? manifest.count("public_records") : 0, ""};
+    if (!value->is_object()) manifest.wrong("public", "an object", *value);
+    const Fields fields(*value, "public.", complete);
+    return {fields.count("records", true), fields.text("digest", true)};
+}
+
+std::vector<std::int64_t> levels_of(const Fields& manifest) {
+    std::vector<std::int64_t> levels;
+    for (const json& level : manifest.list("levels"))
+        levels.push_back(manifest.signed_count(level, "levels"));
+    return levels;
+}
+
+std::vector<std::vector<std::uint64_t>> layers_of(const Fields& manifest) {
+    std::vector<std::vector<std::uint64_t>> layers;
+    for (const json& layer : manifest.list("layers")) {
+        if (!layer.is_array() || layer.size() != 2) manifest.wrong("layers", "a list of [in, out]", layer);
+        layers.push_back({manifest.whole(layer[0], "layers"), manifest.whole(layer[1], "layers")});
+    }
+    return layers;
+}
+
+/// 1 where none is stated.
+std::uint64_t format_of(const json& object) {
+    const Fields fields(object, "", false);
+    return fields.find("format", false) ? fields.count("format") : 1;
+}
+
+RunManifest parsed(const json& object) {
+    if (!object.is_object()) throw std::string("must hold one JSON object");
+    RunManifest manifest;
+    manifest.format = format_of(object);
+    const bool complete = manifest.format >= 2;
+    const Fields fields(object, "", complete);
+    manifest.kind = complete ? fields.text("kind") : "boxes";
+    manifest.program = fields.text("program");
+    manifest.version = fields.text("version");
+    manifest.configuration = fields.object("configuration", true);
+    const json dataset = fields.object("dataset", true);
+    manifest.dataset = dataset_of(Fields(dataset, "dataset.", complete));
+    manifest.public_records = public_records_of(fields, complete);
+    manifest.members = fields.count("members");
+    manifest.steps = fields.count("steps");
+    manifest.parameters = fields.count("parameters");
+    manifest.levels = levels_of(fields);
+    manifest.layers = layers_of(fields);
+    manifest.normaliser = fields.number("normaliser");
+    manifest.relation = fields.text("relation");
+    manifest.digest = fields.text("digest");
+    manifest.arithmetic = fields.object("arithmetic");
+    manifest.guarantee = fields.object("guarantee");
+    return manifest;
+}
+
+}  // namespace
+
+json RunManifest::to_json() const {
+    return {{"format", format},
+            {"kind", kind},
+            {"program", program},
+            {"version", version},
+            {"configuration", configuration},
+            {"dataset",
+             {{"path", dataset.path},
+              {"rows", dataset.rows},
+              {"features", dataset.features},
+              {"classes", dataset.classes},
+              {"scaling", name_of(dataset.scaling)},
+              {"ids", name_of(dataset.ids)},
+              {"range", {dataset.range.low, dataset.range.high}},
+              {"population", dataset.population},
+              {"digest", dataset.digest}}},
+            {"public", {{"records", public_records.records}, {"digest", public_records.digest}}},
+            {"members", members},
+            {"steps", steps},
+            {"parameters", parameters},
+            {"levels", levels},
+            {"layers", layers},
+            {"normaliser", normaliser},
+            {"relation", relation},
+            {"digest", digest},
+            {"arithmetic", arithmetic},
+            {"guarantee", guarantee}};
+}
+
+void RunManifest::write(const RunFolder& run) const {
+    run.write_json(file_name, to_json());
+}
+
+RunManifest RunManifest::read(const RunFolder& run) {
+    const std::string file = run.file(file_name);
+    const json object = run.read_json(file_name);
+    try {
+        const std::uint64_t format = object.is_object() ? format_of(object) : 1;
+        if (format > newest_format)
+            throw Error(ExitCode::input,
+                        "a run of format " + std::to_string(format) + ", newer than this program reads (" +
+                            std::to_string(newest_format) + ")",
+                        "open it with the program that wrote it, or a newer one", file);
+        return parsed(object);
+    } catch (const std::string& problem) {
+        throw Error(ExitCode::input, problem,
+                    "the file is damaged or no manifest of this program: restore it, or train again", file);
+    }
+}
+
+}  // namespace holdfast

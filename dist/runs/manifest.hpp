@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "dist/data/public_facts.hpp"
+#include "dist/runs/run_folder.hpp"
+
+namespace holdfast {
+
+/// What a run keeps of the dataset it was trained on.
+struct DatasetFacts {
+    std::string path;
+    std::uint64_t rows = 0;  ///< found: for the owner only
+    std::uint64_t features = 0;
+    std::uint64_t classes = 0;
+    Scaling scaling = Scaling::unknown;
+    IdKind ids = IdKind::row_number;
+    FeatureRange range = default_feature_range;
+    std::string population;
+    std::string digest;  ///< of the set of records: RecordDigest
+};
+
+/// Records trained on beside the private ones.
+struct PublicRecords {
+    std::uint64_t records = 0;
+    std::string digest;  ///< empty: not kept (format 1)
+};
+
+/// manifest.json: what a finished run is and what made it. This is its one writer and its one reader.
+///
+/// Formats: 2 has every field. 1, of the time before formats had numbers, is sure of configuration and
+/// dataset {features, scaling, ids, digest} alone; what it leaves out is 0 or empty here, its kind is
+/// "boxes".
+struct RunManifest {
+    static constexpr std::uint64_t newest_format = 2;
+
+    std::uint64_t format = newest_format;
+    std::string kind;  ///< of training, and so of what the folder holds: training.kind
+    std::string program = "holdfast", version;
+    nlohmann::json configuration;  ///< {"section.key": value, …} of every option
+    DatasetFacts dataset;
+    PublicRecords public_records;
+    std::uint64_t members = 0, steps = 0, parameters = 0;
+    std::vector<std::int64_t> levels;
+    std::vector<std::vector<std::uint64_t>> layers;  ///< [in, out] of each
+    double normaliser = 0;
+    std::string relation;
+    std::string digest;         ///< of the result: names the run
+    nlohmann::json arithmetic;  ///< the grids on which the guarantee holds bit by bit
+    nlohmann::json guarantee;   ///< as Guarantee::to_json() words it
+
+    nlohmann::json to_json() const;
+    void write(const RunFolder& run) const;
+    /// Errors (input), naming the file and the field: damaged, incomplete, or of a format that is not known.
+    static RunManifest read(const RunFolder& run);
+};
+
+}  // namespace holdfast

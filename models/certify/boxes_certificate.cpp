@@ -1,0 +1,66 @@
+#include "models/certify/boxes_certificate.hpp"
+
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
+
+namespace holdfast {
+namespace {
+
+class BoxesCertificate final : public Certificate {
+  public:
+    BoxesCertificate(const RunFolder& run, const RunManifest& manifest, const Settings& settings,
+                     std::string backend)
+        : settings_(settings),
+          facts_{manifest.dataset.scaling, manifest.dataset.ids, manifest.public_records.records > 0},
+          network_(settings.network.make(manifest.dataset.features, manifest.dataset.range)),
+          levels_(settings.certificate.level_values()),
+          backend_(std::move(backend)),
+          boxes_(run) {
+        // A distance counted over other boxes than the manifest's would be no certificate.
+        if (boxes_.members() != static_cast<std::size_t>(settings.ensemble.members) ||
+            boxes_.levels() != levels_ || boxes_.parameters() != network_.parameters())
+            throw Error(ExitCode::input, "holds other members, levels or parameters than manifest.json says",
+                        "the folder was changed since it was written: train again", run.file("boxes.h5"));
+    }
+
+    const std::vector<std::int64_t>& levels() const override { return levels_; }
+    bool nested() const override { return settings_.certificate.product == Product::exact; }
+
+    Certificates distances(std::size_t member, const Records& queries, Asker asker,
+                           int device) const override {
+        // Where it was trained on GPUs, there may be none here: the bits are the same.
+        const bool anywhere = !nested() || backend_ == "cuda";
+        const auto backend = make_backend(anywhere ? "auto" : backend_, settings_.training.precision,
+                                          settings_.certificate.product, device);
+        const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
+            boxes_.read(member, level, lower, upper);
+        };
+        return certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
+    }
+
+    Guarantee claim() const override { return certificate_claim(settings_, facts_); }
+    Guarantee release_claim() const override { return holdfast::release_claim(settings_, facts_); }
+
+  private:
+    LevelSearch search_for(Asker asker) const {
+        if (asker == Asker::release) return LevelSearch::exhaustive;
+        return nested() ? LevelSearch::bisection : LevelSearch::ascending;
+    }
+
+    Settings settings_;
+    DataFacts facts_;
+    Network network_;
+    std::vector<std::int64_t> levels_;
+    std::string backend_;
+    BoxesReader boxes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Certificate> open_boxes(const RunFolder& run, const RunManifest& manifest,
+                                        const Settings& settings, const std::string& backend) {
+    return std::make_unique<BoxesCertificate>(run, manifest, settings, backend);
+}
+
+}  // namespace holdfast

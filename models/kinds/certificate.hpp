@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+#include "models/certify/stable_distance.hpp"
+#include "models/privacy/guarantee.hpp"
+
+namespace holdfast {
+
+/// For whom distances are counted.
+enum class Asker {
+    owner,   ///< as soon as may be
+    release  ///< with work that is a function of public numbers alone
+};
+
+/// What a finished run can show of its members' answers, whatever the kind of its training.
+class Certificate {
+  public:
+    virtual ~Certificate() = default;
+
+    /// How many changed records a distance stands for: [cap + 1], 0 first.
+    virtual const std::vector<std::int64_t>& levels() const = 0;
+    /// Largest distance of one member: levels counted, not records, if the list of levels is sparse.
+    std::int64_t cap() const { return static_cast<std::int64_t>(levels().size()) - 1; }
+    /// Do distances of neighbours differ by at most one, whatever rounding does?
+    virtual bool nested() const = 0;
+
+    /// Labels and distances of the queries by one member; device: which of a node's GPUs computes, if one
+    /// does.
+    virtual Certificates distances(std::size_t member, const Records& queries, Asker asker,
+                                   int device) const = 0;
+
+    /// What the distances guarantee, with every condition and gap.
+    virtual Guarantee claim() const = 0;
+    /// The same as the basis of a release. Error (usage): no release may rest on it.
+    virtual Guarantee release_claim() const = 0;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,23 @@
+#include "models/kinds/kinds.hpp"
+
+#include "kernels/base/error.hpp"
+#include "models/certify/boxes_certificate.hpp"
+
+namespace holdfast {
+
+const std::vector<Kind>& kinds() {
+    static const std::vector<Kind> all{{"boxes", open_boxes}};
+    return all;
+}
+
+const Kind& kind_named(const std::string& name) {
+    std::string known;
+    for (const Kind& kind : kinds()) {
+        if (kind.name == name) return kind;
+        known += (known.empty() ? "" : ", ") + kind.name;
+    }
+    throw Error(ExitCode::input, "a run of kind \"" + name + "\"; this program knows " + known,
+                "open it with the program that wrote it");
+}
+
+}  // namespace holdfast

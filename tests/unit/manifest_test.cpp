@@ -1,0 +1,165 @@
+#include "dist/runs/manifest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+struct ManifestTest : ::testing::Test {
+    TemporaryFolder folder;
+    RunFolder run = RunFolder::create(folder.file("run"), false);
+
+    static RunManifest sound() {
+        RunManifest manifest;
+        manifest.kind = "boxes";
+        manifest.configuration = {{"network.hidden", {8}}, {"training.epochs", 2}};
+        manifest.dataset = {"blobs.h5",    3000,      2,      2,   Scaling::public_constants,
+                            IdKind::given, {-1, 2.5}, "ward", "ab"};
+        manifest.public_records = {7, "cd"};
+        manifest.members = 5;
+        manifest.steps = 4;
+        manifest.parameters = 33;
+        manifest.levels = {0, 1, 2};
+        manifest.layers = {{2, 8}, {8, 1}};
+        manifest.normaliser = 600.25;
+        manifest.relation = "add_remove";
+        manifest.digest = "ef";
+        manifest.arithmetic = {{"parameter_unit", 0x1p-50}};
+        manifest.guarantee = {{"status", "proved"}};
+        return manifest;
+    }
+    /// What runs of the time before formats had numbers are sure of.
+    static json first_format() {
+        return {{"configuration", {{"training.epochs", 2}}},
+                {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
+    }
+    RunManifest read(const json& object) const {
+        run.write_json("manifest.json", object);
+        return RunManifest::read(run);
+    }
+    /// The message, whose error names the file and says what to do.
+    std::string refusal(const json& object) const {
+        try {
+            read(object);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::input);
+            EXPECT_EQ(error.where(), run.file("manifest.json"));
+            EXPECT_FALSE(error.hint().empty());
+            return error.message();
+        }
+        return "";
+    }
+};
+
+TEST_F(ManifestTest, ComesBackAsWritten) {
+    sound().write(run);
+    const RunManifest read = RunManifest::read(run);
+    EXPECT_EQ(read.to_json(), sound().to_json());
+    EXPECT_EQ(read.format, 2U);
+    EXPECT_EQ(read.dataset.range, (FeatureRange{-1, 2.5}));
+    EXPECT_EQ(read.dataset.ids, IdKind::given);
+    EXPECT_EQ(read.layers, (std::vector<std::vector<std::uint64_t>>{{2, 8}, {8, 1}}));
+    EXPECT_EQ(read.normaliser, 600.25);
+    EXPECT_EQ(read.version, "0.1.0");
+}
+
+TEST_F(ManifestTest, EveryFieldOfItsFormatMustBeThere) {
+    const json whole = sound().to_json();
+    std::vector<std::string> places;
+    for (const auto& [key, value] : whole.items()) places.push_back("/" + key);
+    for (const auto& [key, value] : whole["dataset"].items()) places.push_back("/dataset/" + key);
+    for (const auto& [key, value] : whole["public"].items()) places.push_back("/public/" + key);
+    for (const std::string& place : places) {
+        const json::json_pointer pointer(place);
+        json damaged = whole;
+        damaged[pointer.parent_pointer()].erase(pointer.back());
+        std::string field = place.substr(1);
+        std::replace(field.begin(), field.end(), '/', '.');
+        if (field == "format") {
+            EXPECT_EQ(read(damaged).format, 1U);  // a complete one of the first
+        } else {
+            EXPECT_EQ(refusal(damaged), "field \"" + field + "\" is missing");
+        }
+    }
+}
+
+TEST_F(ManifestTest, EveryFieldMustBeOfItsType) {
+    const json whole = sound().to_json();
+    const auto check = [&](const std::string& place, const std::string& field, const json& wrong) {
+        json damaged = whole;
+        damaged[json::json_pointer(place)] = wrong;
+        EXPECT_THAT(refusal(damaged), HasSubstr("field \"" + field + "\" must be ")) << place << wrong;
+    };
+    for (const char* count : {"format", "members", "steps", "parameters"})
+        for (const json& wrong : {json(-1), json(0.5), json("2"), json(nullptr)})
+            check(std::string("/") + count, count, wrong);
+    for (const char* count : {"rows", "features", "classes"})
+        check(std::string("/dataset/") + count, std::string("dataset.") + count, -2);
+    for (const char* text : {"kind", "program", "version", "relation", "digest"})
+        check(std::string("/") + text, text, 3);
+    for (const char* text : {"path", "scaling", "ids", "population", "digest"})
+        check(std::string("/dataset/") + text, std::string("dataset.") + text, 3);
+    for (const char* object : {"configuration", "dataset", "public", "arithmetic", "guarantee"})
+        check(std::string("/") + object, object, json::array());
+    check("/normaliser", "normaliser", "1");
+    check("/public/records", "public.records", -1);
+    check("/dataset/ids", "dataset.ids", "yes");
+    for (const json& wrong : {json({1, 0}), json({0, 0}), json({0}), json("0..1")})
+        check("/dataset/range", "dataset.range", wrong);
+    for (const json& wrong : {json(3), json({-1}), json({"0"}), json({UINT64_MAX})})
+        check("/levels", "levels", wrong);
+    const json one_number = json::array({json::array({2})}), words = json::array({json::array({"2", "1"})});
+    for (const json& wrong : {json(3), json({2, 1}), one_number, words}) check("/layers", "layers", wrong);
+}
+
+TEST_F(ManifestTest, RunsOfBeforeFormatsAreRead) {
+    const RunManifest least = read(first_format());
+    EXPECT_EQ(least.format, 1U);
+    EXPECT_EQ(least.kind, "boxes");
+    EXPECT_EQ(least.dataset.ids, IdKind::given);
+    EXPECT_EQ(least.dataset.scaling, Scaling::public_constants);
+    EXPECT_EQ(least.dataset.range, default_feature_range);
+    EXPECT_EQ(least.public_records.records, 0U);
+    json other = first_format();
+    other["dataset"]["ids"] = false;
+    other["public_records"] = 9;
+    EXPECT_EQ(read(other).dataset.ids, IdKind::row_number);
+    EXPECT_EQ(read(other).public_records.records, 9U);
+    EXPECT_EQ(read(other).public_records.digest, "");
+    // As the last programs without formats wrote them.
+    json last = sound().to_json();
+    for (const char* newer : {"format", "kind", "layers"}) last.erase(newer);
+    EXPECT_EQ(read(last).members, 5U);
+    EXPECT_EQ(read(last).public_records.digest, "cd");
+    EXPECT_TRUE(read(last).layers.empty());
+}
+
+TEST_F(ManifestTest, OfTheFirstFormatWhatIsNeededMustBeThereAndTheRestSound) {
+    for (const char* place : {"/configuration", "/dataset", "/dataset/features", "/dataset/scaling",
+                              "/dataset/ids", "/dataset/digest"}) {
+        const json::json_pointer pointer(place);
+        json damaged = first_format();
+        damaged[pointer.parent_pointer()].erase(pointer.back());
+        EXPECT_THAT(refusal(damaged), HasSubstr(pointer.back() + "\" is missing"));
+    }
+    json damaged = first_format();
+    damaged["steps"] = "many";
+    EXPECT_EQ(refusal(damaged), "field \"steps\" must be a whole number, found \"many\"");
+}
+
+TEST_F(ManifestTest, ANewerFormatIsRefusedWhateverElseItHolds) {
+    EXPECT_EQ(refusal({{"format", 3}}), "a run of format 3, newer than this program reads (2)");
+    EXPECT_THAT(refusal(json::array()), HasSubstr("one JSON object"));
+}
+
+}  // namespace
+}  // namespace holdfast
