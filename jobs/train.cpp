@@ -256,9 +256,10 @@ std::string summary_of(const RunManifest& manifest, const std::string& arithmeti
 /// Joins the members to the finished run, if they are all there. For one rank; several jobs may do so at
 /// once, with the same bytes. True: the run is finished, and nothing but its result is left.
 bool finish(const RunFolder& run, const MemberStore& store, const Training& training, RunManifest manifest) {
+    // Looked at before the manifest: who takes members away has written that.
+    const std::vector<std::size_t> all = asked_members("", manifest.members),
+                                   there = MemberStore::finished(run.path());
     if (!run.finished()) {
-        const std::vector<std::size_t> all = asked_members("", manifest.members),
-                                       there = MemberStore::finished(run.path());
         if (!std::includes(there.begin(), there.end(), all.begin(), all.end())) return false;
         try {
             manifest.digest = training.join(run, store);

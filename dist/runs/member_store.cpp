@@ -21,10 +21,13 @@ std::string name_of(std::size_t member) {
     return name;
 }
 
-/// Of the file: values in order of level, metrics, fingerprint.
-std::string ended(StreamDigest& digest, const std::string& metrics, const std::string& fingerprint) {
+/// Of the file: values in order of level, metrics, and whose they are.
+std::string ended(StreamDigest& digest, const std::string& metrics, const std::string& fingerprint,
+                  std::uint64_t member) {
+    const std::uint64_t whose[] = {member, fingerprint.size()};
     digest.add(std::as_bytes(std::span(metrics)));
     digest.add(std::as_bytes(std::span(fingerprint)));
+    digest.add_values(std::span<const std::uint64_t>(whose));
     return digest.hex();
 }
 
@@ -103,8 +106,8 @@ struct MemberWriter::File {
     hdf5::File file;
     hdf5::Dataset lower, upper;
     StreamDigest digest;
-    std::uint64_t level = 0;
     std::string fingerprint;
+    std::uint64_t member = 0, level = 0;
 };
 
 MemberWriter::MemberWriter(const MemberStore& store, std::size_t member, std::size_t levels,
@@ -112,6 +115,7 @@ MemberWriter::MemberWriter(const MemberStore& store, std::size_t member, std::si
     store.make_folder();
     file_ = std::make_unique<File>(store.file(member), levels, parameters);
     file_->fingerprint = store.fingerprint();
+    file_->member = member;
 }
 MemberWriter::~MemberWriter() = default;
 
@@ -128,7 +132,7 @@ void MemberWriter::commit(const std::string& metrics) {
     lines.write({0}, {metrics.size()}, reinterpret_cast<const std::uint8_t*>(metrics.data()));
     lines.close();
     file_->file.write_attribute("fingerprint", file_->fingerprint);
-    file_->file.write_attribute("digest", ended(file_->digest, metrics, file_->fingerprint));
+    file_->file.write_attribute("digest", ended(file_->digest, metrics, file_->fingerprint, file_->member));
     file_->lower.close();
     file_->upper.close();
     file_->file.close();
@@ -140,8 +144,8 @@ struct MemberReader::File {
     hdf5::File file;
     hdf5::Dataset lower, upper;
     StreamDigest digest;
-    std::uint64_t level = 0;
     std::string fingerprint;
+    std::uint64_t member = 0, level = 0;
 };
 
 MemberReader::MemberReader(const MemberStore& store, std::size_t member, std::size_t levels,
@@ -158,7 +162,7 @@ MemberReader::MemberReader(const MemberStore& store, std::size_t member, std::si
         if (lower.shape() != shape || upper.shape() != shape)
             throw Error(ExitCode::input, "its boxes have unexpected shapes");
         return std::unique_ptr<File>(
-            new File{path, std::move(file), std::move(lower), std::move(upper), {}, 0, fingerprint});
+            new File{path, std::move(file), std::move(lower), std::move(upper), {}, fingerprint, member, 0});
     });
 }
 MemberReader::~MemberReader() = default;
@@ -182,7 +186,8 @@ std::string MemberReader::finish() {
             throw Error(ExitCode::input, "its metrics have an unexpected shape");
         const std::vector<std::uint8_t> bytes = lines.read_all<std::uint8_t>();
         const std::string metrics(bytes.begin(), bytes.end());
-        if (ended(file_->digest, metrics, file_->fingerprint) != file_->file.read_text_attribute("digest"))
+        if (ended(file_->digest, metrics, file_->fingerprint, file_->member) !=
+            file_->file.read_text_attribute("digest"))
             throw Error(ExitCode::input, "its checksum is another");
         return metrics;
     });

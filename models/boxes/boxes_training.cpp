@@ -13,12 +13,17 @@ namespace {
 
 /// The checkpoint files of a member, as far as they concern these levels, joined.
 std::optional<MemberState> resumed_state(const std::vector<CheckpointFolder::Payload>& saved,
-                                         const std::vector<std::int64_t>& levels) {
+                                         std::uint64_t member, const std::vector<std::int64_t>& levels) {
     if (saved.empty()) return std::nullopt;
     MemberState joined;
+    joined.member = member;
     for (const CheckpointFolder::Payload& payload : saved) {
         MemberState state = MemberState::unpacked(payload);
-        joined.member = state.member;
+        if (state.member != member)
+            throw Error(ExitCode::input,
+                        "the checkpoint of member " + std::to_string(member) + " is of member " +
+                            std::to_string(state.member),
+                        "files were moved: delete its folder, and the member is trained from the beginning");
         joined.step = state.step;
         joined.normalisers = std::move(state.normalisers);
         if (joined.metrics.empty()) {
@@ -34,7 +39,7 @@ std::optional<MemberState> resumed_state(const std::vector<CheckpointFolder::Pay
     std::sort(joined.levels.begin(), joined.levels.end(),
               [](const LevelState& a, const LevelState& b) { return a.k < b.k; });
     if (joined.levels.size() != levels.size())
-        throw Error(ExitCode::input, "the checkpoint lacks levels of member " + std::to_string(joined.member),
+        throw Error(ExitCode::input, "the checkpoint lacks levels of member " + std::to_string(member),
                     "a file of it was deleted: restore it, or train into a new folder");
     return joined;
 }
@@ -104,7 +109,7 @@ class BoxesTraining final : public Training {
 
     std::unique_ptr<Trainer> start(std::size_t member, Records records,
                                    const std::vector<CheckpointFolder::Payload>& saved) const override {
-        std::optional<MemberState> state = resumed_state(saved, plan_.levels);
+        std::optional<MemberState> state = resumed_state(saved, member, plan_.levels);
         return std::make_unique<BoxesTrainer>(
             plan_, std::move(records), public_records_,
             state ? std::move(*state) : MemberTrainer::fresh_state(plan_, member), grid_);

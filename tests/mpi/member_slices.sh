@@ -44,6 +44,20 @@ for part in 0:1 1:3 3:5; do slice once $part > "once-${part%:*}.txt" 2>&1 & jobs
 for job in "${jobs[@]}"; do wait "$job" || fail "slices at once: $(cat once-*.txt)"; done
 same once "slices at once"
 
+# Inside one job too, nobody waits for the members of others: with one of two ranks held still, the other trains all of its
+# own, and the job ends as if nothing had been.
+mpirun -n 2 "$holdfast" "${train[@]}" --out held --set run.backend=reference --set run.checkpoint_steps=5 > /dev/null 2> log.txt & launcher=$!
+until [ "$(ls -d held/checkpoints/*/[0-9]* 2> /dev/null | wc -l)" -ge 2 ] || ! kill -0 $launcher 2> /dev/null; do sleep 0.01; done
+rank=$(pgrep -P $launcher -x "$(basename "$holdfast" | cut -c1-15)" | tail -n 1)
+kill -STOP "$rank"
+own() { [ -e held/members/member-00000.h5 ] && [ -e held/members/member-00001.h5 ] || [ "$(ls held/members/member-0000[234].h5 2> /dev/null | wc -l)" = 3 ]; }
+for ((waited = 0; waited < 600; ++waited)); do own && break; sleep 0.1; done
+own || fail "a rank held still holds the other back: $(ls held/members)"
+[ ! -e held/manifest.json ] || fail "finished without the rank that is held still"
+kill -CONT "$rank"
+wait $launcher || fail "held still and let go: $(cat log.txt)"
+same held "held still and let go"
+
 # 3. Two jobs that find every member there finish the run together.
 slice joined 0:4 > /dev/null && slice other 4:5 > /dev/null || fail "slices of two folders"
 cp other/members/* joined/members/

@@ -84,6 +84,14 @@ TEST_F(MemberStoreTest, AnotherRunsMemberIsRefused) {
     EXPECT_NE(refusal->message().find("another configuration or dataset"), std::string::npos);
 }
 
+TEST_F(MemberStoreTest, AMemberIsNotTakenForAnother) {
+    write(store, 1);
+    fs::rename(store.file(1), store.file(2));
+    const std::optional<Error> refusal = error(2);
+    ASSERT_TRUE(refusal);
+    EXPECT_EQ(refusal->code(), ExitCode::input);
+}
+
 TEST_F(MemberStoreTest, DamageIsNoticedAndTheRemedyNamed) {
     write(store, 1);
     const std::string name = path_in_folder(1), whole = folder.read(name);
