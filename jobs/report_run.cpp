@@ -230,8 +230,9 @@ RunFiles read_run_files(const std::string& folder) {
     const std::string metrics = opened.file("metrics.jsonl"), evaluation = opened.file("evaluation.json");
     RunFiles run;
     run.folder = folder;
+    const RunManifest manifest = RunManifest::read(opened);
     run.manifest = parse_file(opened.file("manifest.json"), "train again: holdfast train",
-                              [&] { return view_of(RunManifest::read(opened)); });
+                              [&] { return view_of(manifest); });
     if (std::filesystem::exists(metrics)) run.training = read_training(metrics);
     if (std::filesystem::exists(evaluation)) {
         run.evaluation = parse_file(evaluation, "write it again: holdfast evaluate",

@@ -3,19 +3,19 @@
 //   mpirun -n 4 holdfast train --data blobs.h5 --out run --set certificate.levels=100
 //   mpirun -n 2 holdfast train --data blobs.h5 --out run --backend cuda --transport nccl
 //   holdfast train --data blobs.h5 --out run --resume
+//   holdfast train --data blobs.h5 --out run --set ensemble.members=100 --members 25:50
 
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 #include <cstdio>
-#include <numeric>
-#include <optional>
+#include <cstring>
 
 #include "dist/files/digest.hpp"
 #include "dist/layout/distribute.hpp"
-#include "dist/runs/checkpoint.hpp"
 #include "dist/runs/manifest.hpp"
+#include "dist/runs/member_store.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
@@ -23,16 +23,20 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/version.hpp"
-#include "models/boxes/trainer.hpp"
+#include "models/boxes/plan.hpp"
 #include "models/certify/claims.hpp"
+#include "models/kinds/kinds.hpp"
 
 namespace holdfast {
 namespace {
 
 struct Request {
-    std::string config, data, out, public_data, backend, transport;
+    std::string config, data, out, public_data, backend, transport, members;
     std::vector<std::string> overrides;
     bool resume = false;
+
+    /// The folder may hold a part of this run already: of this job's earlier start, or of other slices.
+    bool joins() const { return resume || !members.empty(); }
 
     /// --backend and --transport are the last of the overrides.
     std::vector<std::string> all_overrides() const {
@@ -108,151 +112,110 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
     return records;
 }
 
-/// The states of a member's checkpoint files that concern this rank's levels, joined.
-std::optional<MemberState> resumed_state(const std::vector<MemberState>& states, std::uint64_t member,
-                                         const std::vector<std::int64_t>& levels) {
-    MemberState joined;
-    joined.member = member;
-    for (const MemberState& state : states) {
-        if (state.member != member) continue;
-        joined.step = state.step;
-        joined.normalisers = state.normalisers;
-        if (joined.metrics.empty()) {
-            joined.metrics = state.metrics;
-        } else {
-            for (std::size_t i = 0; i < joined.metrics.size(); ++i) joined.metrics[i].merge(state.metrics[i]);
-        }
-        for (const LevelState& level : state.levels) {
-            if (std::binary_search(levels.begin(), levels.end(), level.k)) joined.levels.push_back(level);
-        }
+/// The members that --members FIRST:LAST asks for, or all. Error (usage).
+std::vector<std::size_t> asked_members(const std::string& slice, std::size_t members) {
+    std::size_t first = 0, last = members;
+    const char* end = slice.data() + slice.size();
+    if (!slice.empty()) {
+        const auto [colon, no_first] = std::from_chars(slice.data(), end, first);
+        const bool sound = no_first == std::errc() && colon != end && *colon == ':';
+        const auto [rest, no_last] = std::from_chars(sound ? colon + 1 : end, end, last);
+        if (!sound || no_last != std::errc() || rest != end || first >= last || last > members)
+            throw Error(ExitCode::usage,
+                        "\"" + slice + "\" names no members of the " + std::to_string(members) + " there are",
+                        "give FIRST:LAST, counted from 0 and without LAST, as 0:" + std::to_string(members),
+                        "--members");
     }
-    if (joined.levels.empty()) return std::nullopt;
-    std::sort(joined.levels.begin(), joined.levels.end(),
-              [](const LevelState& a, const LevelState& b) { return a.k < b.k; });
-    if (joined.levels.size() != levels.size())
-        throw Error(ExitCode::input, "the checkpoint lacks levels of member " + std::to_string(member),
-                    "a file of it was deleted: restore it, or train into a new folder");
-    return joined;
+    std::vector<std::size_t> asked;
+    for (std::size_t member = first; member < last; ++member) asked.push_back(member);
+    return asked;
 }
 
-/// Trains this rank's members in turn. All ranks step together, so that they agree on checkpoints and on
-/// stopping.
-class Rounds {
+/// Those of `asked` that nobody has finished yet, as rank 0 sees the folder. Collective.
+std::vector<std::size_t> unfinished(const Communicator& world, const std::vector<std::size_t>& asked,
+                                    const std::vector<std::size_t>& finished) {
+    std::vector<std::size_t> left;
+    std::set_difference(asked.begin(), asked.end(), finished.begin(), finished.end(),
+                        std::back_inserter(left));
+    std::vector<std::byte> bytes(left.size() * sizeof(std::size_t));
+    std::memcpy(bytes.data(), left.data(), bytes.size());
+    world.broadcast(bytes, 0);
+    left.resize(bytes.size() / sizeof(std::size_t));
+    std::memcpy(left.data(), bytes.data(), bytes.size());
+    return left;
+}
+
+/// Trains the members of this rank's group one after the other. Members share nothing: no other group is
+/// waited for, and what is agreed on in a step, the group's ranks agree on.
+class GroupTraining {
   public:
-    Rounds(const Context& context, const RunSettings& how, const ProcessGrid& grid,
-           const Communicator& block_group, const CheckpointFolder& checkpoints,
-           std::vector<MemberTrainer>& trainers)
+    GroupTraining(const Context& context, const RunSettings& how, const ProcessGrid& grid,
+                  const Communicator& block_group, const Training& training, const MemberStore& store)
         : context_(context),
           how_(how),
-          grid_(grid),
+          group_(grid.member_group()),
+          writes_state_(grid.block() == 0),
           block_group_(block_group),
-          checkpoints_(checkpoints),
-          trainers_(trainers) {}
+          training_(training),
+          store_(store) {}
 
-    void run() {
-        std::int64_t total = 0;
-        for (const MemberTrainer& trainer : trainers_) total += trainer.steps();
-        Progress progress(context_, "train", total);
-        double last_checkpoint = 0;
-        std::int64_t steps_since = 0;
-        for (;;) {
-            const auto current = std::find_if(trainers_.begin(), trainers_.end(),
-                                              [](const MemberTrainer& trainer) { return !trainer.done(); });
-            const bool by_steps = how_.checkpoint_steps > 0 && steps_since >= how_.checkpoint_steps;
-            const bool by_time = context_.world.is_root() && how_.checkpoint_seconds > 0 &&
-                                 progress.seconds() - last_checkpoint >= how_.checkpoint_seconds;
-            std::int64_t flags[] = {current != trainers_.end(), context_.interrupted_by_signal(),
-                                    by_steps || by_time};
-            context_.world.max(flags);
-            const auto [unfinished, interrupted, due] = flags;
-            if (unfinished != 0 && (interrupted != 0 || due != 0)) {
-                save();
-                last_checkpoint = progress.seconds();
-                steps_since = 0;
+    /// False: stopped by a signal, after a checkpoint.
+    bool run(std::vector<MemberRecords> members, std::int64_t steps, bool joins) {
+        Progress progress(context_, "train", steps * static_cast<std::int64_t>(members.size()));
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            const CheckpointFolder checkpoints = store_.checkpoints(members[i].member);
+            const std::unique_ptr<Trainer> trainer =
+                training_.start(members[i].member, std::move(members[i].records),
+                                joins ? checkpoints.load_latest() : std::vector<CheckpointFolder::Payload>());
+            while (!trainer->done()) {
+                const Agreement now = agreed(progress.seconds());
+                if (now.stop || now.checkpoint) save(*trainer, checkpoints, progress.seconds());
+                if (now.stop) return false;
+                trainer->step(block_group_);
+                ++steps_since_;
+                progress.advance_to(static_cast<std::int64_t>(i) * steps + trainer->steps_done());
             }
-            if (unfinished == 0) return;
-            if (interrupted != 0) {
-                throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
-                            "go on with the same command and --resume");
-            }
-            if (current != trainers_.end()) current->step(block_group_);
-            ++steps_since;
-            progress.advance_to(std::accumulate(
-                trainers_.begin(), trainers_.end(), std::int64_t{0},
-                [](std::int64_t sum, const MemberTrainer& trainer) { return sum + trainer.state().step; }));
+            trainer->write_result(store_);
+            if (group_.is_root()) checkpoints.remove_all();
         }
+        return true;
     }
 
   private:
-    void save() const {
+    struct Agreement {
+        bool stop, checkpoint;
+    };
+    Agreement agreed(double seconds) const {
+        const bool by_steps = how_.checkpoint_steps > 0 && steps_since_ >= how_.checkpoint_steps;
+        const bool by_time =
+            how_.checkpoint_seconds > 0 && seconds - last_checkpoint_ >= how_.checkpoint_seconds;
+        std::int64_t flags[] = {context_.interrupted_by_signal(), by_steps || by_time};
+        if (group_.size() > 1) group_.max(flags);
+        return {flags[0] != 0, flags[1] != 0};
+    }
+    /// Of the one member that has moved: those before it are finished, those behind it have not begun.
+    void save(const Trainer& trainer, const CheckpointFolder& checkpoints, double seconds) {
         std::vector<std::pair<std::string, CheckpointFolder::Payload>> files;
-        for (const MemberTrainer& trainer : trainers_) {
-            if (grid_.block() != 0) break;
-            const MemberState& state = trainer.state();
-            files.emplace_back(
-                "member-" + std::to_string(state.member) + "-level-" + std::to_string(state.levels.front().k),
-                state.packed());
-        }
-        checkpoints_.save(files, context_.world);
+        if (writes_state_)
+            files.emplace_back("part-" + std::to_string(group_.rank()), trainer.packed_state());
+        checkpoints.save(files, group_);
         context_.log->info("checkpoint written");
+        last_checkpoint_ = seconds;
+        steps_since_ = 0;
     }
 
     const Context& context_;
     const RunSettings& how_;
-    const ProcessGrid& grid_;
+    const Communicator& group_;
+    bool writes_state_;
     const Communicator& block_group_;  ///< of the grid, as its sums travel
-    const CheckpointFolder& checkpoints_;
-    std::vector<MemberTrainer>& trainers_;
+    const Training& training_;
+    const MemberStore& store_;
+    double last_checkpoint_ = 0;
+    std::int64_t steps_since_ = 0;
 };
 
-/// Sends every level's box and every step's metrics to rank 0, which writes them in order. Returns the
-/// digest.
-std::string write_results(const Context& context, const RunFolder& run, const Settings& settings,
-                          const ProcessGrid& grid, const std::vector<MemberTrainer>& trainers,
-                          std::size_t parameters) {
-    const std::vector<std::int64_t> levels = settings.certificate.level_values();
-    const auto rank = context.world.rank();
-    std::optional<BoxesWriter> writer;
-    if (rank == 0)
-        writer.emplace(run, static_cast<std::size_t>(settings.ensemble.members), levels, parameters);
-    std::string metrics_lines;
-    // One message of one level, or of the metrics alone, from its owner to rank 0.
-    const auto collect = [&](int owner, auto make) {
-        MemberState part;
-        if (rank == owner) part = make();
-        if (owner != 0 && rank == owner) context.world.send(part.packed(), 0);
-        if (owner != 0 && rank == 0) part = MemberState::unpacked(context.world.receive(owner));
-        return part;
-    };
-    for (std::size_t member = 0; member < static_cast<std::size_t>(settings.ensemble.members); ++member) {
-        const auto trainer = [&]() -> const MemberTrainer& {
-            return trainers[member - grid.members().first];
-        };
-        std::vector<StepMetrics> metrics;
-        for (std::size_t level = 0; level < levels.size(); ++level) {
-            const int owner = grid.rank_of(member, level, 0);
-            const bool first_of_group = level == 0 || owner != grid.rank_of(member, level - 1, 0);
-            const MemberState part = collect(owner, [&] {
-                MemberState state;
-                state.levels.push_back(trainer().box(level - grid.levels().first));
-                if (first_of_group) state.metrics = trainer().state().metrics;
-                return state;
-            });
-            if (rank != 0) continue;
-            writer->write(member, level, part.levels[0].lower, part.levels[0].upper);
-            for (std::size_t i = 0; i < part.metrics.size(); ++i) {
-                if (level == 0) metrics.push_back(part.metrics[i]);
-                if (level != 0) metrics[i].merge(part.metrics[i]);
-            }
-        }
-        for (const StepMetrics& step : metrics) metrics_lines += step.to_json(member).dump() + "\n";
-    }
-    if (rank != 0) return "";
-    run.write_text("metrics.jsonl", metrics_lines);
-    return writer->commit();
-}
-
-/// Whatever decides the boxes: what a checkpoint must agree with to go on to the same bytes.
+/// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
 std::string fingerprint(const TrainingPlan& plan, const std::string& data_digest,
                         const std::string& public_digest) {
     const FeatureRange range = plan.network.transform().range;
@@ -260,25 +223,10 @@ std::string fingerprint(const TrainingPlan& plan, const std::string& data_digest
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
 
-/// The grids on which the guarantee holds bit by bit, all of them public (kernels/base/arithmetic.hpp).
-nlohmann::json arithmetic_of(const TrainingPlan& plan) {
-    const GradientScale scale = plan.settings.clip.scale(plan.backend->precision());
-    const double unit = std::ldexp(1.0, scale.exponent);
-    const double least_gamma =
-        unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
-    const double last_impulse = plan.settings.training.learning_rate_at(plan.settings.training.steps() - 1) /
-                                plan.normaliser * least_gamma;
-    return {{"parameter_unit", parameter_unit},
-            {"parameter_limit", parameter_value(parameter_limit_units)},
-            {"precision", to_json(Configuration{plan.settings, {}})["training.precision"]},
-            {"gradient_unit", unit},
-            // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
-            {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
-}
-
+/// All but the digest of the result.
 RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
                         const std::string& data_digest, const PublicRecords& public_records,
-                        const std::string& boxes_digest, const Guarantee& claim) {
+                        const nlohmann::json& arithmetic, const Guarantee& claim) {
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
     manifest.version = version();
@@ -295,26 +243,44 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
     manifest.normaliser = plan.normaliser;
     manifest.relation = name_of(plan.settings.certificate.relation);
-    manifest.digest = boxes_digest;
-    manifest.arithmetic = arithmetic_of(plan);
+    manifest.arithmetic = arithmetic;
     manifest.guarantee = claim.to_json();
     return manifest;
 }
 
-std::string summary_of(const TrainingPlan& plan, std::int64_t last_level, const std::string& boxes_digest,
-                       const Guarantee& claim) {
-    const nlohmann::json arithmetic = arithmetic_of(plan);
-    char grids[240];
-    std::snprintf(grids, sizeof grids,
-                  "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
-                  "rounding adds at most %.1g of a record's charge\n",
-                  arithmetic["precision"].get<std::string>().c_str(),
-                  plan.settings.clip.scale(plan.backend->precision()).exponent,
-                  arithmetic["charge_rounding"].get<double>());
-    return "trained " + std::to_string(plan.settings.ensemble.members) + " x " +
-           std::to_string(plan.settings.training.steps()) + " steps, levels 0.." +
-           std::to_string(last_level) + ", boxes " + boxes_digest.substr(0, 16) + "\n" + grids +
-           claim.text() + "\n";
+std::string summary_of(const RunManifest& manifest, const std::string& arithmetic) {
+    return "trained " + std::to_string(manifest.members) + " x " + std::to_string(manifest.steps) +
+           " steps, levels 0.." + std::to_string(manifest.levels.back()) + ", " + manifest.kind + " " +
+           manifest.digest.substr(0, 16) + "\n" + arithmetic + "\n" + Guarantee::text_of(manifest.guarantee) +
+           "\n";
+}
+
+/// Joins the members to the finished run, if they are all there. For one rank; several jobs may do so at
+/// once, with the same bytes. True: the run is finished, and nothing but its result is left.
+bool finish(const RunFolder& run, const MemberStore& store, const Training& training, RunManifest manifest) {
+    // Looked at before the manifest: who takes members away has written that.
+    const std::vector<std::size_t> all = asked_members("", manifest.members),
+                                   there = MemberStore::finished(run.path());
+    if (!run.finished()) {
+        if (!std::includes(there.begin(), there.end(), all.begin(), all.end())) return false;
+        try {
+            manifest.digest = training.join(run, store);
+            manifest.write(run);
+        } catch (const Error&) {
+            if (!run.finished()) throw;  // else another job has, and taken the members away
+        }
+    }
+    store.remove_all();
+    return true;
+}
+
+/// What a slice leaves where others are still to come.
+void print_slice(const Context& context, const RunFolder& run, std::size_t trained, std::uint64_t members) {
+    const std::size_t there = MemberStore::finished(run.path()).size();
+    context.print({{"members", members}, {"finished_members", there}, {"finished", false}},
+                  "trained " + std::to_string(trained) + " members; " + std::to_string(there) + " of " +
+                      std::to_string(members) +
+                      " are there: the run is finished once the others are trained into this folder\n");
 }
 
 void train(const Context& context, const Request& request) {
@@ -331,72 +297,71 @@ void train(const Context& context, const Request& request) {
     const auto backend =
         make_backend(how.backend, settings.training.precision, settings.certificate.product, device);
     const std::vector<std::int64_t> levels = settings.certificate.level_values();
-    const ProcessGrid grid(context.world, how.grid, static_cast<std::size_t>(settings.ensemble.members),
-                           levels.size());
+    const auto members = static_cast<std::size_t>(settings.ensemble.members);
+    const std::vector<std::size_t> slice = asked_members(request.members, members);
+    const std::vector<std::size_t> trained =
+        unfinished(context.world, slice,
+                   request.joins() ? MemberStore::finished(request.out) : std::vector<std::size_t>());
+    const ProcessGrid grid(context.world, how.grid, slice.size(), levels.size(),
+                           slice.size() - trained.size());
     const BlockCommunicator sums(context.world, grid.block_group(),
                                  {how.transport, how.transport_timeout, backend->name()});
-    std::vector<MemberRecords> held =
-        distribute(reader, grid, context.world, static_cast<std::size_t>(settings.ensemble.members),
-                   static_cast<std::size_t>(settings.network.classes),
-                   static_cast<std::uint64_t>(settings.training.seed));
+    Distributed records = distribute(reader, grid, context.world,
+                                     {members, trained, static_cast<std::size_t>(settings.network.classes),
+                                      static_cast<std::uint64_t>(settings.training.seed)});
     const Records public_records = read_public(request.public_data, reader.info(), settings);
-    RecordDigest digest;
-    for (const MemberRecords& member : held) {
-        if (grid.levels().first == 0) digest.add(member.records);
-    }
     RecordDigest of_public;
     of_public.add(public_records);
-    const std::string data_digest = digest.hex(context.world),
+    const std::string data_digest = records.all.hex(context.world),
                       public_digest = of_public.hex(*make_serial_communicator());
-    report_clamped(context, grid, held, reader.info().range);
+    report_clamped(context, grid, records.held, reader.info().range);
 
-    // 3. The plan every member follows.
+    // 3. The plan every member follows, and what trains by it.
     TrainingPlan plan = make_plan(
         settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
         backend);
     plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                    levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
+    const Kind& kind = kind_named(settings.training.kind);
+    const std::unique_ptr<Training> training = kind.training(plan, public_records, grid);
     context.log->info(
-        "{} records, {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} ranks "
-        "(members x levels x blocks {}), sums by {}",
-        reader.info().rows, settings.ensemble.members, levels.back(), plan.network.parameters(),
+        "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
+        "ranks (members x levels x blocks {}), sums by {}",
+        reader.info().rows, trained.size(), members, levels.back(), plan.network.parameters(),
         plan.normaliser, plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
-    // 4. A new folder, or where an interrupted run stopped.
-    if (context.world.is_root()) RunFolder::create(request.out, request.resume);
+    // 4. A new folder, or this run's: where it was interrupted, or where others train their members.
+    const std::string whose = fingerprint(plan, data_digest, public_digest);
+    if (context.world.is_root()) RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
-    const CheckpointFolder checkpoints(run.file("checkpoints"),
-                                       fingerprint(plan, data_digest, public_digest));
-    std::vector<MemberState> saved;
-    if (request.resume) {
-        for (const auto& payload : checkpoints.load_latest()) saved.push_back(MemberState::unpacked(payload));
-        if (saved.empty()) context.log->info("no checkpoint in {}: starting from the beginning", request.out);
-    }
-    std::vector<MemberTrainer> trainers;
-    for (MemberRecords& member : held) {
-        std::optional<MemberState> state = resumed_state(saved, member.member, plan.levels);
-        trainers.emplace_back(plan, std::move(member.records), public_records,
-                              state ? *state : MemberTrainer::fresh_state(plan, member.member));
+    const MemberStore store(run, whose);
+    const RunManifest manifest = manifest_of(
+        plan, how, reader.info(), data_digest, {public_records.size(), public_digest}, training->arithmetic(),
+        kind.claim(settings, {reader.info().scaling, reader.info().ids, public_records.size() > 0}));
+    const bool finished_before = context.world.any(context.world.is_root() && run.finished());
+
+    // 5. Train; then, where no member is missing, the result and its manifest.
+    bool finished = false;
+    try {
+        GroupTraining group(context, how, grid, sums.group(), *training, store);
+        const bool stopped = !finished_before &&
+                             !group.run(std::move(records.held), settings.training.steps(), request.joins());
+        if (context.world.any(stopped))
+            throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
+                        "go on with the same command and --resume");
+        finished = context.world.any(context.world.is_root() && finish(run, store, *training, manifest));
+    } catch (const Error&) {
+        if (!request.joins() && context.world.size() == 1) store.remove_if_empty();
+        throw;
     }
 
-    // 5. Train.
-    Rounds(context, how, grid, sums.group(), checkpoints, trainers).run();
-
-    // 6. Boxes, metrics and manifest; then the checkpoints have served.
-    const std::string boxes_digest =
-        write_results(context, run, settings, grid, trainers, plan.network.parameters());
-    const Guarantee claim =
-        certificate_claim(settings, {reader.info().scaling, reader.info().ids, public_records.size() > 0});
-    const RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest,
-                                             {public_records.size(), public_digest}, boxes_digest, claim);
-    if (context.world.is_root()) {
-        manifest.write(run);
-        checkpoints.remove_all();
-    }
-    context.world.barrier();
-    context.print(manifest.to_json(), summary_of(plan, levels.back(), boxes_digest, claim));
+    // 6. What it came to.
+    if (!context.world.is_root()) return;
+    if (!finished) return print_slice(context, run, trained.size(), manifest.members);
+    const RunManifest result = RunManifest::read(run);
+    context.print(result.to_json(), summary_of(result, training->arithmetic_text()));
 }
 
 }  // namespace
@@ -412,8 +377,11 @@ Run declare_train(CLI::App& app) {
         ->allow_extra_args(false);
     app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
     app.add_option("--transport", request->transport, "Short for --set run.transport=, and over it");
+    app.add_option("--members", request->members,
+                   "Only the members FIRST:LAST, from 0 and without LAST, and go on where they stopped: jobs "
+                   "may train slices into one --out at once, and the last finishes the run");
     app.add_flag("--resume", request->resume,
-                 "Go on from the last checkpoint of --out, on any number of ranks");
+                 "Go on from the last checkpoints of --out, on any number of ranks");
     app.footer(options_help() + app.get_footer());
     return [request](const Context& context) { train(context, *request); };
 }

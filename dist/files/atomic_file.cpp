@@ -94,6 +94,22 @@ void AtomicPath::commit() {
     sync_folder(path_);
 }
 
+bool AtomicPath::commit_unless_there() {
+    sync_file(path_, temporary_);
+    if (::link(temporary_.c_str(), path_.c_str()) != 0) {
+        if (errno == EEXIST) return false;
+        // A file system without hard links.
+        if (errno != EPERM && errno != ENOTSUP && errno != ENOSYS)
+            fail(path_, "could not be put in place", errno);
+        std::error_code ignored;
+        if (std::filesystem::exists(path_, ignored)) return false;
+        commit();
+        return true;
+    }
+    sync_folder(path_);
+    return true;
+}
+
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes, unsigned mode) {
     AtomicPath guard(path, mode);
     Descriptor file(::open(guard.temporary().c_str(), O_WRONLY | O_CLOEXEC));

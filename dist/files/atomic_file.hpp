@@ -25,6 +25,9 @@ class AtomicPath {
     const std::string& path() const { return path_; }
     const std::string& temporary() const { return temporary_; }
     void commit();
+    /// The same, unless `path` is there already: false then, and it stays as it is. Of several writers at
+    /// once, on one machine or on several, one gets true.
+    bool commit_unless_there();
 
   private:
     std::string path_, temporary_;

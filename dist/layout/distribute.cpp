@@ -91,20 +91,31 @@ void check_labels(const Records& slab, std::size_t classes, const std::string& p
     }
 }
 
+constexpr std::size_t not_trained = SIZE_MAX;
+
+/// [members]: the grid's number of each.
+std::vector<std::size_t> numbers_in_grid(const Sharing& sharing) {
+    std::vector<std::size_t> numbers(sharing.members, not_trained);
+    for (std::size_t number = 0; number < sharing.trained.size(); ++number)
+        numbers[sharing.trained[number]] = number;
+    return numbers;
+}
+
 }  // namespace
 
-std::vector<MemberRecords> distribute(const DatasetReader& reader, const ProcessGrid& grid,
-                                      const Communicator& world, std::size_t members, std::size_t classes,
-                                      std::uint64_t seed) {
+Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
+                       const Sharing& sharing) {
     const DatasetInfo& info = reader.info();
     if (!info.has_labels)
         throw Error(ExitCode::input, "no labels y_" + info.split, "import the data with --label", info.path);
-    const Assignment assignment(seed);
+    const Assignment assignment(sharing.seed);
+    const std::vector<std::size_t> numbers = numbers_in_grid(sharing);
     const FeatureMatrix empty(info.features, info.wide);
     const Packet packet(empty);
-    std::vector<MemberRecords> held;
-    for (std::size_t m = grid.members().first; m < grid.members().last; ++m)
-        held.push_back({m, {empty, {}, {}, {}}});
+    Distributed result;
+    std::vector<MemberRecords>& held = result.held;
+    for (std::size_t number = grid.members().first; number < grid.members().last; ++number)
+        held.push_back({sharing.trained[number], {empty, {}, {}, {}}});
 
     const auto ranks = static_cast<std::uint64_t>(world.size()),
                rank = static_cast<std::uint64_t>(world.rank());
@@ -115,12 +126,14 @@ std::vector<MemberRecords> distribute(const DatasetReader& reader, const Process
         std::vector<std::vector<std::byte>> outgoing(ranks);
         if (last > first) {
             const Records slab = reader.read(first, last - first);
-            check_labels(slab, classes, info.path);
+            check_labels(slab, sharing.classes, info.path);
+            result.all.add(slab);
             for (std::size_t i = 0; i < slab.size(); ++i) {
-                const std::size_t member = assignment.member(slab.ids[i], members),
+                const std::size_t number = numbers[assignment.member(slab.ids[i], sharing.members)],
                                   block = assignment.block(slab.ids[i], grid.blocks());
+                if (number == not_trained) continue;
                 for (std::size_t group = 0; group < grid.level_groups(); ++group) {
-                    packet.append(slab, i, outgoing[grid.rank_in_level_group(member, group, block)]);
+                    packet.append(slab, i, outgoing[grid.rank_in_level_group(number, group, block)]);
                 }
             }
         }
@@ -128,13 +141,13 @@ std::vector<MemberRecords> distribute(const DatasetReader& reader, const Process
             for (std::size_t offset = 0; offset < message.size(); offset += packet.size()) {
                 std::uint64_t id = 0;
                 std::memcpy(&id, message.data() + offset, sizeof id);
-                packet.read(message.data() + offset,
-                            held[assignment.member(id, members) - grid.members().first].records);
+                const std::size_t number = numbers[assignment.member(id, sharing.members)];
+                packet.read(message.data() + offset, held[number - grid.members().first].records);
             }
         }
     }
     for (const MemberRecords& member : held) check_unique(member, info.path);
-    return held;
+    return result;
 }
 
 void RecordDigest::add(const Records& records) {

@@ -13,13 +13,6 @@ struct MemberRecords {
     Records records;
 };
 
-/// Collective. Every rank reads its share of the rows by hyperslab and sends each record to the ranks that
-/// need it (its member's, one block each); none ever holds more than its own records and one slab. Errors
-/// (input): what DatasetReader finds, two records of one id, a label of `classes` or more.
-std::vector<MemberRecords> distribute(const DatasetReader& reader, const ProcessGrid& grid,
-                                      const Communicator& world, std::size_t members, std::size_t classes,
-                                      std::uint64_t seed);
-
 /// A digest of the set of records: the same for any order and any partition. Collective over `world` if each
 /// record is on exactly one rank. Identifies the dataset version to the ledger.
 class RecordDigest {
@@ -30,5 +23,26 @@ class RecordDigest {
   private:
     std::uint64_t sums_[4] = {};
 };
+
+/// How records find their members.
+struct Sharing {
+    std::size_t members;  ///< of the ensemble
+    /// Those the grid shares out, ascending: number i of the grid is the ensemble's trained[i].
+    std::vector<std::size_t> trained;
+    std::size_t classes;
+    std::uint64_t seed;
+};
+
+struct Distributed {
+    std::vector<MemberRecords> held;
+    RecordDigest all;  ///< of every record, of members that are not trained too; each on one rank
+};
+
+/// Collective. Every rank reads its share of the rows by hyperslab and sends each record to the ranks that
+/// need it (its member's, one block each); none ever holds more than its own records and one slab. Errors
+/// (input): what DatasetReader finds, two records of one id and one trained member, a label of `classes` or
+/// more.
+Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
+                       const Sharing& sharing);
 
 }  // namespace holdfast

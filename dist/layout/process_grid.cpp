@@ -25,11 +25,11 @@ std::vector<std::size_t> parse(const std::string& text) {
 }  // namespace
 
 ProcessGrid::ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members,
-                         std::size_t levels)
-    : members_(members), levels_(levels) {
+                         std::size_t levels, std::size_t finished)
+    : members_(members - finished), levels_(levels) {
     const auto ranks = static_cast<std::size_t>(world.size());
     if (wanted == "auto") {
-        for (std::size_t groups = 1; groups <= members && groups <= ranks; ++groups) {
+        for (std::size_t groups = 1; groups <= members_ && groups <= ranks; ++groups) {
             if (ranks % groups == 0) member_groups_ = groups;
         }
         blocks_ = ranks / member_groups_;
@@ -51,6 +51,7 @@ ProcessGrid::ProcessGrid(const Communicator& world, const std::string& wanted, s
     level_group_ = rank / blocks_ % level_groups_;
     member_group_ = rank / blocks_ / level_groups_;
     block_group_ = world.split(static_cast<int>(rank / blocks_));
+    member_group_ranks_ = world.split(static_cast<int>(member_group_));
 }
 
 std::string ProcessGrid::text() const {
@@ -67,6 +68,10 @@ std::size_t ProcessGrid::group_of(std::size_t index, std::size_t groups, std::si
 int ProcessGrid::rank_in_level_group(std::size_t member, std::size_t level_group, std::size_t block) const {
     return static_cast<int>(
         (group_of(member, member_groups_, members_) * level_groups_ + level_group) * blocks_ + block);
+}
+
+int ProcessGrid::rank_in_member_group(std::size_t level, std::size_t block) const {
+    return static_cast<int>(group_of(level, level_groups_, levels_) * blocks_ + block);
 }
 
 int ProcessGrid::rank_of(std::size_t member, std::size_t level, std::size_t block) const {

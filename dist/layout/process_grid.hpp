@@ -12,9 +12,11 @@ namespace holdfast {
 class ProcessGrid {
   public:
     /// `wanted`: "auto", or "MxLxB" whose product is the number of ranks. Auto gives members first, then
-    /// blocks. Error (usage): a grid that does not fit the ranks, the members or the levels.
-    ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members,
-                std::size_t levels);
+    /// blocks. `finished`: of the members, how many are not shared out for having been trained before; those
+    /// that are have the numbers from 0 on here. Error (usage): a grid that does not fit the ranks, the
+    /// members or the levels.
+    ProcessGrid(const Communicator& world, const std::string& wanted, std::size_t members, std::size_t levels,
+                std::size_t finished = 0);
 
     struct Slice {
         std::size_t first, last;  ///< [first, last)
@@ -25,6 +27,9 @@ class ProcessGrid {
     std::size_t block() const { return block_; }
     std::size_t blocks() const { return blocks_; }
     const Communicator& block_group() const { return *block_group_; }
+    /// The ranks that train this rank's members: levels x blocks.
+    const Communicator& member_group() const { return *member_group_ranks_; }
+    int rank_in_member_group(std::size_t level, std::size_t block) const;
     std::string text() const;  ///< "2x1x3"
 
     /// The rank that holds this member, level and block.
@@ -41,7 +46,7 @@ class ProcessGrid {
     std::size_t members_, levels_;
     std::size_t member_groups_ = 1, level_groups_ = 1, blocks_ = 1;
     std::size_t member_group_ = 0, level_group_ = 0, block_ = 0;
-    std::unique_ptr<Communicator> block_group_;
+    std::unique_ptr<Communicator> block_group_, member_group_ranks_;
 };
 
 }  // namespace holdfast

@@ -10,9 +10,9 @@
 
 namespace holdfast {
 
-/// Checkpoints of a run: folders named by a growing number, the last two kept. A folder appears under its
-/// name complete or not at all; each file in it has a magic number, a version, a fingerprint of what it
-/// belongs to, and a checksum. The payload is opaque here (models/boxes/state.hpp).
+/// Checkpoints of one member in training: folders named by a growing number, the last two kept. A folder
+/// appears under its name complete or not at all; each file in it has a magic number, a version, a
+/// fingerprint of what it belongs to, and a checksum. The payload is opaque here (models/boxes/state.hpp).
 class CheckpointFolder {
   public:
     /// fingerprint: of configuration and data; a checkpoint of another is refused.
@@ -20,8 +20,8 @@ class CheckpointFolder {
         : path_(std::move(path)), fingerprint_(std::move(fingerprint)) {}
 
     using Payload = std::vector<std::byte>;
-    /// Collective: every rank's files become one checkpoint. Errors (output): full disk, unwritable folder;
-    /// the checkpoints before stay.
+    /// Collective over the ranks that train it: every rank's files become one checkpoint. Errors (output):
+    /// full disk, unwritable folder; the checkpoints before stay.
     void save(const std::vector<std::pair<std::string, Payload>>& files, const Communicator& world) const;
 
     /// All payloads of the newest checkpoint whose files are sound, newest first; empty if there is none.

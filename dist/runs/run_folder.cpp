@@ -33,11 +33,36 @@ RunFolder RunFolder::open(const std::string& path) {
     std::error_code status;
     if (!fs::is_directory(path, status))
         throw Error(ExitCode::input, "no such run folder", "name the --out folder of holdfast train", path);
-    if (!fs::exists(run.file("manifest.json"), status)) {
+    if (!run.finished()) {
         throw Error(ExitCode::input, "no finished run (manifest.json is missing)",
                     "let holdfast train finish, with --resume if it was interrupted", path);
     }
     return run;
+}
+
+void RunFolder::claim(const std::string& fingerprint) const {
+    const std::string name = file("fingerprint");
+    std::error_code status;
+    for (fs::directory_iterator entry(path_, status), end;
+         !status && entry != end && !fs::exists(name, status); entry.increment(status)) {
+        if (entry->path().filename().string().starts_with(".")) continue;  // being written by another task
+        throw Error(ExitCode::output, "holds files, but no run that this program can go on with",
+                    "train into a new folder", path_);
+    }
+    AtomicPath guard(name, private_mode);
+    if (!(std::ofstream(guard.temporary()) << fingerprint << std::flush))
+        throw Error(ExitCode::output, "cannot be written", "free some space or name another folder", name);
+    if (guard.commit_unless_there()) return;
+    std::string found;
+    std::ifstream(name) >> found;
+    if (found != fingerprint)
+        throw Error(ExitCode::usage, "the folder holds a run of another configuration or dataset",
+                    "give those it was started with, or train into a new folder", path_);
+}
+
+bool RunFolder::finished() const {
+    std::error_code ignored;
+    return fs::exists(file("manifest.json"), ignored);
 }
 
 nlohmann::json RunFolder::read_json(const std::string& name) const {

@@ -14,13 +14,21 @@ namespace holdfast {
 ///   metrics.jsonl   a line a step
 ///   boxes.h5        lower, upper [members, levels, parameters] int64 parameter units; levels [levels]
 ///   distances.h5, certificates.json, evaluation.json   written by certify and evaluate
-///   checkpoints/    while it trains
+///   fingerprint     whose run it is, from the start: of configuration and data
+///   members/, checkpoints/   while it trains (dist/runs/member_store.hpp)
 class RunFolder {
   public:
     /// A new run. Error (output): the folder holds a run already (unless `resume`), or cannot be made.
     static RunFolder create(const std::string& path, bool resume);
     /// A finished run. Errors (input): no such folder, or training has not finished.
     static RunFolder open(const std::string& path);
+
+    /// Makes this the folder of the run with this fingerprint; the same again does nothing, and of several
+    /// tasks at once one does it. Errors: (usage) it is another run's; (output) it holds other files, or
+    /// cannot be written.
+    void claim(const std::string& fingerprint) const;
+    /// Has training finished? Its manifest is written last.
+    bool finished() const;
 
     const std::string& path() const { return path_; }
     std::string file(const std::string& name) const { return path_ + "/" + name; }

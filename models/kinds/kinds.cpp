@@ -1,12 +1,13 @@
 #include "models/kinds/kinds.hpp"
 
 #include "kernels/base/error.hpp"
+#include "models/boxes/boxes_training.hpp"
 #include "models/certify/boxes_certificate.hpp"
 
 namespace holdfast {
 
 const std::vector<Kind>& kinds() {
-    static const std::vector<Kind> all{{"boxes", open_boxes}};
+    static const std::vector<Kind> all{{"boxes", train_boxes, certificate_claim, open_boxes}};
     return all;
 }
 

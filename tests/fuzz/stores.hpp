@@ -6,6 +6,7 @@
 #include "dist/data/dataset.hpp"
 #include "dist/data/import_hdf5.hpp"
 #include "dist/runs/checkpoint.hpp"
+#include "dist/runs/member_store.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
 #include "models/boxes/state.hpp"
@@ -76,6 +77,29 @@ class CheckpointTarget final : public Target {
         const std::string folder = std::filesystem::path(path).parent_path().parent_path();
         for (const auto& payload : CheckpointFolder(folder, "fingerprint").load_latest())
             MemberState::unpacked(payload);
+    }
+};
+
+class MemberTarget final : public Target {
+  public:
+    std::string file_name() const override { return "members/member-00000.h5"; }
+    bool uses_hdf5() const override { return true; }
+    std::vector<std::string> seeds() const override {
+        const TemporaryFolder folder;
+        const MemberStore store(RunFolder::create(folder.path(), true), "fingerprint");
+        MemberWriter writer(store, 0, 2, 3);
+        writer.write({1, 2, 3}, {1, 2, 3});
+        writer.write({0, 1, 2}, {2, 3, 4});
+        writer.commit("{\"step\":0}\n");
+        return {bytes_of(store.file(0))};
+    }
+    void read(const std::string& path) const override {
+        const std::string folder = std::filesystem::path(path).parent_path().parent_path();
+        const MemberStore store(RunFolder::create(folder, true), "fingerprint");
+        MemberReader reader(store, 0, 2, 3);
+        std::vector<std::int64_t> lower, upper;
+        for (int level = 0; level < 2; ++level) reader.read(lower, upper);
+        reader.finish();
     }
 };
 

@@ -27,7 +27,7 @@ digests() {
     local train=(mpirun -n "$ranks" "$holdfast" train --quiet --data "$data" --out "$name" --set training.expected_records=500 "${settings[@]}")
     if [ "$name" = resumed ]; then # stopped after a checkpoint, as often as it takes
         "${train[@]}" --set run.checkpoint_steps=1 --set run.backend=reference > /dev/null 2>&1 & local launcher=$!
-        until [ -n "$(ls "$name/checkpoints" 2> /dev/null | grep '^[0-9]*$')" ] || ! kill -0 $launcher 2> /dev/null; do sleep 0.01; done
+        until [ -n "$(ls "$name/checkpoints/0" 2> /dev/null | grep '^[0-9]*$')" ] || ! kill -0 $launcher 2> /dev/null; do sleep 0.01; done
         kill -TERM $launcher
         wait $launcher
         train+=(--resume)

@@ -68,10 +68,23 @@ TEST(ProcessGrid, EveryMemberLevelAndBlockHasOneRank) {
             for (std::size_t l = grid.levels().first; l < grid.levels().last; ++l) {
                 ++owned[(m * 11 + l) * grid.blocks() + grid.block()];
                 EXPECT_EQ(grid.rank_of(m, l, grid.block()), world->rank());
+                EXPECT_EQ(grid.rank_in_member_group(l, grid.block()), grid.member_group().rank());
             }
         }
         world->sum(owned);
         EXPECT_TRUE(std::all_of(owned.begin(), owned.end(), [](std::int64_t owners) { return owners == 1; }));
+    }
+}
+
+TEST(ProcessGrid, SharesOutWhatIsNotFinished) {
+    const std::string wanted = std::to_string(world->size()) + "x1x1";
+    for (const std::size_t finished : {0, 3, 5}) {
+        const ProcessGrid grid(*world, wanted, 5, 2, finished);
+        std::vector<std::int64_t> owned(5);
+        for (std::size_t m = grid.members().first; m < grid.members().last; ++m) ++owned[m];
+        world->sum(owned);
+        for (std::size_t m = 0; m < owned.size(); ++m) EXPECT_EQ(owned[m], m < 5 - finished) << m;
+        EXPECT_EQ(grid.member_group().size(), 1);
     }
 }
 

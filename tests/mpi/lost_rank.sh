@@ -18,7 +18,7 @@ train=("$holdfast" train --data blobs.h5 --set network.hidden=[16,8] --set certi
        --set training.epochs=30 --set training.expected_records=2000 --set ensemble.members=2 --quiet)
 slow=(--set run.backend=reference --set run.checkpoint_steps=1)
 digest() { grep -o '"digest": "[0-9a-f]*"' "$1/manifest.json"; }
-newest() { ls "$1/checkpoints" 2> /dev/null | grep '^[0-9]*$' | sort -n | tail -n 1 || true; }
+newest() { ls -d "$1"/checkpoints/*/[0-9]* 2> /dev/null | sort -V | tail -n 1 || true; }
 "${train[@]}" --out undisturbed > /dev/null
 
 for victim in 1 2 3; do

@@ -55,7 +55,7 @@ sed -i '/"training.precision"/d' double/manifest.json
 # 5. A checkpoint of the other precision is refused, as of any other setting.
 interrupted=("$holdfast" train "${common[@]}" --set training.epochs=2000 --set run.backend=reference --set run.checkpoint_steps=1 --out interrupted)
 "${interrupted[@]}" --set training.precision=single > /dev/null 2> log.txt & job=$!
-until ls interrupted/checkpoints/[0-9]* > /dev/null 2>&1; do kill -0 $job || fail "finished too early: $(cat log.txt)"; sleep 0.01; done
+until ls -d interrupted/checkpoints/0/[0-9]* > /dev/null 2>&1; do kill -0 $job || fail "finished too early: $(cat log.txt)"; sleep 0.01; done
 kill -TERM $job
 wait $job && fail "a terminated run did not say so"
 "${interrupted[@]}" --resume > /dev/null 2> err.txt && fail "resumed in double"

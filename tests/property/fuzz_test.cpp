@@ -135,6 +135,9 @@ TEST(Fuzz, Dataset) {
 TEST(Fuzz, Checkpoint) {
     run(fuzz::CheckpointTarget());
 }
+TEST(Fuzz, Member) {
+    run(fuzz::MemberTarget());
+}
 TEST(Fuzz, Configuration) {
     run(fuzz::ConfigurationTarget());
 }

@@ -128,5 +128,19 @@ TEST(AtomicFile, ADatasetOnAFullDiskIsAnErrorAndLeavesNothingBehind) {
     }
 }
 
+TEST(AtomicFile, IsPutInPlaceOnceWhereAsked) {
+    const TemporaryFolder folder;
+    const auto put = [&](const std::string& text) {
+        AtomicPath guard(folder.file("once"));
+        std::ofstream(guard.temporary()) << text;
+        return guard.commit_unless_there();
+    };
+    EXPECT_TRUE(put("first"));
+    EXPECT_FALSE(put("second"));
+    EXPECT_EQ(folder.read("once"), "first");
+    EXPECT_EQ(mode_of(folder.file("once")), 0600U);
+    EXPECT_THAT(folder.names(), ElementsAre("once"));
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -133,7 +133,7 @@ expect "run folder below a file" 4 'good\.h5/run' "$holdfast" train --quiet "${s
 # The largest file allowed is 1 KiB: boxes cannot be written. Nothing may be left but an empty folder.
 limited() { (trap '' XFSZ; ulimit -f 1; "$@"); }
 mkdir full
-expect "output: no room for the boxes" 4 'full/boxes\.h5' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]"
+expect "output: no room for the boxes" 4 'full/members/member-00000\.h5' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]"
 expect "output: no room for a checkpoint" 4 'full/checkpoints' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]" --set run.checkpoint_steps=1
 mkdir tiny
 if mount -t tmpfs -o size=64k tmpfs tiny 2> /dev/null; then
@@ -147,26 +147,26 @@ fi
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out whole --set training.epochs=2000 > /dev/null
 slow=("$holdfast" train --quiet "${small[@]}" --set training.epochs=2000 --set run.backend=reference --set run.checkpoint_steps=1)
 "${slow[@]}" --data blobs.h5 --out stopped > /dev/null 2> stopped.log &
-until [ "$(ls stopped/checkpoints 2> /dev/null | grep -c '^[0-9]*$')" = 2 ] || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
+until [ "$(ls stopped/checkpoints/0 2> /dev/null | grep -c '^[0-9]*$')" = 2 ] || ! kill -0 $! 2> /dev/null; do sleep 0.01; done
 kill -TERM $!
 wait $!
 [ $? = 7 ] || fail "a run stopped by SIGTERM does not exit with 7: $(cat stopped.log)"
 rows+=("SIGTERM while training | 7 | $(sed 's/^holdfast: //' stopped.log)")
 rm stopped.log
 expect "query an unfinished run" 3 'stopped.*--resume' "$holdfast" certify --quiet --run stopped --queries blobs.h5
-expect "resume with another configuration" 2 'stopped/checkpoints/[0-9]+/.*configuration' "${slow[@]}" --data blobs.h5 --out stopped --resume --set training.learning_rate=0.5
-expect "resume with other data" 2 'stopped/checkpoints/[0-9]+/.*dataset' "${slow[@]}" --out stopped --resume --data good.h5
-expect "resume with other public records" 2 'stopped/checkpoints/[0-9]+/.*dataset' "${slow[@]}" --out stopped --resume --data blobs.h5 --public good.h5
+expect "resume with another configuration" 2 'stopped: .*configuration' "${slow[@]}" --data blobs.h5 --out stopped --resume --set training.learning_rate=0.5
+expect "resume with other data" 2 'stopped: .*dataset' "${slow[@]}" --out stopped --resume --data good.h5
+expect "resume with other public records" 2 'stopped: .*dataset' "${slow[@]}" --out stopped --resume --data blobs.h5 --public good.h5
 expect "start again in a stopped run's folder" 4 'stopped.*--resume' "${slow[@]}" --data blobs.h5 --out stopped
-newest=stopped/checkpoints/$(ls stopped/checkpoints | sort -n | tail -1)
+newest=stopped/checkpoints/0/$(ls stopped/checkpoints/0 | sort -n | tail -1)
 cp -r stopped torn
 for file in "torn/${newest#stopped/}"/*; do truncate -s -9 "$file"; done
 cp -r torn ruined
 works "newest checkpoint truncated: the one before serves" "${slow[@]}" --data blobs.h5 --out torn --resume --set run.backend=auto --set run.checkpoint_steps=0
 boxes() { grep -o '^ "digest": "[0-9a-f]*"' "$1/manifest.json"; }
 [ -n "$(boxes whole)" ] && [ "$(boxes whole)" = "$(boxes torn)" ] || fail "resumed from the checkpoint before, the boxes differ"
-for file in ruined/checkpoints/*/*; do truncate -s 40 "$file"; done
-expect "every checkpoint truncated" 3 'ruined/checkpoints/[0-9]+/.*damaged' "${slow[@]}" --data blobs.h5 --out ruined --resume
+for file in ruined/checkpoints/0/*/*; do truncate -s 40 "$file"; done
+expect "every checkpoint truncated" 3 'ruined/checkpoints/0/[0-9]+/.*damaged' "${slow[@]}" --data blobs.h5 --out ruined --resume
 
 # 5. Queries
 "$holdfast" train --quiet "${small[@]}" --data table.h5 --out plain > /dev/null

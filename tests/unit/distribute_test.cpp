@@ -65,6 +65,7 @@ struct DistributeTest : ::testing::Test {
         writer.append(records);
         writer.commit();
     }
+    static Sharing sharing() { return {members, {0, 1, 2, 3, 4}, classes, 42}; }
     /// What every rank of a grid holds.
     std::vector<std::vector<MemberRecords>> everywhere(int ranks, const std::string& grid) const {
         RecordedWorld::Rounds rounds;
@@ -74,7 +75,7 @@ struct DistributeTest : ::testing::Test {
             for (int rank = 0; rank < ranks; ++rank) {
                 const RecordedWorld world(rank, ranks, rounds, replay);
                 const ProcessGrid place(world, grid, members, levels);
-                held.push_back(distribute(DatasetReader(path), place, world, members, classes, 42));
+                held.push_back(distribute(DatasetReader(path), place, world, sharing()).held);
             }
         }
         return held;
@@ -82,8 +83,7 @@ struct DistributeTest : ::testing::Test {
     std::string message() const {
         const auto world = make_serial_communicator();
         try {
-            distribute(DatasetReader(path), ProcessGrid(*world, "auto", members, levels), *world, members,
-                       classes, 42);
+            distribute(DatasetReader(path), ProcessGrid(*world, "auto", members, levels), *world, sharing());
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ExitCode::input);
             return error.what();
@@ -91,6 +91,27 @@ struct DistributeTest : ::testing::Test {
         return "";
     }
 };
+
+TEST_F(DistributeTest, OnlyTheMembersThatAreTrainedGetRecordsAndEveryRecordIsInTheDigest) {
+    write(make(257, false));
+    const auto world = make_serial_communicator();
+    const Distributed whole =
+        distribute(DatasetReader(path), ProcessGrid(*world, "auto", members, levels), *world, sharing());
+    const Distributed part = distribute(DatasetReader(path), ProcessGrid(*world, "auto", members, levels, 3),
+                                        *world, {members, {1, 4}, classes, 42});
+    ASSERT_EQ(part.held.size(), 2U);
+    for (const MemberRecords& held : part.held) {
+        EXPECT_GT(held.records.size(), 0U);
+        EXPECT_EQ(held.records.ids, whole.held[held.member].records.ids);
+    }
+    EXPECT_EQ(part.held[1].member, 4U);
+    EXPECT_EQ(part.all.hex(*world), whole.all.hex(*world));
+    EXPECT_NE(whole.all.hex(*world), RecordDigest().hex(*world));
+    const Distributed none = distribute(DatasetReader(path), ProcessGrid(*world, "1x1x1", members, levels, 5),
+                                        *world, {members, {}, classes, 42});
+    EXPECT_TRUE(none.held.empty());
+    EXPECT_EQ(none.all.hex(*world), whole.all.hex(*world));
+}
 
 TEST_F(DistributeTest, EveryRecordIsOnceInEachLevelGroupOfItsMember) {
     for (const bool wide : {false, true}) {

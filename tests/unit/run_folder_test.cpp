@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
@@ -69,6 +71,45 @@ TEST_F(RunFolderTest, IsMadeForItsOwnerAndOnlyWhereNothingIs) {
     folder.write("file", "");
     EXPECT_EQ(code_of([&] { RunFolder::create(folder.file("file"), false); }), ExitCode::output);
     EXPECT_EQ(code_of([&] { RunFolder::create(folder.file("file/run"), false); }), ExitCode::output);
+}
+
+TEST_F(RunFolderTest, BelongsToTheRunThatClaimedItFirst) {
+    const RunFolder run = RunFolder::create(path, false);
+    run.claim("one");
+    run.claim("one");
+    EXPECT_EQ(mode_of(run.file("fingerprint")), 0600U);
+    run.write_text("metrics.jsonl", "{}\n");
+    run.claim("one");
+    EXPECT_EQ(code_of([&] { run.claim("two"); }), ExitCode::usage);
+    EXPECT_EQ(folder.read("run/fingerprint"), "one");
+    EXPECT_EQ(RunFolder::create(path, true).finished(), false);
+    const RunFolder foreign = RunFolder::create(folder.file("foreign"), false);
+    folder.write("foreign/.fingerprint.1-0.partial", "");  // of a task that has just begun
+    foreign.claim("one");
+    const RunFolder occupied = RunFolder::create(folder.file("occupied"), false);
+    folder.write("occupied/thesis.txt", "");
+    EXPECT_EQ(code_of([&] { occupied.claim("one"); }), ExitCode::output);
+}
+
+TEST_F(RunFolderTest, OfManyThatClaimItAtOnceOneRunHasIt) {
+    const RunFolder run = RunFolder::create(path, false);
+    std::atomic<int> refused = 0, claimed = 0;
+    std::vector<std::thread> tasks;
+    for (int task = 0; task < 8; ++task) {
+        tasks.emplace_back([&, task] {
+            try {
+                run.claim(task % 2 == 0 ? "even" : "odd");
+                ++claimed;
+            } catch (const Error&) {
+                ++refused;
+            }
+        });
+    }
+    for (std::thread& task : tasks) task.join();
+    EXPECT_EQ(claimed, 4);
+    EXPECT_EQ(refused, 4);
+    EXPECT_EQ(folder.names(), std::vector<std::string>{"run"});
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path), {}), 1);
 }
 
 TEST_F(RunFolderTest, OpensFinishedRunsOnly) {

@@ -1,0 +1,178 @@
+#include "models/boxes/boxes_training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "kernels/base/error.hpp"
+#include "models/boxes/trainer.hpp"
+
+namespace holdfast {
+namespace {
+
+/// The checkpoint files of a member, as far as they concern these levels, joined.
+std::optional<MemberState> resumed_state(const std::vector<CheckpointFolder::Payload>& saved,
+                                         std::uint64_t member, const std::vector<std::int64_t>& levels) {
+    if (saved.empty()) return std::nullopt;
+    MemberState joined;
+    joined.member = member;
+    for (const CheckpointFolder::Payload& payload : saved) {
+        MemberState state = MemberState::unpacked(payload);
+        if (state.member != member)
+            throw Error(ExitCode::input,
+                        "the checkpoint of member " + std::to_string(member) + " is of member " +
+                            std::to_string(state.member),
+                        "files were moved: delete its folder, and the member is trained from the beginning");
+        joined.step = state.step;
+        joined.normalisers = std::move(state.normalisers);
+        if (joined.metrics.empty()) {
+            joined.metrics = std::move(state.metrics);
+        } else {
+            for (std::size_t i = 0; i < joined.metrics.size(); ++i) joined.metrics[i].merge(state.metrics[i]);
+        }
+        for (LevelState& level : state.levels) {
+            if (std::binary_search(levels.begin(), levels.end(), level.k))
+                joined.levels.push_back(std::move(level));
+        }
+    }
+    std::sort(joined.levels.begin(), joined.levels.end(),
+              [](const LevelState& a, const LevelState& b) { return a.k < b.k; });
+    if (joined.levels.size() != levels.size())
+        throw Error(ExitCode::input, "the checkpoint lacks levels of member " + std::to_string(member),
+                    "a file of it was deleted: restore it, or train into a new folder");
+    return joined;
+}
+
+class BoxesTrainer final : public Trainer {
+  public:
+    BoxesTrainer(const TrainingPlan& plan, Records records, const Records& public_records, MemberState state,
+                 const ProcessGrid& grid)
+        : plan_(plan), grid_(grid), trainer_(plan, std::move(records), public_records, std::move(state)) {}
+
+    std::int64_t steps() const override { return trainer_.steps(); }
+    std::int64_t steps_done() const override { return trainer_.state().step; }
+    void step(const Communicator& block_group) override { trainer_.step(block_group); }
+    std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
+
+    /// Level by level, so that no rank holds more than its own and one.
+    void write_result(const MemberStore& store) const override {
+        const Communicator& group = grid_.member_group();
+        const std::size_t member = trainer_.state().member;
+        const std::size_t levels = plan_.settings.certificate.level_values().size();
+        std::optional<MemberWriter> writer;
+        if (group.is_root()) writer.emplace(store, member, levels, plan_.network.parameters());
+        std::vector<StepMetrics> metrics;
+        int last_owner = -1;
+        for (std::size_t level = 0; level < levels; ++level) {
+            const int owner = grid_.rank_in_member_group(level, 0);
+            const MemberState part = at_root(owner, level, owner != last_owner);
+            last_owner = owner;
+            if (!group.is_root()) continue;
+            writer->write(part.levels[0].lower, part.levels[0].upper);
+            if (metrics.empty()) metrics.resize(part.metrics.size());
+            for (std::size_t i = 0; i < part.metrics.size(); ++i) {
+                if (level == 0) metrics[i] = part.metrics[i];
+                if (level != 0) metrics[i].merge(part.metrics[i]);
+            }
+        }
+        if (!group.is_root()) return;
+        std::string lines;
+        for (const StepMetrics& step : metrics) lines += step.to_json(member).dump() + "\n";
+        writer->commit(lines);
+    }
+
+  private:
+    /// One level's box, and with the first of an owner's its metrics, from the owner to the group's first
+    /// rank.
+    MemberState at_root(int owner, std::size_t level, bool with_metrics) const {
+        const Communicator& group = grid_.member_group();
+        MemberState part;
+        if (group.rank() == owner) {
+            part.levels.push_back(trainer_.box(level - grid_.levels().first));
+            if (with_metrics) part.metrics = trainer_.state().metrics;
+        }
+        if (owner == 0) return part;
+        if (group.rank() == owner) group.send(part.packed(), 0);
+        return group.is_root() ? MemberState::unpacked(group.receive(owner)) : part;
+    }
+
+    const TrainingPlan& plan_;
+    const ProcessGrid& grid_;
+    MemberTrainer trainer_;
+};
+
+class BoxesTraining final : public Training {
+  public:
+    BoxesTraining(const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid)
+        : plan_(plan), public_records_(public_records), grid_(grid) {}
+
+    std::unique_ptr<Trainer> start(std::size_t member, Records records,
+                                   const std::vector<CheckpointFolder::Payload>& saved) const override {
+        std::optional<MemberState> state = resumed_state(saved, member, plan_.levels);
+        return std::make_unique<BoxesTrainer>(
+            plan_, std::move(records), public_records_,
+            state ? std::move(*state) : MemberTrainer::fresh_state(plan_, member), grid_);
+    }
+
+    std::string join(const RunFolder& run, const MemberStore& store) const override {
+        const std::vector<std::int64_t> levels = plan_.settings.certificate.level_values();
+        const auto members = static_cast<std::size_t>(plan_.settings.ensemble.members);
+        BoxesWriter boxes(run, members, levels, plan_.network.parameters());
+        std::string metrics;
+        std::vector<std::int64_t> lower, upper;
+        for (std::size_t member = 0; member < members; ++member) {
+            MemberReader reader(store, member, levels.size(), plan_.network.parameters());
+            for (std::size_t level = 0; level < levels.size(); ++level) {
+                reader.read(lower, upper);
+                boxes.write(member, level, lower, upper);
+            }
+            metrics += reader.finish();
+        }
+        run.write_text("metrics.jsonl", metrics);
+        return boxes.commit();
+    }
+
+    nlohmann::json arithmetic() const override {
+        const GradientScale scale = plan_.settings.clip.scale(plan_.backend->precision());
+        const TrainingSettings& training = plan_.settings.training;
+        const double unit = std::ldexp(1.0, scale.exponent);
+        const double least_gamma =
+            unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
+        const double last_impulse =
+            training.learning_rate_at(training.steps() - 1) / plan_.normaliser * least_gamma;
+        return {{"parameter_unit", parameter_unit},
+                {"parameter_limit", parameter_value(parameter_limit_units)},
+                {"precision", training.precision == Precision::single_precision ? "single" : "double"},
+                {"gradient_unit", unit},
+                // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
+                {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
+    }
+
+    std::string arithmetic_text() const override {
+        const nlohmann::json grids = arithmetic();
+        char text[240];
+        std::snprintf(
+            text, sizeof text,
+            "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
+            "rounding adds at most %.1g of a record's charge",
+            grids["precision"].get<std::string>().c_str(),
+            plan_.settings.clip.scale(plan_.backend->precision()).exponent,
+            grids["charge_rounding"].get<double>());
+        return text;
+    }
+
+  private:
+    const TrainingPlan& plan_;
+    const Records& public_records_;
+    const ProcessGrid& grid_;
+};
+
+}  // namespace
+
+std::unique_ptr<Training> train_boxes(const TrainingPlan& plan, const Records& public_records,
+                                      const ProcessGrid& grid) {
+    return std::make_unique<BoxesTraining>(plan, public_records, grid);
+}
+
+}  // namespace holdfast
