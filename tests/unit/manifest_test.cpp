@@ -113,9 +113,9 @@ TEST_F(ManifestTest, EveryFieldMustBeOfItsType) {
     check("/normaliser", "normaliser", "1");
     check("/public/records", "public.records", -1);
     check("/dataset/ids", "dataset.ids", "yes");
-    for (const json& wrong : {json({1, 0}), json({0, 0}), json({0}), json("0..1")})
+    for (const json& wrong : {json({1, 0}), json({0, 0}), json::array({0}), json("0..1")})
         check("/dataset/range", "dataset.range", wrong);
-    for (const json& wrong : {json(3), json({-1}), json({"0"}), json({UINT64_MAX})})
+    for (const json& wrong : {json(3), json::array({-1}), json::array({"0"}), json::array({UINT64_MAX})})
         check("/levels", "levels", wrong);
     const json one_number = json::array({json::array({2})}), words = json::array({json::array({"2", "1"})});
     for (const json& wrong : {json(3), json({2, 1}), one_number, words}) check("/layers", "layers", wrong);
