@@ -8,13 +8,13 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/nearest_name.hpp"
 #include "kernels/base/random.hpp"
+#include "kernels/base/streams.hpp"
 
 namespace holdfast {
 namespace {
 
 constexpr std::uint64_t slab_rows = 4096;
-constexpr std::int64_t most_classes = 65536;       ///< more means that the column is not a label
-constexpr std::uint64_t test_stream = 0x74657374;  ///< of the keyed hash that draws the test split
+constexpr std::int64_t most_classes = 65536;  ///< more means that the column is not a label
 
 std::string place(const SourceInfo& info, std::uint64_t position) {
     return std::string(info.position_word) + " " + std::to_string(position);
@@ -345,7 +345,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
                                                                       : record.id;
             summary.clipped += apply(ranges, record.features);
             const bool tested =
-                options.test_fraction > 0 && hash.uniform(test_stream, id) < options.test_fraction;
+                options.test_fraction > 0 && hash.uniform(streams::test_split, id) < options.test_fraction;
             splits.add(tested ? "test" : sources[index].split, record.features, label, id);
             sightings.push_back({id, pack_place(index, record.position)});
         }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/base/random.hpp"
+#include "kernels/base/streams.hpp"
 
 namespace holdfast {
 
@@ -13,18 +14,17 @@ class Assignment {
     explicit Assignment(std::uint64_t seed) : hash_{seed} {}
 
     std::uint64_t member(std::uint64_t id, std::uint64_t members) const {
-        return hash_(member_stream, id) % members;
+        return hash_(streams::member, id) % members;
     }
     std::uint64_t batch(std::uint64_t id, std::uint64_t epoch, std::uint64_t batches) const {
-        return hash_(batch_stream + epoch, id) % batches;
+        return hash_(streams::batches(epoch), id) % batches;
     }
     /// Which rank of a block group holds it; no result depends on this.
     std::uint64_t block(std::uint64_t id, std::uint64_t blocks) const {
-        return hash_(block_stream, id) % blocks;
+        return hash_(streams::block, id) % blocks;
     }
 
   private:
-    static constexpr std::uint64_t member_stream = 1, block_stream = 2, batch_stream = std::uint64_t{1} << 32;
     KeyedHash hash_;
 };
 

@@ -6,7 +6,8 @@ namespace holdfast {
 
 std::span<const LossInfo> losses() {
     static constexpr LossInfo all[] = {{Loss::binary_cross_entropy, "binary_cross_entropy", true},
-                                       {Loss::cross_entropy, "cross_entropy", false}};
+                                       {Loss::cross_entropy, "cross_entropy", false},
+                                       {Loss::hinge, "hinge", true}};
     return all;
 }
 

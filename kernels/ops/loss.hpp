@@ -4,7 +4,7 @@
 
 namespace holdfast {
 
-enum class Loss { binary_cross_entropy, cross_entropy };
+enum class Loss { binary_cross_entropy, cross_entropy, hinge };
 
 /// A loss by its name; what it computes is its rule in kernels/ops/loss_rule.hpp.
 struct LossInfo {

@@ -141,12 +141,17 @@ class BoxesTraining final : public Training {
             unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
         const double last_impulse =
             training.learning_rate_at(training.steps() - 1) / plan_.normaliser * least_gamma;
+        // Of a velocity, in every step anew.
+        const double roundings = training.momentum == 0
+                                     ? 1
+                                     : static_cast<double>(training.steps()) *
+                                           (training.learning_rate / (1 - training.momentum) + 1);
         return {{"parameter_unit", parameter_unit},
                 {"parameter_limit", parameter_value(parameter_limit_units)},
                 {"precision", training.precision == Precision::single_precision ? "single" : "double"},
                 {"gradient_unit", unit},
                 // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
-                {"charge_rounding", scale.rounding + parameter_unit / last_impulse}};
+                {"charge_rounding", scale.rounding + roundings * parameter_unit / last_impulse}};
     }
 
     std::string arithmetic_text() const override {

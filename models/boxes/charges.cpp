@@ -20,7 +20,7 @@ class ChargesPerEpoch final : public Charges {
           bias_response_(optimiser.impulse_response(scale.bias_units)) {}
 
     LevelState box(const LevelState& level) const override {
-        LevelState box = level;
+        LevelState box{level.k, level.lower, level.upper, {}, {}};
         if (level.k == 0) return box;
         const std::int64_t weight_radius = weight_response_->radius(), bias_radius = bias_response_->radius();
         for (std::size_t p = 0; p < box.lower.size(); ++p) {
@@ -54,7 +54,9 @@ class ChargesPerBatch final : public Charges {
           scale_(scale),
           biases_(plan.network.biases()) {}
 
-    LevelState box(const LevelState& level) const override { return level; }
+    LevelState box(const LevelState& level) const override {
+        return {level.k, level.lower, level.upper, {}, {}};
+    }
     std::int64_t selected(std::int64_t k) const override { return relation_ == Relation::add_remove ? 0 : k; }
     void charge(std::int64_t k, LevelSums& sums, const Communicator& ranks) const override {
         if (k == 0) return;

@@ -16,8 +16,8 @@ using Factor = BasicFactor<64>;
 /// left of any integer. Error (usage): 2^62 or more.
 Factor factor_of(double value);
 
-/// How far the response to one record's gradient reaches: R_t(1) of the core + radius budget, in integers
-/// (models/mathematics.md, core and radius).
+/// How far the response to one record's gradient reaches: R_t(1) of the charge rule per_epoch
+/// (models/mathematics.md, core and radius), in integers.
 class ImpulseResponse {
   public:
     virtual ~ImpulseResponse() = default;
@@ -28,22 +28,37 @@ class ImpulseResponse {
     virtual std::int64_t radius() const = 0;
 };
 
-/// Integer updates theta <- theta(theta, gradient sums), linear up to one rounding:
-///   non-decreasing in theta, non-increasing in the sums (so boxes are updated by swapping bounds), and
+/// One end of a level's box: the parameters, and what the optimiser keeps beside each, [slots, parameters].
+struct BoxEnd {
+    std::span<std::int64_t> parameters, slots;
+};
+
+/// Integer updates of parameters and slots by gradient sums, linear up to roundings:
+///   non-decreasing in parameters and slots, non-increasing in the sums (so boxes are updated by swapping
+///   bounds), and
 ///   a change of the sum by at most Gamma moves the result by at most what impulse_response says.
 class Optimiser {
   public:
     virtual ~Optimiser() = default;
-    /// In place, [parameters]; sums in gradient grid units; the step divides by `normaliser`.
-    virtual void update(std::int64_t step, double normaliser, std::span<std::int64_t> parameters,
+    virtual std::size_t slots() const = 0;  ///< per parameter; at first 0
+    /// In place; sums in gradient grid units [parameters]; the step divides by `normaliser`.
+    virtual void update(std::int64_t step, double normaliser, BoxEnd end,
                         std::span<const std::int64_t> sums) const = 0;
     /// Of a gradient entry of at most `gamma_units`.
     virtual std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const = 0;
 };
 
+/// The optimiser of the settings, for sums in units of 2^gradient_exponent.
+/// Error (usage): settings whose update is not monotone (models/mathematics.md, update rule).
+std::unique_ptr<Optimiser> make_optimiser(const TrainingSettings& settings, int gradient_exponent);
+
+// Those there are, a file each; make_optimiser() picks among them.
+
 /// theta <- (1 - alpha_t l2) theta - (alpha_t / B) sum, clamped to the public parameter limit.
-/// Error (usage): alpha_t l2 > 1 for some step: not monotone (models/mathematics.md, update rule).
-/// The unit of the sums is 2^gradient_exponent.
-std::unique_ptr<Optimiser> make_sgd(const Settings& settings, int gradient_exponent);
+/// Error (usage): alpha_t l2 > 1 for some step.
+std::unique_ptr<Optimiser> make_sgd(const TrainingSettings& settings, int gradient_exponent);
+/// w <- momentum w - sum / B; theta <- theta + alpha_t w (models/mathematics.md, momentum).
+/// Error (usage): with l2 > 0 a step is not monotone.
+std::unique_ptr<Optimiser> make_momentum(const TrainingSettings& settings, int gradient_exponent);
 
 }  // namespace holdfast

@@ -66,6 +66,8 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
              at_least(0)),
         real("learning_rate_floor", "the floor", &S::learning_rate_floor, at_least(0)),
         real("l2", "weight decay lambda", &S::l2, at_least(0)),
+        real("momentum", "of the velocity, not together with l2; 0: plain gradient descent", &S::momentum,
+             at_least(0, 0.9999)),
         integer("expected_records",
                 "public number of private records, sets the normaliser B; 0: what the dataset states (import "
                 "--expected-records), else the count found, on which no release may rest",

@@ -26,6 +26,7 @@ struct TrainingSettings {
     double learning_rate_decay = 0.0;  ///< alpha_t = max(alpha / (1 + decay t), floor), t counts steps from 0
     double learning_rate_floor = 0.0;
     double l2 = 0.0;
+    double momentum = 0.0;              ///< 0: plain gradient descent
     std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is private
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;

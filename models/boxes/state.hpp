@@ -13,10 +13,11 @@ namespace holdfast {
 struct LevelState {
     std::int64_t k = 0;
     std::vector<std::int64_t> lower, upper;
+    std::vector<std::int64_t> lower_slots, upper_slots;  ///< of the optimiser, [slots, parameters]
 
     template <typename Archive>
     void serialize(Archive& archive, unsigned) {
-        archive& k& lower& upper;
+        archive& k& lower& upper& lower_slots& upper_slots;
     }
 };
 

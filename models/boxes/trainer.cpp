@@ -8,11 +8,20 @@
 
 namespace holdfast {
 
+namespace {
+
+std::unique_ptr<Optimiser> optimiser_of(const TrainingPlan& plan) {
+    return make_optimiser(plan.settings.training,
+                          plan.settings.clip.scale(plan.backend->precision()).exponent);
+}
+
+}  // namespace
+
 MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
                              MemberState state)
     : plan_(plan),
       records_(std::make_unique<const Records>(std::move(records))),
-      optimiser_(make_sgd(plan.settings, plan.settings.clip.scale(plan.backend->precision()).exponent)),
+      optimiser_(optimiser_of(plan)),
       charges_(make_charges(plan, *optimiser_)),
       batches_(plan.settings.training, *records_),
       public_batches_(plan.settings.training, public_records),
@@ -28,7 +37,8 @@ MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t m
     state.member = member;
     const auto initial =
         plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.training.seed), member);
-    for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial});
+    const std::vector<std::int64_t> slots(optimiser_of(plan)->slots() * initial.size(), 0);
+    for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial, slots, slots});
     return state;
 }
 
@@ -76,8 +86,8 @@ void MemberTrainer::step(const Communicator& block_group) {
         const double normaliser = normaliser_of(level.k, sums.records);
         charges_->charge(level.k, of_level, block_group);
         // The update falls with the sum: the lower bound takes the upper sum.
-        optimiser_->update(state_.step, normaliser, level.lower, of_level.upper);
-        optimiser_->update(state_.step, normaliser, level.upper, of_level.lower);
+        optimiser_->update(state_.step, normaliser, {level.lower, level.lower_slots}, of_level.upper);
+        optimiser_->update(state_.step, normaliser, {level.upper, level.upper_slots}, of_level.lower);
     }
     const double nominal_normaliser = normaliser_of(0, sums.records);
     charges_->advance(state_.step, nominal_normaliser);

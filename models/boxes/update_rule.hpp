@@ -120,6 +120,44 @@ class EpochResponses {
     std::vector<std::int64_t> greatest_;  // [epochs so far], of each its greatest response
 };
 
+/// The same where the step acts on a velocity w and that on the parameter: w <- w - friction w - g(S), then
+/// theta <- theta + floor(rate w + 1/2) (models/mathematics.md, momentum). Rates must not increase.
+///
+/// Lemma. A record that acts moves w by at most ceil(v Gamma); from then on its part of the difference of two
+/// runs' w is taken through h in every step, and theirs of theta grows by ceil(rate |w|) (rules 2 to 5). Of
+/// the steps of an epoch the first leaves the most: a later one has as much at every age, at rates no
+/// greater, and fewer ages. Where a later step's impulse is greater, the rest of it acts besides (rule 4).
+template <int bits>
+class MomentumResponses {
+  public:
+    /// Takes a step; `first_of_epoch`: the record may act again from here.
+    void advance(const BasicFactor<bits>& friction, const BasicFactor<bits>& gradient,
+                 const BasicFactor<bits>& rate, std::int64_t gamma_units, bool first_of_epoch) {
+        constexpr std::int64_t most = UpdateLimits<bits>::radius;
+        if (first_of_epoch) epochs_.push_back({});
+        for (Response& response : epochs_) response.velocity -= friction.apply_down(response.velocity);
+        Response& acting = epochs_.back();
+        const std::int64_t impulse = std::min(gradient.apply_up(gamma_units), most);
+        acting.velocity =
+            capped(WideInteger{acting.velocity} + std::max<std::int64_t>(impulse - acting.impulse, 0), most);
+        acting.impulse = std::max(acting.impulse, impulse);
+        for (Response& response : epochs_)
+            response.parameter =
+                capped(WideInteger{response.parameter} + rate.apply_up(response.velocity), most);
+    }
+    std::int64_t radius() const {
+        WideInteger sum = 0;
+        for (const Response& response : epochs_) sum += response.parameter;
+        return capped(sum, UpdateLimits<bits>::radius);
+    }
+
+  private:
+    struct Response {
+        std::int64_t impulse = 0, velocity = 0, parameter = 0;
+    };
+    std::vector<Response> epochs_;  // [epochs so far]
+};
+
 /// The ends of the box around [lower, upper]: `changed` records, each moving a parameter by at most `radius`.
 template <int bits = 64>
 std::int64_t widened_lower(std::int64_t lower, std::int64_t radius, std::int64_t changed) {

@@ -5,12 +5,9 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
+#include "kernels/base/streams.hpp"
 
 namespace holdfast {
-
-namespace {
-constexpr std::uint64_t initial_stream = 0x1217;
-}
 
 Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
                  InputTransform transform)
@@ -55,7 +52,7 @@ std::vector<std::int64_t> Network::initial_parameters(std::uint64_t seed, std::u
     for (const LayerShape& layer : layers()) {
         const double bound = 1.0 / std::sqrt(static_cast<double>(layer.in));
         for (std::size_t p = 0; p < layer.parameters(); ++p) {
-            const double uniform = hash.uniform(initial_stream + (member << 16), values.size());
+            const double uniform = hash.uniform(streams::initial_parameters(member), values.size());
             values.push_back(parameter_units(bound * (2.0 * uniform - 1.0)));
         }
     }

@@ -498,7 +498,7 @@ TEST(LargeBatch, HasASumOfItsOwn) {
     const std::int64_t greatest = std::int64_t{1} << 62;
     std::vector<std::int64_t> expected = before.levels[0].lower, sums(2, answers_one ? greatest : -greatest);
     ASSERT_GT(static_cast<__int128>(count) * scale.weight_units, __int128{1} << 62);
-    make_sgd(settings, scale.exponent)->update(0, static_cast<double>(count), expected, sums);
+    make_sgd(settings.training, scale.exponent)->update(0, static_cast<double>(count), {expected, {}}, sums);
     EXPECT_EQ(trainer.state().levels[0].lower[0], expected[0]);
     EXPECT_LE(trainer.box(1).lower[0], expected[0]);
     EXPECT_GE(trainer.box(1).upper[0], expected[0]);

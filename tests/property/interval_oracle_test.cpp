@@ -382,6 +382,7 @@ struct Oracle : testing::TestWithParam<Case> {
 template <typename Real>
 double exact_loss_gradient(Loss loss, std::size_t outputs, std::size_t c, const Real* own, const Real* others,
                            bool target) {
+    if (loss == Loss::hinge) return target ? -(own[0] < 1 ? 1.0 : 0.0) : own[0] > -1 ? 1.0 : 0.0;
     mpfr_t sum, term;
     mpfr_inits2(160, sum, term, nullptr);
     mpfr_set_ui(sum, 1, MPFR_RNDN);
@@ -627,8 +628,8 @@ void Oracle<Real>::loss_gradient_holds_points_is_attained_and_optimal() {
         std::vector<std::int32_t> labels(panel_height);
         for (std::int32_t& label : labels)
             label = static_cast<std::int32_t>(draws.below(std::max<std::size_t>(shape.out, 2)));
-        for (const Loss loss : {Loss::binary_cross_entropy, Loss::cross_entropy}) {
-            const std::size_t outputs = loss == Loss::binary_cross_entropy ? 1 : shape.out, count = 100;
+        for (const auto& [loss, name, one_logit] : losses()) {
+            const std::size_t outputs = one_logit ? 1 : shape.out, count = 100;
             const auto gradient = [&](const Box& at) {
                 Box delta = empty_box(shape.out * panel_height);
                 operations->loss_gradient(loss, outputs, at.view(), labels.data(), count, delta.view());
@@ -654,8 +655,7 @@ void Oracle<Real>::loss_gradient_holds_points_is_attained_and_optimal() {
                     const std::size_t at = c * panel_height + r;
                     ASSERT_EQ(lower[at], bounds.lower[at]);
                     ASSERT_EQ(upper[at], bounds.upper[at]);
-                    const bool target =
-                        labels[r] == (loss == Loss::binary_cross_entropy ? 1 : static_cast<std::int32_t>(c));
+                    const bool target = labels[r] == (one_logit ? 1 : static_cast<std::int32_t>(c));
                     const double exact_lower =
                         exact_loss_gradient(loss, outputs, c, &least[r], &least[r], target);
                     const double exact_upper =

@@ -294,6 +294,98 @@ TEST(CoreAndRadius, IsAttained) {
     EXPECT_EQ(decayed(half, 3), 3 - 2);                                          // 3/2 + 1/2 rounds up
 }
 
+/// Two runs of one parameter with a velocity, of which the second's sums differ where a record acts.
+struct MomentumPair {
+    std::int64_t velocity, other_velocity, theta, other_theta;
+    bool acted;  // in this epoch
+    auto operator<=>(const MomentumPair&) const = default;
+};
+
+/// Every schedule of a record over two epochs of two steps, from every start and with every sum: the number
+/// of steps taken, or -1 where the parameters were further apart than the radius. The second epoch's rate is
+/// `later`.
+template <int bits>
+std::int64_t walk_momentum(const Fraction& friction, const Fraction& gradient, const Fraction& rate,
+                           const Fraction& later, std::int64_t gamma) {
+    constexpr std::int64_t limit = UpdateLimits<bits>::parameter, most = 4;
+    const auto slow = friction.factor<bits>(), weight = gradient.factor<bits>();
+    MomentumResponses<bits> responses;
+    std::set<MomentumPair> pairs;
+    for (std::int64_t velocity = -limit; velocity <= limit; ++velocity) {
+        for (std::int64_t theta = -limit; theta <= limit; ++theta)
+            pairs.insert({velocity, velocity, theta, theta, false});
+    }
+    std::int64_t taken = 0;
+    for (int step = 0; step < 4; ++step) {
+        const auto speed = (step < 2 ? rate : later).factor<bits>();
+        responses.advance(slow, weight, speed, gamma, step % 2 == 0);
+        std::set<MomentumPair> next;
+        for (const MomentumPair& pair : pairs) {
+            const bool may_act = step % 2 == 0 || !pair.acted;
+            for (std::int64_t sum = -most; sum <= most; ++sum) {
+                for (std::int64_t change = may_act ? -gamma : 0; change <= (may_act ? gamma : 0); ++change) {
+                    MomentumPair to = pair;
+                    to.acted = change != 0 || (step % 2 == 1 && pair.acted);
+                    to.velocity = updated(slow, weight, pair.velocity, sum);
+                    to.other_velocity = updated(slow, weight, pair.other_velocity, sum + change);
+                    to.theta = within_limit<bits>(WideInteger{pair.theta} + speed.apply(to.velocity));
+                    to.other_theta =
+                        within_limit<bits>(WideInteger{pair.other_theta} + speed.apply(to.other_velocity));
+                    if (std::abs(to.theta - to.other_theta) > responses.radius()) return -1;
+                    next.insert(to);
+                    ++taken;
+                }
+            }
+        }
+        pairs = std::move(next);
+    }
+    return taken;
+}
+
+TEST(Momentum, RadiusBoundsEverySchedule) {
+    constexpr int bits = 4;
+    std::int64_t cases = 0;
+    for (const Fraction& friction : decays<bits>()) {
+        for (const Fraction& gradient : fractions<bits>()) {
+            for (const Fraction& rate : fractions<bits>()) {
+                const std::int64_t walked = walk_momentum<bits>(friction, gradient, rate, rate, 1);
+                ASSERT_GE(walked, 0) << friction.significand << "/2^" << friction.shift << " "
+                                     << gradient.significand << "/2^" << gradient.shift << " "
+                                     << rate.significand << "/2^" << rate.shift;
+                cases += walked;
+            }
+        }
+    }
+    report("schedules with momentum", bits, cases);
+}
+
+// At twice the width fewer factors, and a rate that falls.
+TEST(Momentum, RadiusBoundsSchedulesAtAFallingRate) {
+    constexpr int bits = 6;
+    std::int64_t cases = 0;
+    for (const Fraction& friction : {Fraction{1, 2}, Fraction{1, 1}, Fraction{3, 2}, Fraction{1, 0}}) {
+        for (const Fraction& gradient : {Fraction{1, 1}, Fraction{1, 0}, Fraction{3, 1}}) {
+            const std::int64_t walked =
+                walk_momentum<bits>(friction, gradient, Fraction{1, 0}, Fraction{1, 1}, 1);
+            ASSERT_GE(walked, 0) << friction.significand << "/2^" << friction.shift;
+            cases += walked;
+        }
+    }
+    report("schedules with momentum", bits, cases);
+}
+
+TEST(Momentum, RadiusIsReachedByTheFirstStepOfAnEpoch) {
+    constexpr int bits = 10;
+    const BasicFactor<bits> half(1, 1), one(1, 0);
+    MomentumResponses<bits> responses;
+    responses.advance(half, one, one, 8, true);
+    EXPECT_EQ(responses.radius(), 8);
+    responses.advance(half, one, one, 8, false);
+    EXPECT_EQ(responses.radius(), 8 + 4);  // not 8 + 4 + 8: it acts once
+    responses.advance(half, one, one, 12, false);
+    EXPECT_EQ(responses.radius(), 8 + 4 + 2 + 4);  // a greater impulse: the rest of it acts besides
+}
+
 TEST(FactorOf, IsTheDoubleUntilNothingOfItIsLeft) {
     const std::int64_t large = std::int64_t{1} << 60;
     EXPECT_EQ(factor_of(1.0).apply(large - 1), large - 1);

@@ -128,7 +128,8 @@ inline StepCase random_step(std::uint64_t seed) {
     const std::size_t classes = one_logit ? 2 : 2 + engine() % 4;
     const bool factored = engine() % 2 == 0;
     StepCase step{
-        Network(inputs, hidden, classes, one_logit ? Loss::binary_cross_entropy : Loss::cross_entropy,
+        Network(inputs, hidden, classes,
+                one_logit ? (seed % 2 == 0 ? Loss::binary_cross_entropy : Loss::hinge) : Loss::cross_entropy,
                 {engine() % 2 == 0 ? 0.0 : 0.25, engine() % 2 == 0 ? 1.0 : 1.7}),
         factored
             ? Clip{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3}

@@ -217,7 +217,7 @@ std::vector<Bounds> stepped(Relation relation) {
     state.step = 1;
     state.normalisers = {normaliser};
     for (const Level& level : {nominal, first, second})
-        state.levels.push_back({level.k, in_units(level.box.lower), in_units(level.box.upper)});
+        state.levels.push_back({level.k, in_units(level.box.lower), in_units(level.box.upper), {}, {}});
     MemberTrainer trainer(plan, records(), nobody, state);
     trainer.step(*make_serial_communicator());
     std::vector<Bounds> boxes;
@@ -270,7 +270,7 @@ TEST(PencilStepOfAllLevels, PerEpochWidensTheCoreByTheRadius) {
         const TrainingPlan plan = plan_of(relation, ChargeRule::per_epoch);
         MemberState state;
         for (const std::int64_t k : {0, 1, 2})
-            state.levels.push_back({k, in_units(nominal.box.lower), in_units(nominal.box.upper)});
+            state.levels.push_back({k, in_units(nominal.box.lower), in_units(nominal.box.upper), {}, {}});
         MemberTrainer trainer(plan, records(), nobody, state);
         const double reach = relation == Relation::substitute ? 2 : 1;
         for (const double radius : {0.25, 0.4375}) {

@@ -76,10 +76,10 @@ TEST(Sgd, RefusesADecayAboveOne) {
     Settings settings;
     settings.training.learning_rate = 2;
     settings.training.l2 = 0.5;
-    EXPECT_NO_THROW(make_sgd(settings, -40));
+    EXPECT_NO_THROW(make_sgd(settings.training, -40));
     settings.training.l2 = 0.51;
     try {
-        make_sgd(settings, -40);
+        make_sgd(settings.training, -40);
         ADD_FAILURE() << "learning_rate * l2 = 1.02";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::usage) << error.what();

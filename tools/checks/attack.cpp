@@ -292,11 +292,12 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.training.learning_rate = choices.pick({0.1, 0.5, 2.0});
     settings.training.learning_rate_decay = choices.pick({0.0, 0.6});
     settings.training.l2 = choices.pick({0.0, 0.0, 0.05, 0.4});
+    if (settings.training.l2 == 0) settings.training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
     settings.ensemble.members = choices.pick({1, 1, 3});
     settings.certificate.levels = 1 + static_cast<std::int64_t>(choices.below(6));
     settings.network.classes = choices.pick({2, 2, 3});
     settings.network.loss = settings.network.classes == 2
-                                ? choices.pick({"binary_cross_entropy", "cross_entropy"})
+                                ? choices.pick({"binary_cross_entropy", "cross_entropy", "hinge"})
                                 : "cross_entropy";
     settings.network.hidden.clear();
     for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0;

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+/// The streams of KeyedHash (kernels/base/random.hpp), all of them: two uses of one seed share none.
+namespace holdfast::streams {
+
+// Of a training's seed.
+constexpr std::uint64_t member = 1, block = 2;  ///< counters are ids of records
+constexpr std::uint64_t batches(std::uint64_t epoch) {
+    return (std::uint64_t{1} << 32) + epoch;  // counters are ids of records; fewer than 2^32 epochs
+}
+/// Counters are numbers of parameters. Members from 65536 on, whose streams would reach those of the batches,
+/// have theirs beyond them.
+constexpr std::uint64_t initial_parameters(std::uint64_t member) {
+    return member < 65536 ? 0x1217 + (member << 16) : (std::uint64_t{1} << 63) + member;
+}
+
+// Of an import's seed: counters are ids.
+constexpr std::uint64_t test_split = 0x74657374;
+
+}  // namespace holdfast::streams
