@@ -48,7 +48,7 @@ for relation in add_remove substitute; do
     [ ! -e "$run/manifest.json" ] || { echo "$relation: finished before it was stopped"; exit 1; }
     mpirun -n 3 "${train[@]}" --set run.backend=reference --resume > /dev/null 2> kill.log & launcher=$!
     until_checkpoint $(($(newest) + 1))
-    pkill -KILL -f -- "--out $run" || true
+    kill -KILL $(pgrep -P $launcher -x "$(basename "$holdfast" | cut -c1-15)")
     wait $launcher && { echo "$relation: a killed run did not say so"; exit 1; }
     "${train[@]}" --resume > /dev/null
     [ "$(summary 1 "$run")" = "$expected" ] || { echo "$relation: the resumed run differs"; exit 1; }
