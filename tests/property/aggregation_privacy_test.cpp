@@ -99,6 +99,9 @@ struct Size {
     int members, classes;
     std::int64_t cap;
 };
+void PrintTo(const Size& size, std::ostream* out) {
+    *out << size.members << " members, " << size.classes << " classes, cap " << size.cap;
+}
 class EverySmallEnsemble : public ::testing::TestWithParam<Size> {};
 
 TEST_P(EverySmallEnsemble, HasTheLeastCostsAndMovesByOneARecord) {

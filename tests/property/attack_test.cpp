@@ -6,6 +6,7 @@
 
 #include "kernels/base/random.hpp"
 #include "models/boxes/optimiser.hpp"
+#include "tests/support/print.hpp"
 
 namespace holdfast {
 namespace {

@@ -16,6 +16,7 @@
 #include "models/boxes/gradient_sums.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/boxes/wide_sums.hpp"
+#include "tests/support/print.hpp"
 #include "tests/support/quiet_communicator.hpp"
 
 namespace holdfast {
@@ -75,6 +76,9 @@ struct Setting {
     Clip clip;
     bool select;  // for substitute and remove, elementwise only
 };
+void PrintTo(const Setting& setting, std::ostream* out) {
+    *out << setting.name;
+}
 
 template <typename Real>
 struct ExactSumsIn : testing::TestWithParam<Setting> {

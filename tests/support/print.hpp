@@ -1,0 +1,22 @@
+#pragma once
+
+#include <ostream>
+
+#include "kernels/ops/backend.hpp"
+#include "models/boxes/settings.hpp"
+
+// How parameters of tests are printed: else googletest shows their bytes, some of them addresses, and a
+// test's name differs from run to run.
+namespace holdfast {
+
+inline void PrintTo(Precision precision, std::ostream* out) {
+    *out << (precision == Precision::single_precision ? "single" : "double");
+}
+inline void PrintTo(ChargeRule rule, std::ostream* out) {
+    *out << (rule == ChargeRule::per_epoch ? "per_epoch" : "per_batch");
+}
+inline void PrintTo(const LayerShape& shape, std::ostream* out) {
+    *out << shape.in << "x" << shape.out;
+}
+
+}  // namespace holdfast
