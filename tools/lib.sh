@@ -32,6 +32,9 @@ job_count() {
     echo $((cores > 2 ? cores : 2))
 }
 
+# What to build the kernels for where one instruction set will do (HOLDFAST_SIMD).
+one_simd() { if grep -qw avx2 /proc/cpuinfo; then echo AVX2; else echo ALL; fi; }
+
 # Prints those of its arguments that dpkg does not hold as installed.
 missing_packages() {
     local installed

@@ -67,7 +67,7 @@ BasicOption<Section> real(std::string key, const std::string& help, double Secti
 /// One of `allowed`; empty: any text.
 template <typename Section>
 BasicOption<Section> text(std::string key, std::string help, std::string Section::*field,
-                          std::vector<std::string> allowed = {}) {
+                          const std::vector<std::string>& allowed = {}) {
     return option(std::move(key), std::move(help), field,
                   [=](const nlohmann::json& value) { return word(value, allowed); });
 }

@@ -51,6 +51,8 @@ refuses() {
 }
 refuses 'unknown option --colour' "$root/tools/install" --colour
 refuses 'unknown option --colour' "$root/tools/lint" --colour
+refuses '--at-most needs a number' "$root/tools/lint" --at-most none
+refuses '--since needs a commit' "$root/tools/lint" --since yesterday
 refuses '--csv needs --label' "$root/tools/quickstart" --csv data.csv
 refuses 'cannot read' "$root/tools/quickstart" --csv "$scratch/none.csv" --label y
 refuses 'goes with --csv' "$root/tools/quickstart" --label y
@@ -94,7 +96,18 @@ PATH="$scratch/bin:$PATH" "$root/tools/gpu_check" --build "$scratch/build-gpu" 2
 grep -q 'a GPU' "$scratch/words" || fail "tools/gpu_check does not say what is missing: $(cat "$scratch/words")"
 [[ ! -s $scratch/table && ! -e $scratch/build-gpu ]] || fail "tools/gpu_check went on without a GPU"
 
-for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check; do
+# Every fault of tools/mutate applies: its text stands once in its file, and its test is there.
+while read -r line; do
+    file=${line%% @@ *} test=${line##* @@ } change=${line#* @@ }
+    change=${change% @@ *} text=$(cat "$root/$file")
+    old=${change%% => *}
+    [[ $line == *' @@ '*' => '*' @@ '* && $text == *"$old"* && ${text#*"$old"} != *"$old"* ]] || fail "no such fault: $line"
+    compgen -G "$root/tests/*/$test.*" >/dev/null || fail "no such test: $line"
+done < <(grep -v '^#\|^$' "$root/tools/checks/faults.txt")
+refuses 'no fault matches' "$root/tools/mutate" --only 'no such text'
+[[ $("$root/tools/mutate" --list --only checkpoint | wc -l) -ge 3 ]] || fail "tools/mutate --list"
+
+for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done

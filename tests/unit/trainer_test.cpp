@@ -1,0 +1,75 @@
+// One step by hand: what the boxes of removals hold when a step divides by the count of the batch that is
+// left.
+
+#include "models/boxes/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+Records records_with(const std::vector<std::size_t>& kept) {
+    Records records{FeatureMatrix(2, true), {}, {}, {}};
+    for (const std::size_t i : kept) {
+        const double feature = 1.0 + static_cast<double>(i);  // every gradient has the same sign
+        records.features.wide_values().insert(records.features.wide_values().end(), {feature, 2 * feature});
+        records.labels.push_back(1);
+        records.ids.push_back(i);
+        records.rows.push_back(i);
+    }
+    return records;
+}
+
+/// One step of one batch: boxes of levels 0..levels for removals, divided by the batch's own count.
+std::vector<LevelState> after_a_step(const Records& records, std::int64_t levels) {
+    Settings settings;
+    settings.network.hidden = {};
+    settings.training.batches = 1;
+    settings.training.epochs = 1;
+    settings.training.normalise = Normalise::actual;
+    settings.certificate.relation = Relation::remove;
+    settings.certificate.charge_rule = ChargeRule::per_batch;
+    settings.certificate.levels = levels;
+    settings.clip.gamma = 100;
+    const Records none{FeatureMatrix(2, true), {}, {}, {}};
+    const TrainingPlan plan = make_plan(settings, {.features = 2, .found = records.size()},
+                                        make_backend("cpu", Precision::double_precision, Product::exact));
+    MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
+    trainer.step(*make_serial_communicator());
+    std::vector<LevelState> boxes;
+    for (std::int64_t k = 0; k <= levels; ++k) boxes.push_back(trainer.box(static_cast<std::size_t>(k)));
+    return boxes;
+}
+
+TEST(ActualNormaliser, DividesByTheRecordsThatAreLeft) {
+    const std::vector<LevelState> boxes = after_a_step(records_with({0, 1, 2, 3, 4}), 2);
+    for (std::size_t first = 0; first < 5; ++first) {
+        for (std::size_t second = first + 1; second < 5; ++second) {
+            std::vector<std::size_t> left;
+            for (std::size_t i = 0; i < 5; ++i) {
+                if (i != first && i != second) left.push_back(i);
+            }
+            const LevelState run = after_a_step(records_with(left), 0).front();
+            for (std::size_t p = 0; p < run.lower.size(); ++p) {
+                EXPECT_LE(boxes[2].lower[p], run.lower[p]) << "without " << first << ", " << second;
+                EXPECT_GE(boxes[2].upper[p], run.lower[p]) << "without " << first << ", " << second;
+            }
+        }
+    }
+}
+
+TEST(ActualNormaliser, RefusesABatchThatMayBecomeEmpty) {
+    EXPECT_NO_THROW(after_a_step(records_with({0, 1, 2}), 2));
+    try {
+        after_a_step(records_with({0, 1}), 2);
+        ADD_FAILURE() << "no records are left to be averaged";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::input) << error.what();
+    }
+}
+
+}  // namespace
+}  // namespace holdfast
