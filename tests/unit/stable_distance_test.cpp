@@ -157,16 +157,37 @@ TEST_P(StableDistance, OfBoxesThatArePointsIsTheCap) {
 INSTANTIATE_TEST_SUITE_P(Classes, StableDistance, ::testing::Values(2, 3, 5));
 
 TEST(StableDistanceTies, AreNotCertifiedAtAnyLevelAndBeatNobody) {
-    const Network network(features, {}, 3, Loss::cross_entropy);
     const auto backend = make_backend("cpu");
     const Records records = queries(5, 19);
-    const LevelLoader load = [&](std::size_t, auto& lower, auto& upper) {
-        lower = upper = std::vector<std::int64_t>(network.parameters(), 0);
-    };
-    const Certificates found = certify(network, *backend, records, 4, load, LevelSearch::bisection);
-    EXPECT_EQ(found.labels, std::vector<std::int32_t>(5, 0));
-    EXPECT_EQ(found.distances, std::vector<std::int64_t>(5, 0));
-    EXPECT_EQ(found.class_distances, std::vector<std::int64_t>(15, 0));
+    for (const std::size_t classes : {2U, 3U}) {
+        const Network network(features, {}, classes, Loss::cross_entropy);
+        const LevelLoader load = [&](std::size_t, auto& lower, auto& upper) {
+            lower = upper = std::vector<std::int64_t>(network.parameters(), 0);
+        };
+        const Certificates found = certify(network, *backend, records, 4, load, LevelSearch::bisection);
+        EXPECT_EQ(found.labels, std::vector<std::int32_t>(5, 0));
+        EXPECT_EQ(found.distances, std::vector<std::int64_t>(5, 0));
+        EXPECT_EQ(found.class_distances, std::vector<std::int64_t>(5 * classes, 0));
+    }
+}
+
+// Boxes that do not nest, as midpoint-radius products may leave them: a level counts only if all below it
+// hold.
+TEST(StableDistanceSearch, NoLevelCountsAboveOneThatFails) {
+    const auto backend = make_backend("cpu");
+    for (const std::size_t classes : {2U, 3U}) {
+        const Network network = network_of(classes);
+        const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
+            lower = upper = network.initial_parameters(3, 0);
+            for (std::size_t p = 0; level == 1 && p < lower.size(); ++p) {
+                lower[p] -= std::int64_t{1} << 55;
+                upper[p] += std::int64_t{1} << 55;
+            }
+        };
+        const Certificates found =
+            certify(network, *backend, queries(5, 19), 5, load, LevelSearch::exhaustive);
+        EXPECT_EQ(found.distances, std::vector<std::int64_t>(5, 0));
+    }
 }
 
 TEST(StableDistanceSearch, BisectionLoadsFewLevels) {
