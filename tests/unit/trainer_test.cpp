@@ -1,5 +1,5 @@
-// One step by hand: what the boxes of removals hold when a step divides by the count of the batch that is
-// left.
+// One step: what the boxes of removals hold when it divides by the count of the batch that is left, and the
+// decay it refuses.
 
 #include "models/boxes/trainer.hpp"
 
@@ -68,6 +68,21 @@ TEST(ActualNormaliser, RefusesABatchThatMayBecomeEmpty) {
         ADD_FAILURE() << "no records are left to be averaged";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::input) << error.what();
+    }
+}
+
+// Decay by more than the whole parameter would turn its order round (lemma 1 of update_rule.hpp).
+TEST(Sgd, RefusesADecayAboveOne) {
+    Settings settings;
+    settings.training.learning_rate = 2;
+    settings.training.l2 = 0.5;
+    EXPECT_NO_THROW(make_sgd(settings, -40));
+    settings.training.l2 = 0.51;
+    try {
+        make_sgd(settings, -40);
+        ADD_FAILURE() << "learning_rate * l2 = 1.02";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::usage) << error.what();
     }
 }
 
