@@ -29,8 +29,9 @@ HOLDFAST_PORTABLE double inverse_probability(Loss loss, std::size_t outputs, std
 /// both ends. Tests: interval_oracle_test.cpp.
 template <typename Real>
 HOLDFAST_PORTABLE double hinge_derivative(std::int32_t label, Real z) {
-    if (label == 1) return z < 1 ? -1.0 : 0.0;
-    return z > -1 ? 1.0 : 0.0;
+    const auto logit = static_cast<double>(z);
+    if (label == 1) return logit < 1 ? -1.0 : 0.0;
+    return logit > -1 ? 1.0 : 0.0;
 }
 
 /// The derivative of the loss by logit c at the end of the box given by `own` and `others`: what follows, the
