@@ -65,7 +65,7 @@ class CheckpointTarget final : public Target {
         const TemporaryFolder folder;
         MemberState state;
         state.step = 1;
-        state.levels = {{0, {1, 2}, {1, 2}}, {1, {0, 1}, {2, 3}}};
+        state.levels = {{0, {1, 2}, {1, 2}, {}, {}}, {1, {0, 1}, {2, 3}, {}, {}}};
         state.normalisers = {100};
         state.metrics.resize(1);
         const auto world = make_serial_communicator();
