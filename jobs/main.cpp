@@ -9,6 +9,7 @@
 
 #include "dist/comm/mpi.hpp"
 #include "jobs/job.hpp"
+#include "jobs/passive_waiting.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
 #include "kernels/base/version.hpp"
@@ -78,6 +79,7 @@ int run(int argc, char** argv, const MpiSession& session) {
 
 int main(int argc, char** argv) {
     using namespace holdfast;
+    wait_passively(argv);
     // A step's arrays come and go at the same sizes: keep their pages instead of having the kernel zero them
     // each time.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);

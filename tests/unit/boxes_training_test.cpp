@@ -68,7 +68,7 @@ struct BoxesTrainingTest : ::testing::Test {
 
     TemporaryFolder folder;
     std::unique_ptr<Communicator> world = make_serial_communicator();
-    AnyBackend backend = make_backend("reference", Precision::double_precision, Product::exact);
+    std::shared_ptr<const Backend> backend = make_backend("reference");
     ProcessGrid grid{*world, "auto", 2, 4};
     Records none{FeatureMatrix(2, false), {}, {}, {}};
 };
