@@ -8,7 +8,7 @@ namespace holdfast {
 /// There the gate opens and shuts, and the bounds behind it lose what ties them.
 template <typename Real>
 HOLDFAST_PORTABLE bool is_undecided(Real lower, Real upper) {
-    return !(lower > 0) && upper > 0;
+    return lower <= 0 && upper > 0;
 }
 
 }  // namespace holdfast

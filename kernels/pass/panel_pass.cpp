@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/ops/undecided_rule.hpp"
 #include "kernels/pass/walk.hpp"
 
 namespace holdfast {
@@ -15,23 +14,6 @@ PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOpera
         layers_.push_back(operations.pack(network.layers[l], lower + first, upper + first));
     }
 }
-
-namespace {
-
-/// Of activations z >= 0, [rows, panel_height], of which the first `records` columns count.
-template <typename Real>
-std::int64_t undecided(std::size_t rows, std::size_t records, BasicConstInterval<Real> z) {
-    std::int64_t count = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-        const Real *lower = z.lower + row * panel_height, *upper = z.upper + row * panel_height;
-        int of_row = 0;
-        for (std::size_t r = 0; r < records; ++r) of_row += is_undecided(lower[r], upper[r]) ? 1 : 0;
-        count += of_row;
-    }
-    return count;
-}
-
-}  // namespace
 
 /// The steps of walk_gradient() for one panel in one box.
 template <typename Real>
@@ -51,8 +33,8 @@ class PanelPass<Real>::Gradients {
     void forward(std::size_t l) {
         pass_.apply(parameters_.layer(l), l, point_, panel_);
         if (sums_.undecided != nullptr && l < network_.last())
-            sums_.undecided[l] +=
-                undecided<Real>(network_.layers[l].out, panel_.count(), pass_.activations_[l].view(point_));
+            sums_.undecided[l] += operations_.undecided(network_.layers[l].out, panel_.count(),
+                                                        pass_.activations_[l].view(point_));
     }
 
     void loss() {
