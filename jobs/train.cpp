@@ -396,10 +396,11 @@ Run declare_train(CLI::App& app) {
                  "Go on from the last checkpoints of --out, on any number of ranks");
     app.add_flag(
         "--trace", request->trace,
-        "Log, for the owner, how the boxes of the largest level of rank 0 grow: widths, activations "
-        "that may change sign and the charge's share by layer, as metrics.jsonl has them, and seconds "
-        "by phase, which only the log has (a run's files are the same bytes on any machine). Long "
-        "runs: some 200 lines, each with the time since the one before");
+        "Log how the boxes of the largest level of rank 0 grow, layer by layer: mean and largest width, "
+        "activations that may change sign, the share of charge in the width (all in metrics.jsonl "
+        "too), and seconds by phase (in no file of the run, whose bytes are the same on any machine). "
+        "For the owner alone: this log depends on the records without protection. Long runs log some "
+        "200 lines, each with the time since the one before");
     app.footer(options_help() + app.get_footer());
     return [request](const Context& context) { train(context, *request); };
 }
