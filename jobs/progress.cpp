@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-Progress::Progress(const Context& context, std::string what, std::int64_t total)
-    : shown_(!context.quiet && context.world.is_root()),
+Progress::Progress(const Context& context, std::string what, std::int64_t total, bool shown)
+    : shown_(shown && !context.quiet && context.world.is_root()),
       terminal_(::isatty(STDERR_FILENO) == 1),
       what_(std::move(what)),
       total_(total) {}

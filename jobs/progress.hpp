@@ -8,10 +8,10 @@
 namespace holdfast {
 
 /// "train  12/40  1.3 s, 3 s left" on stderr: rewritten in place on a terminal, else a line every ten
-/// seconds.
+/// seconds. Not shown: it keeps the time only.
 class Progress {
   public:
-    Progress(const Context& context, std::string what, std::int64_t total);
+    Progress(const Context& context, std::string what, std::int64_t total, bool shown = true);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;

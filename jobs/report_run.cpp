@@ -115,7 +115,10 @@ TrainingRow parse_training_row(const Json& json) {
             .accuracy_lower = number_field(json, "accuracy_lower"),
             .accuracy_upper = number_field(json, "accuracy_upper"),
             .width_mean = number_field(json, "width_mean"),
-            .width_max = number_field(json, "width_max")};
+            .width_max = number_field(json, "width_max"),
+            .layer_width_mean = number_list(json, "layer_width_mean"),
+            .charge_share = number_list(json, "charge_share"),
+            .undecided = number_list(json, "undecided")};
 }
 
 void require_same_length(const Distribution& distribution, const char* name) {

@@ -36,8 +36,10 @@ struct ManifestView {
 /// One line of metrics.jsonl.
 struct TrainingRow {
     double member, step, level;
-    double accuracy, accuracy_lower, accuracy_upper;  ///< nominal, and its bounds over the box of `level`
-    double width_mean, width_max;                     ///< of the parameters' intervals
+    double accuracy, accuracy_lower, accuracy_upper;     ///< nominal, and its bounds over the box of `level`
+    double width_mean, width_max;                        ///< of the parameters' intervals
+    std::vector<double> layer_width_mean, charge_share;  ///< [layers], of older programs empty
+    std::vector<double> undecided;                       ///< [hidden layers], of older programs empty
 };
 
 /// A figure by whole number: certified fraction by level, or queries by stable distance.

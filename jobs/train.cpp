@@ -19,6 +19,7 @@
 #include "jobs/configuration.hpp"
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
+#include "jobs/step_trace.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
@@ -32,7 +33,7 @@ namespace {
 struct Request {
     std::string config, data, out, public_data, backend, transport, members;
     std::vector<std::string> overrides;
-    bool resume = false;
+    bool resume = false, trace = false;
 
     /// The folder may hold a part of this run already: of this job's earlier start, or of other slices.
     bool joins() const { return resume || !members.empty(); }
@@ -149,18 +150,22 @@ std::vector<std::size_t> unfinished(const Communicator& world, const std::vector
 class GroupTraining {
   public:
     GroupTraining(const Context& context, const RunSettings& how, const ProcessGrid& grid,
-                  const Communicator& block_group, const Training& training, const MemberStore& store)
+                  const Communicator& block_group, const Training& training, const MemberStore& store,
+                  bool trace)
         : context_(context),
           how_(how),
           group_(grid.member_group()),
           writes_state_(grid.block() == 0),
           block_group_(block_group),
           training_(training),
-          store_(store) {}
+          store_(store),
+          trace_(trace) {}
 
     /// False: stopped by a signal, after a checkpoint.
     bool run(std::vector<MemberRecords> members, std::int64_t steps, bool joins) {
-        Progress progress(context_, "train", steps * static_cast<std::int64_t>(members.size()));
+        const std::int64_t all_steps = steps * static_cast<std::int64_t>(members.size());
+        Progress progress(context_, "train", all_steps, !trace_);  // the trace says how far it is
+        StepTrace trace(context_, trace_, all_steps);
         for (std::size_t i = 0; i < members.size(); ++i) {
             const CheckpointFolder checkpoints = store_.checkpoints(members[i].member);
             const std::unique_ptr<Trainer> trainer =
@@ -169,14 +174,20 @@ class GroupTraining {
             while (!trainer->done()) {
                 const Agreement now = agreed(progress.seconds());
                 if (now.stop || now.checkpoint) save(*trainer, checkpoints, progress.seconds());
-                if (now.stop) return false;
-                trainer->step(block_group_);
+                if (now.stop) {
+                    trace.finish();
+                    return false;
+                }
+                PhaseTimes times;
+                trainer->step(block_group_, times);
+                trace.add(members[i].member, *trainer, times);
                 ++steps_since_;
                 progress.advance_to(static_cast<std::int64_t>(i) * steps + trainer->steps_done());
             }
             trainer->write_result(store_);
             if (group_.is_root()) checkpoints.remove_all();
         }
+        trace.finish();
         return true;
     }
 
@@ -210,6 +221,7 @@ class GroupTraining {
     const Communicator& block_group_;  ///< of the grid, as its sums travel
     const Training& training_;
     const MemberStore& store_;
+    bool trace_;
     double last_checkpoint_ = 0;
     std::int64_t steps_since_ = 0;
 };
@@ -343,7 +355,7 @@ void train(const Context& context, const Request& request) {
     // 5. Train; then, where no member is missing, the result and its manifest.
     bool finished = false;
     try {
-        GroupTraining group(context, how, grid, sums.group(), *training, store);
+        GroupTraining group(context, how, grid, sums.group(), *training, store, request.trace);
         const bool stopped = !finished_before &&
                              !group.run(std::move(records.held), settings.training.steps(), request.joins());
         if (context.world.any(stopped))
@@ -380,6 +392,13 @@ Run declare_train(CLI::App& app) {
                    "may train slices into one --out at once, and the last finishes the run");
     app.add_flag("--resume", request->resume,
                  "Go on from the last checkpoints of --out, on any number of ranks");
+    app.add_flag(
+        "--trace", request->trace,
+        "Log how the boxes of the largest level of rank 0 grow, layer by layer: mean and largest width, "
+        "activations that may change sign, the share of charge in the width (all in metrics.jsonl "
+        "too), and seconds by phase (in no file of the run, whose bytes are the same on any machine). "
+        "For the owner alone: this log depends on the records without protection. Long runs log some "
+        "200 lines, each with the time since the one before");
     app.footer(options_help() + app.get_footer());
     return [request](const Context& context) { train(context, *request); };
 }

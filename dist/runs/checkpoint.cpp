@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Payload = CheckpointFolder::Payload;
 using Checksum = std::array<unsigned char, 32>;
 
-constexpr std::string_view magic = "HOLDFAST-CHECKPOINT-2\n";
+constexpr std::string_view magic = "HOLDFAST-CHECKPOINT-3\n";
 constexpr std::size_t kept = 2;
 
 Checksum checksum_of(const std::string& fingerprint, std::span<const std::byte> payload) {

@@ -93,6 +93,59 @@ std::string width_chart(const std::map<double, MemberCurve>& curves) {
     return chart_card("Width of the parameters' intervals, all members", draw(chart));
 }
 
+/// A number for each layer, at every step.
+struct LayerFigure {
+    const char *title, *description;
+    std::vector<double> TrainingRow::*field;
+    Axis y;
+};
+
+/// A line a layer, of every member; empty where no row has the figure.
+std::string layer_chart(const std::map<double, MemberCurve>& curves, const LayerFigure& figure) {
+    LineChart chart{.description = figure.description,
+                    .x = {.title = "step", .whole = true},
+                    .y = figure.y,
+                    .width = third_width,
+                    .height = 240};
+    std::size_t labelled = 0;
+    for (const auto& [member, curve] : curves) {
+        const std::vector<TrainingRow> rows = thinned(curve.rows);
+        const std::size_t layers = rows.empty() ? 0 : (rows.back().*figure.field).size();
+        for (std::size_t l = 0; l < layers; ++l) {
+            Series line{.x = column(rows, &TrainingRow::step),
+                        .colour = static_cast<int>(l % series_colours)};
+            if (l == labelled) line.label = "layer " + std::to_string(++labelled);
+            for (const TrainingRow& row : rows) {
+                const std::vector<double>& values = row.*figure.field;
+                line.y.push_back(l < values.size() ? values[l] : std::numeric_limits<double>::quiet_NaN());
+            }
+            chart.series.push_back(std::move(line));
+        }
+    }
+    return chart.series.empty() ? "" : chart_card(figure.title, draw(chart));
+}
+
+std::string layer_charts(const std::map<double, MemberCurve>& curves) {
+    const Axis share{.title = "share", .lowest = 0.0, .highest = 1.0, .percent = true};
+    const LayerFigure figures[] = {
+        {"Mean width by layer",
+         "Mean width of the parameters' intervals by layer",
+         &TrainingRow::layer_width_mean,
+         {.title = "width", .logarithmic = true}},
+        {"Activations that may change sign", "Share of activations that may change sign by layer",
+         &TrainingRow::undecided, share},
+        {"Share of charge in the width", "Share of the width that is charged for changed records by layer",
+         &TrainingRow::charge_share, share}};
+    std::string charts;
+    for (const LayerFigure& figure : figures) charts += layer_chart(curves, figure);
+    if (charts.empty()) return "";
+    return element("p class=\"note\"",
+                   "Where the boxes grow, all members. An activation may change sign where some of the box "
+                   "has it at 0 and some above. What of the width is not charged for changed records is the "
+                   "spread of bounds over the box, which feeds on itself.") +
+           "\n" + element("div class=\"thirds\"", charts) + "\n";
+}
+
 }  // namespace
 
 std::string training_section(const std::vector<TrainingRow>& training) {
@@ -112,7 +165,7 @@ std::string training_section(const std::vector<TrainingRow>& training) {
         section += element("p class=\"note\"", "The first " + std::to_string(most_members) + " of " +
                                                    std::to_string(curves.size()) + " members.");
     }
-    return section + width_chart(curves);
+    return section + width_chart(curves) + layer_charts(curves);
 }
 
 }  // namespace holdfast

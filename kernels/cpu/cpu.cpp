@@ -58,6 +58,9 @@ class CpuOperations final : public PanelOperations<Real> {
         kernels().forward(view_of(layer), z, a);
     }
     void relu(std::size_t rows, Interval a) const override { kernels().relu(rows, a); }
+    std::int64_t undecided(std::size_t rows, std::size_t count, ConstInterval z) const override {
+        return kernels().undecided(rows, count, z);
+    }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         kernels().backward(view_of(layer), delta, z, d);
     }

@@ -283,8 +283,25 @@ void ReluKernel(std::size_t rows, BasicInterval<Real> a) {
 }
 
 template <typename Real>
+std::int64_t UndecidedKernel(std::size_t rows, std::size_t count, BasicConstInterval<Real> z) {
+    const Vec<Real> zero = hn::Zero(reals<Real>);
+    std::int64_t found = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+        for (std::size_t r = 0; r < count; r += lanes<Real>) {
+            const std::size_t at = row * height + r;
+            const auto shut = hn::Le(hn::Load(reals<Real>, z.lower + at), zero);
+            const auto open = hn::Gt(hn::Load(reals<Real>, z.upper + at), zero);
+            const auto asked = hn::FirstN(reals<Real>, count - r);  // a panel's end may be empty
+            found +=
+                static_cast<std::int64_t>(hn::CountTrue(reals<Real>, hn::And(asked, hn::And(shut, open))));
+        }
+    }
+    return found;
+}
+
+template <typename Real>
 constexpr LayerKernels<Real> table{&ForwardInputKernel<Real>, &ForwardKernel<Real>, &ReluKernel<Real>,
-                                   &BackwardKernel<Real>};
+                                   &UndecidedKernel<Real>, &BackwardKernel<Real>};
 
 const LayerKernels<double>& LayersInDouble() {
     return table<double>;

@@ -24,6 +24,7 @@ struct LayerKernels {
     void (*forward_input)(const LayerView<Real>& layer, const Real* x, Interval a);
     void (*forward)(const LayerView<Real>& layer, ConstInterval z, Interval a);
     void (*relu)(std::size_t rows, Interval a);
+    std::int64_t (*undecided)(std::size_t rows, std::size_t count, ConstInterval z);
     void (*backward)(const LayerView<Real>& layer, ConstInterval delta, ConstInterval z, Interval d);
 };
 template <typename Real>

@@ -116,7 +116,7 @@ class EngineOn final : public Engine {
         std::vector<std::int64_t> values;
     };
 
-    StepMessage layout() const { return {kept_.size(), network_.parameters()}; }
+    StepMessage layout() const { return StepMessage::of(kept_.size(), network_); }
 
     Workspace workspace_of(const StepPlan& plan, const VariantGroup& group) const {
         Carver carver(memory_.template as<std::byte>());
@@ -157,7 +157,8 @@ class EngineOn final : public Engine {
         const StepMessage at = layout();
         return {{message_ + at.lower(group.first), message_ + at.upper(group.first)},
                 message_ + at.surely_correct(group.first),
-                at.stride()};
+                at.stride(),
+                group.last == at.variants && !group.is_point ? message_ + at.undecided(0) : nullptr};
     }
 
     void upload_parameters(const NetworkShape& network, const Workspace& workspace, const VariantGroup& group,

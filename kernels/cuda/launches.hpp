@@ -52,6 +52,12 @@ class Launches {
             CountKernel{logits, labels, counts, counts_stride, outputs, records, levels, is_point});
     }
 
+    /// Of activations z >= 0 at one level.
+    void count_undecided(const ConstVariants& z, std::int64_t* undecided, int rows, int records,
+                         int level) const {
+        executor_.launch(UndecidedKernel{z, undecided, rows, records, level});
+    }
+
     void parameters(double* values, std::size_t count) const {
         constexpr std::size_t most = std::size_t{1} << 38;  // blocks of a launch are counted by an int
         for (std::size_t first = 0; first < count; first += most)

@@ -5,6 +5,7 @@
 #include "kernels/ops/correct_rule.hpp"
 #include "kernels/ops/input_transform.hpp"
 #include "kernels/ops/loss_rule.hpp"
+#include "kernels/ops/undecided_rule.hpp"
 
 namespace holdfast::device {
 
@@ -140,6 +141,37 @@ struct CountKernel {
         std::int64_t count = 0;
         for (int i = 0; i < threads; ++i) count += flags[i];
         add_atomically(counts + static_cast<std::size_t>(block.z) * counts_stride + thread, count);
+    }
+};
+
+/// How many activations z >= 0 of one level are undecided, added to *undecided. A thread counts a record's.
+struct UndecidedKernel {
+    static constexpr int threads = 256;
+    struct Shared {
+        std::int32_t of_record[threads];
+    };
+    using Registers = Nothing;
+
+    ConstVariants z;  // [rows, records]
+    std::int64_t* undecided;
+    int rows, records, level;
+
+    Extent extent() const { return {blocks_for(static_cast<std::size_t>(records), threads)}; }
+    HOLDFAST_PORTABLE int steps(Block) const { return 1; }
+    HOLDFAST_PORTABLE void begin(Block, int, Nothing&) const {}
+    HOLDFAST_PORTABLE void load(Block block, int, int thread, Shared& shared) const {
+        const int record = block.x * threads + thread;
+        std::int32_t count = 0;
+        for (int row = 0; row < rows && record < records; ++row)
+            count += is_undecided(z.at(0, level, row, record), z.at(1, level, row, record)) ? 1 : 0;
+        shared.of_record[thread] = count;
+    }
+    HOLDFAST_PORTABLE void compute(Block, int, int, const Shared&, Nothing&) const {}
+    HOLDFAST_PORTABLE void store(Block, int thread, const Shared& shared, const Nothing&) const {
+        if (thread > 0) return;
+        std::int64_t count = 0;
+        for (int i = 0; i < threads; ++i) count += shared.of_record[i];
+        add_atomically(undecided, count);
     }
 };
 

@@ -63,7 +63,7 @@ std::size_t runs_of(std::span<const Variant> variants) {
 Workspace::Workspace(const NetworkShape& network, const StepPlan& plan, const VariantGroup& group,
                      Carver& carver) {
     const std::size_t variants = group.variants(), parameter_count = network.parameters();
-    message = carver.take<std::int64_t>(StepMessage{plan.step_variants, parameter_count}.size());
+    message = carver.take<std::int64_t>(StepMessage::of(plan.step_variants, network).size());
     indices = carver.take<std::uint32_t>(plan.batch_records);
     x = carver.take<double>(network.inputs() * plan.chunk);
     parameters = take_variants(carver, group.is_point, variants, 1, parameter_count);

@@ -11,6 +11,7 @@ struct GroupResults {
     std::int64_t* sums[2];  // [variants, stride]: lower and upper sums
     std::int64_t* counts;   // [variants, stride]: surely, possibly correct
     std::size_t stride;
+    std::int64_t* undecided;  // [hidden layers], of the group's last variant; null: not counted
 };
 
 /// The steps of walk_gradient() for one chunk of records and all variants of a group: one launch a step.
@@ -44,6 +45,10 @@ class VariantPass {
         const bool hidden = l < network_.last();
         launches_.forward(network_.layers[l], is_point_, l == 0, weights(l), inputs(l),
                           workspace_.activations[l], chunk_.records, variants_, hidden);
+        if (hidden && results_.undecided != nullptr)
+            launches_.count_undecided(as_const(workspace_.activations[l]), results_.undecided + l,
+                                      static_cast<int>(network_.layers[l].out), chunk_.records,
+                                      variants_ - 1);
     }
 
     void loss() const {

@@ -119,6 +119,9 @@ class PanelOperations {
     virtual void forward(const PackedLayer& layer, ConstInterval z, Interval a) const = 0;
     /// a = min(max(a, 0), saturation), in place, [rows]. Lemma: non-decreasing.
     virtual void relu(std::size_t rows, Interval a) const = 0;
+    /// How many of the activations z >= 0 [rows] of the first `count` records are undecided
+    /// (kernels/ops/undecided_rule.hpp). No bound depends on it.
+    virtual std::int64_t undecided(std::size_t rows, std::size_t count, ConstInterval z) const = 0;
     /// d = gate(z) * (W^T delta), saturated; delta [out], d and z [in]; gate is 1 where z > 0, else 0 (the
     /// derivative at 0 is 0).
     /// Lemma of the sum: w delta is linear in each factor, so extreme at a corner, and a fma grows with its

@@ -84,7 +84,7 @@ class HostEngine final : public Engine {
     DeviceSpan run(std::span<const Variant> variants,
                    std::span<const std::span<const std::uint32_t>> indices) override {
         ensure(indices.size() == sets_.size(), "a batch for every set of records");
-        const StepMessage layout{variants.size(), network_.parameters()};
+        const StepMessage layout = StepMessage::of(variants.size(), network_);
         message_.assign(layout.size(), 0);
         selections_.clear();
         for (const Variant& variant : variants) {
@@ -146,7 +146,7 @@ class HostEngine final : public Engine {
     /// With a thread's own sums of a group, laid out as a message.
     struct SumWorker : Worker {
         SumWorker(const HostEngine& engine, std::size_t variants)
-            : Worker(engine), layout{variants, engine.network_.parameters()}, sums(layout.size(), 0) {}
+            : Worker(engine), layout(StepMessage::of(variants, engine.network_)), sums(layout.size(), 0) {}
         StepMessage layout;
         std::vector<std::int64_t> sums;
     };
@@ -181,19 +181,25 @@ class HostEngine final : public Engine {
             worker.panel.load(*part.records, part.indices);
             for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
                 std::optional<LeastEntries>& selection = selections_[first_variant + v];
+                const bool counted = first_variant + v + 1 == selections_.size() && !packed[v].is_point();
                 std::int64_t* lower = worker.sums.data() + worker.layout.lower(v);
                 std::int64_t* upper = worker.sums.data() + worker.layout.upper(v);
                 const VariantSums sums{{lower, packed[v].is_point() ? lower : upper},
                                        worker.sums.data() + worker.layout.surely_correct(v),
-                                       selection && part.records->selectable ? &*selection : nullptr};
+                                       selection && part.records->selectable ? &*selection : nullptr,
+                                       counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
                 worker.pass.add_gradients(packed[v], worker.panel, clip_, sums);
             }
         };
-        const std::size_t at = StepMessage{selections_.size(), network_.parameters()}.lower(first_variant);
+        const StepMessage whole = StepMessage::of(selections_.size(), network_);
+        const std::size_t at = whole.lower(first_variant);
         share(
             sharing.threads, sharing.pieces, [&] { return SumWorker(*this, variants.size()); }, add,
             [&](const SumWorker& worker) {
-                for (std::size_t i = 1; i < worker.sums.size(); ++i) message_[at + i - 1] += worker.sums[i];
+                const std::size_t counts = worker.layout.undecided(0);
+                for (std::size_t i = 1; i < counts; ++i) message_[at + i - 1] += worker.sums[i];
+                for (std::size_t l = 0; l < whole.hidden; ++l)
+                    message_[whole.undecided(l)] += worker.sums[counts + l];
             });
     }
 

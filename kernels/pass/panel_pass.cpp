@@ -30,7 +30,12 @@ class PanelPass<Real>::Gradients {
           sums_(sums),
           point_(parameters.is_point()) {}
 
-    void forward(std::size_t l) { pass_.apply(parameters_.layer(l), l, point_, panel_); }
+    void forward(std::size_t l) {
+        pass_.apply(parameters_.layer(l), l, point_, panel_);
+        if (sums_.undecided != nullptr && l < network_.last())
+            sums_.undecided[l] += operations_.undecided(network_.layers[l].out, panel_.count(),
+                                                        pass_.activations_[l].view(point_));
+    }
 
     void loss() {
         const ConstInterval logits = pass_.activations_.back().view(point_);

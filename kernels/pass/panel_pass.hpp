@@ -26,6 +26,7 @@ struct VariantSums {
     SumBounds sums;           ///< [parameters]
     std::int64_t* correct;    ///< [2]: surely, possibly
     LeastEntries* selection;  ///< null: none
+    std::int64_t* undecided;  ///< [hidden layers], as StepMessage counts them; null: not counted
 };
 
 /// Forward and backward of one panel in one box, bounds and all. Holds the buffers; one a thread. Every panel

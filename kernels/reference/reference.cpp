@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "kernels/ops/undecided_rule.hpp"
 #include "kernels/reference/operations.hpp"
 #include "kernels/reference/rump.hpp"
 
@@ -53,6 +54,14 @@ class ReferenceOperations : public PanelOperations<Real> {
         reference::forward(weights<Real>(layer), height, z, a);
     }
     void relu(std::size_t rows, Interval a) const override { reference::relu(rows * height, a); }
+    std::int64_t undecided(std::size_t rows, std::size_t count, ConstInterval z) const override {
+        std::int64_t found = 0;
+        for (std::size_t row = 0; row < rows; ++row) {
+            for (std::size_t r = 0; r < count; ++r)
+                found += is_undecided(z.lower[row * height + r], z.upper[row * height + r]) ? 1 : 0;
+        }
+        return found;
+    }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         reference::backward(weights<Real>(layer), height, delta, z, d);
     }

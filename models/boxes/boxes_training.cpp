@@ -52,7 +52,10 @@ class BoxesTrainer final : public Trainer {
 
     std::int64_t steps() const override { return trainer_.steps(); }
     std::int64_t steps_done() const override { return trainer_.state().step; }
-    void step(const Communicator& block_group) override { trainer_.step(block_group); }
+    void step(const Communicator& block_group, PhaseTimes& times) override {
+        trainer_.step(block_group, times);
+    }
+    std::string step_text() const override { return trainer_.state().metrics.back().text(); }
     std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
 
     /// Level by level, so that no rank holds more than its own and one.

@@ -40,13 +40,16 @@ StepSums::StepSums(StepMessage layout, std::vector<std::int64_t> words,
                           message[layout.surely_correct(level)], message[layout.possibly_correct(level)],
                           std::move(selections[level])});
     }
+    undecided = std::span(message).subspan(layout.undecided(0), layout.hidden);
 }
 
 StepSums StepSums::repeated(std::size_t count) const {
     std::vector<std::int64_t> words{message.front()};
+    const auto behind = message.end() - static_cast<std::ptrdiff_t>(undecided.size());
     for (std::size_t level = 0; level < count; ++level)
-        words.insert(words.end(), message.begin() + 1, message.end());
-    return {{count, levels.front().lower.size()},
+        words.insert(words.end(), message.begin() + 1, behind);
+    words.insert(words.end(), behind, message.end());
+    return {{count, levels.front().lower.size(), undecided.size()},
             std::move(words),
             std::vector<std::optional<LeastEntries>>(count)};
 }
@@ -60,15 +63,15 @@ GradientSums::GradientSums(const TrainingPlan& plan, const Records& private_reco
 }
 
 StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& records,
-                          const Communicator& ranks) {
+                          const Communicator& ranks, PhaseTimes& times) {
     if (engine_ == nullptr) {
         engine_ = plan_.backend->engine(plan_.network.shape(), plan_.settings.clip);
         engine_->set_records(std::vector{private_records_.view(true), public_records_.view(false)});
     }
-    const StepMessage layout{levels.size(), plan_.network.parameters()};
+    const StepMessage layout = StepMessage::of(levels.size(), plan_.network.shape());
     const std::int64_t parts = parts_of(records, ranks);
     if (parts == 1) {
-        std::vector<std::int64_t> message = part(levels, records, ranks);
+        std::vector<std::int64_t> message = part(levels, records, ranks, times);
         return {layout, std::move(message), selections_of(*engine_, levels)};
     }
     const auto capacity = static_cast<std::size_t>(part_capacity(plan_, ranks));
@@ -76,7 +79,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
     for (std::size_t first = 0; first < static_cast<std::size_t>(parts) * capacity; first += capacity) {
         const StepRecords slices{slice(records.private_ones, first, capacity),
                                  slice(records.public_ones, first, capacity)};
-        const std::vector<std::int64_t> message = part(levels, slices, ranks);
+        const std::vector<std::int64_t> message = part(levels, slices, ranks, times);
         total.add(message, selections_of(*engine_, levels));
     }
     return total.clamped();
@@ -84,7 +87,8 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
 
 /// The message of a step, added over the ranks: the step's one reduction.
 std::vector<std::int64_t> GradientSums::part(std::span<const Variant> levels, const StepRecords& records,
-                                             const Communicator& ranks) {
+                                             const Communicator& ranks, PhaseTimes& times) {
+    Stopwatch watch;
     const std::vector<std::span<const std::uint32_t>> indices{records.private_ones, records.public_ones};
     const DeviceSpan sums = engine_->run(levels, indices);
     const bool on_device = ranks.sums_on_device();
@@ -93,7 +97,9 @@ std::vector<std::int64_t> GradientSums::part(std::span<const Variant> levels, co
         ranks.wait(sums.stream);
     }
     const std::span<std::int64_t> message = engine_->finish();
+    times.sums += watch.lap();
     if (!on_device) ranks.sum(message);
+    times.reduction += watch.lap();
     return {message.begin(), message.end()};
 }
 

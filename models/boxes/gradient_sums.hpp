@@ -9,6 +9,7 @@
 #include "dist/data/dataset.hpp"
 #include "kernels/ops/engine.hpp"
 #include "models/boxes/plan.hpp"
+#include "models/kinds/phase_times.hpp"
 
 namespace holdfast {
 
@@ -31,6 +32,7 @@ struct StepSums {
     std::vector<std::int64_t> message;
     std::int64_t records;
     std::vector<LevelSums> levels;
+    std::span<const std::int64_t> undecided;  ///< [hidden layers], of the last level (StepMessage)
 };
 
 /// Which of a rank's private and public records a step takes.
@@ -45,8 +47,9 @@ class GradientSums {
     GradientSums(const TrainingPlan& plan, const Records& private_records, const Records& public_records);
 
     /// Collective over the ranks, which share the member's records. Exact for any number of records: an int64
-    /// adds record_limit of them, so a batch of more is summed in parts.
-    StepSums of(std::span<const Variant> levels, const StepRecords& records, const Communicator& ranks);
+    /// adds record_limit of them, so a batch of more is summed in parts. Adds to `times`.
+    StepSums of(std::span<const Variant> levels, const StepRecords& records, const Communicator& ranks,
+                PhaseTimes& times);
 
     /// Gives the engine and its memory up; the next step makes another.
     void release() { engine_.reset(); }
@@ -54,7 +57,7 @@ class GradientSums {
   private:
     std::int64_t parts_of(const StepRecords& records, const Communicator& ranks);
     std::vector<std::int64_t> part(std::span<const Variant> levels, const StepRecords& records,
-                                   const Communicator& ranks);
+                                   const Communicator& ranks, PhaseTimes& times);
 
     const TrainingPlan& plan_;
     const Records& private_records_;

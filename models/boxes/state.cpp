@@ -4,11 +4,22 @@
 #include <boost/archive/binary_iarchive.hpp>
 #include <boost/archive/binary_oarchive.hpp>
 #include <boost/serialization/vector.hpp>
+#include <cstdio>
 #include <sstream>
 
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
+namespace {
+
+template <typename... Numbers>
+std::string formatted(const char* format, Numbers... numbers) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, numbers...);
+    return text;
+}
+
+}  // namespace
 
 std::vector<std::byte> MemberState::packed() const {
     std::ostringstream stream(std::ios::binary);
@@ -48,7 +59,26 @@ nlohmann::json StepMetrics::to_json(std::size_t member) const {
             {"accuracy_lower", fraction(surely_correct)},
             {"accuracy_upper", fraction(possibly_correct)},
             {"width_mean", width_mean},
-            {"width_max", width_max}};
+            {"width_max", width_max},
+            {"layer_width_mean", layer_width_mean},
+            {"layer_width_max", layer_width_max},
+            {"undecided", undecided},
+            {"charge_share", charge_share}};
+}
+
+std::string StepMetrics::text() const {
+    std::string line =
+        formatted("step %5.0f  k %3.0f", static_cast<double>(step), static_cast<double>(level));
+    const auto add = [&](const char* name, const std::vector<double>& values, const char* format,
+                         double scale) {
+        line += std::string("  ") + name;
+        for (const double value : values) line += formatted(format, value * scale);
+    };
+    add("widths", layer_width_mean, " %.2e", 1);
+    add("widest", layer_width_max, " %.2e", 1);
+    if (!undecided.empty()) add("may change sign", undecided, " %5.1f%%", 100);
+    add("charge", charge_share, " %5.1f%%", 100);
+    return line;
 }
 
 void StepMetrics::merge(const StepMetrics& other) {

@@ -7,6 +7,29 @@
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
+namespace {
+
+/// [layers]: the sum of upper - lower over a layer's parameters, in the units of both, in one order.
+std::vector<double> layer_widths(const Network& network, std::span<const std::int64_t> lower,
+                                 std::span<const std::int64_t> upper) {
+    std::vector<double> widths;
+    std::size_t p = 0;
+    for (const LayerShape& layer : network.layers()) {
+        double sum = 0;
+        for (const std::size_t end = p + layer.parameters(); p < end; ++p)  // sums may lie 2^63 apart
+            sum += static_cast<double>(static_cast<std::uint64_t>(upper[p]) -
+                                       static_cast<std::uint64_t>(lower[p]));
+        widths.push_back(sum);
+    }
+    return widths;
+}
+
+/// The part of a width that came to it by charging; where removals leave no more than there was, none.
+double share_of_charge(double uncharged, double charged) {
+    return charged > uncharged ? 1 - uncharged / charged : 0.0;
+}
+
+}  // namespace
 
 namespace {
 
@@ -50,7 +73,8 @@ bool MemberTrainer::all_levels_equal() const {
 }
 
 /// Of every level; of one alone where all are alike.
-StepSums MemberTrainer::sums_of_step(const Communicator& block_group) {
+StepSums MemberTrainer::sums_of_step(const Communicator& block_group, PhaseTimes& times) {
+    Stopwatch watch;
     const bool alike = all_levels_equal();
     std::vector<LevelState> boxes;
     for (std::size_t level = 0; level < (alike ? 1 : state_.levels.size()); ++level)
@@ -61,8 +85,9 @@ StepSums MemberTrainer::sums_of_step(const Communicator& block_group) {
         variants.push_back({box.lower.data(), point ? box.lower.data() : box.upper.data(),
                             static_cast<std::size_t>(charges_->selected(box.k))});
     }
-    StepSums sums = sums_.of(variants, {batches_.of_step(state_.step), public_batches_.of_step(state_.step)},
-                             block_group);
+    const StepRecords records{batches_.of_step(state_.step), public_batches_.of_step(state_.step)};
+    times.update += watch.lap();
+    StepSums sums = sums_.of(variants, records, block_group, times);
     return alike ? sums.repeated(state_.levels.size()) : std::move(sums);
 }
 
@@ -78,8 +103,11 @@ double MemberTrainer::normaliser_of(std::int64_t k, std::int64_t records_in_batc
     return static_cast<double>(records_in_batch - gone);
 }
 
-void MemberTrainer::step(const Communicator& block_group) {
-    StepSums sums = sums_of_step(block_group);
+void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
+    StepSums sums = sums_of_step(block_group, times);
+    Stopwatch watch;
+    const std::vector<double> uncharged =
+        layer_widths(plan_.network, sums.levels.back().lower, sums.levels.back().upper);
     for (std::size_t index = 0; index < state_.levels.size(); ++index) {
         LevelState& level = state_.levels[index];
         LevelSums& of_level = sums.levels[index];
@@ -92,12 +120,13 @@ void MemberTrainer::step(const Communicator& block_group) {
     const double nominal_normaliser = normaliser_of(0, sums.records);
     charges_->advance(state_.step, nominal_normaliser);
     state_.normalisers.push_back(nominal_normaliser);
-    record_metrics(sums);
+    record_metrics(sums, uncharged);
     ++state_.step;
+    times.update += watch.lap();
     if (done()) sums_.release();  // members train one after the other, and each wants a device's memory
 }
 
-void MemberTrainer::record_metrics(const StepSums& sums) {
+void MemberTrainer::record_metrics(const StepSums& sums, const std::vector<double>& uncharged) {
     const TrainingSettings& training = plan_.settings.training;
     StepMetrics metrics;
     metrics.step = state_.step;
@@ -118,7 +147,36 @@ void MemberTrainer::record_metrics(const StepSums& sums) {
     }
     metrics.width_mean = total / static_cast<double>(widest.lower.size());
     metrics.width_max = largest;
-    state_.metrics.push_back(metrics);
+    record_layers(sums, uncharged, widest, metrics);
+    state_.metrics.push_back(std::move(metrics));
+}
+
+/// Of the largest level, whose sums had the widths `uncharged` before they were charged.
+void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double>& uncharged,
+                                  const LevelState& widest, StepMetrics& metrics) const {
+    const std::vector<LayerShape>& layers = plan_.network.layers();
+    const LevelState& core = state_.levels.back();
+    const std::vector<double> charged =
+        layer_widths(plan_.network, sums.levels.back().lower, sums.levels.back().upper);
+    const std::vector<double> of_core = layer_widths(plan_.network, core.lower, core.upper);
+    const std::vector<double> of_box = layer_widths(plan_.network, widest.lower, widest.upper);
+    const bool per_epoch = plan_.settings.certificate.charge_rule == ChargeRule::per_epoch;
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+        std::int64_t largest = 0;
+        const std::size_t first = plan_.network.offset(l);
+        for (std::size_t p = first; p < first + layers[l].parameters(); ++p)
+            largest = std::max(largest, widest.upper[p] - widest.lower[p]);
+        const auto parameters = static_cast<double>(layers[l].parameters());
+        metrics.layer_width_mean.push_back(of_box[l] * parameter_unit / parameters);
+        metrics.layer_width_max.push_back(parameter_value(largest));
+        metrics.charge_share.push_back(per_epoch ? share_of_charge(of_core[l], of_box[l])
+                                                 : share_of_charge(uncharged[l], charged[l]));
+    }
+    for (std::size_t l = 0; l < sums.undecided.size(); ++l) {
+        const auto activations = static_cast<double>(sums.records) * static_cast<double>(layers[l].out);
+        metrics.undecided.push_back(activations > 0 ? static_cast<double>(sums.undecided[l]) / activations
+                                                    : 0.0);
+    }
 }
 
 }  // namespace holdfast

@@ -10,6 +10,7 @@
 #include "models/boxes/optimiser.hpp"
 #include "models/boxes/plan.hpp"
 #include "models/boxes/state.hpp"
+#include "models/kinds/phase_times.hpp"
 
 namespace holdfast {
 
@@ -26,7 +27,12 @@ class MemberTrainer {
     /// One step of every level. Collective over the member's block group. Total: whatever the records are and
     /// however many, it gives a result; only Normalise::actual can fail (input), where a batch has no more
     /// records than may go.
-    void step(const Communicator& block_group);
+    /// Adds to `times`.
+    void step(const Communicator& block_group, PhaseTimes& times);
+    void step(const Communicator& block_group) {
+        PhaseTimes unasked;
+        step(block_group, unasked);
+    }
 
     const MemberState& state() const { return state_; }
     /// T^k of a level of the state: encloses the parameters of every run on every neighbour at distance <= k.
@@ -34,9 +40,11 @@ class MemberTrainer {
 
   private:
     bool all_levels_equal() const;
-    StepSums sums_of_step(const Communicator& block_group);
+    StepSums sums_of_step(const Communicator& block_group, PhaseTimes& times);
     double normaliser_of(std::int64_t k, std::int64_t records_in_batch) const;
-    void record_metrics(const StepSums& sums);
+    void record_metrics(const StepSums& sums, const std::vector<double>& uncharged);
+    void record_layers(const StepSums& sums, const std::vector<double>& uncharged, const LevelState& widest,
+                       StepMetrics& metrics) const;
 
     const TrainingPlan& plan_;
     std::unique_ptr<const Records> records_;  // where batches and sums find them, wherever the trainer is

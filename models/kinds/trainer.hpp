@@ -10,6 +10,7 @@
 #include "dist/comm/communicator.hpp"
 #include "dist/data/dataset.hpp"
 #include "dist/runs/member_store.hpp"
+#include "models/kinds/phase_times.hpp"
 
 namespace holdfast {
 
@@ -22,7 +23,10 @@ class Trainer {
     virtual std::int64_t steps_done() const = 0;
     bool done() const { return steps_done() >= steps(); }
     /// Collective over the member's block group.
-    virtual void step(const Communicator& block_group) = 0;
+    /// Adds to `times`.
+    virtual void step(const Communicator& block_group, PhaseTimes& times) = 0;
+    /// What the last step says of itself, for its owner: one line of figures, on this rank's levels.
+    virtual std::string step_text() const = 0;
 
     /// What Training::start needs to go on, of this rank's part.
     virtual std::vector<std::byte> packed_state() const = 0;

@@ -19,6 +19,9 @@ source "$(dirname "$0")/../support/script.sh"
 # Of evaluation.json, the rows of later mechanisms left out: one more is no other law of those before.
 without_later() { sed -E 's/"accuracy":[^{}]*"guarantee":\{[^{}]*\},"mechanism":"one_record_rr"//g'; }
 
+# Of metrics.jsonl, what later programs say of layers left out: it decides nothing.
+without_layers() { sed -E 's/"(charge_share|layer_width_mean|layer_width_max|undecided)":\[[^]]*\],//g'; }
+
 # digests NAME RANKS DATA SETTING…
 digests() {
     local name=$1 ranks=$2 data=$3 settings=()
@@ -34,7 +37,7 @@ digests() {
     fi
     "${train[@]}" > /dev/null 2> error.log || { echo "$name does not train: $(cat error.log)"; return; }
     echo "$name boxes $(grep -o '^ "digest": "[0-9a-f]*"' "$name/manifest.json" | cut -c13-44)"
-    echo "$name metrics $(md5sum < "$name/metrics.jsonl" | cut -c1-32)"
+    echo "$name metrics $(without_layers < "$name/metrics.jsonl" | md5sum | cut -c1-32)"
     echo "$name distances $("$holdfast" certify --run "$name" --queries "$data:test" --json --quiet | grep -o '"digest":"[0-9a-f]*"' | cut -c11-42)"
     # Laws of the mechanisms there were when these were recorded, as the accuracies they lead to: 17 digits each.
     echo "$name laws $("$holdfast" evaluate --run "$name" --data "$data:test" --epsilon 0.1,1 --json --quiet | without_later | grep -o '"accuracy":\[[^]]*\]' | md5sum | cut -c1-32)"

@@ -30,6 +30,7 @@ for relation in add_remove substitute; do
     for ranks in 2 3 4; do
         [ "$(digests $ranks "$relation-$ranks" "${options[@]}")" = "$expected" ] || { echo "$relation: $ranks ranks differ from 1"; exit 1; }
     done
+    grep -q '"charge_share":\[.*"layer_width_mean":\[.*"undecided":\[' "$relation-1/metrics.jsonl" || { echo "$relation: no layers in the metrics"; exit 1; }
     [ "$(digests 4 "$relation-grid" "${options[@]}" --set run.grid=1x2x2)" = "$expected" ] || { echo "$relation: grid 1x2x2 differs"; exit 1; }
     [ "$(OMP_NUM_THREADS=3 digests 1 "$relation-threads" "${options[@]}")" = "$expected" ] || { echo "$relation: 3 threads differ"; exit 1; }
     [ "$(digests 2 "$relation-reference" "${options[@]}" --set run.backend=reference)" = "$expected" ] || { echo "$relation: the reference backend differs"; exit 1; }
@@ -55,4 +56,11 @@ for relation in add_remove substitute; do
     [ "$(summary 1 "$run")" = "$expected" ] || { echo "$relation: the resumed run differs"; exit 1; }
     [ ! -e "$run/checkpoints" ] && [ ! -e "$run/members" ] || { echo "$relation: checkpoints were left"; exit 1; }
 done
+
+# The trace is of the log alone: a line a step, the phases of them all at the end, and no other byte in the run.
+mpirun -n 2 "$holdfast" train --data blobs.h5 --out traced --trace --set network.hidden=[16,8] --set certificate.levels=12 --set training.batches=2 \
+    --set training.epochs=20 --set training.expected_records=3000 --set certificate.relation=substitute --set certificate.budget=per_batch > /dev/null 2> trace.log
+[ "$(grep -c 'step .* widths .* may change sign .* charge .* sums .* reduction ' trace.log)" = 40 ] || { echo "no line a step: $(cat trace.log)"; exit 1; }
+grep -q '40 steps on this rank: sums ' trace.log || { echo "no sum of the phases: $(cat trace.log)"; exit 1; }
+cmp -s traced/metrics.jsonl substitute-1/metrics.jsonl || { echo "the trace changes the metrics"; exit 1; }
 echo "same bytes"

@@ -92,7 +92,7 @@ struct ExactSumsIn : testing::TestWithParam<Setting> {
 
     void TearDown() override { omp_set_num_threads(threads_before); }
 
-    StepMessage layout() const { return {levels.size(), network.parameters()}; }
+    StepMessage layout() const { return StepMessage::of(levels.size(), network.shape()); }
     std::vector<Variant> variants() const {
         std::vector<Variant> all;
         for (const Level& level : levels) {

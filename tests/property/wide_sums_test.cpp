@@ -14,7 +14,7 @@ constexpr std::int64_t parts[] = {0,  1,  7,          limit / 2, limit - 3, limi
                                   -1, -7, -limit / 2, 3 - limit, -limit};
 
 std::int64_t clamped_sum(std::initializer_list<std::int64_t> values) {
-    const StepMessage layout{1, 1};
+    const StepMessage layout{1, 1, 0};
     WideSums sums(layout);
     for (const std::int64_t value : values) {
         std::vector<std::int64_t> message(layout.size(), 0);

@@ -64,7 +64,9 @@ struct StepCase {
         for (std::size_t level = 0; level < all.size(); ++level) {
             if (all[level].selected > 0) selections[level] = engine.take_selection(level);
         }
-        return {{all.size(), network.parameters()}, {message.begin(), message.end()}, std::move(selections)};
+        return {StepMessage::of(all.size(), network.shape()),
+                {message.begin(), message.end()},
+                std::move(selections)};
     }
     StepSums by(const Backend& backend) const { return by(*engine(backend)); }
     /// Bounds of every private record's logits, [variants][outputs, records], lower then upper.

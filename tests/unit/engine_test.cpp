@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
+
 #include "kernels/cuda/host_executed.hpp"
 #include "kernels/cuda/step_plan.hpp"
 #include "tests/support/engine_cases.hpp"
@@ -73,6 +75,45 @@ TEST(Engine, CountsAnyFeatureAsOneInItsRange) {
             EXPECT_EQ(sums_of(feature), at_high_end) << feature;
     }
     EXPECT_TRUE(ends_differ);
+}
+
+/// Of the largest box after a first layer, by the bounds that its pre-activations have as outputs.
+std::int64_t undecided_by_outputs(const StepCase& step, const Backend& backend) {
+    const LayerShape layer = step.network.layers().front();
+    const std::vector<std::int64_t>& lower = step.lower.back();
+    const Network one_layer(layer.in, {}, std::max<std::size_t>(2, layer.out), Loss::cross_entropy,
+                            step.network.transform());
+    const auto alone = backend.engine(one_layer.shape(), step.clip);
+    alone->set_records(std::vector{step.private_records.view(true)});
+    std::int64_t count = 0;
+    std::mutex mutex;
+    alone->outputs({lower.data(), step.upper.back().data()},
+                   {layer.out, lower.data(), step.upper.back().data()}, step.private_batch,
+                   [&](const OutputBlock& block) {
+                       const std::lock_guard lock(mutex);
+                       for (std::size_t o = 0; o < layer.out; ++o) {
+                           for (std::size_t i = 0; i < block.count; ++i) {
+                               const std::size_t at = o * block.stride + i;
+                               count += block.lower[at] <= 0 && block.upper[at] > 0 ? 1 : 0;
+                           }
+                       }
+                   });
+    return count;
+}
+
+TEST(Engine, CountsActivationsThatMayChangeSignInTheLargestBox) {
+    const auto host = make_host_executed_backend(ample);
+    const auto cpu = make_backend("cpu");
+    std::int64_t counted = 0;
+    for (const std::uint64_t seed : {1U, 17U, 25U, 33U, 49U}) {  // without public records
+        const StepCase step = random_step(seed);
+        ASSERT_TRUE(step.public_batch.empty());
+        const std::int64_t expected = undecided_by_outputs(step, *cpu);
+        EXPECT_EQ(step.by(*cpu).undecided[0], expected) << "seed " << seed;
+        EXPECT_EQ(step.by(*host).undecided[0], expected) << "seed " << seed;
+        counted += expected;
+    }
+    EXPECT_GT(counted, 0);
 }
 
 // One engine, steps of different batches and levels one after another: nothing of a step is left in the next.

@@ -105,6 +105,7 @@ struct Operations : testing::TestWithParam<LayerShape> {
     void forward_input();
     void forward();
     void relu();
+    void undecided();
     void saturate();
     void backward();
     void accumulate();
@@ -163,6 +164,20 @@ void Operations<Real>::relu() {
     reference->relu(shape.out, expected.view());
     tested->relu(shape.out, actual.view());
     expect_equal(expected, actual);
+}
+
+// Whatever is behind the records counted.
+template <typename Real>
+void Operations<Real>::undecided() {
+    const Bounds<Real> z = random(shape.out, [&] { return std::max(Real{0}, values.any()); });
+    std::int64_t before = 0;
+    for (std::size_t count = 0; count <= panel_height; ++count) {
+        const std::int64_t found = tested->undecided(shape.out, count, z.view());
+        ASSERT_EQ(found, reference->undecided(shape.out, count, z.view())) << count << " records";
+        ASSERT_TRUE(found >= before && found <= before + static_cast<std::int64_t>(shape.out));
+        before = found;
+    }
+    EXPECT_GT(before, 0);
 }
 
 // Factors at their public bounds: nothing leaves them, nothing becomes infinite or NaN.
@@ -304,6 +319,12 @@ TEST_P(OperationsInDouble, Relu) {
 }
 TEST_P(OperationsInSingle, Relu) {
     relu();
+}
+TEST_P(OperationsInDouble, Undecided) {
+    undecided();
+}
+TEST_P(OperationsInSingle, Undecided) {
+    undecided();
 }
 TEST_P(OperationsInDouble, SaturateAtPublicBounds) {
     saturate();

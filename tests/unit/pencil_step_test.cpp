@@ -209,9 +209,9 @@ Records records() {
     return all;
 }
 
-/// The boxes after one step from those of the levels above. It is the second of the training: at the first
-/// all boxes are one point still.
-std::vector<Bounds> stepped(Relation relation) {
+/// The state after one step from the boxes of the levels above. It is the second of the training: at the
+/// first all boxes are one point still.
+MemberState state_after_a_step(Relation relation) {
     const TrainingPlan plan = plan_of(relation, ChargeRule::per_batch);
     MemberState state;
     state.step = 1;
@@ -220,8 +220,12 @@ std::vector<Bounds> stepped(Relation relation) {
         state.levels.push_back({level.k, in_units(level.box.lower), in_units(level.box.upper), {}, {}});
     MemberTrainer trainer(plan, records(), nobody, state);
     trainer.step(*make_serial_communicator());
+    return trainer.state();
+}
+
+std::vector<Bounds> stepped(Relation relation) {
     std::vector<Bounds> boxes;
-    for (const LevelState& level : trainer.state().levels)
+    for (const LevelState& level : state_after_a_step(relation).levels)
         boxes.push_back({in_numbers(level.lower), in_numbers(level.upper)});
     return boxes;
 }
@@ -263,6 +267,39 @@ TEST(PencilStepOfAllLevels, RemoveTakesOutWhatGains) {
                                 {1.375, 1, -0.5, 1, -0.5, 0.25, 1.75, -0.625, 36.25}}));
 }
 
+// Of k = 2. Its box was stepped to widths of 55/32, 45/32, 11/8, 3/2, 3/2, 3 and of 17/8, 2, 299/8. In the
+// box before, z2 of A and of B, of six activations, may be 0 or not. The sums of the hidden layer are 21/2
+// wide in all, and of the last layer 4; charged are 2 gamma each way to each of six and of three.
+TEST(PencilStepOfAllLevels, SaysWhereTheLargestBoxGrows) {
+    const StepMetrics metrics = state_after_a_step(Relation::add_remove).metrics.back();
+    EXPECT_EQ(metrics.level, 2);
+    EXPECT_EQ(metrics.layer_width_mean, (Values{1.75, 41.5 / 3}));
+    EXPECT_EQ(metrics.layer_width_max, (Values{3, 37.375}));
+    EXPECT_EQ(metrics.undecided, (Values{2.0 / 6}));
+    EXPECT_EQ(metrics.charge_share, (Values{1 - 10.5 / 34.5, 0.75}));
+}
+
+// A removal adds nothing: with the greatest lower entries go 5/8, 3/8 and 1/2 of w11, w12 and b1, and 1/2
+// each of v1 and c.
+TEST(PencilStepOfAllLevels, SaysWhatRemovalsCharge) {
+    const StepMetrics metrics = state_after_a_step(Relation::remove).metrics.back();
+    EXPECT_EQ(metrics.charge_share, (Values{1 - 10.5 / 12, 1 - 4.0 / 5}));
+}
+
+/// Of each layer of k = 2, whose parameters the radius makes so much wider than the core's.
+void expect_radius_share(const MemberTrainer& trainer, double of_radius) {
+    const StepMetrics& metrics = trainer.state().metrics.back();
+    const LevelState& core = trainer.state().levels.back();
+    for (std::size_t l = 0; l < 2; ++l) {
+        double of_core = 0;
+        for (std::size_t p = l == 0 ? 0 : 6; p < (l == 0 ? 6 : 9); ++p)
+            of_core += parameter_value(core.upper[p] - core.lower[p]);
+        of_core /= l == 0 ? 6 : 3;
+        EXPECT_DOUBLE_EQ(metrics.layer_width_mean[l], of_core + of_radius);
+        EXPECT_DOUBLE_EQ(metrics.charge_share[l], of_radius / (of_core + of_radius));
+    }
+}
+
 // Core and radius: the core of the first step is the nominal step, a record moves a parameter by gamma / 4 in
 // each of two epochs, and of the first quarter three quarters are left after the second: R_2 = 7/16.
 TEST(PencilStepOfAllLevels, PerEpochWidensTheCoreByTheRadius) {
@@ -275,6 +312,7 @@ TEST(PencilStepOfAllLevels, PerEpochWidensTheCoreByTheRadius) {
         const double reach = relation == Relation::substitute ? 2 : 1;
         for (const double radius : {0.25, 0.4375}) {
             trainer.step(*make_serial_communicator());
+            expect_radius_share(trainer, 4 * reach * radius);
             for (std::size_t k = 0; k <= 2; ++k) {
                 const LevelState &core = trainer.state().levels[k], box = trainer.box(k);
                 const Bounds values{in_numbers(core.lower), in_numbers(core.upper)};

@@ -179,6 +179,26 @@ TEST_F(Report, SaysThatTheEvaluationIsMissing) {
     EXPECT_EQ(count(this->page(), "<svg"), 3);
 }
 
+// Three charts of a line a layer and member, labelled once; what older programs wrote has none.
+TEST_F(Report, ShowsWhereTheBoxesGrow) {
+    const std::string row =
+        R"("layer_width_mean":[1e-3,2e-3],"layer_width_max":[1e-2,1e-2],"undecided":[0.25],"charge_share":[1,null]})";
+    std::string lines;
+    for (const char* start : {R"({"member":0,"step":0,"level":2,)", R"({"member":0,"step":1,"level":2,)",
+                              R"({"member":1,"step":0,"level":2,)", R"({"member":1,"step":1,"level":2,)"})
+        lines += start + row + "\n";
+    write("metrics.jsonl", lines);
+    const std::string page = body_of(this->page());
+    for (const char* description :
+         {"\"Mean width of the parameters", "\"Share of activations that may change sign by",
+          "\"Share of the width that is charged"})
+        EXPECT_EQ(count(page, description), 1) << description;
+    EXPECT_EQ(count(page, ">layer 1<"), 3);
+    EXPECT_EQ(count(page, ">layer 2<"), 1);  // one hidden layer, and no finite share of the second
+    write("metrics.jsonl", metrics);
+    EXPECT_THAT(this->page(), Not(HasSubstr("by layer")));
+}
+
 TEST_F(Report, ToleratesMissingFields) {
     write("manifest.json", least_manifest);
     write("metrics.jsonl", "{}\n");

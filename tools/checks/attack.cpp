@@ -96,10 +96,11 @@ std::vector<std::int64_t> influence(const AttackProblem& problem, const Records&
     const auto engine = backend->engine(problem.network.shape(), problem.settings.clip);
     engine->set_records(std::vector{records.view()});
     const std::vector<Variant> point{{initial.data(), initial.data()}};
+    const StepMessage layout = StepMessage::of(1, problem.network.shape());
     std::vector<std::int64_t> values;
     for (const std::uint32_t index : all_indices(records)) {
         engine->run(point, std::vector{std::span<const std::uint32_t>(&index, 1)});
-        values.push_back(engine->finish()[StepMessage{1, problem.network.parameters()}.lower(0) + parameter]);
+        values.push_back(engine->finish()[layout.lower(0) + parameter]);
     }
     return values;
 }
