@@ -14,9 +14,6 @@
 namespace holdfast {
 namespace {
 
-// Sums one thread may hold; beyond it the variants go in groups, each another pass over the records.
-constexpr std::size_t bytes_per_thread = std::size_t{256} << 20;
-
 /// Up to panel_height records of one set.
 struct Work {
     const RecordSet* records;
@@ -76,8 +73,9 @@ void share(int threads, std::size_t count, MakeWorker make, Piece piece, Finish 
 template <typename Real>
 class HostEngine final : public Engine {
   public:
-    HostEngine(const PanelOperations<Real>& operations, const NetworkShape& network, const Clip& clip)
-        : operations_(operations), network_(network), clip_(clip) {}
+    HostEngine(const PanelOperations<Real>& operations, const NetworkShape& network, const Clip& clip,
+               std::size_t bytes_per_thread)
+        : operations_(operations), network_(network), clip_(clip), bytes_per_thread_(bytes_per_thread) {}
 
     void set_records(std::span<const RecordSet> sets) override { sets_.assign(sets.begin(), sets.end()); }
 
@@ -97,7 +95,7 @@ class HostEngine final : public Engine {
             message_[StepMessage::records] += static_cast<std::int64_t>(indices[set].size());
         }
         const std::size_t group =
-            std::max<std::size_t>(1, bytes_per_thread / (layout.stride() * sizeof(std::int64_t)));
+            std::max<std::size_t>(1, bytes_per_thread_ / (layout.stride() * sizeof(std::int64_t)));
         for (std::size_t first = 0; first < variants.size(); first += group)
             sum_group(variants.subspan(first, std::min(group, variants.size() - first)), first, work);
         for (std::size_t v = 0; v < variants.size(); ++v) {
@@ -206,6 +204,7 @@ class HostEngine final : public Engine {
     const PanelOperations<Real>& operations_;
     NetworkShape network_;
     Clip clip_;
+    std::size_t bytes_per_thread_;
     std::vector<RecordSet> sets_;
     std::vector<std::int64_t> message_;
     std::vector<std::optional<LeastEntries>> selections_;  // [variants of the last run], shared by threads
@@ -214,25 +213,27 @@ class HostEngine final : public Engine {
 template <typename Real>
 class HostBackend final : public Backend {
   public:
-    explicit HostBackend(std::unique_ptr<PanelOperations<Real>> operations)
-        : operations_(std::move(operations)) {}
+    HostBackend(std::unique_ptr<PanelOperations<Real>> operations, std::size_t bytes_per_thread)
+        : operations_(std::move(operations)), bytes_per_thread_(bytes_per_thread) {}
     std::string name() const override { return operations_->name(); }
     Precision precision() const override { return RealFormat<Real>::precision; }
     std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const override {
-        return std::make_unique<HostEngine<Real>>(*operations_, network, clip);
+        return std::make_unique<HostEngine<Real>>(*operations_, network, clip, bytes_per_thread_);
     }
 
   private:
     std::unique_ptr<PanelOperations<Real>> operations_;
+    std::size_t bytes_per_thread_;
 };
 
 }  // namespace
 
 template <typename Real>
-std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<Real>> operations) {
-    return std::make_unique<HostBackend<Real>>(std::move(operations));
+std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<Real>> operations,
+                                           std::size_t bytes_per_thread) {
+    return std::make_unique<HostBackend<Real>>(std::move(operations), bytes_per_thread);
 }
-template std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<double>>);
-template std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<float>>);
+template std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<double>>, std::size_t);
+template std::unique_ptr<Backend> make_host_backend(std::unique_ptr<PanelOperations<float>>, std::size_t);
 
 }  // namespace holdfast

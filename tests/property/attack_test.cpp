@@ -120,6 +120,7 @@ TEST(Optimiser, UpdateIsMonotone) {
             ASSERT_LE(at.parameter[0], faster.parameter[0]);
             ASSERT_LE(at.slots, faster.slots);
             ASSERT_LE(std::abs(at.parameter[0]), parameter_limit_units);
+            for (const std::int64_t slot : at.slots) ASSERT_LE(std::abs(slot), parameter_limit_units);
         }
     }
 }

@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/host_executed.hpp"
 #include "kernels/cuda/step_plan.hpp"
+#include "kernels/pass/host_engine.hpp"
 #include "tests/support/engine_cases.hpp"
 #include "tests/support/quiet_communicator.hpp"
 
@@ -50,6 +51,17 @@ TEST_P(Engines, GiveTheSameInAnyMemory) {
         ++fitted;
     }
     EXPECT_GE(fitted, 1);
+}
+
+// Threads that hold less go over the records again for the levels that are left.
+TEST_P(Engines, OfTheHostGiveTheSameInGroups) {
+    const StepCase step = random_step(GetParam() + 2000);
+    const std::size_t level = StepMessage{1, step.network.parameters()}.stride() * sizeof(std::int64_t);
+    const auto whole = make_backend("cpu");
+    for (const std::size_t levels : {1U, 2U}) {
+        const auto grouped = make_host_backend(make_operations<double>("cpu"), levels * level);
+        expect_same(step.by(*whole), step.by(*grouped), step);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Engines, testing::Range<std::uint64_t>(0, 32));

@@ -1,0 +1,78 @@
+// Which records a step takes: a matter of each record's own id and the epoch, or, as published, of its row.
+
+#include "models/boxes/batches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "dist/layout/assignment.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::int64_t batches = 4;
+
+Records records_of(std::size_t count) {
+    Records records{FeatureMatrix(1, true), {}, {}, {}};
+    for (std::size_t i = 0; i < count; ++i) {
+        const double feature = 0;
+        records.features.append(&feature);
+        records.labels.push_back(0);
+        records.ids.push_back(3 * i + 1);
+        records.rows.push_back(2 * i);  // the others are another rank's
+    }
+    return records;
+}
+
+std::vector<std::uint32_t> batch(Batches& of, std::int64_t step) {
+    const auto indices = of.of_step(step);
+    return {indices.begin(), indices.end()};
+}
+
+TEST(Batches, AnEpochTakesEveryRecordOnceAndAsItsIdSays) {
+    const Records records = records_of(200);
+    Batches of({.epochs = 3, .batches = batches, .seed = 5}, records);
+    const Assignment assignment(5);
+    for (const std::int64_t epoch : {0, 1, 2, 0}) {  // and back, as a run that goes on from a checkpoint
+        std::size_t taken = 0;
+        for (std::int64_t b = 0; b < batches; ++b) {
+            const std::vector<std::uint32_t> indices = batch(of, epoch * batches + b);
+            EXPECT_TRUE(std::is_sorted(indices.begin(), indices.end()));
+            for (const std::uint32_t i : indices)
+                ASSERT_EQ(assignment.batch(records.ids[i], static_cast<std::uint64_t>(epoch), batches),
+                          static_cast<std::uint64_t>(b));
+            taken += indices.size();
+        }
+        EXPECT_EQ(taken, records.size());
+    }
+}
+
+TEST(Batches, SequentialOnesAreRowAfterRowAndLeaveTheRestOut) {
+    const Records records = records_of(12);  // rows 0 to 22
+    Batches of({.epochs = 2, .batches = batches, .batching = Batching::sequential, .batch_size = 5}, records);
+    const std::vector<std::vector<std::uint32_t>> expected{{0, 1, 2}, {3, 4}, {5, 6, 7}, {8, 9}};
+    for (std::int64_t step = 0; step < 2 * batches; ++step)
+        EXPECT_EQ(batch(of, step), expected[static_cast<std::size_t>(step % batches)]);
+}
+
+// Equal draws come about by chance alone: in one of four, whatever is held against what.
+TEST(Assignment, DrawsOfAnEpochTellNothingOfAnotherOrOfTheMember) {
+    const Assignment assignment(7);
+    constexpr std::uint64_t ids = 4000;
+    std::uint64_t same_id = 0, next_id = 0, with_member = 0, with_block = 0;
+    for (std::uint64_t id = 0; id < ids; ++id) {
+        const std::uint64_t later = assignment.batch(id, 1, batches);
+        same_id += assignment.batch(id, 0, batches) == later ? 1 : 0;
+        next_id += assignment.batch(id + 1, 0, batches) == later ? 1 : 0;
+        with_member += assignment.member(id, batches) == later ? 1 : 0;
+        with_block += assignment.member(id, batches) == assignment.block(id, batches) ? 1 : 0;
+    }
+    for (const std::uint64_t same : {same_id, next_id, with_member, with_block}) {
+        EXPECT_GT(same, ids / 5);
+        EXPECT_LT(same, ids * 3 / 10);
+    }
+}
+
+}  // namespace
+}  // namespace holdfast
