@@ -22,7 +22,6 @@
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/base/version.hpp"
 #include "models/boxes/plan.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
@@ -229,7 +228,6 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
                         const nlohmann::json& arithmetic, const Guarantee& claim) {
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
-    manifest.version = version();
     manifest.configuration = to_json({plan.settings, how});
     manifest.dataset = {
         info.path,    info.rows, info.features, static_cast<std::uint64_t>(plan.settings.network.classes),

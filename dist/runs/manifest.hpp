@@ -7,6 +7,7 @@
 
 #include "dist/data/public_facts.hpp"
 #include "dist/runs/run_folder.hpp"
+#include "kernels/base/version.hpp"
 
 namespace holdfast {
 
@@ -39,7 +40,7 @@ struct RunManifest {
 
     std::uint64_t format = newest_format;
     std::string kind;  ///< of training, and so of what the folder holds: training.kind
-    std::string program = "holdfast", version;
+    std::string program = "holdfast", version = holdfast::version();
     nlohmann::json configuration;  ///< {"section.key": value, …} of every option
     DatasetFacts dataset;
     PublicRecords public_records;

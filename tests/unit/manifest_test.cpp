@@ -69,7 +69,7 @@ TEST_F(ManifestTest, ComesBackAsWritten) {
     EXPECT_EQ(read.dataset.ids, IdKind::given);
     EXPECT_EQ(read.layers, (std::vector<std::vector<std::uint64_t>>{{2, 8}, {8, 1}}));
     EXPECT_EQ(read.normaliser, 600.25);
-    EXPECT_EQ(read.version, "0.1.0");
+    EXPECT_EQ(read.version, version());
 }
 
 TEST_F(ManifestTest, EveryFieldOfItsFormatMustBeThere) {
