@@ -98,6 +98,26 @@ TEST(MechanismPrivacy, StableRandomisedResponseSpendsAllOfItsEpsilon) {
     }
 }
 
+// Where a flip is some 2^-128, rounding it up from one distance to the next would be a factor of up to 2.
+TEST(MechanismPrivacy, FlipsArePrivateDownToTheLastBit) {
+    const Mechanism mechanism("cauchy", {0.5, 0, 2, 1200, 0});
+    expect_private_over_distances(mechanism);
+    EXPECT_LE(mechanism.exact_law(at_distance(1200, 2, 0))[1], Rational(3, power_of_two(128)));
+}
+
+// Delta is for neighbours of two labels: of one label neither release nor refusal needs any, in any bit.
+TEST(MechanismPrivacy, ReleaseOrRefusalOfOneLabelCostsEpsilonAlone) {
+    for (const double epsilon : {0.1, 0.5, 1.0}) {
+        for (const double delta : {1e-6, 0.2}) {
+            const Mechanism mechanism("ptr", {epsilon, delta, 2, 300, 0});
+            for (std::int64_t h = 0; h < 300; ++h)
+                ASSERT_TRUE(is_private(mechanism.exact_law(at_distance(h, 2, 0)),
+                                       mechanism.exact_law(at_distance(h + 1, 2, 0)), mechanism.epsilon(), 0))
+                    << epsilon << " " << delta << " h " << h;
+        }
+    }
+}
+
 TEST(MechanismPrivacy, OneRecordResponseNeedsNoMoreThanEqualLabelsWhereBothWithstandARecord) {
     // Distances jump as they like, and a label may differ wherever either distance is 0.
     for (const double epsilon : epsilons) {
