@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -12,6 +13,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/cpu/simd_target.hpp"
+#include "kernels/ops/correct_rule.hpp"
 #include "tests/support/print.hpp"
 
 namespace holdfast {
@@ -377,6 +379,62 @@ TEST(MakeBackend, RumpProductsAreRefusedInSinglePrecision) {
 
 TEST(SimdTarget, IsNamed) {
     EXPECT_FALSE(simd_target().empty());
+}
+
+/// Does a point predict the label: one logit above 0, or the one that is greater than all others?
+bool predicts(const std::vector<int>& point, std::size_t label) {
+    if (point.size() == 1) return (point[0] > 0) == (label == 1);
+    for (std::size_t c = 0; c < point.size(); ++c) {
+        if (c != label && point[c] >= point[label]) return false;
+    }
+    return true;
+}
+
+/// Every choice of `size` numbers of [least, most].
+std::vector<std::vector<int>> all_points(std::size_t size, int least, int most) {
+    std::vector<std::vector<int>> points{{}};
+    for (std::size_t i = 0; i < size; ++i) {
+        std::vector<std::vector<int>> longer;
+        for (const std::vector<int>& point : points) {
+            for (int value = least; value <= most; ++value) {
+                longer.push_back(point);
+                longer.back().push_back(value);
+            }
+        }
+        points = std::move(longer);
+    }
+    return points;
+}
+
+// Every box of small integers against all integer points in it, which decide it.
+TEST(CorrectRule, IsWhatThePointsOfTheBoxPredict) {
+    for (const std::size_t outputs : {1U, 2U, 3U}) {
+        const auto points = all_points(outputs, -1, 1);
+        for (const auto& lower : points) {
+            for (const auto& upper : points) {
+                std::vector<double> low(2 * outputs), high(2 * outputs);  // every second number is another's
+                bool empty = false;
+                for (std::size_t c = 0; c < outputs; ++c) {
+                    low[2 * c] = lower[c];
+                    high[2 * c] = upper[c];
+                    empty |= lower[c] > upper[c];
+                }
+                for (std::size_t label = 0; label < std::max<std::size_t>(2, outputs) && !empty; ++label) {
+                    bool all = true, some = false;
+                    for (const auto& point : points) {
+                        bool inside = true;
+                        for (std::size_t c = 0; c < outputs; ++c)
+                            inside &= lower[c] <= point[c] && point[c] <= upper[c];
+                        all &= !inside || predicts(point, label);
+                        some |= inside && predicts(point, label);
+                    }
+                    const Correct correct = correct_of(outputs, label, low.data(), high.data(), 2);
+                    ASSERT_EQ(correct.surely, all) << outputs << " outputs, label " << label;
+                    ASSERT_EQ(correct.possibly, some) << outputs << " outputs, label " << label;
+                }
+            }
+        }
+    }
 }
 
 }  // namespace
