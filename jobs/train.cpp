@@ -343,7 +343,8 @@ void train(const Context& context, const Request& request) {
 
     // 4. A new folder, or this run's: where it was interrupted, or where others train their members.
     const std::string whose = fingerprint(plan, data_digest, public_digest);
-    if (context.world.is_root()) RunFolder::create(request.out, request.joins()).claim(whose);
+    const bool first_here =
+        context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
     const MemberStore store(run, whose);
@@ -363,7 +364,7 @@ void train(const Context& context, const Request& request) {
                         "go on with the same command and --resume");
         finished = context.world.any(context.world.is_root() && finish(run, store, *training, manifest));
     } catch (const Error&) {
-        if (!request.joins() && context.world.size() == 1) store.remove_if_empty();
+        if (first_here && !request.joins() && context.world.size() == 1) store.remove_if_empty();
         throw;
     }
 

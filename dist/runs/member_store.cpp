@@ -182,7 +182,9 @@ void MemberReader::read(std::vector<std::int64_t>& lower, std::vector<std::int64
 std::string MemberReader::finish() {
     return reading(file_->path, [&] {
         const hdf5::Dataset lines = file_->file.dataset("metrics");
-        if (lines.shape().size() != 1 || lines.size() > fs::file_size(file_->path))
+        std::error_code gone;  // by another job that has joined all members
+        const std::uintmax_t bytes_there = fs::file_size(file_->path, gone);
+        if (gone || lines.shape().size() != 1 || lines.size() > bytes_there)
             throw Error(ExitCode::input, "its metrics have an unexpected shape");
         const std::vector<std::uint8_t> bytes = lines.read_all<std::uint8_t>();
         const std::string metrics(bytes.begin(), bytes.end());

@@ -40,7 +40,7 @@ RunFolder RunFolder::open(const std::string& path) {
     return run;
 }
 
-void RunFolder::claim(const std::string& fingerprint) const {
+bool RunFolder::claim(const std::string& fingerprint) const {
     const std::string name = file("fingerprint");
     std::error_code status;
     for (fs::directory_iterator entry(path_, status), end;
@@ -52,12 +52,13 @@ void RunFolder::claim(const std::string& fingerprint) const {
     AtomicPath guard(name, private_mode);
     if (!(std::ofstream(guard.temporary()) << fingerprint << std::flush))
         throw Error(ExitCode::output, "cannot be written", "free some space or name another folder", name);
-    if (guard.commit_unless_there()) return;
+    if (guard.commit_unless_there()) return true;
     std::string found;
     std::ifstream(name) >> found;
     if (found != fingerprint)
         throw Error(ExitCode::usage, "the folder holds a run of another configuration or dataset",
                     "give those it was started with, or train into a new folder", path_);
+    return false;
 }
 
 bool RunFolder::finished() const {

@@ -26,7 +26,7 @@ class RunFolder {
     /// Makes this the folder of the run with this fingerprint; the same again does nothing, and of several
     /// tasks at once one does it. Errors: (usage) it is another run's; (output) it holds other files, or
     /// cannot be written.
-    void claim(const std::string& fingerprint) const;
+    bool claim(const std::string& fingerprint) const;
     /// Has training finished? Its manifest is written last.
     bool finished() const;
 

@@ -101,7 +101,7 @@ PanelPass<Real>::PanelPass(const NetworkShape& network, const PanelOperations<Re
 template <typename Real>
 void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_is_point,
                             const Panel<Real>& panel) {
-    const Interval out = activations_[l].view(layer.is_point());
+    const Interval out = activations_[l].view(layer.is_point() && (l == 0 || input_is_point));
     if (l == 0) {
         operations_.forward_input(layer, panel.by_feature(), out);
     } else {
@@ -123,7 +123,7 @@ BasicConstInterval<Real> PanelPass<Real>::outputs(const PackedNetwork<Real>& par
     const std::size_t hidden = network_.last();
     for (std::size_t l = 0; l < hidden; ++l) apply(parameters.layer(l), l, parameters.is_point(), panel);
     apply(last, hidden, parameters.is_point(), panel);
-    return activations_.back().view(last.is_point());
+    return activations_.back().view(last.is_point() && (hidden == 0 || parameters.is_point()));
 }
 
 template class PackedNetwork<double>;

@@ -126,36 +126,39 @@ class EpochResponses {
 /// Lemma. A record that acts moves w by at most ceil(v Gamma); from then on its part of the difference of two
 /// runs' w is taken through h in every step, and theirs of theta grows by ceil(rate |w|) (rules 2 to 5). Of
 /// the steps of an epoch the first leaves the most: a later one has as much at every age, at rates no
-/// greater, and fewer ages. Where a later step's impulse is greater, the rest of it acts besides (rule 4).
+/// greater, and fewer ages. Where a later step's impulse is greater, the rest of it acts besides (rule 4),
+/// as a response of its own: h of a sum may be less than the sum of h.
 template <int bits>
 class MomentumResponses {
   public:
     /// Takes a step; `first_of_epoch`: the record may act again from here.
     void advance(const BasicFactor<bits>& friction, const BasicFactor<bits>& gradient,
                  const BasicFactor<bits>& rate, std::int64_t gamma_units, bool first_of_epoch) {
-        constexpr std::int64_t most = UpdateLimits<bits>::radius;
-        if (first_of_epoch) epochs_.push_back({});
-        for (Response& response : epochs_) response.velocity -= friction.apply_down(response.velocity);
-        Response& acting = epochs_.back();
+        if (first_of_epoch) greatest_impulse_ = 0;
+        for (Response& response : responses_) response.velocity -= friction.apply_down(response.velocity);
         const std::int64_t impulse = std::min(gradient.apply_up(gamma_units), most);
-        acting.velocity =
-            capped(WideInteger{acting.velocity} + std::max<std::int64_t>(impulse - acting.impulse, 0), most);
-        acting.impulse = std::max(acting.impulse, impulse);
-        for (Response& response : epochs_)
+        if (impulse > greatest_impulse_) {
+            responses_.push_back({impulse - greatest_impulse_, 0});
+            greatest_impulse_ = impulse;
+        }
+        for (Response& response : responses_)
             response.parameter =
                 capped(WideInteger{response.parameter} + rate.apply_up(response.velocity), most);
     }
     std::int64_t radius() const {
         WideInteger sum = 0;
-        for (const Response& response : epochs_) sum += response.parameter;
-        return capped(sum, UpdateLimits<bits>::radius);
+        for (const Response& response : responses_) sum += response.parameter;
+        return capped(sum, most);
     }
 
   private:
+    static constexpr std::int64_t most = UpdateLimits<bits>::radius;
+    /// What is left in w and has gone into theta, of one impulse.
     struct Response {
-        std::int64_t impulse = 0, velocity = 0, parameter = 0;
+        std::int64_t velocity, parameter;
     };
-    std::vector<Response> epochs_;  // [epochs so far]
+    std::vector<Response> responses_;    ///< one an epoch where impulses do not grow
+    std::int64_t greatest_impulse_ = 0;  ///< of the epoch
 };
 
 /// The ends of the box around [lower, upper]: `changed` records, each moving a parameter by at most `radius`.

@@ -73,7 +73,7 @@ double slack(std::size_t inputs, double magnitude_a, double magnitude_b) {
 }  // namespace
 
 MarginRows::MarginRows(const Network& network, const std::int64_t* lower, const std::int64_t* upper)
-    : columns_(network.layers().back().in + 1) {
+    : columns_(network.layers().back().in + 1), point_(lower == upper) {
     const std::size_t first = network.offset(network.layers().size() - 1);
     Rows rows = rows_of({lower + first, upper + first, columns_}, network, lower == upper);
     lower_ = std::move(rows.lower);
@@ -81,7 +81,7 @@ MarginRows::MarginRows(const Network& network, const std::int64_t* lower, const 
 }
 
 LastLayer MarginRows::layer() const {
-    const bool point = lower_ == upper_;  // magnitudes are none
+    const bool point = point_ && lower_ == upper_;  // magnitudes are none
     return {lower_.size() / columns_, lower_.data(), point ? lower_.data() : upper_.data()};
 }
 

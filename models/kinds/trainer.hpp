@@ -22,8 +22,7 @@ class Trainer {
     virtual std::int64_t steps() const = 0;  ///< of the whole training
     virtual std::int64_t steps_done() const = 0;
     bool done() const { return steps_done() >= steps(); }
-    /// Collective over the member's block group.
-    /// Adds to `times`.
+    /// Collective over the member's block group. Adds to `times`.
     virtual void step(const Communicator& block_group, PhaseTimes& times) = 0;
     /// What the last step says of itself, for its owner: one line of figures, on this rank's levels.
     virtual std::string step_text() const = 0;

@@ -374,6 +374,24 @@ TEST(Momentum, RadiusBoundsSchedulesAtAFallingRate) {
     report("schedules with momentum", bits, cases);
 }
 
+// Friction 1/2, impulses 2 and then 5: one velocity for both would give 9 after the fourth step, and 10 is
+// reached.
+TEST(Momentum, AnExcessHasAVelocityOfItsOwn) {
+    constexpr int bits = 16;
+    const BasicFactor<bits> half(1, 1), one(1, 0);
+    const std::int64_t sums[] = {0, 5, 0, 0, 0};
+    MomentumResponses<bits> responses;
+    std::int64_t reached = 0, velocity = 0, theta = 0;
+    for (int step = 0; step < 5; ++step) {
+        responses.advance(half, one, one, step == 0 ? 2 : 5, step == 0);
+        velocity = updated(half, one, velocity, -sums[step]);
+        theta = within_limit<bits>(WideInteger{theta} + velocity);
+        ASSERT_LE(theta, responses.radius());
+        reached = responses.radius();
+    }
+    EXPECT_GE(reached, 11);
+}
+
 TEST(Momentum, RadiusIsReachedByTheFirstStepOfAnEpoch) {
     constexpr int bits = 10;
     const BasicFactor<bits> half(1, 1), one(1, 0);

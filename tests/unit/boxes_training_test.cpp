@@ -42,7 +42,8 @@ struct BoxesTrainingTest : ::testing::Test {
         return kind_named("boxes").training(plan, none, grid);
     }
     void train_to(Trainer& trainer, std::int64_t steps) const {
-        while (trainer.steps_done() < steps) trainer.step(*world);
+        PhaseTimes times;
+        while (trainer.steps_done() < steps) trainer.step(*world, times);
     }
     /// The states that ranks with these levels leave after two steps.
     std::vector<Payload> saved(const std::vector<std::vector<std::int64_t>>& parts) const {

@@ -56,7 +56,7 @@ TEST_P(Engines, GiveTheSameInAnyMemory) {
 // Threads that hold less go over the records again for the levels that are left.
 TEST_P(Engines, OfTheHostGiveTheSameInGroups) {
     const StepCase step = random_step(GetParam() + 2000);
-    const std::size_t level = StepMessage{1, step.network.parameters()}.stride() * sizeof(std::int64_t);
+    const std::size_t level = StepMessage::of(1, step.network.shape()).stride() * sizeof(std::int64_t);
     const auto whole = make_backend("cpu");
     for (const std::size_t levels : {1U, 2U}) {
         const auto grouped = make_host_backend(make_operations<double>("cpu"), levels * level);
@@ -65,6 +65,41 @@ TEST_P(Engines, OfTheHostGiveTheSameInGroups) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Engines, testing::Range<std::uint64_t>(0, 32));
+
+// A last layer whose ends have met, behind hidden layers that are a box: its outputs are one all the same.
+TEST(Engine, HoldsOutputsOfAPointBehindABox) {
+    StepCase step = random_step(2);
+    ASSERT_GE(step.network.layers().size(), 2U);
+    const std::size_t level = step.ks.size() - 1, hidden = step.network.layers().size() - 1;
+    const std::vector<std::int64_t> point(
+        step.lower[level].begin() + static_cast<std::ptrdiff_t>(step.network.offset(hidden)),
+        step.lower[level].end());
+    const LastLayer last{step.network.outputs(), point.data(), point.data()};
+    const std::vector<std::uint32_t> queries{0, 1, 2};
+    ASSERT_GE(step.private_records.size(), queries.size());
+    const auto outputs_by = [&](const Backend& backend) {
+        std::vector<double> bounds;
+        const Variant box{step.lower[level].data(), step.upper[level].data()};
+        step.engine(backend)->outputs(box, last, queries, [&](const OutputBlock& block) {
+            for (std::size_t o = 0; o < last.rows; ++o) {
+                for (std::size_t r = 0; r < block.count; ++r) {
+                    bounds.push_back(block.lower[o * block.stride + r]);
+                    bounds.push_back(block.upper[o * block.stride + r]);
+                }
+            }
+        });
+        return bounds;
+    };
+    const std::vector<double> expected = outputs_by(*make_backend("reference"));
+    EXPECT_EQ(outputs_by(*make_backend("cpu")), expected);
+    EXPECT_EQ(outputs_by(*make_host_executed_backend(ample)), expected);
+    bool open = false;
+    for (std::size_t i = 0; i < expected.size(); i += 2) {
+        ASSERT_LE(expected[i], expected[i + 1]);
+        open |= expected[i] < expected[i + 1];
+    }
+    EXPECT_TRUE(open);
+}
 
 // The map is total: a feature beyond its public range, infinite or no number at all, has the sums of an end
 // of that range.

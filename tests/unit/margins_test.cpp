@@ -179,6 +179,26 @@ INSTANTIATE_TEST_SUITE_P(Classes, MarginsOfClasses, ::testing::Values(1, 2, 3, 4
     return info.param == 1 ? std::string("OneLogit") : std::to_string(info.param) + "Logits";
 });
 
+// Every parameter of the last layer may be saturated at one end: the box is one all the same, by its hidden
+// layers, and a label that they decide is not certified.
+TEST(MarginRows, OfABoxWhoseLastLayerIsAPointAreABox) {
+    const Network network(1, {1}, 2, Loss::binary_cross_entropy);
+    // relu(w x + b) times 1024, less 512: w in [0, 1].
+    const std::int64_t one = parameter_units(1);
+    const std::vector<std::int64_t> lower{0, 0, 1024 * one, -512 * one},
+        upper{one, 0, 1024 * one, -512 * one};
+    const MarginRows rows(network, lower.data(), upper.data());
+    EXPECT_FALSE(rows.layer().is_point());
+    EXPECT_TRUE(MarginRows(network, lower.data(), lower.data()).layer().is_point());
+    for (const char* name : {"cpu", "reference"}) {
+        std::vector<double> low, high;
+        const OutputBlock block = outputs_of(network, *make_backend(name), {lower.data(), upper.data()},
+                                             std::vector<double>(panel_height, 1.0), low, high);
+        const Margins margins(2, 1, Precision::double_precision, block);
+        for (const std::size_t label : {0U, 1U}) EXPECT_FALSE(margins.certified(label, 0)) << name;
+    }
+}
+
 TEST(Margins, ATieCertifiesNobodyAndGoesToTheFirstClass) {
     for (std::size_t classes = 2; classes <= 5; ++classes) {
         const Table table(classes);  // all margins 0

@@ -290,9 +290,10 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.clip.activation_limit = choices.pick({0.3, 2.0});
     settings.training.epochs = 1 + static_cast<std::int64_t>(choices.below(3));
     settings.training.batches = 1 + static_cast<std::int64_t>(choices.below(3));
-    settings.training.learning_rate = choices.pick({0.1, 0.5, 2.0});
+    settings.training.learning_rate = choices.pick({0.1, 0.5, 2.0, 2.0, 1e6});  // the last saturates
     settings.training.learning_rate_decay = choices.pick({0.0, 0.6});
     settings.training.l2 = choices.pick({0.0, 0.0, 0.05, 0.4});
+    if (settings.training.learning_rate > 2) settings.training.l2 = 0;
     if (settings.training.l2 == 0) settings.training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
     settings.ensemble.members = choices.pick({1, 1, 3});
     settings.certificate.levels = 1 + static_cast<std::int64_t>(choices.below(6));
