@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "dist/layout/assignment.hpp"
+#include "kernels/base/threads.hpp"
 
 namespace holdfast {
 
@@ -22,7 +23,9 @@ void Batches::index(std::int64_t epoch) {
         return assignment.batch(records_.ids[i], static_cast<std::uint64_t>(epoch), batches);
     };
     std::vector<std::uint64_t> batch(records_.size());
-#pragma omp parallel for schedule(static)
+    constexpr double work_of_a_hash = 50;  // in multiply-adds
+    const int threads = threads_for(work_of_a_hash * static_cast<double>(batch.size()));
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (std::size_t i = 0; i < batch.size(); ++i) batch[i] = batch_of(i);
     first_.assign(batches + 1, 0);
     for (const std::uint64_t number : batch) {

@@ -73,7 +73,8 @@ double slack(std::size_t inputs, double magnitude_a, double magnitude_b) {
 }  // namespace
 
 MarginRows::MarginRows(const Network& network, const std::int64_t* lower, const std::int64_t* upper)
-    : columns_(network.layers().back().in + 1), point_(lower == upper) {
+    : columns_(network.layers().back().in + 1),
+      point_(lower == upper && network.classes() == 2) {  // magnitudes are none
     const std::size_t first = network.offset(network.layers().size() - 1);
     Rows rows = rows_of({lower + first, upper + first, columns_}, network, lower == upper);
     lower_ = std::move(rows.lower);
@@ -81,8 +82,7 @@ MarginRows::MarginRows(const Network& network, const std::int64_t* lower, const 
 }
 
 LastLayer MarginRows::layer() const {
-    const bool point = point_ && lower_ == upper_;  // magnitudes are none
-    return {lower_.size() / columns_, lower_.data(), point ? lower_.data() : upper_.data()};
+    return {lower_.size() / columns_, lower_.data(), point_ ? lower_.data() : upper_.data()};
 }
 
 Margins::Margins(std::size_t classes, std::size_t inputs, Precision precision, const OutputBlock& values)

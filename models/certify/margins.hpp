@@ -36,7 +36,7 @@ class MarginRows {
 
   private:
     std::size_t columns_;
-    bool point_;  ///< of a point, not a box whose ends have met: the hidden layers may still be a box
+    bool point_;  ///< margins of a point; not of a box whose ends have met: its hidden layers may be a box
     std::vector<std::int64_t> lower_, upper_;
 };
 
