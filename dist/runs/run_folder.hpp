@@ -24,8 +24,8 @@ class RunFolder {
     static RunFolder open(const std::string& path);
 
     /// Makes this the folder of the run with this fingerprint; the same again does nothing, and of several
-    /// tasks at once one does it. Errors: (usage) it is another run's; (output) it holds other files, or
-    /// cannot be written.
+    /// tasks at once one does it: true for that one. Errors: (usage) it is another run's; (output) it holds
+    /// other files, or cannot be written.
     bool claim(const std::string& fingerprint) const;
     /// Has training finished? Its manifest is written last.
     bool finished() const;

@@ -88,8 +88,7 @@ class EngineOn final : public Engine {
         const std::vector<Variant> variants{{lower.data(), point ? lower.data() : upper.data()}};
         const StepPlan plan = plan_step(network, variants, indices.size(), feed_.chunk_limit(), free_memory_);
         memory_.reserve(workspace_bytes(network, plan));
-        Carver carver(memory_.template as<std::byte>());
-        const Workspace workspace(network, plan, plan.groups.front(), carver);
+        const Workspace workspace = workspace_of(network, plan, plan.groups.front());
         std::vector<std::span<const std::uint32_t>> batches(feed_.sets());
         batches.front() = indices;
         feed_.begin_step(batches, workspace.indices);
@@ -118,13 +117,14 @@ class EngineOn final : public Engine {
 
     StepMessage layout() const { return StepMessage::of(kept_.size(), network_); }
 
-    Workspace workspace_of(const StepPlan& plan, const VariantGroup& group) const {
+    Workspace workspace_of(const NetworkShape& network, const StepPlan& plan,
+                           const VariantGroup& group) const {
         Carver carver(memory_.template as<std::byte>());
-        return Workspace(network_, plan, group, carver);
+        return Workspace(network, plan, group, carver);
     }
 
     void begin(const StepPlan& plan, std::span<const std::span<const std::uint32_t>> indices) {
-        const Workspace workspace = workspace_of(plan, plan.groups.front());
+        const Workspace workspace = workspace_of(network_, plan, plan.groups.front());
         kept_.assign(plan.step_variants, {});
         message_ = workspace.message;
         executor_.fill(message_, 0, layout().size() * sizeof(std::int64_t));
@@ -134,7 +134,7 @@ class EngineOn final : public Engine {
     }
 
     void run_group(const StepPlan& plan, const VariantGroup& group, std::span<const Variant> variants) {
-        const Workspace workspace = workspace_of(plan, group);
+        const Workspace workspace = workspace_of(network_, plan, group);
         const std::span<const Variant> members = variants.subspan(group.first, group.variants());
         const GroupResults results = results_of(group);
         upload_parameters(network_, workspace, group, members);

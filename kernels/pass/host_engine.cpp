@@ -118,17 +118,16 @@ class HostEngine final : public Engine {
                  const std::function<void(const OutputBlock&)>& visit) override {
         const PackedNetwork<Real> parameters(network_, operations_, box.lower, box.upper);
         const auto layer = operations_.pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
-        const std::size_t panels = (indices.size() + panel_height - 1) / panel_height;
+        std::vector<Work> work;
+        cut_into_panels(sets_.front(), indices, work);
         const double products = 2.0 * static_cast<double>(indices.size() * network_.parameters());
         const auto answer = [&](OutputWorker& worker, std::size_t panel) {
-            const std::size_t first = panel * panel_height;
-            worker.panel.load(sets_.front(),
-                              indices.subspan(first, std::min(panel_height, indices.size() - first)));
+            worker.panel.load(*work[panel].records, work[panel].indices);
             const BasicConstInterval<Real> values = worker.pass.outputs(parameters, *layer, worker.panel);
-            visit(worker.block(first, last.rows, values));
+            visit(worker.block(panel * panel_height, last.rows, values));
         };
         share(
-            threads_for(products), panels, [&] { return OutputWorker(*this, last.rows); }, answer,
+            threads_for(products), work.size(), [&] { return OutputWorker(*this, last.rows); }, answer,
             [](const OutputWorker&) {});
     }
 

@@ -137,7 +137,7 @@ class BoxesTraining final : public Training {
     }
 
     nlohmann::json arithmetic() const override {
-        const GradientScale scale = plan_.settings.clip.scale(plan_.backend->precision());
+        const GradientScale scale = plan_.gradient_scale();
         const TrainingSettings& training = plan_.settings.training;
         const double unit = std::ldexp(1.0, scale.exponent);
         const double least_gamma =
@@ -164,8 +164,7 @@ class BoxesTraining final : public Training {
             text, sizeof text,
             "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients); "
             "rounding adds at most %.1g of a record's charge",
-            grids["precision"].get<std::string>().c_str(),
-            plan_.settings.clip.scale(plan_.backend->precision()).exponent,
+            grids["precision"].get<std::string>().c_str(), plan_.gradient_scale().exponent,
             grids["charge_rounding"].get<double>());
         return text;
     }

@@ -98,7 +98,7 @@ class ChargesPerBatch final : public Charges {
 }  // namespace
 
 std::unique_ptr<Charges> make_charges(const TrainingPlan& plan, const Optimiser& optimiser) {
-    const GradientScale scale = plan.settings.clip.scale(plan.backend->precision());
+    const GradientScale scale = plan.gradient_scale();
     if (plan.settings.certificate.charge_rule == ChargeRule::per_epoch)
         return std::make_unique<ChargesPerEpoch>(plan, optimiser, scale);
     return std::make_unique<ChargesPerBatch>(plan, scale);

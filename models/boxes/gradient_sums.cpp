@@ -11,8 +11,8 @@ namespace {
 
 /// Records a rank may add to one part, of its private and as many of its public ones.
 std::int64_t part_capacity(const TrainingPlan& plan, const Communicator& ranks) {
-    const GradientScale scale = plan.settings.clip.scale(plan.backend->precision());
-    return std::max<std::int64_t>(1, scale.record_limit / (2 * static_cast<std::int64_t>(ranks.size())));
+    return std::max<std::int64_t>(
+        1, plan.gradient_scale().record_limit / (2 * static_cast<std::int64_t>(ranks.size())));
 }
 
 std::span<const std::uint32_t> slice(std::span<const std::uint32_t> all, std::size_t first,
@@ -21,15 +21,15 @@ std::span<const std::uint32_t> slice(std::span<const std::uint32_t> all, std::si
     return all.subspan(begin, std::min(count, all.size() - begin));
 }
 
-std::vector<std::optional<LeastEntries>> selections_of(Engine& engine, std::span<const Variant> levels) {
+}  // namespace
+
+std::vector<std::optional<LeastEntries>> take_selections(Engine& engine, std::span<const Variant> levels) {
     std::vector<std::optional<LeastEntries>> selections(levels.size());
     for (std::size_t level = 0; level < levels.size(); ++level) {
         if (levels[level].selected > 0) selections[level] = engine.take_selection(level);
     }
     return selections;
 }
-
-}  // namespace
 
 StepSums::StepSums(StepMessage layout, std::vector<std::int64_t> words,
                    std::vector<std::optional<LeastEntries>> selections)
@@ -72,7 +72,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
     const std::int64_t parts = parts_of(records, ranks);
     if (parts == 1) {
         std::vector<std::int64_t> message = part(levels, records, ranks, times);
-        return {layout, std::move(message), selections_of(*engine_, levels)};
+        return {layout, std::move(message), take_selections(*engine_, levels)};
     }
     const auto capacity = static_cast<std::size_t>(part_capacity(plan_, ranks));
     WideSums total(layout);
@@ -80,7 +80,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
         const StepRecords slices{slice(records.private_ones, first, capacity),
                                  slice(records.public_ones, first, capacity)};
         const std::vector<std::int64_t> message = part(levels, slices, ranks, times);
-        total.add(message, selections_of(*engine_, levels));
+        total.add(message, take_selections(*engine_, levels));
     }
     return total.clamped();
 }

@@ -35,6 +35,9 @@ struct StepSums {
     std::span<const std::int64_t> undecided;  ///< [hidden layers], of the last level (StepMessage)
 };
 
+/// After Engine::finish(): the selections of the levels that asked for one, [levels].
+std::vector<std::optional<LeastEntries>> take_selections(Engine& engine, std::span<const Variant> levels);
+
 /// Which of a rank's private and public records a step takes.
 struct StepRecords {
     std::span<const std::uint32_t> private_ones, public_ones;

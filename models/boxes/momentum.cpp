@@ -27,40 +27,25 @@ class Momentum final : public Optimiser {
             end.parameters[p] = within_limit(WideInteger{end.parameters[p]} + rate.apply(end.slots[p]));
         }
     }
-    std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override;
+    std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override {
+        return std::make_unique<ResponseOf<Momentum, MomentumResponses<64>>>(*this, gamma_units);
+    }
+    void respond(MomentumResponses<64>& responses, std::int64_t step, double normaliser,
+                 std::int64_t gamma_units, bool first_of_epoch) const {
+        responses.advance(friction_, gradient_factor(normaliser), rate_factor(step), gamma_units,
+                          first_of_epoch);
+    }
 
+  private:
     Factor gradient_factor(double normaliser) const {
         return factor_of(std::ldexp(1 / normaliser, grid_exponent_) / parameter_unit);
     }
     Factor rate_factor(std::int64_t step) const { return factor_of(settings_.learning_rate_at(step)); }
-    const Factor& friction() const { return friction_; }
 
-  private:
     TrainingSettings settings_;
     int grid_exponent_;
     Factor friction_;  ///< 1 - momentum
 };
-
-class MomentumResponse final : public ImpulseResponse {
-  public:
-    MomentumResponse(const Momentum& optimiser, std::int64_t gamma_units)
-        : optimiser_(optimiser), gamma_units_(gamma_units) {}
-
-    void advance(std::int64_t step, double normaliser, bool first_of_epoch) override {
-        responses_.advance(optimiser_.friction(), optimiser_.gradient_factor(normaliser),
-                           optimiser_.rate_factor(step), gamma_units_, first_of_epoch);
-    }
-    std::int64_t radius() const override { return responses_.radius(); }
-
-  private:
-    Momentum optimiser_;
-    std::int64_t gamma_units_;
-    MomentumResponses<64> responses_;
-};
-
-std::unique_ptr<ImpulseResponse> Momentum::impulse_response(std::int64_t gamma_units) const {
-    return std::make_unique<MomentumResponse>(*this, gamma_units);
-}
 
 }  // namespace
 

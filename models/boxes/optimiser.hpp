@@ -48,6 +48,24 @@ class Optimiser {
     virtual std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const = 0;
 };
 
+/// The response of an optimiser that advances Responses of update_rule.hpp by its own factors:
+/// respond(responses, step, normaliser, gamma_units, first_of_epoch).
+template <typename Rule, typename Responses>
+class ResponseOf final : public ImpulseResponse {
+  public:
+    ResponseOf(const Rule& rule, std::int64_t gamma_units) : rule_(rule), gamma_units_(gamma_units) {}
+
+    void advance(std::int64_t step, double normaliser, bool first_of_epoch) override {
+        rule_.respond(responses_, step, normaliser, gamma_units_, first_of_epoch);
+    }
+    std::int64_t radius() const override { return responses_.radius(); }
+
+  private:
+    Rule rule_;
+    std::int64_t gamma_units_;
+    Responses responses_;
+};
+
 /// The optimiser of the settings, for sums in units of 2^gradient_exponent.
 /// Error (usage): settings whose update is not monotone (models/mathematics.md, update rule).
 std::unique_ptr<Optimiser> make_optimiser(const TrainingSettings& settings, int gradient_exponent);

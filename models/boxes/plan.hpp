@@ -25,6 +25,9 @@ struct TrainingPlan {
     std::shared_ptr<const Backend> backend;  ///< of settings.training.precision
     double normaliser;                       ///< the public constant B, public records counted in
     std::vector<std::int64_t> levels;        ///< the k of this rank's levels, ascending
+
+    /// What gradients are summed and charged in.
+    GradientScale gradient_scale() const { return settings.clip.scale(backend->precision()); }
 };
 
 /// A plan of all levels. B is the number of records of a member's batch: the stated public count, or where

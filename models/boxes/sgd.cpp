@@ -27,8 +27,15 @@ class Sgd final : public Optimiser {
             end.parameters[p] = updated(decay, gradient, end.parameters[p], sums[p]);
     }
 
-    std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override;
+    std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override {
+        return std::make_unique<ResponseOf<Sgd, EpochResponses<64>>>(*this, gamma_units);
+    }
+    void respond(EpochResponses<64>& responses, std::int64_t step, double normaliser,
+                 std::int64_t gamma_units, bool first_of_epoch) const {
+        responses.advance(decay_factor(step), gradient_factor(step, normaliser), gamma_units, first_of_epoch);
+    }
 
+  private:
     Factor gradient_factor(std::int64_t step, double normaliser) const {
         return factor_of(std::ldexp(settings_.learning_rate_at(step) / normaliser, grid_exponent_) /
                          parameter_unit);
@@ -37,31 +44,9 @@ class Sgd final : public Optimiser {
         return factor_of(settings_.learning_rate_at(step) * settings_.l2);
     }
 
-  private:
     TrainingSettings settings_;
     int grid_exponent_;
 };
-
-class SgdResponse final : public ImpulseResponse {
-  public:
-    SgdResponse(const Sgd& optimiser, std::int64_t gamma_units)
-        : optimiser_(optimiser), gamma_units_(gamma_units) {}
-
-    void advance(std::int64_t step, double normaliser, bool first_of_epoch) override {
-        responses_.advance(optimiser_.decay_factor(step), optimiser_.gradient_factor(step, normaliser),
-                           gamma_units_, first_of_epoch);
-    }
-    std::int64_t radius() const override { return responses_.radius(); }
-
-  private:
-    Sgd optimiser_;
-    std::int64_t gamma_units_;
-    EpochResponses<64> responses_;
-};
-
-std::unique_ptr<ImpulseResponse> Sgd::impulse_response(std::int64_t gamma_units) const {
-    return std::make_unique<SgdResponse>(*this, gamma_units);
-}
 
 }  // namespace
 

@@ -29,13 +29,8 @@ double share_of_charge(double uncharged, double charged) {
     return charged > uncharged ? 1 - uncharged / charged : 0.0;
 }
 
-}  // namespace
-
-namespace {
-
 std::unique_ptr<Optimiser> optimiser_of(const TrainingPlan& plan) {
-    return make_optimiser(plan.settings.training,
-                          plan.settings.clip.scale(plan.backend->precision()).exponent);
+    return make_optimiser(plan.settings.training, plan.gradient_scale().exponent);
 }
 
 }  // namespace
@@ -139,15 +134,12 @@ void MemberTrainer::record_metrics(const StepSums& sums, const std::vector<doubl
     metrics.surely_correct = sums.levels.back().surely_correct;
     metrics.possibly_correct = sums.levels.back().possibly_correct;
     const LevelState widest = box(state_.levels.size() - 1);
-    double total = 0, largest = 0;
-    for (std::size_t p = 0; p < widest.lower.size(); ++p) {
-        const double width = parameter_value(widest.upper[p] - widest.lower[p]);
-        total += width;
-        largest = std::max(largest, width);
-    }
+    double total = 0;
+    for (std::size_t p = 0; p < widest.lower.size(); ++p)
+        total += parameter_value(widest.upper[p] - widest.lower[p]);
     metrics.width_mean = total / static_cast<double>(widest.lower.size());
-    metrics.width_max = largest;
     record_layers(sums, uncharged, widest, metrics);
+    metrics.width_max = *std::max_element(metrics.layer_width_max.begin(), metrics.layer_width_max.end());
     state_.metrics.push_back(std::move(metrics));
 }
 

@@ -19,6 +19,7 @@
 #include "models/boxes/wide_sums.hpp"
 #include "tests/support/print.hpp"
 #include "tests/support/quiet_communicator.hpp"
+#include "tests/support/selections.hpp"
 
 namespace holdfast {
 namespace {
@@ -109,11 +110,7 @@ struct ExactSumsIn : testing::TestWithParam<Setting> {
         const std::vector<Variant> all = variants();
         engine->run(all, std::vector<std::span<const std::uint32_t>>(parts.begin(), parts.end()));
         const auto message = engine->finish();
-        std::vector<std::optional<LeastEntries>> selections(all.size());
-        for (std::size_t level = 0; level < all.size(); ++level) {
-            if (all[level].selected > 0) selections[level] = engine->take_selection(level);
-        }
-        return {layout(), {message.begin(), message.end()}, std::move(selections)};
+        return {layout(), {message.begin(), message.end()}, take_selections(*engine, all)};
     }
     static std::vector<Result> results_of(StepSums sums) {
         std::vector<Result> results;
@@ -133,9 +130,7 @@ struct ExactSumsIn : testing::TestWithParam<Setting> {
     }
     static void add_sorted(Selection& selection, std::vector<std::int64_t>& all) {
         for (std::size_t entry = 0; entry < selection.entries(); ++entry) {
-            const auto kept = selection.values(entry);
-            std::vector<std::int64_t> values(kept.begin(), kept.end());
-            std::sort(values.begin(), values.end());
+            const std::vector<std::int64_t> values = sorted_values(selection, entry);
             all.insert(all.end(), values.begin(), values.end());
         }
     }

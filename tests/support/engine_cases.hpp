@@ -12,6 +12,7 @@
 #include "kernels/base/error.hpp"
 #include "models/boxes/gradient_sums.hpp"
 #include "models/boxes/trainer.hpp"
+#include "tests/support/selections.hpp"
 
 namespace holdfast {
 
@@ -60,13 +61,9 @@ struct StepCase {
         const std::vector<Variant> all = variants();
         engine.run(all, std::vector<std::span<const std::uint32_t>>{private_batch, public_batch});
         const auto message = engine.finish();
-        std::vector<std::optional<LeastEntries>> selections(all.size());
-        for (std::size_t level = 0; level < all.size(); ++level) {
-            if (all[level].selected > 0) selections[level] = engine.take_selection(level);
-        }
         return {StepMessage::of(all.size(), network.shape()),
                 {message.begin(), message.end()},
-                std::move(selections)};
+                take_selections(engine, all)};
     }
     StepSums by(const Backend& backend) const { return by(*engine(backend)); }
     /// Bounds of every private record's logits, [variants][outputs, records], lower then upper.
@@ -157,11 +154,8 @@ inline std::vector<std::vector<std::int64_t>> sorted_values(std::optional<LeastE
     std::vector<std::vector<std::int64_t>> entries;
     if (!least) return entries;
     for (Selection* selection : {&least->upper, &least->negated_lower}) {
-        for (std::size_t entry = 0; entry < selection->entries(); ++entry) {
-            const auto values = selection->values(entry);
-            entries.emplace_back(values.begin(), values.end());
-            std::sort(entries.back().begin(), entries.back().end());
-        }
+        for (std::size_t entry = 0; entry < selection->entries(); ++entry)
+            entries.push_back(sorted_values(*selection, entry));
     }
     return entries;
 }

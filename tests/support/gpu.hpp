@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <memory>
 #include <string>
 
-#include "kernels/backends.hpp"
 #include "kernels/cuda/cuda.hpp"
-#include "kernels/cuda/host_executed.hpp"
 
 namespace holdfast {
 
@@ -16,13 +13,6 @@ namespace holdfast {
 inline bool gpu_required() {
     const char* value = std::getenv("HOLDFAST_REQUIRE_GPU");
     return value != nullptr && std::string(value) == "1";
-}
-
-/// A backend by its name() for tests: those of make_backend, or "cuda (host)" with so much memory.
-inline std::shared_ptr<const Backend> backend_for_test(const std::string& name,
-                                                       std::size_t memory_bytes = std::size_t{1} << 30) {
-    if (name == "cuda (host)") return make_host_executed_backend(memory_bytes);
-    return make_backend(name);
 }
 
 }  // namespace holdfast

@@ -15,6 +15,7 @@
 #include "kernels/cpu/simd_target.hpp"
 #include "kernels/ops/correct_rule.hpp"
 #include "tests/support/print.hpp"
+#include "tests/support/selections.hpp"
 
 namespace holdfast {
 namespace {
@@ -260,13 +261,6 @@ void Operations<Real>::accumulate() {
             }
         }
     }
-}
-
-std::vector<std::int64_t> sorted_values(Selection& selection, std::size_t entry) {
-    const auto kept = selection.values(entry);
-    std::vector<std::int64_t> values(kept.begin(), kept.end());
-    std::sort(values.begin(), values.end());
-    return values;
 }
 
 template <typename Real>

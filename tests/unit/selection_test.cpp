@@ -12,18 +12,12 @@
 #include "dist/comm/communicator.hpp"
 #include "dist/sum/selection_merge.hpp"
 #include "kernels/ops/panel_operations.hpp"
+#include "tests/support/selections.hpp"
 
 namespace holdfast {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
-
-Integers sorted(Selection& selection, std::size_t entry) {
-    const auto kept = selection.values(entry);
-    Integers values(kept.begin(), kept.end());
-    std::sort(values.begin(), values.end());
-    return values;
-}
 
 Integers least(Integers values, std::size_t count) {
     std::sort(values.begin(), values.end());
@@ -60,7 +54,7 @@ TEST(Selection, KeepsTheLeastOfEveryEntry) {
             offered[entry].push_back(value);
             const Integers expected = least(offered[entry], count);
             if (engine() % 3 > 0) continue;  // whoever looks is not to change what is kept
-            ASSERT_EQ(sorted(selection, entry), expected);
+            ASSERT_EQ(sorted_values(selection, entry), expected);
         }
         EXPECT_TRUE(selection.values(entries - 1).empty());
     }
@@ -85,7 +79,7 @@ TEST(Selection, NothingAtTheThresholdIsNeeded) {
                 selection.insert(0, value);
             }
         }
-        EXPECT_EQ(sorted(selection, 0), least(offered, count));
+        EXPECT_EQ(sorted_values(selection, 0), least(offered, count));
         EXPECT_GT(left_out, 400U);  // and it keeps most away
     }
 }
@@ -106,7 +100,7 @@ TEST(Selection, DoesNotDependOnOrder) {
         std::shuffle(values.begin(), values.end(), engine);
         Selection selection(1, count);
         for (const std::int64_t value : values) selection.insert(0, value);
-        ASSERT_EQ(sorted(selection, 0), expected);
+        ASSERT_EQ(sorted_values(selection, 0), expected);
     }
 }
 
@@ -139,7 +133,7 @@ TEST(Selection, IsSharedByThreadsStripeByStripe) {
     EXPECT_FALSE(together);
     for (std::size_t stripe = 0; stripe < stripes; ++stripe) {
         EXPECT_EQ(visits[stripe], threads * rounds);
-        ASSERT_EQ(sorted(selection, stripe), least(offered[stripe], count));
+        ASSERT_EQ(sorted_values(selection, stripe), least(offered[stripe], count));
     }
 }
 

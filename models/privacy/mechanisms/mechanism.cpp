@@ -11,10 +11,6 @@ constexpr double least_epsilon = 1e-6, greatest_epsilon = 1000, least_delta = 1e
 constexpr int most_classes = 4096;
 constexpr std::int64_t most_members = 1 << 20;
 
-Error bad_option(const char* option, const std::string& message, const std::string& hint) {
-    return Error(ExitCode::usage, message, hint, option);
-}
-
 void check_numbers(const MechanismParameters& parameters) {
     // Written so that NaN fails.
     if (!(parameters.epsilon >= least_epsilon && parameters.epsilon <= greatest_epsilon)) {

@@ -21,10 +21,6 @@ std::span<const MechanismInfo> mechanism_table() {
 
 namespace {
 
-Error bad_option(const char* option, const std::string& message, const std::string& hint) {
-    return Error(ExitCode::usage, message, hint, option);
-}
-
 /// "a, b or c"
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
@@ -48,6 +44,10 @@ std::string or_the_default() {
 }
 
 }  // namespace
+
+Error bad_option(const char* option, const std::string& message, const std::string& hint) {
+    return Error(ExitCode::usage, message, hint, option);
+}
 
 const MechanismInfo& default_mechanism() {
     return mechanism_table().front();

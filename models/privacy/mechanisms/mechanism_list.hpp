@@ -18,6 +18,8 @@ const MechanismInfo& mechanism_info(const std::string& name);
 /// "  stable_rr  flip with …" a line each, for --help.
 std::string mechanism_help();
 
+/// ExitCode::usage, of an option of a mechanism.
+Error bad_option(const char* option, const std::string& message, const std::string& hint);
 /// Why a mechanism cannot answer from what a run has (ExitCode::usage, the others named); empty if it can.
 std::optional<Error> misfit(const MechanismInfo& info, const AvailableEvidence& available);
 /// Error (ExitCode::usage): delta is missing, or not taken.

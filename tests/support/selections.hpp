@@ -1,0 +1,19 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/ops/selection.hpp"
+
+namespace holdfast {
+
+/// What a selection keeps of an entry, in order: for comparisons.
+inline std::vector<std::int64_t> sorted_values(Selection& selection, std::size_t entry) {
+    const auto kept = selection.values(entry);
+    std::vector<std::int64_t> values(kept.begin(), kept.end());
+    std::sort(values.begin(), values.end());
+    return values;
+}
+
+}  // namespace holdfast
