@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "jobs/run_settings.hpp"
-#include "models/boxes/settings.hpp"
+#include "models/training/settings.hpp"
 
 namespace holdfast {
 

@@ -7,7 +7,7 @@
 #include "dist/runs/manifest.hpp"
 #include "jobs/job.hpp"
 #include "jobs/run_settings.hpp"
-#include "models/boxes/settings.hpp"
+#include "models/training/settings.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/privacy/aggregate.hpp"
 

@@ -23,7 +23,7 @@
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "models/boxes/plan.hpp"
+#include "models/training/plan.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
 

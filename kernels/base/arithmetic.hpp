@@ -35,7 +35,7 @@ namespace holdfast {
 /// of a few bits; interval_oracle_test.cpp in double and float.
 ///
 /// Sums over records are sums of integers (GradientGrid), updates are integer arithmetic with lemmas of its
-/// own (models/boxes/update_rule.hpp), so adding or removing a record changes a sum by exactly one integer
+/// own (models/training/update_rule.hpp), so adding or removing a record changes a sum by exactly one integer
 /// of size at most Gamma, whatever the order, the ranks, the threads or the SIMD width. See
 /// models/mathematics.md, monotone arithmetic; no rounding envelope and no slack is left.
 ///

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "dist/layout/process_grid.hpp"
-#include "models/boxes/plan.hpp"
+#include "models/training/plan.hpp"
 #include "models/kinds/trainer.hpp"
 
 namespace holdfast {

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "dist/comm/communicator.hpp"
-#include "models/boxes/gradient_sums.hpp"
-#include "models/boxes/optimiser.hpp"
-#include "models/boxes/plan.hpp"
+#include "models/training/gradient_sums.hpp"
+#include "models/training/optimiser.hpp"
+#include "models/training/plan.hpp"
 #include "models/boxes/state.hpp"
 
 namespace holdfast {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "dist/runs/manifest.hpp"
-#include "models/boxes/settings.hpp"
+#include "models/training/settings.hpp"
 #include "models/kinds/certificate.hpp"
 
 namespace holdfast {

@@ -35,18 +35,6 @@ void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
 
 }  // namespace
 
-const char* name_of(Relation relation) {
-    switch (relation) {
-        case Relation::add_remove:
-            return "add_remove";
-        case Relation::substitute:
-            return "substitute";
-        case Relation::remove:
-            return "remove";
-    }
-    return "";
-}
-
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     Guarantee claim = Guarantee::proved(
         std::string("for every k and every dataset at distance at most k, the parameters this program "

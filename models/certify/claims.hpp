@@ -1,8 +1,8 @@
 #pragma once
 
 #include "dist/data/dataset.hpp"
-#include "models/boxes/settings.hpp"
 #include "models/privacy/guarantee.hpp"
+#include "models/training/settings.hpp"
 
 namespace holdfast {
 
@@ -12,8 +12,6 @@ struct DataFacts {
     IdKind ids = IdKind::row_number;
     bool public_records = false;  ///< trained on beside the private ones
 };
-
-const char* name_of(Relation relation);
 
 /// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);

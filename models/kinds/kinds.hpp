@@ -6,7 +6,7 @@
 
 #include "dist/layout/process_grid.hpp"
 #include "dist/runs/manifest.hpp"
-#include "models/boxes/plan.hpp"
+#include "models/training/plan.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/kinds/trainer.hpp"

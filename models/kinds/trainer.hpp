@@ -10,7 +10,7 @@
 #include "dist/comm/communicator.hpp"
 #include "dist/data/dataset.hpp"
 #include "dist/runs/member_store.hpp"
-#include "models/kinds/phase_times.hpp"
+#include "models/training/phase_times.hpp"
 
 namespace holdfast {
 

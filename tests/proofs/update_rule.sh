@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The lemmas of models/boxes/update_rule.hpp, for all integers, by an SMT solver (update_rule.smt2); skipped without
+# The lemmas of models/training/update_rule.hpp, for all integers, by an SMT solver (update_rule.smt2); skipped without
 # one. Every lemma must be `unsat` negated, every hypothesis marked "needed" must be: `sat` without it.
 set -euo pipefail
 proofs=$(dirname "$0")/update_rule.smt2

@@ -1,4 +1,4 @@
-; The lemmas of models/boxes/update_rule.hpp for all integers, in SMT-LIB 2. Each is negated: `unsat` says that there
+; The lemmas of models/training/update_rule.hpp for all integers, in SMT-LIB 2. Each is negated: `unsat` says that there
 ; is no counterexample. What is marked "needed" drops a hypothesis, and `sat` says that it was: so no proof is empty.
 ; update_rule.sh holds the answers against the words printed before them.
 ;

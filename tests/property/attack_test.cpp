@@ -6,7 +6,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
-#include "models/boxes/optimiser.hpp"
+#include "models/training/optimiser.hpp"
 #include "tests/support/print.hpp"
 
 namespace holdfast {

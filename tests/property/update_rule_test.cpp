@@ -1,4 +1,4 @@
-// The integer lemmas of models/boxes/update_rule.hpp, over every case of integers of 4 to 8 bits, whose
+// The integer lemmas of models/training/update_rule.hpp, over every case of integers of 4 to 8 bits, whose
 // limits are in the proportions of the program's: every factor, every sum, every parameter; and the theorem
 // on the core and the radius over every schedule of the changed records, by the set of all pairs of runs that
 // can be reached. tests/proofs/update_rule.smt2 has the same lemmas for all integers.
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
-#include "models/boxes/optimiser.hpp"
-#include "models/boxes/update_rule.hpp"
+#include "models/training/optimiser.hpp"
+#include "models/training/update_rule.hpp"
 
 namespace holdfast {
 namespace {

@@ -1,7 +1,7 @@
-// Sums beyond 64 bits are clamped at the end (models/boxes/wide_sums.hpp): what lemma `parts` of
+// Sums beyond 64 bits are clamped at the end (models/training/wide_sums.hpp): what lemma `parts` of
 // models/mathematics.md says of that, over all sums of a few parts about the limit.
 
-#include "models/boxes/wide_sums.hpp"
+#include "models/training/wide_sums.hpp"
 
 #include <gtest/gtest.h>
 

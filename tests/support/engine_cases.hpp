@@ -10,7 +10,7 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "models/boxes/gradient_sums.hpp"
+#include "models/training/gradient_sums.hpp"
 #include "models/boxes/trainer.hpp"
 #include "tests/support/selections.hpp"
 

@@ -3,7 +3,7 @@
 #include <ostream>
 
 #include "kernels/ops/panel_operations.hpp"
-#include "models/boxes/settings.hpp"
+#include "models/training/settings.hpp"
 
 // How parameters of tests are printed: else googletest shows their bytes, some of them addresses, and a
 // test's name differs from run to run.

@@ -1,6 +1,6 @@
 // Which records a step takes: a matter of each record's own id and the epoch, or, as published, of its row.
 
-#include "models/boxes/batches.hpp"
+#include "models/training/batches.hpp"
 
 #include <gtest/gtest.h>
 

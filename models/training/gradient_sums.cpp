@@ -1,10 +1,10 @@
-#include "models/boxes/gradient_sums.hpp"
+#include "models/training/gradient_sums.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "kernels/base/error.hpp"
-#include "models/boxes/wide_sums.hpp"
+#include "models/training/wide_sums.hpp"
 
 namespace holdfast {
 namespace {

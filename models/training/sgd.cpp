@@ -2,7 +2,7 @@
 #include <string>
 
 #include "kernels/base/error.hpp"
-#include "models/boxes/optimiser.hpp"
+#include "models/training/optimiser.hpp"
 
 namespace holdfast {
 namespace {

@@ -7,11 +7,10 @@
 #include "kernels/ops/panel_operations.hpp"
 #include "models/nets/network_settings.hpp"
 #include "models/settings/option.hpp"
+#include "models/settings/relation.hpp"
 
 namespace holdfast {
 
-/// A neighbouring dataset (models/mathematics.md, neighbour).
-enum class Relation { add_remove, substitute, remove };
 /// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius).
 enum class ChargeRule { per_epoch, per_batch };
 enum class Normalise { expected, actual };

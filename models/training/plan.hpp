@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/ops/engine.hpp"
-#include "models/boxes/settings.hpp"
+#include "models/training/settings.hpp"
 #include "models/nets/network.hpp"
 
 namespace holdfast {

@@ -1,4 +1,4 @@
-#include "models/boxes/settings.hpp"
+#include "models/training/settings.hpp"
 
 #include <algorithm>
 #include <numeric>

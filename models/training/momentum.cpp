@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "kernels/base/error.hpp"
-#include "models/boxes/optimiser.hpp"
+#include "models/training/optimiser.hpp"
 
 namespace holdfast {
 namespace {

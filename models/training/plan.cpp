@@ -1,4 +1,4 @@
-#include "models/boxes/plan.hpp"
+#include "models/training/plan.hpp"
 
 #include <algorithm>
 #include <cmath>

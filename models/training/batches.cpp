@@ -1,4 +1,4 @@
-#include "models/boxes/batches.hpp"
+#include "models/training/batches.hpp"
 
 #include <numeric>
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "models/boxes/gradient_sums.hpp"
+#include "models/training/gradient_sums.hpp"
 
 namespace holdfast {
 

@@ -1,4 +1,4 @@
-#include "models/boxes/wide_sums.hpp"
+#include "models/training/wide_sums.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "models/boxes/settings.hpp"
-#include "models/boxes/update_rule.hpp"
+#include "models/training/settings.hpp"
+#include "models/training/update_rule.hpp"
 
 namespace holdfast {
 
-/// What multiplies integers in an update (models/boxes/update_rule.hpp, with the lemmas it rests on).
+/// What multiplies integers in an update (models/training/update_rule.hpp, with the lemmas it rests on).
 using Factor = BasicFactor<64>;
 /// To 62 bits of significand, which a double has, and units of 2^-125, rounded down: below those nothing is
 /// left of any integer. Error (usage): 2^62 or more.

@@ -1,4 +1,4 @@
-#include "models/boxes/optimiser.hpp"
+#include "models/training/optimiser.hpp"
 
 #include <cmath>
 

@@ -1,0 +1,9 @@
+#pragma once
+
+namespace holdfast {
+
+/// A neighbouring dataset (models/mathematics.md, neighbour).
+enum class Relation { add_remove, substitute, remove };
+const char* name_of(Relation relation);
+
+}  // namespace holdfast
