@@ -7,11 +7,12 @@
 
 namespace holdfast {
 
-/// RAII for mpfr_t, 320 bits. Inside this folder only: every operation names its rounding where it is used.
+/// RAII for mpfr_t, of 320 bits unless told. Inside this folder only: every operation names its rounding
+/// where it is used.
 class BigFloat {
   public:
-    BigFloat() {
-        mpfr_init2(value_, 320);
+    explicit BigFloat(mpfr_prec_t bits = 320) {
+        mpfr_init2(value_, bits);
         mpfr_set_zero(value_, 1);
     }
     BigFloat(const Rational& value, mpfr_rnd_t rounding) : BigFloat() {
