@@ -30,7 +30,10 @@ GaussianSteps gaussian_steps(const Settings& settings) {
             settings.certificate.relation};
 }
 
-Settings with_multiplier(Settings settings) {
+Settings settled_for_noise(const Settings& asked) {
+    Settings settings = asked;
+    settings.certificate.levels = 0;
+    settings.certificate.level_list.clear();
     if (!has_noise(settings)) return settings;
     if (settings.training.expected_records == 0)
         throw Error(ExitCode::usage,
@@ -73,6 +76,13 @@ Guarantee noisy_claim(const Settings& settings, const DataFacts& facts) {
         "nothing else of the run leaves its owner: not its metrics, checkpoints, batch counts or times");
     if (facts.public_records) claim.require(public_records_condition);
     return claim;
+}
+
+Guarantee noisy_publication(const Settings& settings, const DataFacts& facts) {
+    if (!has_noise(settings))
+        throw Error(ExitCode::usage, "parameters of a training without noise are for their owner",
+                    "train with noise.law = \"gaussian\"", "noise.law");
+    return noisy_claim(settings, facts);
 }
 
 std::optional<Payment> noisy_payment(const Settings& settings, const DataFacts& facts) {

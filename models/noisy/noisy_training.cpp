@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
+#include "kernels/base/error.hpp"
+#include "kernels/ops/norm_rule.hpp"
 #include "models/noisy/noisy_trainer.hpp"
 #include "models/training/join_members.hpp"
 
@@ -42,15 +45,26 @@ class GroupNoisyTrainer final : public Trainer {
 class NoisyTraining final : public Training {
   public:
     NoisyTraining(const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
-                  const SecretKey& run)
-        : plan_(plan), public_records_(public_records), grid_(grid), secrets_(run) {}
+                  const SecretKey* run)
+        : plan_(plan), public_records_(public_records), grid_(grid) {
+        if (run != nullptr) secrets_.emplace(*run);
+        const bool single = plan.backend->precision() == Precision::single_precision;
+        const std::size_t parameters = plan.network.parameters();
+        const Clip& clip = plan.settings.clip;
+        if ((single ? NormRule<float>::inside(clip, parameters)
+                    : NormRule<double>::inside(clip, parameters)) <= 0)
+            throw Error(ExitCode::usage,
+                        std::to_string(parameters) + " parameters: their rounding may exceed clip.norm_limit",
+                        "set training.precision = \"double\"", "training.precision");
+    }
 
     /// All ranks hold the same state, so one file of it is enough.
     std::unique_ptr<Trainer> start(std::size_t, Records records,
                                    const std::vector<CheckpointFolder::Payload>& saved) const override {
+        ensure(secrets_.has_value(), "noisy training has the key of its run");
         NoisyState state =
             saved.empty() ? NoisyTrainer::fresh_state(plan_) : NoisyState::unpacked(saved.front());
-        return std::make_unique<GroupNoisyTrainer>(plan_, std::move(records), public_records_, secrets_,
+        return std::make_unique<GroupNoisyTrainer>(plan_, std::move(records), public_records_, *secrets_,
                                                    std::move(state), grid_);
     }
 
@@ -83,13 +97,13 @@ class NoisyTraining final : public Training {
     const TrainingPlan& plan_;
     const Records& public_records_;
     const ProcessGrid& grid_;
-    NoisySecrets secrets_;
+    std::optional<NoisySecrets> secrets_;
 };
 
 }  // namespace
 
 std::unique_ptr<Training> train_noisy(const TrainingPlan& plan, const Records& public_records,
-                                      const ProcessGrid& grid, const SecretKey& run) {
+                                      const ProcessGrid& grid, const SecretKey* run) {
     return std::make_unique<NoisyTraining>(plan, public_records, grid, run);
 }
 

@@ -9,8 +9,9 @@
 
 namespace holdfast {
 
-/// Noisy training by NoisyTrainer, of the key of its run; plan, records and grid must outlive it.
+/// Noisy training by NoisyTrainer, of the key of its run; plan, records and grid must outlive it. Null: it
+/// will not start. Error (usage): rounding alone may exceed the clip.
 std::unique_ptr<Training> train_noisy(const TrainingPlan& plan, const Records& public_records,
-                                      const ProcessGrid& grid, const SecretKey& run);
+                                      const ProcessGrid& grid, const SecretKey* run);
 
 }  // namespace holdfast
