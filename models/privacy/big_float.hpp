@@ -29,6 +29,13 @@ class BigFloat {
         mpfr_get_q(result.get_mpq_t(), value_);
         return result;
     }
+    /// The least number of 64 significant bits that is no less: for what is written down.
+    Rational short_upper() const {
+        BigFloat result;
+        mpfr_set_prec(result.value_, 64);
+        mpfr_set(result.value_, value_, MPFR_RNDU);
+        return result.rational();
+    }
 
   private:
     mpfr_t value_;
