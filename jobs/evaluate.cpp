@@ -8,6 +8,7 @@
 
 #include "dist/files/digest.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
@@ -152,18 +153,8 @@ void evaluate(const Context& context, const Request& request) {
     if (!(request.delta >= 0 && request.delta < 1))
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--delta");
     const FinishedRun run = FinishedRun::open(request.run);
-    const Records data = read_queries(context, run, request.data);
-    if (data.labels.empty())
-        throw Error(ExitCode::input, "no labels: accuracy cannot be computed",
-                    "use certify for queries without labels", request.data);
-    for (std::size_t i = 0; i < data.size(); ++i) {
-        if (static_cast<std::size_t>(data.labels[i]) >= run.classes()) {
-            throw Error(ExitCode::input,
-                        "row " + std::to_string(i) + " has label " + std::to_string(data.labels[i]) +
-                            ", but the run has " + std::to_string(run.classes()) + " classes",
-                        "relabel it", request.data);
-        }
-    }
+    const Records data = read_queries(context, run.network, request.data);
+    require_labels(data, run.classes(), request.data);
 
     // 2. Certificates, and from them what a mechanism may see of each query.
     const std::vector<Certificates> members = certify_members(context, run, data, Asker::owner);

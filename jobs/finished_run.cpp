@@ -4,23 +4,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "dist/layout/process_grid.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/queries.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/base/error.hpp"
 #include "models/kinds/kinds.hpp"
 
 namespace holdfast {
 namespace {
-
-/// The records [first, last) of a set.
-Records part_of(const Records& records, std::size_t first, std::size_t last) {
-    std::vector<std::size_t> indices(last - first);
-    std::iota(indices.begin(), indices.end(), first);
-    return chosen_records(records, indices);
-}
 
 // A message of certificates: [member, first query, labels, distances, class distances], all int64.
 std::vector<std::int64_t> packed(std::size_t member, std::size_t first, const Certificates& part) {
@@ -72,33 +65,6 @@ FinishedRun FinishedRun::open(const std::string& path) {
             settings ? "the file was changed, or a newer program wrote it: train again" : error.hint(),
             folder.file("manifest.json"));
     }
-}
-
-Records read_queries(const Context& context, const FinishedRun& run, const std::string& name,
-                     std::uint64_t first) {
-    const DatasetReader reader(name, "test");
-    if (reader.info().features != run.network.inputs()) {
-        throw Error(ExitCode::input,
-                    std::to_string(reader.info().features) + " features, but the run was trained on " +
-                        std::to_string(run.network.inputs()),
-                    "give the queries the columns of the training data", reader.info().path);
-    }
-    Records queries = reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
-    const FeatureRange range = run.network.transform().range;
-    if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
-        context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
-                          outside, text_of(range));
-    return queries;
-}
-
-Records chosen_records(const Records& records, std::span<const std::size_t> indices) {
-    Records part{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
-    for (const std::size_t i : indices) {
-        part.features.append_row_of(records.features, i);
-        part.ids.push_back(records.ids[i]);
-        part.rows.push_back(records.rows[i]);
-    }
-    return part;
 }
 
 AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble) {

@@ -7,9 +7,9 @@
 #include "dist/runs/manifest.hpp"
 #include "jobs/job.hpp"
 #include "jobs/run_settings.hpp"
-#include "models/training/settings.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/privacy/aggregate.hpp"
+#include "models/training/settings.hpp"
 
 namespace holdfast {
 
@@ -31,15 +31,6 @@ struct FinishedRun {
     const std::vector<std::int64_t>& levels() const { return certificate->levels(); }
     std::int64_t cap() const { return certificate->cap(); }  ///< of one member
 };
-
-/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Values
-/// outside the run's public range count as its ends, which the log says. Errors (input): other number of
-/// features; a value that is no finite number.
-Records read_queries(const Context& context, const FinishedRun& run, const std::string& name,
-                     std::uint64_t first = 0);
-
-/// The records of the given indices, without labels.
-Records chosen_records(const Records& records, std::span<const std::size_t> indices);
 
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared
 /// out.

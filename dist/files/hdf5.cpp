@@ -238,6 +238,7 @@ Handle open_file(const std::string& path, unsigned flags) {
 
 Handle creation_properties(const Shape& shape, const Storage& storage) {
     Handle list = property_list(H5P_DATASET_CREATE);
+    ensure(H5Pset_obj_track_times(list.id(), false) >= 0, "HDF5 leaves out when a dataset was made");
     if (storage.chunk.empty()) return list;
     ensure(storage.chunk.size() == shape.size(), "a chunk has the rank of its dataset");
     const auto chunk = dimensions(storage.chunk);

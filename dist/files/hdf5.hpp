@@ -10,7 +10,7 @@
 /// Serial access only (no MPI-IO). A file is never asked to open another one: soft, external and user-defined
 /// links, external storage, virtual datasets and dynamically loaded filters are refused. Errors name the
 /// file, what could not be done, and the remedy: ExitCode::input where reading fails, ExitCode::output where
-/// writing fails.
+/// writing fails. No file says when it was written: the same values make the same bytes.
 namespace holdfast::hdf5 {
 
 /// An HDF5 identifier; closes it when destroyed.

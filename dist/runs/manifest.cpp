@@ -1,77 +1,15 @@
 #include "dist/runs/manifest.hpp"
 
+#include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
 
 using nlohmann::json;
+using Fields = JsonFields;
 
 constexpr const char* file_name = "manifest.json";
-
-/// The fields of one object of the manifest, each checked where it is read. A problem is thrown as text.
-class Fields {
-  public:
-    /// prefix: "" or "dataset."; complete: an object of a format that has every field.
-    Fields(const json& object, std::string prefix, bool complete)
-        : object_(object), prefix_(std::move(prefix)), complete_(complete) {}
-
-    /// Null where it is left out and may be.
-    const json* find(const char* name, bool always) const {
-        const auto found = object_.find(name);
-        if (found != object_.end()) return &*found;
-        if (always || complete_) throw "field \"" + prefix_ + name + "\" is missing";
-        return nullptr;
-    }
-
-    std::uint64_t count(const char* name, bool always = false) const {
-        const json* value = find(name, always);
-        return value == nullptr ? 0 : whole(*value, name);
-    }
-    std::int64_t signed_count(const json& value, const char* name) const {
-        const std::uint64_t number = whole(value, name);
-        if (number > INT64_MAX) wrong(name, "a whole number below 2^63", value);
-        return static_cast<std::int64_t>(number);
-    }
-    std::uint64_t whole(const json& value, const char* name) const {
-        if (!value.is_number_unsigned()) wrong(name, "a whole number", value);
-        return value.get<std::uint64_t>();
-    }
-    double number(const char* name) const {
-        const json* value = find(name, false);
-        if (value != nullptr && !value->is_number()) wrong(name, "a number", *value);
-        return value == nullptr ? 0 : value->get<double>();
-    }
-    std::string text(const char* name, bool always = false) const {
-        const json* value = find(name, always);
-        if (value != nullptr && !value->is_string()) wrong(name, "a text", *value);
-        return value == nullptr ? "" : value->get<std::string>();
-    }
-    json object(const char* name, bool always = false) const {
-        const json* value = find(name, always);
-        if (value != nullptr && !value->is_object()) wrong(name, "an object", *value);
-        return value == nullptr ? json::object() : *value;
-    }
-    json list(const char* name) const {
-        const json* value = find(name, false);
-        if (value != nullptr && !value->is_array()) wrong(name, "a list", *value);
-        return value == nullptr ? json::array() : *value;
-    }
-
-    [[noreturn]] void wrong(const char* name, const std::string& expected, const json& value) const {
-        throw "field \"" + prefix_ + name + "\" must be " + expected + ", found " + shown(value);
-    }
-
-  private:
-    /// A damaged file may hold anything of any length, bytes that are no text too.
-    static std::string shown(const json& value) {
-        const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-        return text.size() <= 40 ? text : text.substr(0, 40) + "…";
-    }
-    const json& object_;
-    std::string prefix_;
-    bool complete_;
-};
 
 /// Runs written before ids had kinds say whether the file had any.
 IdKind ids_of(const Fields& dataset) {

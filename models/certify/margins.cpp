@@ -96,9 +96,7 @@ bool Margins::surely_before(std::size_t a, std::size_t b, std::size_t r) const {
 
 std::size_t Margins::winner(std::size_t r) const {
     if (classes_ == 2) return least(1, 0, r) > 0 ? 1 : 0;
-    std::size_t best = 0;
-    for (std::size_t c = 1; c < classes_; ++c) best = logit(c, r) > logit(best, r) ? c : best;
-    return best;
+    return greatest_logit(classes_, [&](std::size_t c) { return logit(c, r); });
 }
 
 bool Margins::certified(std::size_t c, std::size_t r) const {

@@ -40,6 +40,15 @@ class MarginRows {
     std::vector<std::int64_t> lower_, upper_;
 };
 
+/// The class of the greatest computed logit, of several the least: the label of a point with more than two
+/// classes. logit(c): its value.
+template <typename Logit>
+std::size_t greatest_logit(std::size_t classes, Logit logit) {
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < classes; ++c) best = logit(c) > logit(best) ? c : best;
+    return best;
+}
+
 /// What MarginRows amount to for some records, in one box; answers for record r of the block. Comparisons are
 /// strict, so NaN decides and certifies nothing.
 class Margins {

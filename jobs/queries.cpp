@@ -1,0 +1,58 @@
+#include "jobs/queries.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+
+Records read_queries(const Context& context, const Network& network, const std::string& name,
+                     std::uint64_t first) {
+    const DatasetReader reader(name, "test");
+    if (reader.info().features != network.inputs()) {
+        throw Error(ExitCode::input,
+                    std::to_string(reader.info().features) + " features, but the model takes " +
+                        std::to_string(network.inputs()),
+                    "give the queries the columns of the training data", reader.info().path);
+    }
+    Records queries = reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
+    const FeatureRange range = network.transform().range;
+    if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
+        context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
+                          outside, text_of(range));
+    return queries;
+}
+
+Records chosen_records(const Records& records, std::span<const std::size_t> indices) {
+    Records part{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
+    for (const std::size_t i : indices) {
+        part.features.append_row_of(records.features, i);
+        part.ids.push_back(records.ids[i]);
+        part.rows.push_back(records.rows[i]);
+    }
+    return part;
+}
+
+Records part_of(const Records& records, std::size_t first, std::size_t last) {
+    std::vector<std::size_t> indices(last - first);
+    std::iota(indices.begin(), indices.end(), first);
+    return chosen_records(records, indices);
+}
+
+void require_labels(const Records& queries, std::size_t classes, const std::string& name) {
+    if (queries.labels.empty())
+        throw Error(ExitCode::input, "no labels: accuracy cannot be computed",
+                    "give a split with labels; answers alone take none: certify, predict", name);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (static_cast<std::size_t>(queries.labels[i]) >= classes) {
+            throw Error(ExitCode::input,
+                        "row " + std::to_string(i) + " has label " + std::to_string(queries.labels[i]) +
+                            ", but the model has " + std::to_string(classes) + " classes",
+                        "relabel it", name);
+        }
+    }
+}
+
+}  // namespace holdfast

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dist/data/dataset.hpp"
+#include "jobs/job.hpp"
+#include "models/nets/network.hpp"
+
+namespace holdfast {
+
+/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Values
+/// outside the network's public range count as its ends, which the log says. Errors (input): other number of
+/// features; a value that is no finite number.
+Records read_queries(const Context& context, const Network& network, const std::string& name,
+                     std::uint64_t first = 0);
+
+/// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.
+void require_labels(const Records& queries, std::size_t classes, const std::string& name);
+
+/// The records of the given indices, without labels.
+Records chosen_records(const Records& records, std::span<const std::size_t> indices);
+
+/// The records [first, last), without labels.
+Records part_of(const Records& records, std::size_t first, std::size_t last);
+
+}  // namespace holdfast

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+#include "kernels/ops/engine.hpp"
+#include "models/nets/network.hpp"
+
+namespace holdfast {
+
+/// What one network answers.
+struct Answers {
+    std::vector<std::int32_t> labels;  ///< [queries]
+    std::vector<double> logits;        ///< [queries, outputs]
+};
+
+/// The labels that certify() gives as nominal, bit by bit, without asking any level: a class of two is
+/// decided by its margin (models/certify/margins.hpp), so where two logits agree up to rounding it need not
+/// be that of the greater. parameters: [network.parameters()].
+Answers answers_of(const Network& network, const Backend& backend,
+                   const std::vector<std::int64_t>& parameters, const Records& queries);
+
+}  // namespace holdfast

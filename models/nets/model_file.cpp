@@ -1,0 +1,320 @@
+#include "models/nets/model_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <utility>
+
+#include "dist/files/atomic_file.hpp"
+#include "dist/files/digest.hpp"
+#include "dist/files/hdf5.hpp"
+#include "dist/files/json_fields.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* format_name = "holdfast model";
+constexpr std::uint64_t newest_version = 1;
+constexpr std::uint64_t most_text = 1 << 20;  // bytes of a description
+constexpr std::uint64_t most_classes = 1000;  // as network.classes
+
+const char* name_of(Precision precision) {
+    return precision == Precision::double_precision ? "double" : "single";
+}
+
+std::string group_of(std::size_t layer) {
+    return "layer_" + std::to_string(layer) + "/";
+}
+
+json description_of(const Model& model) {
+    json layers = json::array();
+    for (const LayerShape& layer : model.network.layers()) layers.push_back({layer.in, layer.out});
+    const InputTransform input = model.network.transform();
+    return {
+        {"format", format_name},
+        {"version", newest_version},
+        {"layers", layers},
+        {"classes", model.network.classes()},
+        {"loss", info_of(model.network.loss()).name},
+        {"input",
+         {{"shift", input.shift}, {"scale", input.scale}, {"range", {input.range.low, input.range.high}}}},
+        {"precision", name_of(model.precision)},
+        {"kind", model.kind},
+        {"program", model.program},
+        {"program_version", model.version},
+        {"guarantee", model.guarantee},
+        {"cost", model.cost}};
+}
+
+std::string digest_of(const std::string& description, const std::vector<std::int64_t>& parameters) {
+    StreamDigest digest;
+    digest.add(std::as_bytes(std::span(description)));
+    digest.add_values(std::span(parameters));
+    return digest.hex();
+}
+
+// Writing ------------------------------------------------------------------------------------------------
+
+template <typename T>
+void write_values(hdf5::File& file, const std::string& name, const hdf5::Shape& shape, const T* values) {
+    hdf5::Dataset dataset = file.create_dataset(name, hdf5::TypeOf<T>::value, shape);
+    dataset.write(hdf5::Shape(shape.size(), 0), shape, values);
+    dataset.close();
+}
+
+void write_text(hdf5::File& file, const std::string& name, const std::string& text) {
+    write_values(file, name, {text.size()}, reinterpret_cast<const std::uint8_t*>(text.data()));
+}
+
+/// A layer's parameters as the doubles nearest to them.
+struct Rounded {
+    Rounded(const LayerShape& layer, const std::int64_t* units) {
+        for (std::size_t row = 0; row < layer.out; ++row, units += layer.in + 1) {
+            std::transform(units, units + layer.in, std::back_inserter(weight), parameter_value<double>);
+            bias.push_back(parameter_value(units[layer.in]));
+        }
+    }
+    std::vector<double> weight, bias;  // [out, in], [out]
+};
+
+void write_layer(hdf5::File& file, const std::string& group, const LayerShape& layer,
+                 const std::int64_t* units) {
+    const Rounded rounded(layer, units);
+    write_values(file, group + "units", {layer.out, layer.in + 1}, units);
+    write_values(file, group + "weight", {layer.out, layer.in}, rounded.weight.data());
+    write_values(file, group + "bias", {layer.out}, rounded.bias.data());
+}
+
+bool same_bytes(const std::string& one, const std::string& other) {
+    std::ifstream first(one, std::ios::binary), second(other, std::ios::binary);
+    using Bytes = std::istreambuf_iterator<char>;
+    return first && second && std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
+}
+
+// Reading ------------------------------------------------------------------------------------------------
+
+Error no_model(const std::string& path, const std::string& what) {
+    return Error(ExitCode::input, "is no model: " + what,
+                 "holdfast publish writes models, tools/python/holdfast_models.py makes them of others",
+                 path);
+}
+
+Error damaged(const std::string& path, const std::string& what) {
+    return Error(ExitCode::input, what, "the file was changed or damaged: fetch or publish it again", path);
+}
+
+std::string read_text(const hdf5::File& file, const std::string& name) {
+    const hdf5::Dataset dataset = file.dataset(name);
+    if (dataset.type() != hdf5::Type::uint8 || dataset.shape().size() != 1 || dataset.size() > most_text)
+        throw damaged(file.path(), "'" + name + "' is no text");
+    const std::vector<std::uint8_t> bytes = dataset.read_all<std::uint8_t>();
+    return {bytes.begin(), bytes.end()};
+}
+
+json description_in(const std::string& path, const std::string& text) {
+    json object = json::parse(text, nullptr, false);
+    if (!object.is_object()) throw damaged(path, "'description' is no JSON object");
+    return object;
+}
+
+/// A text of one line, which may go to a screen as it is.
+std::string line(const JsonFields& fields, const char* name, const json& value) {
+    const std::string text = value.is_string() ? value.get<std::string>() : "\n";
+    const bool control =
+        std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
+    if (control) fields.wrong(name, "a text without control characters", value);
+    return text;
+}
+std::string line(const JsonFields& fields, const char* name) {
+    return line(fields, name, *fields.find(name, true));
+}
+
+double finite(const JsonFields& fields, const char* name) {
+    const double value = fields.number(name);
+    if (!std::isfinite(value)) fields.wrong(name, "a finite number", value);
+    return value;
+}
+
+InputTransform transform_in(const json& object) {
+    const JsonFields fields(object, "input.", true);
+    const json range = fields.list("range");
+    if (range.size() != 2 || !range[0].is_number() || !range[1].is_number())
+        fields.wrong("range", "[low, high]", range);
+    const InputTransform input{
+        finite(fields, "shift"), finite(fields, "scale"), {range[0].get<double>(), range[1].get<double>()}};
+    if (!(input.scale > 0)) fields.wrong("scale", "positive", object["scale"]);
+    if (!std::isfinite(input.range.low) || !std::isfinite(input.range.high) ||
+        !(input.range.low < input.range.high))
+        fields.wrong("range", "[low, high], low below high", range);
+    return input;
+}
+
+Loss loss_in(const JsonFields& fields) {
+    const std::string name = fields.text("loss");
+    std::string known;
+    for (const LossInfo& info : losses()) {
+        if (info.name == name) return info.loss;
+        known += (known.empty() ? "" : ", ") + std::string(info.name);
+    }
+    fields.wrong("loss", "one of " + known, name);
+}
+
+/// Layers that fit each other and a file of so many values.
+std::vector<LayerShape> layers_in(const JsonFields& fields, std::uint64_t most_values) {
+    const json list = fields.list("layers");
+    std::vector<LayerShape> layers;
+    for (const json& entry : list) {
+        if (!entry.is_array() || entry.size() != 2) fields.wrong("layers", "a list of [in, out]", entry);
+        const std::uint64_t in = fields.whole(entry[0], "layers"), out = fields.whole(entry[1], "layers");
+        if (in == 0 || out == 0 || (!layers.empty() && in != layers.back().out))
+            fields.wrong("layers", "of positive widths, each taking what the one before gives", list);
+        if (in >= most_values || out > most_values / (in + 1))
+            fields.wrong("layers", "no larger than the file", entry);
+        layers.push_back({in, out});
+    }
+    if (layers.empty()) fields.wrong("layers", "a list of [in, out]", list);
+    return layers;
+}
+
+Network network_in(const JsonFields& fields, std::uint64_t most_values) {
+    const std::vector<LayerShape> layers = layers_in(fields, most_values);
+    const Loss loss = loss_in(fields);
+    const std::uint64_t classes = fields.count("classes");
+    const bool one_logit = info_of(loss).one_logit;
+    if (classes < 2 || classes > most_classes || (one_logit && classes != 2))
+        fields.wrong("classes", one_logit ? "2, with this loss" : "from 2 to 1000", classes);
+    if (layers.back().out != (one_logit ? 1 : classes))
+        fields.wrong("layers", "with as many outputs as the loss has logits", fields.list("layers"));
+    std::vector<std::size_t> hidden;
+    for (std::size_t l = 0; l + 1 < layers.size(); ++l) hidden.push_back(layers[l].out);
+    return {layers.front().in, hidden, classes, loss, transform_in(fields.object("input"))};
+}
+
+Precision precision_in(const JsonFields& fields) {
+    const std::string name = fields.text("precision");
+    for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
+        if (name == name_of(precision)) return precision;
+    }
+    fields.wrong("precision", "double or single", name);
+}
+
+/// As Guarantee::to_json() words it, so that Guarantee::text_of() can say it.
+json guarantee_in(const JsonFields& description) {
+    const json object = description.object("guarantee");
+    const JsonFields fields(object, "guarantee.", true);
+    json guarantee = {{"conditions", json::array()}};
+    for (const char* name : {"status", "statement", "relation"}) guarantee[name] = line(fields, name);
+    if (object.contains("gap")) guarantee["gap"] = line(fields, "gap");
+    for (const json& condition : fields.list("conditions"))
+        guarantee["conditions"].push_back(line(fields, "conditions", condition));
+    return guarantee;
+}
+
+json cost_in(const JsonFields& description) {
+    if (description.find("cost", true)->is_null()) return nullptr;
+    const json object = description.object("cost");
+    const JsonFields fields(object, "cost.", true);
+    for (const char* name : {"epsilon", "delta"}) {
+        if (finite(fields, name) < 0) fields.wrong(name, "no less than 0", object[name]);
+    }
+    return {{"epsilon", object["epsilon"]},
+            {"delta", object["delta"]},
+            {"mechanism", line(fields, "mechanism")},
+            {"parameters", fields.object("parameters")}};
+}
+
+Model model_in(const json& description, std::uint64_t most_values) {
+    const JsonFields fields(description, "", true);
+    return {network_in(fields, most_values),
+            precision_in(fields),
+            {},
+            line(fields, "kind"),
+            line(fields, "program"),
+            line(fields, "program_version"),
+            guarantee_in(fields),
+            cost_in(fields)};
+}
+
+/// All of a dataset that must have this shape.
+template <typename T>
+std::vector<T> values_in(const hdf5::File& file, const std::string& name, const hdf5::Shape& shape) {
+    const hdf5::Dataset dataset = file.dataset(name);
+    if (dataset.type() != hdf5::TypeOf<T>::value || dataset.shape() != shape)
+        throw damaged(file.path(), "'" + name + "' has another type or shape than the description says");
+    return dataset.read_all<T>();
+}
+
+void read_layer(const hdf5::File& file, const std::string& group, const LayerShape& layer,
+                std::vector<std::int64_t>& parameters) {
+    const auto units = values_in<std::int64_t>(file, group + "units", {layer.out, layer.in + 1});
+    for (const std::int64_t value : units) {
+        if (value < -parameter_limit_units || value > parameter_limit_units)
+            throw damaged(file.path(), "'" + group + "units' holds a parameter beyond +-1024");
+    }
+    const Rounded rounded(layer, units.data());
+    if (values_in<double>(file, group + "weight", {layer.out, layer.in}) != rounded.weight ||
+        values_in<double>(file, group + "bias", {layer.out}) != rounded.bias)
+        throw damaged(file.path(), "'" + group + "weight' or 'bias' is not what 'units' says");
+    parameters.insert(parameters.end(), units.begin(), units.end());
+}
+
+void check_version(const std::string& path, const JsonFields& fields) {
+    if (fields.text("format") != format_name) throw no_model(path, "its format is another");
+    const std::uint64_t version = fields.count("version");
+    if (version == 0) fields.wrong("version", "1 or more", version);
+    if (version > newest_version)
+        throw Error(ExitCode::input,
+                    "a model of version " + std::to_string(version) + ", newer than this program reads (" +
+                        std::to_string(newest_version) + ")",
+                    "use a newer program", path);
+}
+
+}  // namespace
+
+std::string write_model(const std::string& path, const Model& model) {
+    ensure(model.parameters.size() == model.network.parameters(), "a model has its network's parameters");
+    const std::string description = description_of(model).dump(),
+                      digest = digest_of(description, model.parameters);
+    AtomicPath guard(path, public_mode);
+    hdf5::File file = hdf5::File::create(guard.temporary(), path);
+    write_text(file, "description", description);
+    for (std::size_t l = 0; l < model.network.layers().size(); ++l)
+        write_layer(file, group_of(l), model.network.layers()[l],
+                    model.parameters.data() + model.network.offset(l));
+    write_text(file, "digest", digest);
+    file.close();
+    if (!guard.commit_unless_there() && !same_bytes(path, guard.temporary()))
+        throw Error(ExitCode::output, "another file is there, and is kept", "name a file that is not there",
+                    path);
+    return digest;
+}
+
+StoredModel read_model(const std::string& path) {
+    const hdf5::File file = hdf5::File::open_read(path);
+    if (!file.has("description")) throw no_model(path, "it has no description");
+    const std::string text = read_text(file, "description");
+    const json description = description_in(path, text);
+    std::error_code gone;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, gone);
+    if (gone) throw damaged(path, gone.message());
+    try {
+        check_version(path, JsonFields(description, "", true));
+        StoredModel stored{model_in(description, bytes / sizeof(double)), read_text(file, "digest")};
+        const Network& network = stored.model.network;
+        for (std::size_t l = 0; l < network.layers().size(); ++l)
+            read_layer(file, group_of(l), network.layers()[l], stored.model.parameters);
+        if (stored.digest != digest_of(text, stored.model.parameters))
+            throw damaged(path, "its digest is another");
+        return stored;
+    } catch (const std::string& problem) {
+        throw damaged(path, problem);
+    }
+}
+
+}  // namespace holdfast

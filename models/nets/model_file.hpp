@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/base/arithmetic.hpp"
+#include "models/nets/network.hpp"
+
+namespace holdfast {
+
+/// A network that anyone may have, with what its parameters guarantee to those whose records they come from.
+struct Model {
+    Network network;
+    Precision precision = Precision::double_precision;  ///< in which its outputs are computed
+    std::vector<std::int64_t> parameters;               ///< [network.parameters()], parameter units
+    std::string kind;                                   ///< of training, or "elsewhere"
+    std::string program, version;                       ///< that trained it
+    nlohmann::json guarantee;                           ///< as Guarantee::to_json() words it
+    nlohmann::json cost;  ///< {epsilon, delta, mechanism, parameters}; null: no budget was spent on it
+};
+
+struct StoredModel {
+    Model model;
+    std::string digest;  ///< of its file: names it
+};
+
+/// Model files, HDF5, of version 1:
+///   description        uint8, JSON: format "holdfast model", version, layers [[in, out], …], classes, loss,
+///                      input {shift, scale, range}, precision, kind, program, program_version, guarantee,
+///                      cost
+///   layer_0/units      int64 [out, in + 1], the bias last in its row: the parameters
+///   layer_0/weight     float64 [out, in], layer_0/bias [out]: the same for other programs, each number
+///                      rounded to nearest, as 60 bits may not fit into a double. layer_1/…
+///   digest             uint8, hex: BLAKE2b-256 of the description and all units, which names the model
+/// The file is a function of the model: no time, path or count of anything is in it. A layer sees
+/// max(0, what the one before gives); the first, (clamp(feature; range) - shift) * scale.
+
+/// Writes `path`, for anyone (0644 less the umask), complete or not at all; returns the digest. The same
+/// model again changes nothing. Error (output): another file is there; as AtomicPath's.
+std::string write_model(const std::string& path, const Model& model);
+
+/// Checks every field, and that nothing in the file contradicts anything else there. Errors (input), naming
+/// the file, the field and the remedy: no such file, no model, truncated, damaged, of a newer version.
+StoredModel read_model(const std::string& path);
+
+}  // namespace holdfast

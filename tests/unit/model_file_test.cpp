@@ -1,0 +1,337 @@
+#include "models/nets/model_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <span>
+
+#include "dist/files/digest.hpp"
+#include "dist/files/hdf5.hpp"
+#include "kernels/base/error.hpp"
+#include "models/privacy/guarantee.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+/// 3 features, two hidden layers, three classes; parameters of every size, the limits among them.
+Model sound() {
+    Model model{Network(3, {4, 2}, 3, Loss::cross_entropy, {0.1, 1.5, {-1, 2.5}}),
+                Precision::double_precision,
+                {},
+                "noisy",
+                "holdfast",
+                "0.1.0",
+                Guarantee::proved("(1, 1e-5)-differentially private", "add_remove").to_json(),
+                {{"epsilon", 1}, {"delta", 1e-5}, {"mechanism", "noisy"}, {"parameters", {{"steps", 30}}}}};
+    std::mt19937_64 random(7);
+    for (std::size_t p = 0; p < model.network.parameters(); ++p)
+        model.parameters.push_back(static_cast<std::int64_t>(random()) >> (3 + p));
+    model.parameters[0] = parameter_limit_units;
+    model.parameters[1] = -parameter_limit_units;
+    model.parameters[2] = parameter_limit_units - 1;  // no double
+    return model;
+}
+
+Model one_logit() {
+    Model model{Network(2, {}, 2, Loss::hinge),
+                Precision::single_precision,
+                {5, -6, 7},
+                "elsewhere",
+                "a",
+                "b",
+                Guarantee::not_private("a model from elsewhere", "nothing is known of it").to_json(),
+                nullptr};
+    return model;
+}
+
+struct ModelFileTest : ::testing::Test {
+    TemporaryFolder folder;
+    std::string path = folder.file("model.h5");
+
+    std::string written(const Model& model, const std::string& name) const {
+        write_model(folder.file(name), model);
+        return folder.read(name);
+    }
+    /// The message, whose error names the file and says what to do.
+    std::string refusal(const std::string& file) const {
+        try {
+            read_model(file);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), ExitCode::input);
+            EXPECT_EQ(error.where().substr(0, file.size()), file);
+            EXPECT_FALSE(error.hint().empty());
+            return error.message();
+        }
+        return "";
+    }
+    /// A file of the given description and of one layer of a linear model with two features, with a true
+    /// digest: only what it says is wrong.
+    std::string file_of(const std::string& description, std::vector<std::int64_t> units = {5, -6, 7},
+                        std::vector<double> weight = {5 * 0x1p-50, -6 * 0x1p-50},
+                        const hdf5::Shape& shape = {1, 3}) const {
+        hdf5::File file = hdf5::File::create(path);
+        const auto put = [&](const std::string& name, const hdf5::Shape& extent, const auto* values) {
+            using T = std::remove_cvref_t<decltype(*values)>;
+            file.create_dataset(name, hdf5::TypeOf<T>::value, extent)
+                .write(hdf5::Shape(extent.size(), 0), extent, values);
+        };
+        const auto put_text = [&](const std::string& name, const std::string& text) {
+            put(name, {text.size()}, reinterpret_cast<const std::uint8_t*>(text.data()));
+        };
+        put_text("description", description);
+        put("layer_0/units", shape, units.data());
+        put("layer_0/weight", {1, weight.size()}, weight.data());
+        const double bias = 7 * 0x1p-50;
+        put("layer_0/bias", {1}, &bias);
+        StreamDigest digest;
+        digest.add(std::as_bytes(std::span(description)));
+        digest.add_values(std::span<const std::int64_t>(units));
+        put_text("digest", digest.hex());
+        file.close();
+        return path;
+    }
+    static json description() {
+        return {{"format", "holdfast model"},
+                {"version", 1},
+                {"layers", {{2, 1}}},
+                {"classes", 2},
+                {"loss", "hinge"},
+                {"input", {{"shift", 0.0}, {"scale", 1.0}, {"range", {-1.0, 1.0}}}},
+                {"precision", "double"},
+                {"kind", "elsewhere"},
+                {"program", "a"},
+                {"program_version", "b"},
+                {"guarantee", one_logit().guarantee},
+                {"cost", nullptr}};
+    }
+    /// With the value at a JSON pointer replaced.
+    std::string refusal_of(const std::string& pointer, const json& value) const {
+        json changed = description();
+        changed[json::json_pointer(pointer)] = value;
+        return refusal(file_of(changed.dump()));
+    }
+};
+
+TEST_F(ModelFileTest, AModelComesBackAsWritten) {
+    for (const Model& model : {sound(), one_logit()}) {
+        std::filesystem::remove(path);
+        const std::string digest = write_model(path, model);
+        const auto [read, name] = read_model(path);
+        EXPECT_EQ(name, digest);
+        EXPECT_EQ(read.parameters, model.parameters);
+        ASSERT_EQ(read.network.layers().size(), model.network.layers().size());
+        for (std::size_t l = 0; l < read.network.layers().size(); ++l) {
+            EXPECT_EQ(read.network.layers()[l].in, model.network.layers()[l].in);
+            EXPECT_EQ(read.network.layers()[l].out, model.network.layers()[l].out);
+        }
+        EXPECT_EQ(read.network.loss(), model.network.loss());
+        EXPECT_EQ(read.network.classes(), model.network.classes());
+        const InputTransform input = read.network.transform(), expected = model.network.transform();
+        EXPECT_EQ(input.shift, expected.shift);
+        EXPECT_EQ(input.scale, expected.scale);
+        EXPECT_EQ(input.range, expected.range);
+        EXPECT_EQ(read.precision, model.precision);
+        EXPECT_EQ(read.kind, model.kind);
+        EXPECT_EQ(read.program + read.version, model.program + model.version);
+        EXPECT_EQ(read.guarantee, model.guarantee);
+        EXPECT_EQ(read.cost, model.cost);
+    }
+}
+
+TEST_F(ModelFileTest, AnotherModelHasAnotherDigest) {
+    const std::string digest = write_model(path, sound());
+    Model other = sound();
+    ++other.parameters.back();
+    EXPECT_NE(write_model(folder.file("other.h5"), other), digest);
+    other = sound();
+    other.cost["epsilon"] = 2;
+    EXPECT_NE(write_model(folder.file("costs.h5"), other), digest);
+}
+
+TEST_F(ModelFileTest, IsTheSameBytesWheneverItIsWritten) {
+    const std::string first = written(sound(), "one.h5");
+    std::filesystem::create_directory(folder.file("elsewhere"));
+    // HDF5 would keep the second in which a dataset was made.
+    for (const auto now = std::time(nullptr); std::time(nullptr) == now;) continue;
+    EXPECT_EQ(written(sound(), "elsewhere/two.h5"), first);
+}
+
+TEST_F(ModelFileTest, IsForAnyoneUnlessTheUmaskSaysOtherwise) {
+    const auto mode = [&](const std::string& name) {
+        struct stat status {};
+        EXPECT_EQ(stat(folder.file(name).c_str(), &status), 0);
+        return status.st_mode & 0777;
+    };
+    const mode_t before = umask(022);
+    written(sound(), "open.h5");
+    umask(027);
+    written(sound(), "group.h5");
+    umask(before);
+    EXPECT_EQ(mode("open.h5"), 0644U);
+    EXPECT_EQ(mode("group.h5"), 0640U);
+}
+
+TEST_F(ModelFileTest, ReplacesNoOtherFileAndLeavesNothing) {
+    const std::string digest = write_model(path, sound()), bytes = folder.read("model.h5");
+    EXPECT_EQ(write_model(path, sound()), digest);
+    try {
+        write_model(path, one_logit());
+        ADD_FAILURE() << "another model was replaced";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::output);
+        EXPECT_EQ(error.where(), path);
+        EXPECT_THAT(error.message(), HasSubstr("another file"));
+    }
+    EXPECT_EQ(folder.read("model.h5"), bytes);
+    EXPECT_THAT(folder.names(), testing::ElementsAre("model.h5"));
+    EXPECT_THROW(write_model(folder.file("none/model.h5"), sound()), Error);
+}
+
+TEST_F(ModelFileTest, TheDoublesBesideAreTheNearest) {
+    write_model(path, sound());
+    const hdf5::File file = hdf5::File::open_read(path);
+    const auto units = file.dataset("layer_0/units").read_all<std::int64_t>();
+    const auto weight = file.dataset("layer_0/weight").read_all<double>();
+    const auto bias = file.dataset("layer_0/bias").read_all<double>();
+    ASSERT_EQ(weight.size(), 12U);
+    for (std::size_t row = 0; row < 4; ++row) {
+        for (std::size_t column = 0; column < 3; ++column)
+            EXPECT_EQ(weight[3 * row + column],
+                      std::ldexp(static_cast<double>(units[4 * row + column]), -50));
+        EXPECT_EQ(bias[row], std::ldexp(static_cast<double>(units[4 * row + 3]), -50));
+    }
+    EXPECT_EQ(weight[2], 1024);  // 1024 - 2^-50 is no double
+    EXPECT_EQ(units[2], parameter_limit_units - 1);
+}
+
+TEST_F(ModelFileTest, HoldsNothingElse) {
+    write_model(path, sound());
+    const hdf5::File file = hdf5::File::open_read(path);
+    EXPECT_THAT(file.names(), testing::ElementsAre("description", "digest", "layer_0", "layer_1", "layer_2"));
+    const auto text = file.dataset("description").read_all<std::uint8_t>();
+    std::vector<std::string> fields;
+    const json object = json::parse(text.begin(), text.end());
+    for (const auto& field : object.items()) fields.push_back(field.key());
+    EXPECT_THAT(fields,
+                testing::ElementsAre("classes", "cost", "format", "guarantee", "input", "kind", "layers",
+                                     "loss", "precision", "program", "program_version", "version"));
+}
+
+TEST_F(ModelFileTest, WhatIsNoModelIsNamed) {
+    EXPECT_THAT(refusal(folder.file("none.h5")), HasSubstr("No such file"));
+    EXPECT_THAT(refusal(folder.path()), HasSubstr("not a regular file"));
+    EXPECT_THAT(refusal(folder.write("text.h5", "label\n1\n")), HasSubstr("not an HDF5 file"));
+    hdf5::File::create(folder.file("empty.h5")).close();
+    EXPECT_THAT(refusal(folder.file("empty.h5")), HasSubstr("is no model"));
+    EXPECT_THAT(refusal(file_of("{]")), HasSubstr("no JSON object"));
+    EXPECT_THAT(refusal(file_of("[1]")), HasSubstr("no JSON object"));
+    EXPECT_THAT(refusal(file_of(std::string(2 << 20, ' '))), HasSubstr("'description' is no text"));
+    EXPECT_THAT(refusal_of("/format", "holdfast run"), HasSubstr("is no model"));
+    EXPECT_EQ(refusal(file_of(description().dump())), "");
+}
+
+TEST_F(ModelFileTest, EveryTruncationAndEveryFlippedByteOfTheModelIsNoticed) {
+    const std::string whole = written(sound(), "model.h5");
+    for (std::size_t length = 0; length < whole.size(); length += 97)
+        EXPECT_NE(refusal(folder.write("cut.h5", whole.substr(0, length))), "") << length;
+    const hdf5::File file = hdf5::File::open_read(path);
+    for (const char* name : {"description", "layer_1/units", "layer_1/weight", "layer_2/bias", "digest"}) {
+        const hdf5::Dataset dataset = file.dataset(name);
+        std::string part;
+        if (dataset.type() == hdf5::Type::uint8) {
+            const auto bytes = dataset.read_all<std::uint8_t>();
+            part.assign(bytes.begin(), bytes.end());
+        } else if (dataset.type() == hdf5::Type::int64) {
+            const auto units = dataset.read_all<std::int64_t>();
+            part.assign(reinterpret_cast<const char*>(units.data()), 8 * units.size());
+        } else {
+            const auto values = dataset.read_all<double>();
+            part.assign(reinterpret_cast<const char*>(values.data()), 8 * values.size());
+        }
+        const std::size_t at = whole.find(part);
+        ASSERT_NE(at, std::string::npos) << name;
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            std::string changed = whole;
+            changed[at + i] = static_cast<char>(changed[at + i] ^ 0x10);
+            EXPECT_NE(refusal(folder.write("changed.h5", changed)), "") << name << " byte " << i;
+        }
+    }
+}
+
+TEST_F(ModelFileTest, ANewerVersionIsNamed) {
+    EXPECT_THAT(refusal_of("/version", 2), HasSubstr("version 2, newer than this program reads (1)"));
+    EXPECT_THAT(refusal_of("/version", 0), HasSubstr("\"version\""));
+    EXPECT_THAT(refusal_of("/version", "1"), HasSubstr("\"version\""));
+}
+
+TEST_F(ModelFileTest, EveryFieldIsChecked) {
+    const json whole = description();
+    for (const auto& field : whole.items()) {
+        json without = whole;
+        without.erase(field.key());
+        const std::string message = refusal(file_of(without.dump()));
+        EXPECT_THAT(message, HasSubstr("field \"" + field.key() + "\" is missing"));
+        EXPECT_NE(refusal_of("/" + field.key(), true), "") << field.key();
+    }
+    const auto names = [&](const std::string& pointer, const json& value, const std::string& field) {
+        EXPECT_THAT(refusal_of(pointer, value), HasSubstr("field \"" + field + "\""))
+            << pointer << " " << value;
+    };
+    names("/layers", json::array(), "layers");
+    names("/layers", {{2, 0}}, "layers");
+    names("/layers", {{0, 1}}, "layers");
+    names("/layers", {{2, -1}}, "layers");
+    names("/layers", {{2.5, 1}}, "layers");
+    names("/layers", {2, 1}, "layers");
+    names("/layers", {{2, 3}, {4, 1}}, "layers");               // do not fit each other
+    names("/layers", {{std::uint64_t{1} << 62, 1}}, "layers");  // nor the file
+    names("/layers", {{2, UINT64_MAX}, {UINT64_MAX, 1}}, "layers");
+    names("/layers", {{UINT64_MAX, 1}}, "layers");
+    names("/layers", {{2, 2}}, "layers");  // nor the loss
+    names("/classes", 1, "classes");
+    names("/classes", 3, "classes");
+    names("/classes", 1000000, "classes");
+    names("/loss", "exp", "loss");
+    names("/input/scale", 0, "input.scale");
+    names("/input/scale", -1, "input.scale");
+    names("/input/shift", "0", "input.shift");
+    names("/input/range", {1, 1}, "input.range");
+    names("/input/range", {1, 0}, "input.range");
+    names("/input/range", {0, 1, 2}, "input.range");
+    names("/precision", "half", "precision");
+    names("/kind", "noisy\x1b[2J", "kind");
+    names("/guarantee/status", 1, "guarantee.status");
+    names("/guarantee/statement", "a\nb", "guarantee.statement");
+    names("/guarantee/conditions", {1}, "guarantee.conditions");
+    names("/guarantee/conditions", {"a\x7f"}, "guarantee.conditions");
+    names("/guarantee/gap", 5, "guarantee.gap");
+    names("/cost", {{"epsilon", 1}}, "cost.delta");
+    names("/cost", {{"epsilon", -1}, {"delta", 0}, {"mechanism", ""}, {"parameters", {}}}, "cost.epsilon");
+    names("/cost", {{"epsilon", 1}, {"delta", 0}, {"mechanism", ""}, {"parameters", 1}}, "cost.parameters");
+    std::string text = description().dump();
+    text.replace(text.find("\"shift\":0.0"), 11, "\"shift\":1e999");
+    EXPECT_NE(refusal(file_of(text)), "");
+}
+
+TEST_F(ModelFileTest, ValuesThatContradictAreRefused) {
+    const std::string text = description().dump();
+    EXPECT_THAT(refusal(file_of(text, {5, -6, parameter_limit_units + 1})), HasSubstr("beyond +-1024"));
+    EXPECT_THAT(refusal(file_of(text, {5, -6, INT64_MIN})), HasSubstr("beyond +-1024"));
+    EXPECT_THAT(refusal(file_of(text, {5, -6, 8})), HasSubstr("is not what 'units' says"));
+    EXPECT_THAT(refusal(file_of(text, {5, -6, 7}, {5 * 0x1p-50, 6 * 0x1p-50})),
+                HasSubstr("is not what 'units' says"));
+    EXPECT_THAT(refusal(file_of(text, {5, -6, 7}, {0.0})), HasSubstr("another type or shape"));
+    EXPECT_THAT(refusal(file_of(text, {5, -6, 7}, {0, 0}, {3, 1})), HasSubstr("another type or shape"));
+}
+
+}  // namespace
+}  // namespace holdfast
