@@ -35,6 +35,9 @@ struct Budget {
     Rational delta_apart = 0;
 };
 
+/// The rule by which an account composes what it is charged: "basic", "fixed" or "renyi".
+const char* composition_of(const Budget& budget);
+
 /// What an account is opened with, once.
 struct Account {
     Budget budget;
