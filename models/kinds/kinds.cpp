@@ -7,7 +7,8 @@
 namespace holdfast {
 
 const std::vector<Kind>& kinds() {
-    static const std::vector<Kind> all{{"boxes", train_boxes, certificate_claim, open_boxes}};
+    static const std::vector<Kind> all{
+        {"boxes", train_boxes, certificate_claim, open_boxes, publication_of_boxes}};
     return all;
 }
 

@@ -6,10 +6,10 @@
 
 #include "dist/layout/process_grid.hpp"
 #include "dist/runs/manifest.hpp"
-#include "models/training/plan.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/kinds/trainer.hpp"
+#include "models/training/plan.hpp"
 
 namespace holdfast {
 
@@ -24,6 +24,9 @@ struct Kind {
     /// What a finished run of this kind certifies with. Error (input): the run folder lacks it.
     std::unique_ptr<Certificate> (*certificate)(const RunFolder& run, const RunManifest& manifest,
                                                 const Settings& settings, const std::string& backend);
+    /// What the parameters of a finished run guarantee once anyone may have them. Error (usage): they may not
+    /// leave.
+    Guarantee (*publication)(const RunManifest& manifest, const Settings& settings);
 };
 
 /// Every kind there is.
