@@ -43,6 +43,8 @@ std::vector<Option> make_table() {
         table, "clip", clip_options(), [](C & c) -> auto& { return c.settings.clip; });
     join<CertificateSettings>(
         table, "certificate", certificate_options(), [](C & c) -> auto& { return c.settings.certificate; });
+    join<NoiseSettings>(
+        table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; });
     join<EnsembleSettings>(
         table, "ensemble", ensemble_options(), [](C & c) -> auto& { return c.settings.ensemble; });
     join<RunSettings>(

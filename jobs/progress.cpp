@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-Progress::Progress(const Context& context, std::string what, std::int64_t total, bool shown)
-    : shown_(shown && !context.quiet && context.world.is_root()),
+Progress::Progress(const Context& context, std::string what, std::int64_t total, Show show)
+    : show_(context.quiet || !context.world.is_root() ? Show::nothing : show),
       terminal_(::isatty(STDERR_FILENO) == 1),
       what_(std::move(what)),
       total_(total) {}
@@ -17,8 +17,9 @@ Progress::~Progress() {
 }
 
 void Progress::advance_to(std::int64_t done) {
+    if (show_ == Show::tenths) return show_tenths(done);
     const double elapsed = seconds(), interval = terminal_ ? 0.2 : 10.0;
-    if (!shown_ || elapsed - last_shown_ < interval || done == 0) return;
+    if (show_ == Show::nothing || elapsed - last_shown_ < interval || done == 0) return;
     last_shown_ = elapsed;
     const double left = elapsed * static_cast<double>(total_ - done) / static_cast<double>(done);
     std::fprintf(stderr, "%s%s  %lld/%lld  %.1f s, %.0f s left%s", terminal_ ? "\r\033[K" : "", what_.c_str(),
@@ -26,6 +27,14 @@ void Progress::advance_to(std::int64_t done) {
                  terminal_ ? "" : "\n");
     std::fflush(stderr);
     line_open_ = terminal_;
+}
+
+void Progress::show_tenths(std::int64_t done) {
+    const std::int64_t tenth = 10 * done / total_;
+    if (tenth == last_tenth_) return;
+    last_tenth_ = tenth;
+    std::fprintf(stderr, "%s  %lld/%lld\n", what_.c_str(), static_cast<long long>(done),
+                 static_cast<long long>(total_));
 }
 
 }  // namespace holdfast

@@ -6,10 +6,10 @@
 //   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db
 
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 #include "jobs/finished_run.hpp"
+#include "jobs/payer.hpp"
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
@@ -44,41 +44,6 @@ Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mecha
         "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
         "processor's caches and branches, timed by a neighbour on the machine, are not covered");
     return claim;
-}
-
-/// A release makes no ledger: its owner does.
-void require_ledger(const Request& request) {
-    std::error_code ignored;
-    if (std::filesystem::exists(request.ledger, ignored)) return;
-    throw Error(ExitCode::usage, "no such ledger",
-                "its owner opens an account first: holdfast account --ledger " + request.ledger +
-                    " --data FILE --budget EPSILON",
-                request.ledger);
-}
-
-/// Can the population of the run's data pay? Error (usage): the data belongs to none in this ledger, or its
-/// account counts other neighbours; nothing was charged.
-void check_payer(const Ledger& ledger, const FinishedRun& run, const Request& request) {
-    const std::optional<std::string> population = ledger.population_of(run.manifest.dataset.digest);
-    if (!population)
-        throw Error(ExitCode::usage,
-                    "this ledger knows no population of the data that the run was trained on",
-                    "its owner adds them: holdfast account --ledger " + request.ledger + " --data " +
-                        run.manifest.dataset.path + " --budget EPSILON",
-                    request.ledger);
-    const PublicRecords& beside = run.manifest.public_records;
-    if (const auto whose = ledger.population_of(beside.digest); whose && beside.records > 0)
-        throw Error(
-            ExitCode::usage,
-            "the run took records of " + *whose + " for public, and they have a budget: nothing was charged",
-            "train without them as --public", request.run);
-    const std::string counted = ledger.account(*population)->relation,
-                      ours = name_of(run.settings.certificate.relation);
-    if (counted == ours) return;
-    throw Error(ExitCode::usage,
-                "the account of " + *population + " counts " + counted + " neighbours; under " + ours +
-                    " it would be spent twice: nothing was charged",
-                "release from a run trained with certificate.relation = \"" + counted + "\"", request.ledger);
 }
 
 std::vector<Digest> digests_of(const Records& queries) {
@@ -199,7 +164,7 @@ void print(const Context& context, const Request& request, const std::vector<Led
 
 void release(const Context& context, const Request& request) {
     // 1. What is public: the run's settings, what it may claim, the mechanism, the queries.
-    require_ledger(request);
+    require_ledger(request.ledger);
     const FinishedRun run = FinishedRun::open(request.run);
     const bool ensemble = run.members() > 1;
     const Mechanism mechanism = mechanism_for(request, run, ensemble);
@@ -211,7 +176,8 @@ void release(const Context& context, const Request& request) {
     // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
     // nothing.
     Ledger ledger(request.ledger);
-    check_payer(ledger, run, request);
+    check_payer(ledger, {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
+                         name_of(run.settings.certificate.relation), request.ledger});
     SystemRandomBits bits;
     const auto draw = [&](std::span<const std::size_t> paid) {
         std::vector<int> labels;

@@ -4,6 +4,7 @@
 //   mpirun -n 2 holdfast train --data blobs.h5 --out run --backend cuda --transport nccl
 //   holdfast train --data blobs.h5 --out run --resume
 //   holdfast train --data blobs.h5 --out run --set ensemble.members=100 --members 25:50
+//   holdfast train --data patients.h5 --out run --set training.kind=noisy --set clip.kind=norm --ledger l.db
 
 #include <omp.h>
 
@@ -18,7 +19,9 @@
 #include "dist/runs/member_store.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/job.hpp"
+#include "jobs/payer.hpp"
 #include "jobs/progress.hpp"
+#include "jobs/run_key.hpp"
 #include "jobs/step_trace.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
@@ -31,7 +34,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string config, data, out, public_data, backend, transport, members;
+    std::string config, data, out, public_data, backend, transport, members, ledger;
     std::vector<std::string> overrides;
     bool resume = false, trace = false;
 
@@ -151,7 +154,7 @@ class GroupTraining {
   public:
     GroupTraining(const Context& context, const RunSettings& how, const ProcessGrid& grid,
                   const Communicator& block_group, const Training& training, const MemberStore& store,
-                  bool trace)
+                  bool secret, bool trace)
         : context_(context),
           how_(how),
           group_(grid.member_group()),
@@ -159,12 +162,16 @@ class GroupTraining {
           block_group_(block_group),
           training_(training),
           store_(store),
+          secret_(secret),
           trace_(trace) {}
 
     /// False: stopped by a signal, after a checkpoint.
     bool run(std::vector<MemberRecords> members, std::int64_t steps, bool joins) {
         const std::int64_t all_steps = steps * static_cast<std::int64_t>(members.size());
-        Progress progress(context_, "train", all_steps, !trace_);  // the trace says how far it is
+        const Progress::Show show = trace_    ? Progress::Show::nothing  // the trace says how far it is
+                                    : secret_ ? Progress::Show::tenths
+                                              : Progress::Show::times;
+        Progress progress(context_, "train", all_steps, show);
         StepTrace trace(context_, trace_, all_steps);
         for (std::size_t i = 0; i < members.size(); ++i) {
             const CheckpointFolder checkpoints = store_.checkpoints(members[i].member);
@@ -209,7 +216,7 @@ class GroupTraining {
         if (writes_state_)
             files.emplace_back("part-" + std::to_string(group_.rank()), trainer.packed_state());
         checkpoints.save(files, group_);
-        context_.log->info("checkpoint written");
+        if (!secret_) context_.log->info("checkpoint written");
         last_checkpoint_ = seconds;
         steps_since_ = 0;
     }
@@ -221,6 +228,7 @@ class GroupTraining {
     const Communicator& block_group_;  ///< of the grid, as its sums travel
     const Training& training_;
     const MemberStore& store_;
+    bool secret_;  ///< when it does what is not shown
     bool trace_;
     double last_checkpoint_ = 0;
     std::int64_t steps_since_ = 0;
@@ -256,6 +264,29 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     manifest.arithmetic = arithmetic;
     manifest.guarantee = claim.to_json();
     return manifest;
+}
+
+/// What may be shown of a secret run: all but what is known of the records.
+nlohmann::json public_part(const RunManifest& manifest) {
+    nlohmann::json shown = manifest.to_json();
+    shown.erase("dataset");
+    shown.erase("public");
+    return shown;
+}
+
+std::string summary_of_secret(const RunManifest& manifest, const std::string& arithmetic) {
+    std::string text = "trained " + std::to_string(manifest.steps) + " steps, " +
+                       std::to_string(manifest.parameters) + " parameters, " + manifest.kind + " " +
+                       manifest.digest.substr(0, 16) + "\n" + arithmetic + "\n";
+    if (const nlohmann::json& paid = manifest.payment; !paid.is_null()) {
+        char cost[160];
+        std::snprintf(cost, sizeof cost, "cost epsilon %g, delta %g: noise multiplier %.5g (%s)\n",
+                      paid["epsilon"].get<double>(), paid["delta"].get<double>(),
+                      paid["parameters"]["noise_multiplier"].get<double>(),
+                      paid["parameters"]["accountant"].get<std::string>().c_str());
+        text += cost;
+    }
+    return text + Guarantee::text_of(manifest.guarantee) + "\n";
 }
 
 std::string summary_of(const RunManifest& manifest, const std::string& arithmetic) {
@@ -298,7 +329,11 @@ void train(const Context& context, const Request& request) {
     const DatasetReader reader(request.data);
     const Configuration asked = read_configuration(request.config, request.all_overrides());
     const RunSettings& how = asked.run;
-    const Settings settings = settle_count(asked.settings, reader.info());
+    const Kind& kind = kind_named(asked.settings.training.kind);
+    const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
+    const DataFacts facts{reader.info().scaling, reader.info().ids, !request.public_data.empty()};
+    const std::optional<Payment> payment = kind.payment(settings, facts);
+    if (payment) require_ledger(request.ledger);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
 
@@ -324,20 +359,19 @@ void train(const Context& context, const Request& request) {
     of_public.add(public_records);
     const std::string data_digest = records.all.hex(context.world),
                       public_digest = of_public.hex(*make_serial_communicator());
-    report_clamped(context, grid, records.held, reader.info().range);
+    if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
 
-    // 3. The plan every member follows, and what trains by it.
+    // 3. The plan every member follows.
     TrainingPlan plan = make_plan(
         settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
         backend);
     plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                    levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
-    const Kind& kind = kind_named(settings.training.kind);
-    const std::unique_ptr<Training> training = kind.training(plan, public_records, grid);
     context.log->info(
         "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
         "ranks (members x levels x blocks {}), sums by {}",
-        reader.info().rows, trained.size(), members, levels.back(), plan.network.parameters(),
+        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) : reader.info().rows,
+        trained.size(), members, levels.back(), plan.network.parameters(),
         plan.normaliser, plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
@@ -348,21 +382,33 @@ void train(const Context& context, const Request& request) {
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
     const MemberStore store(run, whose);
-    const RunManifest manifest = manifest_of(
-        plan, how, reader.info(), data_digest, {public_records.size(), public_digest}, training->arithmetic(),
-        kind.claim(settings, {reader.info().scaling, reader.info().ids, public_records.size() > 0}));
     const bool finished_before = context.world.any(context.world.is_root() && run.finished());
 
-    // 5. Train; then, where no member is missing, the result and its manifest.
+    // 5. What it costs is charged; then train, and where no member is missing, the result and its manifest.
     bool finished = false;
+    std::unique_ptr<Training> training;
     try {
-        GroupTraining group(context, how, grid, sums.group(), *training, store, request.trace);
+        std::optional<RunKey> key;
+        if (kind.secret && !finished_before)
+            key = paid_run_key(context, run, store, payment,
+                               {data_digest,
+                                reader.info().path,
+                                {public_records.size(), public_digest},
+                                name_of(settings.certificate.relation),
+                                request.ledger});
+        training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
+        RunManifest manifest =
+            manifest_of(plan, how, reader.info(), data_digest, {public_records.size(), public_digest},
+                        training->arithmetic(), kind.claim(settings, facts));
+        if (key) manifest.payment = key->payment;
+        GroupTraining group(context, how, grid, sums.group(), *training, store, kind.secret, request.trace);
         const bool stopped = !finished_before &&
                              !group.run(std::move(records.held), settings.training.steps(), request.joins());
         if (context.world.any(stopped))
             throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
                         "go on with the same command and --resume");
         finished = context.world.any(context.world.is_root() && finish(run, store, *training, manifest));
+        if (finished && kind.secret && context.world.is_root()) destroy_run_key(run);
     } catch (const Error&) {
         if (first_here && !request.joins() && context.world.size() == 1) store.remove_if_empty();
         throw;
@@ -372,6 +418,8 @@ void train(const Context& context, const Request& request) {
     if (!context.world.is_root()) return;
     if (!finished) return print_slice(context, run, trained.size(), manifest.members);
     const RunManifest result = RunManifest::read(run);
+    if (kind.secret)
+        return context.print(public_part(result), summary_of_secret(result, training->arithmetic_text()));
     context.print(result.to_json(), summary_of(result, training->arithmetic_text()));
 }
 
@@ -388,6 +436,9 @@ Run declare_train(CLI::App& app) {
         ->allow_extra_args(false);
     app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
     app.add_option("--transport", request->transport, "Short for --set run.transport=, and over it");
+    app.add_option("--ledger", request->ledger,
+                   "Of training.kind = \"noisy\": the file that pays for the whole training before it begins "
+                   "(holdfast account opens it)");
     app.add_option("--members", request->members,
                    "Only the members FIRST:LAST, from 0 and without LAST, and go on where they stopped: jobs "
                    "may train slices into one --out at once, and the last finishes the run");

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "kernels/base/error.hpp"
 
@@ -71,6 +72,21 @@ void sync_folder(const std::string& path) {
         fail(path, "folder not synced", errno);
 }
 
+void write_all(const Descriptor& file, const std::string& path, std::span<const std::byte> bytes) {
+    for (std::size_t done = 0; done < bytes.size();) {
+        const ssize_t written = ::write(file.number(), bytes.data() + done, bytes.size() - done);
+        if (written < 0 && errno != EINTR) fail(path, "cannot be written", errno);
+        if (written > 0) done += static_cast<std::size_t>(written);
+    }
+}
+
+void write_all(const std::string& path, const std::string& temporary, std::span<const std::byte> bytes) {
+    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.number() < 0) fail(path, "cannot be written", errno);
+    write_all(file, path, bytes);
+    if (!file.close()) fail(path, "cannot be written", errno);
+}
+
 }  // namespace
 
 AtomicPath::AtomicPath(std::string path, unsigned mode) : path_(std::move(path)) {
@@ -112,19 +128,30 @@ bool AtomicPath::commit_unless_there() {
 
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes, unsigned mode) {
     AtomicPath guard(path, mode);
-    Descriptor file(::open(guard.temporary().c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.number() < 0) fail(path, "cannot be written", errno);
-    for (std::size_t done = 0; done < bytes.size();) {
-        const ssize_t written = ::write(file.number(), bytes.data() + done, bytes.size() - done);
-        if (written < 0 && errno != EINTR) fail(path, "cannot be written", errno);
-        if (written > 0) done += static_cast<std::size_t>(written);
-    }
-    if (!file.close()) fail(path, "cannot be written", errno);
+    write_all(path, guard.temporary(), bytes);
     guard.commit();
+}
+
+bool write_file_unless_there(const std::string& path, std::span<const std::byte> bytes, unsigned mode) {
+    AtomicPath guard(path, mode);
+    write_all(path, guard.temporary(), bytes);
+    return guard.commit_unless_there();
 }
 
 void write_file_atomically(const std::string& path, std::string_view text, unsigned mode) {
     write_file_atomically(path, std::as_bytes(std::span(text.data(), text.size())), mode);
+}
+
+void wipe_file(const std::string& path) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file.number() < 0 && errno == ENOENT) return;
+    struct stat status {};
+    if (file.number() < 0 || ::fstat(file.number(), &status) != 0) fail(path, "cannot be wiped", errno);
+    if (!S_ISREG(status.st_mode)) fail(path, "cannot be wiped, it is not a regular file", EINVAL);
+    write_all(file, path, std::vector<std::byte>(static_cast<std::size_t>(status.st_size)));
+    if (::fsync(file.number()) != 0) fail(path, "could not be written out", errno);
+    if (::unlink(path.c_str()) != 0) fail(path, "cannot be removed", errno);
+    sync_folder(path);
 }
 
 }  // namespace holdfast

@@ -38,5 +38,12 @@ class AtomicPath {
 void write_file_atomically(const std::string& path, std::span<const std::byte> bytes,
                            unsigned mode = private_mode);
 void write_file_atomically(const std::string& path, std::string_view text, unsigned mode = private_mode);
+/// The same, unless `path` is there already: false then, and it stays as it is.
+bool write_file_unless_there(const std::string& path, std::span<const std::byte> bytes,
+                             unsigned mode = private_mode);
+
+/// Zeros over the file, on the disk before it is removed, then its folder synced; nothing happens where there
+/// is none. Error (output): not a regular file (a link is not followed), or it cannot be written or removed.
+void wipe_file(const std::string& path);
 
 }  // namespace holdfast

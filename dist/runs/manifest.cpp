@@ -96,6 +96,7 @@ RunManifest parsed(const json& object) {
     manifest.digest = fields.text("digest");
     manifest.arithmetic = fields.object("arithmetic");
     manifest.guarantee = fields.object("guarantee");
+    if (manifest.format >= 3) manifest.payment = *fields.find("payment", true);
     return manifest;
 }
 
@@ -127,7 +128,8 @@ json RunManifest::to_json() const {
             {"relation", relation},
             {"digest", digest},
             {"arithmetic", arithmetic},
-            {"guarantee", guarantee}};
+            {"guarantee", guarantee},
+            {"payment", payment}};
 }
 
 void RunManifest::write(const RunFolder& run) const {

@@ -32,11 +32,11 @@ struct PublicRecords {
 
 /// manifest.json: what a finished run is and what made it. This is its one writer and its one reader.
 ///
-/// Formats: 2 has every field. 1, of the time before formats had numbers, is sure of configuration and
+/// Formats: 3 has every field, 2 all but `payment`. 1, of the time before formats had numbers, is sure of configuration and
 /// dataset {features, scaling, ids, digest} alone; what it leaves out is 0 or empty here, its kind is
 /// "boxes".
 struct RunManifest {
-    static constexpr std::uint64_t newest_format = 2;
+    static constexpr std::uint64_t newest_format = 3;
 
     std::uint64_t format = newest_format;
     std::string kind;  ///< of training, and so of what the folder holds: training.kind
@@ -52,6 +52,8 @@ struct RunManifest {
     std::string digest;         ///< of the result: names the run
     nlohmann::json arithmetic;  ///< the grids on which the guarantee holds bit by bit
     nlohmann::json guarantee;   ///< as Guarantee::to_json() words it
+    /// {token, epsilon, delta, mechanism, parameters}: what a ledger was charged for it; null: nothing.
+    nlohmann::json payment;
 
     nlohmann::json to_json() const;
     void write(const RunFolder& run) const;

@@ -64,6 +64,12 @@ class CpuOperations final : public PanelOperations<Real> {
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         kernels().backward(view_of(layer), delta, z, d);
     }
+    void add_squares(std::size_t rows, const Real* values, double* squares) const override {
+        kernels().add_squares(rows, values, squares);
+    }
+    void scale(std::size_t rows, const double* scales, Real* values) const override {
+        kernels().scale(rows, scales, values);
+    }
     void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                     const SelectionTarget* selection) const override {
         if (selection == nullptr) return cpu::accumulate(product, sums);

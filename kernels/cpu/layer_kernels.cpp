@@ -299,9 +299,47 @@ std::int64_t UndecidedKernel(std::size_t rows, std::size_t count, BasicConstInte
     return found;
 }
 
+/// As many values as a vector of doubles holds, as doubles; and back.
+HWY_INLINE Vec<double> load_wide(const double* values) {
+    return hn::LoadU(reals<double>, values);
+}
+HWY_INLINE Vec<double> load_wide(const float* values) {
+    return hn::PromoteTo(reals<double>, hn::LoadU(hn::Rebind<float, decltype(reals<double>)>(), values));
+}
+HWY_INLINE void store_narrow(Vec<double> value, double* to) {
+    hn::StoreU(value, reals<double>, to);
+}
+HWY_INLINE void store_narrow(Vec<double> value, float* to) {
+    const hn::Rebind<float, decltype(reals<double>)> floats;
+    hn::StoreU(hn::DemoteTo(floats, value), floats, to);
+}
+
+template <typename Real>
+void AddSquaresKernel(std::size_t rows, const Real* values, double* squares) {
+    for (std::size_t r = 0; r < height; r += lanes<double>) {
+        Vec<double> sum = hn::LoadU(reals<double>, squares + r);
+        for (std::size_t row = 0; row < rows; ++row) {
+            const Vec<double> value = load_wide(values + row * height + r);
+            sum = fused(value, value, sum);
+        }
+        hn::StoreU(sum, reals<double>, squares + r);
+    }
+}
+
+template <typename Real>
+void ScaleKernel(std::size_t rows, const double* scales, Real* values) {
+    for (std::size_t r = 0; r < height; r += lanes<double>) {
+        const Vec<double> scale = hn::LoadU(reals<double>, scales + r);
+        for (std::size_t row = 0; row < rows; ++row) {
+            Real* at = values + row * height + r;
+            store_narrow(hn::Mul(load_wide(at), scale), at);
+        }
+    }
+}
+
 template <typename Real>
 constexpr LayerKernels<Real> table{&ForwardInputKernel<Real>, &ForwardKernel<Real>, &ReluKernel<Real>,
-                                   &UndecidedKernel<Real>, &BackwardKernel<Real>};
+                                   &UndecidedKernel<Real>, &BackwardKernel<Real>, &AddSquaresKernel<Real>, &ScaleKernel<Real>};
 
 const LayerKernels<double>& LayersInDouble() {
     return table<double>;

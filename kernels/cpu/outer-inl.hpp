@@ -57,12 +57,10 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
     outer.columns = shape.in + 1;
     outer.stride = stride;
     outer.point = product.is_point();
-    outer.limit = clip.kind == Clip::Kind::factored
-                      ? std::numeric_limits<Real>::infinity()
-                      : static_cast<Real>(clip.weight_units<Real>()) * outer.grid.unit();
-    const Real delta_limit = rounded_down<Real>(clip.delta_limit),
-               activation_limit = rounded_down<Real>(clip.activation_limit);
-    const bool factored = clip.kind == Clip::Kind::factored;
+    const bool factored = clip.by_factors();
+    outer.limit = factored ? std::numeric_limits<Real>::infinity()
+                           : static_cast<Real>(clip.weight_units<Real>()) * outer.grid.unit();
+    const Real delta_limit = clip.delta_clamp<Real>(), activation_limit = clip.activation_clamp<Real>();
     const auto by_records = [&](const Real* panel) {
         constexpr std::size_t block = 8;  // a cache line of records at a time
         AlignedVector<Real> rows(height * shape.out);

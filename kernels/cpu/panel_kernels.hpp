@@ -26,6 +26,8 @@ struct LayerKernels {
     void (*relu)(std::size_t rows, Interval a);
     std::int64_t (*undecided)(std::size_t rows, std::size_t count, ConstInterval z);
     void (*backward)(const LayerView<Real>& layer, ConstInterval delta, ConstInterval z, Interval d);
+    void (*add_squares)(std::size_t rows, const Real* values, double* squares);
+    void (*scale)(std::size_t rows, const double* scales, Real* values);
 };
 template <typename Real>
 const LayerKernels<Real>& layer_kernels();

@@ -42,7 +42,9 @@ struct FactoredRule {
     double bias, delta_limit, activation_limit;
 
     explicit FactoredRule(const Clip& clip)
-        : bias(clip.grid().bias()), delta_limit(clip.delta_limit), activation_limit(clip.activation_limit) {}
+        : bias(clip.grid().bias()),
+          delta_limit(clip.delta_clamp<double>()),
+          activation_limit(clip.activation_clamp<double>()) {}
     HOLDFAST_PORTABLE double delta(double value) const { return make_odd(clamped(value, delta_limit)); }
     HOLDFAST_PORTABLE double z(double value) const { return make_odd(clamped(value, activation_limit)); }
     HOLDFAST_PORTABLE Sum zero() const { return bias; }

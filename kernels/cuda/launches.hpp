@@ -6,6 +6,7 @@
 #include "kernels/cuda/backward_kernel.hpp"
 #include "kernels/cuda/forward_kernel.hpp"
 #include "kernels/cuda/outer_kernel.hpp"
+#include "kernels/cuda/norm_kernels.hpp"
 #include "kernels/cuda/record_kernels.hpp"
 #include "kernels/cuda/select_kernel.hpp"
 
@@ -58,6 +59,19 @@ class Launches {
         executor_.launch(UndecidedKernel{z, undecided, rows, records, level});
     }
 
+    /// scales += the squares of the records' gradients of a layer, at points; `first`: to 0.
+    void add_squares(LayerShape shape, const ConstVariants& delta, const ConstVariants& z,
+                     const ScaleArray& scales, bool first) const {
+        executor_.launch(SquareKernel{
+            {}, delta, z, scales, static_cast<int>(shape.in), static_cast<int>(shape.out), first});
+    }
+    void scales_of_squares(const NormRule<double>& rule, const ScaleArray& scales) const {
+        executor_.launch(RecordScaleKernel{{}, rule, scales});
+    }
+    void scale(int rows, const Variants& delta, const ScaleArray& scales) const {
+        executor_.launch(ScaleKernel{{}, delta, scales, rows});
+    }
+
     void parameters(double* values, std::size_t count) const {
         constexpr std::size_t most = std::size_t{1} << 38;  // blocks of a launch are counted by an int
         for (std::size_t first = 0; first < count; first += most)
@@ -98,7 +112,7 @@ class Launches {
   private:
     template <typename Launch>
     static void with_rule(const Clip& clip, const Launch& launch) {
-        if (clip.kind == Clip::Kind::factored) return launch(FactoredRule(clip));
+        if (clip.by_factors()) return launch(FactoredRule(clip));
         launch(ElementwiseRule(clip));
     }
 

@@ -69,8 +69,14 @@ Workspace::Workspace(const NetworkShape& network, const StepPlan& plan, const Va
     parameters = take_variants(carver, group.is_point, variants, 1, parameter_count);
     for (const LayerShape& layer : network.layers)
         activations.push_back(take_variants(carver, group.is_point, variants, layer.out, plan.chunk));
-    for (Variants& delta : deltas)
-        delta = take_variants(carver, group.is_point, variants, network.widest(), plan.chunk);
+    if (group.is_point) {
+        for (const LayerShape& layer : network.layers)
+            deltas.push_back(take_variants(carver, true, variants, layer.out, plan.chunk));
+    } else {
+        for (int i = 0; i < 2; ++i)
+            deltas.push_back(take_variants(carver, false, variants, network.widest(), plan.chunk));
+    }
+    scales = carver.take<double>(group.is_point ? variants * plan.chunk : 0);
     selected_values = carver.take<std::int64_t>(2 * group.selected * parameter_count);
     selections = carver.take<VariantSelection>(variants);
 }

@@ -37,7 +37,10 @@ struct Workspace {
     double* x;                          // [inputs, chunk]
     Variants parameters;                // [variants, parameters]
     std::vector<Variants> activations;  // [layer]: [variants, out, chunk]
-    Variants deltas[2];                 // [variants, out of any layer, chunk]
+    /// Of layer l at l modulo their number: a point's are all kept, a box's as long as the next needs them;
+    /// [variants, out, chunk].
+    std::vector<Variants> deltas;
+    double* scales;                     // [variants, chunk], of points
     std::int64_t* selected_values;      // VariantSelection
     VariantSelection* selections;       // [variants]
 };

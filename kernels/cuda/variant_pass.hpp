@@ -55,19 +55,19 @@ class VariantPass {
         const auto outputs = static_cast<int>(network_.outputs());
         launches_.count(is_point_, logits(), chunk_.labels, results_.counts, results_.stride, outputs,
                         chunk_.records, variants_);
-        launches_.loss(network_.loss, is_point_, logits(), workspace_.deltas[network_.last() % 2],
+        launches_.loss(network_.loss, is_point_, logits(), delta(network_.last()),
                        chunk_.labels, outputs, chunk_.records, variants_);
     }
 
     void backward(std::size_t l) const {
-        launches_.backward(network_.layers[l], is_point_, weights(l), as_const(workspace_.deltas[l % 2]),
-                           inputs(l), workspace_.deltas[(l - 1) % 2], chunk_.records, variants_);
+        launches_.backward(network_.layers[l], is_point_, weights(l), as_const(delta(l)),
+                           inputs(l), delta(l - 1), chunk_.records, variants_);
     }
 
     void outer(std::size_t l) const {
         const LayerShape shape = network_.layers[l];
         const std::size_t first = network_.offset(l);
-        const OuterArrays arrays{as_const(workspace_.deltas[l % 2]),
+        const OuterArrays arrays{as_const(delta(l)),
                                  inputs(l),
                                  {results_.sums[0] + first, results_.sums[1] + first},
                                  results_.stride,
@@ -84,7 +84,20 @@ class VariantPass {
         launches_.accumulate_and_select(clip_, kind, arrays, selections, first, seen_);
     }
 
+    bool clips_whole_records() const { return clip_.kind == Clip::Kind::norm; }
+
+    void clip_records() const {
+        const std::size_t layers = network_.layers.size();
+        const ScaleArray scales{workspace_.scales, static_cast<std::size_t>(chunk_.records), variants_};
+        for (std::size_t l = 0; l < layers; ++l)
+            launches_.add_squares(network_.layers[l], as_const(delta(l)), inputs(l), scales, l == 0);
+        launches_.scales_of_squares(NormRule<double>(clip_, network_.parameters()), scales);
+        for (std::size_t l = 0; l < layers; ++l)
+            launches_.scale(static_cast<int>(network_.layers[l].out), delta(l), scales);
+    }
+
   private:
+    const Variants& delta(std::size_t l) const { return workspace_.deltas[l % workspace_.deltas.size()]; }
     ConstVariants weights(std::size_t l) const {
         return as_const(workspace_.parameters)
             .from(network_.offset(l))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -21,21 +22,42 @@ struct GradientScale {
 struct Clip {
     enum class Kind {
         elementwise,  ///< every entry clamped to [-gamma, gamma], gamma rounded up to the gradient grid
-        factored      ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to
+        factored,     ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to
                       ///< [-z_limit, z_limit]
+        norm          ///< the whole of a record's gradient scaled to a 2-norm of at most norm_limit
+                      ///< (kernels/ops/norm_rule.hpp); of points only
     };
     Kind kind = Kind::elementwise;
     double gamma = 0;
     double delta_limit = 0, activation_limit = 0;
+    double norm_limit = 0;
+
+    /// The fast kernels add products of odd factors onto one another, without looking at an entry.
+    bool by_factors() const { return kind != Kind::elementwise; }
+    /// What the factors of a product are clamped to; a whole gradient's are saturated only.
+    template <typename Real>
+    Real delta_clamp() const {
+        return kind == Kind::norm ? RealFormat<Real>::saturation : rounded_down<Real>(delta_limit);
+    }
+    template <typename Real>
+    Real activation_clamp() const {
+        return kind == Kind::norm ? RealFormat<Real>::saturation : rounded_down<Real>(activation_limit);
+    }
 
     template <typename Real = double>
     double weight_bound() const;  ///< Gamma of a weight
     template <typename Real = double>
     double bias_bound() const;  ///< Gamma of a bias
+    /// Of a whole gradient, whose sums take noise far larger than a record, to norm_bits at most: an int64
+    /// adds as many records as there may be.
     template <typename Real = double>
     BasicGradientGrid<Real> grid() const {
-        return BasicGradientGrid<Real>(std::max(weight_bound<Real>(), bias_bound<Real>()));
+        const double largest = std::max(weight_bound<Real>(), bias_bound<Real>());
+        if (kind != Kind::norm) return BasicGradientGrid<Real>(largest);
+        constexpr int spare = std::max(0, RealFormat<Real>::gradient_bits - norm_bits);
+        return BasicGradientGrid<Real>(std::ldexp(largest, spare));
     }
+    static constexpr int norm_bits = 24;
     template <typename Real = double>
     std::int64_t weight_units() const {  ///< Gamma in grid units, rounded up
         return grid<Real>().units_above(weight_bound<Real>());
@@ -58,12 +80,14 @@ constexpr double odd_slack = 1.0 + 4.0 * static_cast<double>(std::numeric_limits
 template <typename Real>
 double Clip::weight_bound() const {
     if (kind == Kind::elementwise) return gamma;
+    if (kind == Kind::norm) return norm_limit;
     return static_cast<double>(rounded_down<Real>(delta_limit)) *
            static_cast<double>(rounded_down<Real>(activation_limit)) * odd_slack<Real>;
 }
 template <typename Real>
 double Clip::bias_bound() const {
     if (kind == Kind::elementwise) return gamma;
+    if (kind == Kind::norm) return norm_limit;
     return static_cast<double>(rounded_down<Real>(delta_limit)) * odd_slack<Real>;
 }
 template <typename Real>
@@ -72,7 +96,9 @@ GradientScale Clip::scale() const {
     const auto raised = [&](std::int64_t units, double bound) {
         return static_cast<double>(units) * on.unit() / bound - 1;
     };
-    return {on.exponent(), weight_units<Real>(), bias_units<Real>(), on.record_limit,
+    const std::int64_t records = kind == Kind::norm ? (std::int64_t{1} << 61) / weight_units<Real>()
+                                                    : std::int64_t{on.record_limit};
+    return {on.exponent(), weight_units<Real>(), bias_units<Real>(), records,
             std::max(raised(weight_units<Real>(), weight_bound<Real>()),
                      raised(bias_units<Real>(), bias_bound<Real>()))};
 }

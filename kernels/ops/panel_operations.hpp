@@ -141,6 +141,11 @@ class PanelOperations {
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
 
+    /// squares [panel_height] += values^2 [rows], by an fma each in double, in the order of the rows.
+    virtual void add_squares(std::size_t rows, const Real* values, double* squares) const = 0;
+    /// values [rows] *= scales [panel_height], in place: in double, then rounded to Real.
+    virtual void scale(std::size_t rows, const double* scales, Real* values) const = 0;
+
     /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0. A
     /// few numbers a record, so plain loops serve all; in double whatever Real is, then rounded once.
     void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,

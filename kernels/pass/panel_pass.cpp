@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/base/error.hpp"
+#include "kernels/ops/norm_rule.hpp"
 #include "kernels/pass/walk.hpp"
 
 namespace holdfast {
@@ -64,6 +66,25 @@ class PanelPass<Real>::Gradients {
                              pass_.activations_[l - 1].view(point_), pass_.deltas_[l - 1].view(point_));
     }
 
+    bool clips_whole_records() const { return clip_.kind == Clip::Kind::norm; }
+
+    void clip_records() {
+        const NormRule<Real> rule(clip_, network_.parameters());
+        double squares[panel_height] = {};
+        for (std::size_t l = 0; l < network_.layers.size(); ++l) {
+            const auto [in, out] = network_.layers[l];
+            const Real* z = l == 0 ? panel_.by_feature() : pass_.activations_[l - 1].lower.data();
+            double delta_square[panel_height] = {}, z_square[panel_height];
+            std::fill_n(z_square, panel_height, 1.0);
+            operations_.add_squares(out, pass_.deltas_[l].lower.data(), delta_square);
+            operations_.add_squares(in, z, z_square);
+            for (std::size_t r = 0; r < panel_height; ++r) squares[r] += delta_square[r] * z_square[r];
+        }
+        for (double& square : squares) square = rule.scale_of(square);
+        for (std::size_t l = 0; l < network_.layers.size(); ++l)
+            operations_.scale(network_.layers[l].out, squares, pass_.deltas_[l].lower.data());
+    }
+
   private:
     void add(std::size_t l, ConstInterval rows, std::size_t stride) {
         const OuterProduct<Real> product{
@@ -113,6 +134,7 @@ void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_
 template <typename Real>
 void PanelPass<Real>::add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
                                     const Clip& clip, const VariantSums& sums) {
+    ensure(clip.kind != Clip::Kind::norm || parameters.is_point(), "a box has no norm to clip by");
     Gradients gradients(*this, parameters, panel, clip, sums);
     walk_gradient(network_.layers.size(), gradients);
 }

@@ -112,14 +112,14 @@ struct Rule {
     explicit Rule(const Clip& clip)
         : kind(clip.kind),
           gamma(clip.gamma),
-          delta_limit(rounded_down<Real>(clip.delta_limit)),
-          activation_limit(rounded_down<Real>(clip.activation_limit)),
+          delta_limit(clip.delta_clamp<Real>()),
+          activation_limit(clip.activation_clamp<Real>()),
           grid(clip.grid<Real>()),
           limit(static_cast<Real>(clip.weight_units<Real>()) * grid.unit()) {}
 
     Clip::Kind kind;
     double gamma;
-    Real delta_limit, activation_limit;  // factored
+    Real delta_limit, activation_limit;  // of factors
     BasicGradientGrid<Real> grid;
     Real limit;  // elementwise: Gamma, a multiple of the unit
 };
@@ -131,7 +131,7 @@ struct Factors {
 };
 
 /// One entry's bounds [lower, upper] = clip(delta * z). The exact product is rounded once, to the grid: by an
-/// fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then; factored, both factors are
+/// fma onto the bias. Elementwise, what is beyond Gamma becomes Gamma then; by factors, both are
 /// clamped before, and made odd, since the fast kernels add such products onto one another without a tie
 /// rule.
 struct Entry {
@@ -140,7 +140,7 @@ struct Entry {
 template <typename Real>
 Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
     auto [delta_lower, delta_upper, z_lower, z_upper] = of;
-    if (rule.kind == Clip::Kind::factored) {
+    if (rule.kind != Clip::Kind::elementwise) {
         delta_lower = make_odd(clamp_to(rule.delta_limit, delta_lower));
         delta_upper = make_odd(clamp_to(rule.delta_limit, delta_upper));
         if (!bias) {

@@ -1,5 +1,6 @@
 #include "kernels/reference/reference.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include "kernels/ops/undecided_rule.hpp"
@@ -64,6 +65,17 @@ class ReferenceOperations : public PanelOperations<Real> {
     }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         reference::backward(weights<Real>(layer), height, delta, z, d);
+    }
+
+    void add_squares(std::size_t rows, const Real* values, double* squares) const override {
+        for (std::size_t i = 0; i < rows * height; ++i) {
+            const auto value = static_cast<double>(values[i]);
+            squares[i % height] = std::fma(value, value, squares[i % height]);
+        }
+    }
+    void scale(std::size_t rows, const double* scales, Real* values) const override {
+        for (std::size_t i = 0; i < rows * height; ++i)
+            values[i] = static_cast<Real>(static_cast<double>(values[i]) * scales[i % height]);
     }
 
     void accumulate(const OuterProduct<Real>& product, SumBounds sums,

@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/training/join_members.hpp"
 
 namespace holdfast {
 namespace {
@@ -119,21 +120,7 @@ class BoxesTraining final : public Training {
     }
 
     std::string join(const RunFolder& run, const MemberStore& store) const override {
-        const std::vector<std::int64_t> levels = plan_.settings.certificate.level_values();
-        const auto members = static_cast<std::size_t>(plan_.settings.ensemble.members);
-        BoxesWriter boxes(run, members, levels, plan_.network.parameters());
-        std::string metrics;
-        std::vector<std::int64_t> lower, upper;
-        for (std::size_t member = 0; member < members; ++member) {
-            MemberReader reader(store, member, levels.size(), plan_.network.parameters());
-            for (std::size_t level = 0; level < levels.size(); ++level) {
-                reader.read(lower, upper);
-                boxes.write(member, level, lower, upper);
-            }
-            metrics += reader.finish();
-        }
-        run.write_text("metrics.jsonl", metrics);
-        return boxes.commit();
+        return join_members(run, store, plan_);
     }
 
     nlohmann::json arithmetic() const override {

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
-#include <string>
 #include <vector>
+
+#include "models/training/step_metrics.hpp"
 
 namespace holdfast {
 
@@ -20,33 +20,6 @@ struct LevelState {
     void serialize(Archive& archive, unsigned) {
         archive& k& lower& upper& lower_slots& upper_slots;
     }
-};
-
-/// What one step says of itself; -1 where this rank does not hold the level.
-struct StepMetrics {
-    std::int64_t step = 0, epoch = 0, batch = 0, records = 0;
-    std::int64_t correct = -1, surely_correct = -1, possibly_correct = -1;
-    std::int64_t level = 0;
-    double learning_rate = 0, width_mean = -1, width_max = -1;
-    /// Of the box of `level`, layer by layer: the mean and the largest width of its parameters' intervals.
-    std::vector<double> layer_width_mean, layer_width_max;
-    /// [hidden layers]: of the activations of the batch's records in the box that the step began with, the
-    /// fraction that is 0 in some of it and above 0 in some (StepMessage::undecided).
-    std::vector<double> undecided;
-    /// [layers]: how much of the width is there because records may change, the rest being the spread of
-    /// bounds over the box. per_batch: of the width of the step's sum over every neighbour's records, the
-    /// part that charging added. per_epoch: of the width of T^k after the step, the part that is k R_t, not
-    /// the core's. Widths are summed over the layer's parameters.
-    std::vector<double> charge_share;
-
-    template <typename Archive>
-    void serialize(Archive& archive, unsigned) {
-        archive& step& epoch& batch& records& correct& surely_correct& possibly_correct& level& learning_rate&
-            width_mean& width_max& layer_width_mean& layer_width_max& undecided& charge_share;
-    }
-    std::string text() const;  ///< the figures of the largest level and its layers, as one line
-    nlohmann::json to_json(std::size_t member) const;
-    void merge(const StepMetrics& other);  ///< of the same step, from a rank with other levels
 };
 
 /// Everything a member's training needs to go on: the levels this rank holds, after `step` steps.

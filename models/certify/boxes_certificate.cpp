@@ -63,9 +63,4 @@ std::unique_ptr<Certificate> open_boxes(const RunFolder& run, const RunManifest&
     return std::make_unique<BoxesCertificate>(run, manifest, settings, backend);
 }
 
-Guarantee publication_of_boxes(const RunManifest&, const Settings&) {
-    throw Error(ExitCode::usage, "parameters of boxes are for the owner",
-                "train with training.kind = \"noisy\" to publish", "training.kind");
-}
-
 }  // namespace holdfast

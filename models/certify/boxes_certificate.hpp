@@ -4,8 +4,8 @@
 #include <string>
 
 #include "dist/runs/manifest.hpp"
-#include "models/kinds/certificate.hpp"
 #include "models/training/settings.hpp"
+#include "models/kinds/certificate.hpp"
 
 namespace holdfast {
 
@@ -14,8 +14,5 @@ namespace holdfast {
 /// than the settings make.
 std::unique_ptr<Certificate> open_boxes(const RunFolder& run, const RunManifest& manifest,
                                         const Settings& settings, const std::string& backend);
-
-/// Error (usage), always: nothing protects the parameters of a run with boxes.
-Guarantee publication_of_boxes(const RunManifest& manifest, const Settings& settings);
 
 }  // namespace holdfast

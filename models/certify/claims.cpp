@@ -6,15 +6,6 @@ namespace holdfast {
 
 namespace {
 
-void state_scaling(Scaling scaling, Guarantee& claim) {
-    if (scaling == Scaling::public_constants) return;
-    if (scaling == Scaling::private_data)
-        return claim.weaken(
-            "the features were scaled by the range of the private records; another record could change the "
-            "scaling, which the boxes do not cover");
-    claim.require("the features were made and scaled by public constants (the file states no public range)");
-}
-
 void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
     switch (ids) {
         case IdKind::given:
@@ -35,6 +26,22 @@ void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
 
 }  // namespace
 
+const char* const settings_condition =
+    "no setting, no seed and no constant of scaling was chosen by looking at the private records";
+const char* const public_records_condition =
+    "the public records concern nobody whose records are private, and were not chosen by looking at "
+    "those";
+
+void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim) {
+    if (scaling == Scaling::public_constants) return;
+    if (scaling == Scaling::private_data)
+        return claim.weaken(
+            "the features were scaled by the range of the private records; another record could change the "
+            "scaling, which " +
+            uncovered);
+    claim.require("the features were made and scaled by public constants (the file states no public range)");
+}
+
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     Guarantee claim = Guarantee::proved(
         std::string("for every k and every dataset at distance at most k, the parameters this program "
@@ -43,14 +50,10 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
             " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
             "label",
         name_of(settings.certificate.relation));
-    claim.require(
-        "no setting, no seed and no constant of scaling was chosen by looking at the private records");
-    state_scaling(facts.scaling, claim);
+    claim.require(settings_condition);
+    state_scaling(facts.scaling, "the boxes do not cover", claim);
     state_ids(facts.ids, settings.certificate.relation, claim);
-    if (facts.public_records)
-        claim.require(
-            "the public records concern nobody whose records are private, and were not chosen by looking at "
-            "those");
+    if (facts.public_records) claim.require(public_records_condition);
     if (settings.training.expected_records == 0)
         claim.weaken(
             "the step divides by the number of records found, which one record more or less can change: "

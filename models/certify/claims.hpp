@@ -13,6 +13,12 @@ struct DataFacts {
     bool public_records = false;  ///< trained on beside the private ones
 };
 
+/// Adds to a claim that rests on features made and scaled without looking at the records; else what
+/// `uncovered` does not cover.
+void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim);
+extern const char* const settings_condition;        ///< of every claim
+extern const char* const public_records_condition;  ///< where records beside are taken for public
+
 /// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);
 

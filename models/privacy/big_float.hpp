@@ -7,11 +7,12 @@
 
 namespace holdfast {
 
-/// RAII for mpfr_t, 320 bits. Inside this folder only: every operation names its rounding where it is used.
+/// RAII for mpfr_t, of 320 bits unless told. Inside this folder only: every operation names its rounding
+/// where it is used.
 class BigFloat {
   public:
-    BigFloat() {
-        mpfr_init2(value_, 320);
+    explicit BigFloat(mpfr_prec_t bits = 320) {
+        mpfr_init2(value_, bits);
         mpfr_set_zero(value_, 1);
     }
     BigFloat(const Rational& value, mpfr_rnd_t rounding) : BigFloat() {
@@ -28,6 +29,13 @@ class BigFloat {
         Rational result;
         mpfr_get_q(result.get_mpq_t(), value_);
         return result;
+    }
+    /// The least number of 64 significant bits that is no less: for what is written down.
+    Rational short_upper() const {
+        BigFloat result;
+        mpfr_set_prec(result.value_, 64);
+        mpfr_set(result.value_, value_, MPFR_RNDU);
+        return result.rational();
     }
 
   private:

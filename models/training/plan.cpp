@@ -18,8 +18,9 @@ double normaliser(const Settings& settings, const DataShape& data) {
     const std::int64_t stated = settings.training.expected_records;
     const std::int64_t records = stated > 0 ? stated : rounded_count(data.found);
     const auto batches = static_cast<double>(settings.training.batches);
-    return static_cast<double>(records) / (static_cast<double>(settings.ensemble.members) * batches) +
-           static_cast<double>(data.public_records) / batches;
+    const double beside = static_cast<double>(data.public_records) / batches;
+    if (settings.noisy()) return static_cast<double>(records) * settings.step_share() + beside;
+    return static_cast<double>(records) / (static_cast<double>(settings.ensemble.members) * batches) + beside;
 }
 
 }  // namespace

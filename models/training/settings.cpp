@@ -1,6 +1,8 @@
 #include "models/training/settings.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
@@ -10,6 +12,7 @@ namespace {
 
 // Every clip has a grid in double; of single precision, check_single says what it lacks.
 constexpr double least_clip = 1e-100;
+constexpr double least_norm = 1e-6;  // in either precision, whatever underflows (kernels/ops/norm_rule.hpp)
 static_assert(least_clip >= RealFormat<double>::least_limit);
 
 void refuse(const std::string& message, const std::string& hint, const std::string& key) {
@@ -32,6 +35,39 @@ void check_single(const Settings& settings) {
         check_limit(settings.clip.delta_limit, "clip.delta_limit");
         check_limit(settings.clip.activation_limit, "clip.activation_limit");
     }
+}
+
+/// "0.0999755859375": the multiple of 2^-16 next to a rate (of a finer grid where that is 0), in full.
+std::string near_rate(double rate) {
+    double grid = 0x1p16;
+    while (grid < 0x1p32 && std::round(rate * grid) == 0) grid *= 2;
+    char text[64];
+    const double near = std::max(1.0, std::round(rate * grid)) / grid;
+    const auto end = std::to_chars(text, text + sizeof text, near, std::chars_format::fixed).ptr;
+    return {text, end};
+}
+
+void check_noisy(const Settings& settings) {
+    const TrainingSettings& training = settings.training;
+    if (settings.clip.kind != Clip::Kind::norm)
+        refuse("noisy training clips the norm of a record's whole gradient", "set clip.kind = \"norm\"",
+               "clip.kind");
+    const double rate = settings.step_share();
+    if (std::ldexp(rate, 32) != std::floor(std::ldexp(rate, 32))) {
+        const bool stated = settings.noise.sampling_rate > 0;
+        refuse("records cannot be drawn with probability " + std::to_string(rate) +
+                   (stated ? "" : " = 1 / training.batches") + ", no multiple of 2^-32",
+               "set noise.sampling_rate = " + near_rate(rate), stated ? "noise.sampling_rate" : "training.batches");
+    }
+    if (settings.ensemble.members > 1)
+        refuse("noisy training makes one model", "set ensemble.members = 1", "ensemble.members");
+    if (settings.certificate.relation == Relation::remove)
+        refuse("a model is not published against removals alone",
+               "set certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
+    if (training.batching == Batching::sequential || training.normalise == Normalise::actual)
+        refuse("noisy training draws its records and divides by a public number",
+               "leave training.batching = \"hashed\" and training.normalise = \"expected\"",
+               "training.batching");
 }
 
 }  // namespace
@@ -57,8 +93,9 @@ std::vector<std::int64_t> CertificateSettings::level_values() const {
 std::vector<BasicOption<TrainingSettings>> training_options() {
     using S = TrainingSettings;
     return {
-        choice<S>("kind", "what is trained beside the model, and certifies with it", &S::kind,
-                  {{"boxes", std::string("boxes")}}),
+        choice<S>("kind",
+                  "boxes: beside the model, what encloses its neighbours; noisy: a model that may be published",
+                  &S::kind, {{"boxes", std::string("boxes")}, {"noisy", std::string("noisy")}}),
         integer("epochs", "passes over the records", &S::epochs, 1, 1000000),
         integer("batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
         real("learning_rate", "alpha", &S::learning_rate, above(0)),
@@ -88,11 +125,15 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
 std::vector<BasicOption<Clip>> clip_options() {
     return {
         choice<Clip>("kind", "bound of one record's gradient", &Clip::kind,
-                     {{"elementwise", Clip::Kind::elementwise}, {"factored", Clip::Kind::factored}}),
+                     {{"elementwise", Clip::Kind::elementwise},
+                      {"factored", Clip::Kind::factored},
+                      {"norm", Clip::Kind::norm}}),
         real("gamma", "elementwise: every entry within +-gamma", &Clip::gamma, at_least(least_clip)),
         real("delta_limit", "factored: a, of the backward factor", &Clip::delta_limit, at_least(least_clip)),
         real("activation_limit", "factored: c, of the activations; gamma is a c", &Clip::activation_limit,
-             at_least(least_clip))};
+             at_least(least_clip)),
+        real("norm_limit", "norm: C, the 2-norm of a record's whole gradient; of noisy training",
+             &Clip::norm_limit, at_least(least_norm))};
 }
 
 std::vector<BasicOption<CertificateSettings>> certificate_options() {
@@ -112,6 +153,22 @@ std::vector<BasicOption<CertificateSettings>> certificate_options() {
                   {{"exact", Product::exact}, {"rump", Product::rump}})};
 }
 
+std::vector<BasicOption<NoiseSettings>> noise_options() {
+    using S = NoiseSettings;
+    return {
+        choice<S>("law", "gaussian; or none: the same training without noise, for its owner alone", &S::law,
+                  {{"gaussian", S::Law::gaussian}, {"none", S::Law::none}}),
+        real("epsilon", "what the whole training may cost", &S::epsilon, above(0)),
+        real("delta", "and its delta", &S::delta, at_least(1e-15, 0.5)),
+        real("multiplier",
+             "a step's noise has sigma = multiplier * clip.norm_limit; 0: the least that epsilon and delta allow",
+             &S::multiplier, at_least(0)),
+        real("sampling_rate", "q: a record's part in a step, a multiple of 2^-32; 0: 1 / training.batches",
+             &S::sampling_rate, at_least(0, 1)),
+        real("average", "fraction of the last steps whose parameters are averaged; 0: the last alone",
+             &S::average, at_least(0, 1))};
+}
+
 std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
     using S = EnsembleSettings;
     return {
@@ -121,6 +178,12 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
 
 void check(const Settings& settings) {
     check(settings.network);
+    const bool whole = settings.clip.kind == Clip::Kind::norm;
+    if (settings.noisy()) check_noisy(settings);
+    if (whole && !settings.noisy()) {
+        refuse("boxes clip by entries or factors, not by the norm of a gradient",
+               "set clip.kind = \"elementwise\", or training.kind = \"noisy\"", "clip.kind");
+    }
     const bool factored = settings.clip.kind == Clip::Kind::factored;
     if (factored && settings.certificate.relation != Relation::add_remove) {
         refuse("factored clipping goes with add_remove only",

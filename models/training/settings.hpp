@@ -50,25 +50,44 @@ struct CertificateSettings {
     bool contiguous_levels() const { return level_list.empty(); }
 };
 
+/// Section "noise": what protects a model of training.kind = "noisy".
+struct NoiseSettings {
+    enum class Law { gaussian, none };
+    Law law = Law::gaussian;
+    double epsilon = 1.0, delta = 1e-5;  ///< what the whole training may cost
+    double multiplier = 0.0;     ///< of clip.norm_limit, a step's sigma; 0: the least that the cost allows
+    double sampling_rate = 0.0;  ///< a record's part in a step; 0: 1 / training.batches
+    double average = 0.0;        ///< fraction of the last steps whose parameters are averaged; 0: the last alone
+};
+
 /// Section "ensemble".
 struct EnsembleSettings {
     std::int64_t members = 1;
     std::string aggregate = "stable";  ///< or "paper" (Theorem 5.3 as published)
 };
 
-/// Everything that decides a training of boxes, by sections of the configuration. All of it is public: none
+/// Everything that decides a training, by sections of the configuration. All of it is public: none
 /// may be computed from the private records.
 struct Settings {
     NetworkSettings network;
     TrainingSettings training;
-    Clip clip{.kind = Clip::Kind::elementwise, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3};
+    Clip clip{.kind = Clip::Kind::elementwise, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3, .norm_limit = 1};
     CertificateSettings certificate;
+    NoiseSettings noise;
     EnsembleSettings ensemble;
+
+    bool noisy() const { return training.kind == "noisy"; }
+    /// The part of a member's records that a step expects to take.
+    double step_share() const {
+        const bool stated = noisy() && noise.sampling_rate > 0;
+        return stated ? noise.sampling_rate : 1 / static_cast<double>(training.batches);
+    }
 };
 
 std::vector<BasicOption<TrainingSettings>> training_options();
 std::vector<BasicOption<Clip>> clip_options();
 std::vector<BasicOption<CertificateSettings>> certificate_options();
+std::vector<BasicOption<NoiseSettings>> noise_options();
 std::vector<BasicOption<EnsembleSettings>> ensemble_options();
 /// Error (usage): settings that contradict.
 void check(const Settings& settings);

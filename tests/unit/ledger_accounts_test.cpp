@@ -1,10 +1,9 @@
 // Whose budget it is: versions of a population's data, its people, the terms of an account, and ledgers of
-// the layout that knew datasets only.
+// earlier layouts.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 #include "tests/support/child_process.hpp"
+#include "tests/support/ledger_queries.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
@@ -30,36 +30,6 @@ Ids ids(std::uint64_t first, std::size_t count) {
     Ids result(count);
     std::iota(result.begin(), result.end(), first);
     return result;
-}
-
-std::vector<Digest> query(double value) {
-    return {query_digest(std::span<const double>(&value, 1))};
-}
-
-Ledger::Draw always(int label) {
-    return [label](std::span<const std::size_t> asked) { return std::vector<int>(asked.size(), label); };
-}
-
-template <typename Action>
-Error error_of(Action action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        EXPECT_FALSE(error.hint().empty());
-        return error;
-    }
-    ADD_FAILURE() << "no Error thrown";
-    return Error(ExitCode::success, "");
-}
-
-/// Runs SQL on a file that no Ledger holds.
-void run_sql(const std::string& path, const std::string& sql) {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(handle);
-    sqlite3_close(handle);
-    chmod(path.c_str(), 0600);
 }
 
 struct AccountsTest : ::testing::Test {
@@ -323,15 +293,63 @@ TEST_F(AccountsTest, ALedgerOfLayoutOneKeepsItsBudgetsSpendingAndAnswers) {
     EXPECT_EQ(error_of([&] { ledger.answer(old_a, half, query(4), always(0)); }).code(), ExitCode::budget);
 }
 
-TEST_F(AccountsTest, ProcessesThatMigrateAtOnceAgree) {
-    write_layout_1(path);
+// The layout that the program wrote before it knew payments, word for word.
+constexpr const char* layout_2 = R"(
+CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
+                      relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
+                      epsilon TEXT NOT NULL, delta TEXT NOT NULL, fixed_epsilon TEXT) STRICT;
+CREATE TABLE versions(dataset TEXT PRIMARY KEY, account INTEGER NOT NULL, ids INTEGER NOT NULL) STRICT;
+CREATE TABLE people(id_hash INTEGER PRIMARY KEY, account INTEGER NOT NULL) STRICT;
+CREATE TABLE people_key(bytes BLOB NOT NULL) STRICT;
+CREATE TABLE spent(account INTEGER NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, answers INTEGER NOT NULL,
+                   PRIMARY KEY(account, epsilon, delta)) STRICT;
+CREATE TABLE guarantees(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE charges(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL,
+                     epsilon TEXT NOT NULL, delta TEXT NOT NULL, mechanism TEXT NOT NULL, guarantee INTEGER NOT NULL,
+                     time INTEGER NOT NULL) STRICT;
+CREATE TABLE answers(account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL, charge INTEGER NOT NULL,
+                     label INTEGER, PRIMARY KEY(account, dataset, query)) STRICT;
+PRAGMA application_id = 1215063142;
+PRAGMA user_version = 2;
+)";
+
+/// Two accounts: of "ward" one answer at 1/2, of "clinic" a fixed epsilon of 1/100 and a charge without an
+/// answer.
+void write_layout_2(const std::string& path) {
+    run_sql(path, std::string(layout_2) +
+                      "INSERT INTO accounts VALUES(1, 'ward', 'substitute', '3/2', '1/1000', NULL), "
+                      "(2, 'clinic', 'add_remove', '1', '1/100000', '1/100');"
+                      "INSERT INTO versions VALUES('" +
+                      old_a + "', 1, 9), ('" + old_b +
+                      "', 2, 0);"
+                      "INSERT INTO people VALUES(77, 1); INSERT INTO people_key VALUES(x'" +
+                      std::string(64, '5') +
+                      "'); INSERT INTO spent VALUES(1, '1/2', '0', 1), (2, '1/100', '0', 1);"
+                      "INSERT INTO guarantees VALUES(4, '{\"status\":\"proved\"}');"
+                      "INSERT INTO charges VALUES(1, 1, '" +
+                      old_a + "', " + blob(query(1)[0]) + ", '1/2', '0', 'cauchy', 4, 100), (2, 2, '" +
+                      old_b + "', " + blob(query(1)[0]) +
+                      ", '1/100', '0', 'stable_rr', 4, 300);"
+                      "INSERT INTO answers VALUES(1, '" +
+                      old_a + "', " + blob(query(1)[0]) + ", 1, 7), (2, '" + old_b + "', " +
+                      blob(query(1)[0]) + ", 2, NULL);");
+}
+
+/// Four at once.
+void open_and_expect(const std::string& path, const std::string& population, const Rational& spent) {
     std::vector<pid_t> children;
     for (int racer = 0; racer < 4; ++racer) {
-        children.push_back(fork_child([&] {
-            return Ledger(path).spending("dataset-0123456789abcdef")->epsilon == Rational(7, 4) ? 0 : 1;
-        }));
+        children.push_back(
+            fork_child([&] { return Ledger(path).spending(population)->epsilon == spent ? 0 : 1; }));
     }
     for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
+}
+
+TEST_F(AccountsTest, ProcessesThatMigrateAtOnceAgree) {
+    write_layout_1(path);
+    open_and_expect(path, "dataset-0123456789abcdef", Rational(7, 4));
+    write_layout_2(folder.file("two.db"));
+    open_and_expect(folder.file("two.db"), "ward", Rational(1, 2));
 }
 
 TEST_F(AccountsTest, AnAccountOfLayoutOneTakesTheNameOfItsPopulation) {
@@ -366,13 +384,53 @@ TEST_F(AccountsTest, NoAccountIsOpenedBesideOneThatDoesNotSayWhoseItIs) {
     EXPECT_TRUE(ledger.account("clinic").has_value());
 }
 
+TEST_F(AccountsTest, ALedgerOfLayoutTwoKeepsEverythingAndTakesPayments) {
+    write_layout_2(path);
+    for (int opening = 0; opening < 2; ++opening) {  // migrated once
+        Ledger ledger(path);
+        EXPECT_EQ(ledger.populations(), (std::vector<std::string>{"clinic", "ward"}));
+        EXPECT_EQ(ledger.account("ward")->relation, "substitute");
+        EXPECT_EQ(ledger.account("ward")->budget.renyi_order, std::nullopt);
+        EXPECT_EQ(ledger.account("ward")->budget.delta_apart, 0);
+        EXPECT_EQ(ledger.account("clinic")->budget.fixed_epsilon, Rational(1, 100));
+        EXPECT_EQ(ledger.versions("ward")[0].ids, 9);
+        EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(1, 2));
+        EXPECT_EQ(ledger.spending("ward")->payments, 0);
+        EXPECT_EQ(ledger.spending("clinic")->epsilon, Rational(1, 100));
+        const LedgerAnswer answer = ledger.answer(old_a, half, query(1), always(0))[0];
+        EXPECT_EQ(answer.label, 7);
+        EXPECT_EQ(answer.mechanism, "cauchy");
+        EXPECT_EQ(answer.guarantee, R"({"status":"proved"})");
+        EXPECT_EQ(ledger.terms("ward").at(0).first_time, 100);
+        EXPECT_TRUE(ledger.payments("ward").empty());
+    }
+    Ledger ledger(path);
+    ledger.open_account("ward", {{Rational(3, 2), Rational(1, 1000), std::nullopt}, "substitute"});
+    const Payment payment{"token", Rational(1, 2), Rational(1, 1000), {}, "noisy", "{}", half.guarantee};
+    EXPECT_TRUE(ledger.pay(old_a, payment));
+    EXPECT_EQ(ledger.spending("ward")->epsilon, 1);
+    ledger.answer(old_a, half, query(2), always(0));
+    EXPECT_EQ(error_of([&] { ledger.answer(old_a, half, query(3), always(0)); }).code(), ExitCode::budget);
+    EXPECT_EQ(error_of([&] { ledger.pay(old_b, payment); }).code(), ExitCode::budget);  // answers only
+}
+
+TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutTwoIsRefusedAndLeftAsItWas) {
+    for (const char* table : {"accounts", "spent", "charges", "people_key"}) {
+        const std::string file = folder.file(std::string(table) + ".db");
+        run_sql(file, std::string(layout_2) + "DROP TABLE " + table + ";");
+        const std::string before = folder.read(std::string(table) + ".db");
+        EXPECT_EQ(error_of([&] { Ledger ledger(file); }).code(), ExitCode::input);
+        EXPECT_EQ(folder.read(std::string(table) + ".db"), before);
+    }
+}
+
 TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutOneIsRefusedAndLeftAsItWas) {
     run_sql(path, std::string(layout_1) + "DROP TABLE answers;");
     const std::string before = folder.read("ledger.db");
     EXPECT_EQ(error_of([&] { Ledger ledger(path); }).code(), ExitCode::input);
     EXPECT_EQ(folder.read("ledger.db"), before);
     const std::string later = folder.file("later.db");
-    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 3;");
+    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 4;");
     EXPECT_EQ(error_of([&] { Ledger ledger(later); }).code(), ExitCode::input);
 }
 

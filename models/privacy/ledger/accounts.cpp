@@ -6,6 +6,7 @@
 #include <map>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/ledger/budget.hpp"
 #include "models/privacy/ledger/layout.hpp"
 
@@ -14,15 +15,41 @@ namespace {
 
 bool same(const Account& a, const Account& b) {
     return a.budget.epsilon == b.budget.epsilon && a.budget.delta == b.budget.delta &&
-           a.budget.fixed_epsilon == b.budget.fixed_epsilon && a.relation == b.relation;
+           a.budget.fixed_epsilon == b.budget.fixed_epsilon && a.budget.renyi_order == b.budget.renyi_order &&
+           a.budget.delta_apart == b.budget.delta_apart && a.relation == b.relation;
 }
 
 std::string text_of(const Account& terms) {
     const Budget& budget = terms.budget;
-    return "epsilon " + decimal_text(budget.epsilon) + ", delta " + decimal_text(budget.delta) +
-           (budget.fixed_epsilon ? ", " + decimal_text(*budget.fixed_epsilon) + " an answer"
-                                 : std::string()) +
-           ", " + terms.relation + " neighbours";
+    std::string text = "epsilon " + decimal_text(budget.epsilon) + ", delta " + decimal_text(budget.delta);
+    if (budget.fixed_epsilon) text += ", " + decimal_text(*budget.fixed_epsilon) + " an answer";
+    if (budget.renyi_order) text += ", the Renyi order " + std::to_string(*budget.renyi_order);
+    if (budget.delta_apart != 0) text += ", delta " + decimal_text(budget.delta_apart) + " apart";
+    return text + ", " + terms.relation + " neighbours";
+}
+
+/// A Renyi filter that could ever be charged.
+void check_renyi(const Budget& budget) {
+    if (budget.delta_apart != 0 && !budget.renyi_order)
+        throw Error(ExitCode::usage, "only a Renyi account sets a delta apart", "leave it out",
+                    "delta apart");
+    if (!budget.renyi_order) return;
+    const std::int64_t order = *budget.renyi_order;
+    if (budget.fixed_epsilon)
+        throw Error(ExitCode::usage,
+                    "an account of fixed epsilon composes by the optimal bound, not by Renyi",
+                    "choose one of the two", "composition");
+    if (!std::binary_search(renyi_orders().begin(), renyi_orders().end(), order))
+        throw Error(ExitCode::usage, std::to_string(order) + " is no order that curves are kept at",
+                    "take that of order_for_budget", "Renyi order");
+    if (budget.delta_apart < 0 || budget.delta_apart >= budget.delta)
+        throw Error(ExitCode::usage, "a Renyi account needs a delta, and sets apart less than all of it",
+                    "give a delta such as 1e-6", "delta");
+    if (renyi_budget(order, budget.epsilon, budget.delta - budget.delta_apart) <= 0)
+        throw Error(ExitCode::usage,
+                    "at the Renyi order " + std::to_string(order) + " nothing fits epsilon " +
+                        decimal_text(budget.epsilon) + " at this delta",
+                    "give a larger delta or epsilon, or take the basic rule", "budget");
 }
 
 void check_terms(const std::string& population, const Account& terms) {
@@ -30,6 +57,7 @@ void check_terms(const std::string& population, const Account& terms) {
         throw Error(ExitCode::usage, "a population without a name", "name the people it holds", "population");
     check_amounts(terms.budget.epsilon, terms.budget.delta);
     if (terms.budget.fixed_epsilon) check_amounts(*terms.budget.fixed_epsilon, 0);
+    check_renyi(terms.budget);
     if (terms.relation != "add_remove" && terms.relation != "substitute") {
         throw Error(ExitCode::usage, "'" + terms.relation + "' is no relation that an account can count",
                     "add_remove or substitute", "relation");
@@ -129,13 +157,16 @@ void add_people(const LedgerDatabase& database, std::int64_t account, std::span<
 
 std::optional<StoredAccount> find_account(const LedgerDatabase& database, const std::string& population) {
     Statement select(database,
-                     "SELECT id, relation, epsilon, delta, fixed_epsilon FROM accounts WHERE population = ?");
+                     "SELECT id, relation, epsilon, delta, fixed_epsilon, renyi_order, delta_apart "
+                     "FROM accounts WHERE population = ?");
     if (!select.bind(population).step()) return std::nullopt;
     StoredAccount account{
         select.integer(0),
         {{parse_rational(select.text(2), "ledger"), parse_rational(select.text(3), "ledger"), std::nullopt},
          select.text(1)}};
     if (!select.is_null(4)) account.terms.budget.fixed_epsilon = parse_rational(select.text(4), "ledger");
+    if (!select.is_null(5)) account.terms.budget.renyi_order = select.integer(5);
+    account.terms.budget.delta_apart = parse_rational(select.text(6), "ledger");
     return account;
 }
 
@@ -153,6 +184,13 @@ StoredAccount require_account_of(const LedgerDatabase& database, const std::stri
     throw Error(ExitCode::budget, "this ledger knows no population of the dataset that is asked",
                 "its owner adds it: holdfast account --ledger " + database.path() + " --data FILE",
                 database.path());
+}
+
+std::vector<std::string> find_populations(const LedgerDatabase& database) {
+    Statement select(database, "SELECT population FROM accounts ORDER BY population");
+    std::vector<std::string> populations;
+    while (select.step()) populations.push_back(select.text(0));
+    return populations;
 }
 
 std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset) {
@@ -183,11 +221,13 @@ void record_account(const LedgerDatabase& database, const std::string& populatio
     }
     require_named_accounts(database);
     Statement insert(database,
-                     "INSERT INTO accounts(population, relation, epsilon, delta, fixed_epsilon) "
-                     "VALUES(?, ?, ?, ?, ?)");
+                     "INSERT INTO accounts(population, relation, epsilon, delta, delta_apart, fixed_epsilon, "
+                     "renyi_order) VALUES(?, ?, ?, ?, ?, ?, ?)");
     insert.bind(population).bind(terms.relation);
-    insert.bind(terms.budget.epsilon.get_str()).bind(terms.budget.delta.get_str());
-    if (terms.budget.fixed_epsilon) insert.bind(terms.budget.fixed_epsilon->get_str());  // NULL if not bound
+    const Budget& budget = terms.budget;
+    insert.bind(budget.epsilon.get_str()).bind(budget.delta.get_str()).bind(budget.delta_apart.get_str());
+    budget.fixed_epsilon ? insert.bind(budget.fixed_epsilon->get_str()) : insert.bind_null();
+    budget.renyi_order ? insert.bind(*budget.renyi_order) : insert.bind_null();
     insert.step();
 }
 

@@ -26,6 +26,8 @@ StoredAccount require_account(const LedgerDatabase& database, const std::string&
 /// The account that pays for answers of a dataset. Error (ExitCode::budget) where no population has it.
 StoredAccount require_account_of(const LedgerDatabase& database, const std::string& dataset);
 
+/// Of all accounts, by name.
+std::vector<std::string> find_populations(const LedgerDatabase& database);
 std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset);
 std::vector<DatasetVersion> find_versions(const LedgerDatabase& database, const std::string& population);
 

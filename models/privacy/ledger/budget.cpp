@@ -1,13 +1,93 @@
 #include "models/privacy/ledger/budget.hpp"
 
+#include <algorithm>
+
 #include "kernels/base/error.hpp"
+#include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/composition.hpp"
 #include "models/privacy/ledger/accounts.hpp"
 
 namespace holdfast {
 namespace {
 
-/// What `answers` answers cost under a budget of fixed epsilon: free of delta while the basic sum fits.
+/// What one release costs; rho at the account's order, where the account has one and the release a curve.
+struct Cost {
+    Rational epsilon, delta;
+    std::optional<Rational> rho;
+};
+
+/// Where an order stands in every curve.
+std::size_t place_of(std::int64_t order) {
+    const auto& orders = renyi_orders();
+    const auto place = std::lower_bound(orders.begin(), orders.end(), order);
+    ensure(place != orders.end() && *place == order, "an account's order is one that curves have");
+    return static_cast<std::size_t>(place - orders.begin());
+}
+
+Cost cost_of_answer(const Budget& budget, const Rational& epsilon, const Rational& delta) {
+    Cost cost{epsilon, delta, std::nullopt};
+    if (budget.renyi_order && delta == 0)
+        cost.rho = renyi_curve_of_pure(epsilon)[place_of(*budget.renyi_order)];
+    return cost;
+}
+
+Cost cost_of_payment(const Budget& budget, const Payment& payment) {
+    Cost cost{payment.epsilon, payment.delta, std::nullopt};
+    if (budget.renyi_order && !payment.curve.empty()) cost.rho = payment.curve[place_of(*budget.renyi_order)];
+    return cost;
+}
+
+/// The sums that the rule of an account composes.
+struct Sums {
+    Rational epsilon, delta;      ///< of what has no rho
+    std::optional<Rational> rho;  ///< of what has one; unset where nothing has
+    std::int64_t answers = 0, payments = 0;
+
+    void add(const Cost& cost, std::int64_t count = 1) {
+        const Rational times(static_cast<long>(count));
+        if (cost.rho && count > 0) {
+            rho = rho.value_or(0) + *cost.rho * times;
+        } else {
+            epsilon += cost.epsilon * times;
+            delta += cost.delta * times;
+        }
+    }
+};
+
+Sums sums_of(const LedgerDatabase& database, const StoredAccount& account) {
+    const Budget& budget = account.terms.budget;
+    Sums sums;
+    Statement answers(database, "SELECT epsilon, delta, answers FROM spent WHERE account = ?");
+    answers.bind(account.id);
+    while (answers.step()) {
+        const Cost cost = cost_of_answer(budget, parse_rational(answers.text(0), "ledger"),
+                                         parse_rational(answers.text(1), "ledger"));
+        sums.add(cost, answers.integer(2));
+        sums.answers += answers.integer(2);
+    }
+    // Without an order no curve is at it: NULL equals nothing.
+    Statement payments(database,
+                       "SELECT p.epsilon, p.delta, c.rho FROM payments p LEFT JOIN curves c "
+                       "ON c.payment = p.id AND c.renyi_order = ? WHERE p.account = ?");
+    budget.renyi_order ? payments.bind(*budget.renyi_order) : payments.bind_null();
+    payments.bind(account.id);
+    while (payments.step()) {
+        Cost cost{parse_rational(payments.text(0), "ledger"), parse_rational(payments.text(1), "ledger"),
+                  std::nullopt};
+        if (!payments.is_null(2)) cost.rho = parse_rational(payments.text(2), "ledger");
+        sums.add(cost);
+        ++sums.payments;
+    }
+    return sums;
+}
+
+/// The delta at which a Renyi filter reads its rho: fixed at opening. One taken from what the other releases
+/// happened to leave would let answers decide how a second delta is spent.
+Rational delta_of_rho(const Budget& budget) {
+    return budget.delta - budget.delta_apart;
+}
+
+/// What answers of a fixed epsilon cost: free of delta while the basic sum fits.
 void cost_of_fixed(Spending& spending) {
     const Rational& each = *spending.budget.fixed_epsilon;
     spending.epsilon = basic_composition(each, spending.answers);
@@ -16,19 +96,63 @@ void cost_of_fixed(Spending& spending) {
     spending.delta = spending.budget.delta;
 }
 
+Spending spending_of(const Budget& budget, const Sums& sums) {
+    Spending spending{budget, sums.answers, sums.payments, sums.epsilon, sums.delta};
+    if (budget.fixed_epsilon) cost_of_fixed(spending);
+    if (sums.rho) spending.epsilon += epsilon_of_renyi(*budget.renyi_order, *sums.rho, delta_of_rho(budget));
+    if (budget.renyi_order && (sums.rho || sums.delta > 0)) spending.delta += delta_of_rho(budget);
+    return spending;
+}
+
 bool fits(const Spending& spending) {
     return spending.epsilon <= spending.budget.epsilon && spending.delta <= spending.budget.delta;
 }
 
-/// The most answers at `charge` that fit, given that `too_many` do not: the cost grows with their number.
-std::int64_t most_affordable(const LedgerDatabase& database, const StoredAccount& account,
-                             const Charge& charge, std::int64_t too_many) {
+bool fits(const Budget& budget, Sums sums, const Cost& cost, std::int64_t more) {
+    sums.add(cost, more);
+    sums.answers += more;  // of a payment it makes no difference: fixed_epsilon takes none
+    return fits(spending_of(budget, sums));
+}
+
+/// The most answers at `cost` that fit, given that `too_many` do not: what is spent grows with their number.
+std::int64_t most_affordable(const Budget& budget, const Sums& sums, const Cost& cost,
+                             std::int64_t too_many) {
     std::int64_t affordable = 0;
     while (too_many - affordable > 1) {
         const std::int64_t middle = affordable + (too_many - affordable) / 2;
-        (fits(spending_after(database, account, charge, middle)) ? affordable : too_many) = middle;
+        (fits(budget, sums, cost, middle) ? affordable : too_many) = middle;
     }
     return affordable;
+}
+
+/// "the budget of this population is …; … is spent on …"
+std::string balance(const Spending& spent) {
+    const auto amounts = [](const Rational& epsilon, const Rational& delta) {
+        return "epsilon " + decimal_text(epsilon) + ", delta " + decimal_text(delta);
+    };
+    std::string text =
+        "the budget of this population is " + amounts(spent.budget.epsilon, spent.budget.delta) + "; " +
+        decimal_text(spent.epsilon) + " is spent on " + std::to_string(spent.answers) + " answers";
+    if (spent.payments > 0) text += " and " + std::to_string(spent.payments) + " payments";
+    return text;
+}
+
+/// The greatest decimal of a double that is no more than what is left: it does fit.
+std::string left_text(const Rational& left) {
+    return left > 0 ? decimal_text(Rational(-left)).substr(1) : "0";
+}
+
+/// What a payment may still cost.
+std::string left_of(const Budget& budget, const Sums& sums, const Cost& cost) {
+    if (!cost.rho) {
+        const Spending spent = spending_of(budget, sums);
+        return "epsilon " + left_text(budget.epsilon - spent.epsilon) + ", delta " +
+               left_text(budget.delta - spent.delta) + " are left";
+    }
+    const std::int64_t order = *budget.renyi_order;
+    const Rational most = renyi_budget(order, budget.epsilon - sums.epsilon, delta_of_rho(budget));
+    return "at the Renyi order " + std::to_string(order) + " it costs " + decimal_text(*cost.rho) + ", and " +
+           left_text(most - sums.rho.value_or(0)) + " is left";
 }
 
 }  // namespace
@@ -40,20 +164,8 @@ void check_amounts(const Rational& epsilon, const Rational& delta) {
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0 or a value such as 1e-6", "delta");
 }
 
-Spending spending_after(const LedgerDatabase& database, const StoredAccount& account, const Charge& charge,
-                        std::int64_t more) {
-    Spending spending{account.terms.budget, more, charge.epsilon * Rational(static_cast<long>(more)),
-                      charge.delta * Rational(static_cast<long>(more))};
-    Statement select(database, "SELECT epsilon, delta, answers FROM spent WHERE account = ?");
-    select.bind(account.id);
-    while (select.step()) {
-        const Rational answers(static_cast<long>(select.integer(2)));
-        spending.answers += select.integer(2);
-        spending.epsilon += parse_rational(select.text(0), "ledger") * answers;
-        spending.delta += parse_rational(select.text(1), "ledger") * answers;
-    }
-    if (spending.budget.fixed_epsilon) cost_of_fixed(spending);
-    return spending;
+Spending spending_of(const LedgerDatabase& database, const StoredAccount& account) {
+    return spending_of(account.terms.budget, sums_of(database, account));
 }
 
 void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccount& account,
@@ -65,17 +177,35 @@ void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccoun
                         decimal_text(*budget.fixed_epsilon) + " each",
                     "ask at that epsilon, by a mechanism without delta", database.path());
     }
-    if (fits(spending_after(database, account, charge, more))) return;
-    const std::int64_t affordable = most_affordable(database, account, charge, more);
-    const Spending spent = spending_after(database, account, charge, 0);
+    const Sums sums = sums_of(database, account);
+    const Cost cost = cost_of_answer(budget, charge.epsilon, charge.delta);
+    if (fits(budget, sums, cost, more)) return;
+    const std::int64_t affordable = most_affordable(budget, sums, cost, more);
     throw Error(ExitCode::budget,
-                "the budget of this population is epsilon " + decimal_text(budget.epsilon) + ", delta " +
-                    decimal_text(budget.delta) + "; " + decimal_text(spent.epsilon) + " is spent on " +
-                    std::to_string(spent.answers) + " answers and " + std::to_string(more) +
+                balance(spending_of(budget, sums)) + " and " + std::to_string(more) +
                     " more do not fit: nothing was drawn",
                 affordable > 0 ? "at this epsilon " + std::to_string(affordable) + " more do"
                                : "no answer at this epsilon fits any more",
                 database.path());
+}
+
+void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccount& account,
+                              const Payment& payment) {
+    const Budget& budget = account.terms.budget;
+    if (budget.fixed_epsilon) {
+        throw Error(ExitCode::budget,
+                    "this population's budget is for answers at epsilon " +
+                        decimal_text(*budget.fixed_epsilon) + " each, and for nothing else",
+                    "use a population whose account was opened without --fixed", database.path());
+    }
+    const Sums sums = sums_of(database, account);
+    const Cost cost = cost_of_payment(budget, payment);
+    if (fits(budget, sums, cost, 1)) return;
+    throw Error(ExitCode::budget,
+                balance(spending_of(budget, sums)) + " and " + payment.mechanism + " at epsilon " +
+                    decimal_text(payment.epsilon) + ", delta " + decimal_text(payment.delta) +
+                    " does not fit: nothing was charged",
+                left_of(budget, sums, cost), database.path());
 }
 
 }  // namespace holdfast

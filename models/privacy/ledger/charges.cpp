@@ -28,6 +28,20 @@ Known KnownAnswers::of(const Digest& query) {
     return known;
 }
 
+std::vector<LedgerTerms> find_terms(const LedgerDatabase& database, std::int64_t account) {
+    Statement select(database,
+                     "SELECT c.epsilon, c.delta, c.mechanism, g.text, count(*), min(c.time), max(c.time) "
+                     "FROM charges c JOIN guarantees g ON g.id = c.guarantee WHERE c.account = ? "
+                     "GROUP BY c.epsilon, c.delta, c.mechanism, c.guarantee ORDER BY min(c.id)");
+    select.bind(account);
+    std::vector<LedgerTerms> terms;
+    while (select.step())
+        terms.push_back({parse_rational(select.text(0), "ledger"), parse_rational(select.text(1), "ledger"),
+                         select.text(2), select.text(3), select.integer(4), select.integer(5),
+                         select.integer(6)});
+    return terms;
+}
+
 std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& text) {
     Statement(database, "INSERT INTO guarantees(text) VALUES(?) ON CONFLICT DO NOTHING").bind(text).step();
     Statement select(database, "SELECT id FROM guarantees WHERE text = ?");

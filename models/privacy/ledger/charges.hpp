@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/privacy/ledger/database.hpp"
 #include "models/privacy/ledger/ledger.hpp"
@@ -30,10 +31,13 @@ class KnownAnswers {
     Statement select_;
 };
 
+/// Ledger::terms.
+std::vector<LedgerTerms> find_terms(const LedgerDatabase& database, std::int64_t account);
+
 /// Equal texts are kept once.
 std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& text);
 
-/// Who asks what, when: the same for every query of a request.
+/// Who asks what, when: the same for every query of a request, and of a payment.
 struct ChargeOrigin {
     std::int64_t account;
     std::string dataset;

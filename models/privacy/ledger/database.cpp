@@ -112,6 +112,11 @@ Statement& Statement::bind(std::int64_t value) {
     return *this;
 }
 
+Statement& Statement::bind_null() {
+    check(sqlite3_bind_null(statement_, ++bound_));
+    return *this;
+}
+
 bool Statement::step() {
     const int status = sqlite3_step(statement_);
     if (status != SQLITE_ROW && status != SQLITE_DONE) database_.fail("cannot be read or written");

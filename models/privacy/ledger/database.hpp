@@ -49,6 +49,7 @@ class Statement {
     Statement& bind(const std::string& text);
     Statement& bind(std::span<const std::byte> blob);
     Statement& bind(std::int64_t value);
+    Statement& bind_null();
     bool step();   ///< true if there is a row
     void reset();  ///< ready to be bound and run again
     bool is_null(int column) const;

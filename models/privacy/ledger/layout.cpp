@@ -13,7 +13,7 @@ namespace holdfast {
 namespace {
 
 constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other SQLite files
-constexpr int layout_version = 2;
+constexpr int layout_version = 3;
 
 // Rows name their account by number: millions of people take little room, and an account can be renamed. An
 // answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
@@ -21,7 +21,8 @@ constexpr int layout_version = 2;
 constexpr const char* layout = R"(
 CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
                       relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
-                      epsilon TEXT NOT NULL, delta TEXT NOT NULL, fixed_epsilon TEXT) STRICT;
+                      epsilon TEXT NOT NULL, delta TEXT NOT NULL, fixed_epsilon TEXT,
+                      renyi_order INTEGER, delta_apart TEXT NOT NULL DEFAULT '0') STRICT;
 CREATE TABLE versions(dataset TEXT PRIMARY KEY, account INTEGER NOT NULL, ids INTEGER NOT NULL) STRICT;
 CREATE TABLE people(id_hash INTEGER PRIMARY KEY, account INTEGER NOT NULL) STRICT;
 CREATE TABLE people_key(bytes BLOB NOT NULL) STRICT;
@@ -33,6 +34,24 @@ CREATE TABLE charges(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, dataset T
                      time INTEGER NOT NULL) STRICT;
 CREATE TABLE answers(account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL, charge INTEGER NOT NULL,
                      label INTEGER, PRIMARY KEY(account, dataset, query)) STRICT;
+)";
+
+// What layout 3 added: a release paid for once, under its token, with its curve where it has one; and the
+// models that left the house under it. They name each other by number.
+constexpr const char* payments_layout = R"(
+CREATE TABLE payments(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, dataset TEXT NOT NULL, token TEXT NOT NULL,
+                      epsilon TEXT NOT NULL, delta TEXT NOT NULL, mechanism TEXT NOT NULL, parameters TEXT NOT NULL,
+                      guarantee INTEGER NOT NULL, time INTEGER NOT NULL, UNIQUE(dataset, token)) STRICT;
+CREATE TABLE curves(payment INTEGER NOT NULL, renyi_order INTEGER NOT NULL, rho TEXT NOT NULL,
+                    PRIMARY KEY(payment, renyi_order)) STRICT;
+CREATE TABLE publications(payment INTEGER NOT NULL, model TEXT NOT NULL, time INTEGER NOT NULL,
+                          PRIMARY KEY(payment, model)) STRICT;
+)";
+
+// Its accounts could name no order: all they say stays as it was.
+constexpr const char* take_over_layout_2 = R"(
+ALTER TABLE accounts ADD COLUMN renyi_order INTEGER;
+ALTER TABLE accounts ADD COLUMN delta_apart TEXT NOT NULL DEFAULT '0';
 )";
 
 constexpr const char* set_layout_1_aside = R"(
@@ -68,13 +87,18 @@ DROP TABLE old_charges;
 DROP TABLE old_answers;
 )";
 
+void set_version(const LedgerDatabase& database) {
+    database.run("PRAGMA user_version = " + std::to_string(layout_version));
+}
+
 void create_layout(const LedgerDatabase& database) {
     database.run(layout);
+    database.run(payments_layout);
     std::array<std::byte, 32> key;
     randombytes_buf(key.data(), key.size());
     Statement(database, "INSERT INTO people_key VALUES(?)").bind(key).step();
     database.run("PRAGMA application_id = " + std::to_string(application_id));
-    database.run("PRAGMA user_version = " + std::to_string(layout_version));
+    set_version(database);
 }
 
 void migrate_layout_1(const LedgerDatabase& database) {
@@ -91,6 +115,15 @@ void migrate_layout_1(const LedgerDatabase& database) {
     database.run(take_over_layout_1);
 }
 
+void migrate_layout_2(const LedgerDatabase& database) {
+    for (const char* table :
+         {"versions", "people", "people_key", "spent", "guarantees", "charges", "answers"})
+        database.number("SELECT count(*) FROM " + std::string(table));  // an Error if it is not there
+    database.run(take_over_layout_2);
+    database.run(payments_layout);
+    set_version(database);
+}
+
 }  // namespace
 
 void create_or_migrate_layout(const LedgerDatabase& database) {
@@ -101,7 +134,9 @@ void create_or_migrate_layout(const LedgerDatabase& database) {
         throw Error(ExitCode::input, "an SQLite file, but not a ledger",
                     "name a ledger of this program, or a new file", database.path());
     }
-    if (database.number("PRAGMA user_version") == 1) migrate_layout_1(database);
+    const std::int64_t version = database.number("PRAGMA user_version");
+    if (version == 1) migrate_layout_1(database);
+    if (version == 2) migrate_layout_2(database);
     if (database.number("PRAGMA user_version") != layout_version) {
         throw Error(ExitCode::input, "a ledger of another version of this program",
                     "use the version that wrote it", database.path());

@@ -6,13 +6,14 @@ namespace holdfast {
 
 class LedgerDatabase;
 
-/// Makes the tables of a new file, checks that an old one is a ledger, and rewrites one of layout 1: in one
-/// transaction, so that a crash leaves what was there. Errors (ExitCode::input): another program's file, a
-/// newer version's ledger.
+/// Makes the tables of a new file, checks that an old one is a ledger, and brings one of an earlier layout up
+/// to date: in one transaction, so that a crash leaves what was there. Errors (ExitCode::input): another
+/// program's file, a newer version's ledger.
 ///
 /// Layout 1 kept an account a dataset, under the digest of its content. Each becomes the account of a
 /// population of its own (`migrated_population`), with that dataset as its version, and keeps its budget,
 /// charges and answers; their guarantees, which nobody wrote down, then say so.
+/// Layout 2 had no payments and no Renyi order: they are added, and all that was there stays.
 void create_or_migrate_layout(const LedgerDatabase& database);
 
 /// The name that the account of `dataset` (a digest) was given when its ledger left layout 1.

@@ -11,6 +11,7 @@
 #include "models/privacy/ledger/charges.hpp"
 #include "models/privacy/ledger/database.hpp"
 #include "models/privacy/ledger/layout.hpp"
+#include "models/privacy/ledger/payments.hpp"
 
 namespace holdfast {
 namespace {
@@ -57,11 +58,54 @@ std::optional<Account> Ledger::account(const std::string& population) const {
 std::optional<Spending> Ledger::spending(const std::string& population) const {
     const std::optional<StoredAccount> account = find_account(*database_, population);
     if (!account) return std::nullopt;
-    return spending_after(*database_, *account, {}, 0);
+    return spending_of(*database_, *account);
 }
 
 std::vector<DatasetVersion> Ledger::versions(const std::string& population) const {
     return find_versions(*database_, population);
+}
+
+std::vector<std::string> Ledger::populations() const {
+    return find_populations(*database_);
+}
+
+std::vector<LedgerTerms> Ledger::terms(const std::string& population) const {
+    const std::optional<StoredAccount> account = find_account(*database_, population);
+    return account ? find_terms(*database_, account->id) : std::vector<LedgerTerms>();
+}
+
+std::vector<LedgerPayment> Ledger::payments(const std::string& population) const {
+    const std::optional<StoredAccount> account = find_account(*database_, population);
+    return account ? find_payments(*database_, account->id) : std::vector<LedgerPayment>();
+}
+
+bool Ledger::pay(const std::string& dataset, const Payment& payment) {
+    check_payment(payment);
+    Transaction transaction(*database_);
+    const StoredAccount account = require_account_of(*database_, dataset);
+    if (find_payment(*database_, dataset, payment.token)) return false;
+    refuse_unless_affordable(*database_, account, payment);
+    record_payment(
+        *database_,
+        {account.id, dataset, id_of_guarantee(*database_, payment.guarantee), now_in_milliseconds()},
+        payment);
+    transaction.commit();
+    return true;
+}
+
+bool Ledger::paid(const std::string& dataset, const std::string& token) const {
+    return find_payment(*database_, dataset, token).has_value();
+}
+
+void Ledger::record_publication(const std::string& dataset, const std::string& token,
+                                const std::string& model_digest) {
+    Transaction transaction(*database_);
+    const std::optional<std::int64_t> payment = find_payment(*database_, dataset, token);
+    if (!payment)
+        throw Error(ExitCode::budget, "the model that is to be published was not paid for in this ledger",
+                    "name the ledger that its training was charged to", database_->path());
+    record_model(*database_, *payment, {model_digest, now_in_milliseconds()});
+    transaction.commit();
 }
 
 Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,

@@ -21,10 +21,18 @@ class LedgerDatabase;
 struct Budget {
     Rational epsilon;
     Rational delta;
-    /// Unset: any mechanism at any epsilon, chosen as answers come; the cost is the basic sum (a filter;
-    /// Rogers et al. 2016). Set: every answer is pure and costs exactly this epsilon; the cost is the least
-    /// of basic, advanced and optimal composition at the budget's delta.
+    /// Neither this nor `renyi_order` set: any mechanism at any epsilon, chosen as answers come; the cost is
+    /// the basic sum (a filter; Rogers et al. 2016). Set: every answer is pure and costs exactly this
+    /// epsilon, and nothing else can be paid; the cost is the least of basic, advanced and optimal
+    /// composition at the budget's delta.
     std::optional<Rational> fixed_epsilon;
+    /// Set, to one of renyi_orders(): a filter of Renyi privacy at this order (Feldman, Zrnic 2021). What has
+    /// a curve adds its value there, to rho; what has none adds its epsilon and delta. The cost is the
+    /// epsilon of rho at delta - delta_apart, plus the sum of those epsilons (models/mathematics.md, renyi
+    /// filter).
+    std::optional<std::int64_t> renyi_order = std::nullopt;
+    /// With `renyi_order`: the delta set apart, once and for all, for what has no curve.
+    Rational delta_apart = 0;
 };
 
 /// What an account is opened with, once.
@@ -42,7 +50,8 @@ struct DatasetVersion {
 /// What a population has spent.
 struct Spending {
     Budget budget;
-    std::int64_t answers = 0;  ///< charges, those without a stored answer included
+    std::int64_t answers = 0;   ///< charges, those without a stored answer included
+    std::int64_t payments = 0;  ///< tokens charged
     Rational epsilon,
         delta;  ///< upper bounds of the cost so far; delta is the budget's once composition needs it
 };
@@ -51,6 +60,40 @@ struct Spending {
 struct Charge {
     Rational epsilon, delta;
     std::string mechanism, guarantee;
+};
+
+/// A release that is paid for once, as a whole: all steps of a training, a model to publish.
+struct Payment {
+    std::string token;            ///< names what was bought; public, and says nothing of the records
+    Rational epsilon, delta;      ///< epsilon >= 0
+    std::vector<Rational> curve;  ///< [renyi_orders().size()], of the same release; or empty
+    std::string mechanism;        ///< "noisy", …
+    std::string parameters;       ///< JSON text of what it was drawn with; public
+    std::string guarantee;        ///< JSON text
+};
+
+/// A model that left the house.
+struct Publication {
+    std::string model_digest;
+    std::int64_t time = 0;  ///< in milliseconds since 1970
+};
+
+/// A payment as the ledger keeps it, without its curve.
+struct LedgerPayment {
+    std::string dataset;  ///< the version that it was for
+    std::string token;
+    Rational epsilon, delta;
+    std::string mechanism, parameters, guarantee;
+    std::int64_t time = 0;                  ///< in milliseconds since 1970
+    std::vector<Publication> publications;  ///< in the order they were recorded
+};
+
+/// Answers that were charged under equal terms.
+struct LedgerTerms {
+    Rational epsilon, delta;
+    std::string mechanism, guarantee;
+    std::int64_t answers = 0;                    ///< charges, those without a stored answer included
+    std::int64_t first_time = 0, last_time = 0;  ///< in milliseconds since 1970
 };
 
 /// One answer: what to print for a query. Its terms are those it was drawn under, whatever was asked now.
@@ -74,13 +117,15 @@ struct LedgerAnswer {
 /// it spent: the query costs again. Two processes with the same new query: the second waits for the first
 /// one's answer, and after `patience` pays for its own; whichever draw is stored first is the answer, under
 /// the terms it was charged with, and the other is dropped unseen. So a query never has two answers, and
-/// nobody pays twice for it. A refusal to answer depends on the budget and the charges only, never on data or
-/// answers. Errors: ExitCode::output where the file cannot be made or written; ExitCode::input where it is
-/// not a ledger, or others may read it; ExitCode::budget where there is no account, or the charge does not
-/// fit (nothing was drawn); ExitCode::usage for bad numbers and names.
+/// nobody pays twice for it. A payment is charged before what it buys is begun, and once: whoever has its
+/// token may begin again after a crash, and must then make the same release, to the bit. A refusal depends on
+/// the budget and the charges only, never on data or answers. Errors: ExitCode::output where the file cannot
+/// be made or written; ExitCode::input where it is not a ledger, or others may read it; ExitCode::budget
+/// where there is no account, or the charge does not fit (nothing was drawn); ExitCode::usage for bad numbers
+/// and names.
 class Ledger {
   public:
-    /// Opens `path`, creating it if need be; one of layout 1 is brought up to date
+    /// Opens `path`, creating it if need be; one of an earlier layout is brought up to date
     /// (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait for another process's
     /// answer.
     explicit Ledger(const std::string& path, int patience = 10000);
@@ -109,6 +154,12 @@ class Ledger {
     std::optional<Spending> spending(const std::string& population) const;
     /// In the order of their digests.
     std::vector<DatasetVersion> versions(const std::string& population) const;
+    /// All that have an account, by name.
+    std::vector<std::string> populations() const;
+    /// In the order of their first charges; of payments, in that they were paid. Empty where there is no
+    /// account.
+    std::vector<LedgerTerms> terms(const std::string& population) const;
+    std::vector<LedgerPayment> payments(const std::string& population) const;
 
     /// Draws one label for each of the given indices of the queries, in their order.
     using Draw = std::function<std::vector<int>(std::span<const std::size_t>)>;
@@ -120,6 +171,17 @@ class Ledger {
     /// answer.
     std::vector<LedgerAnswer> answer(const std::string& dataset, const Charge& charge,
                                      std::span<const Digest> queries, const Draw& draw);
+
+    /// Pays, in one transaction, for a release about a version of a population's data. True: charged now.
+    /// False: this token was charged before for this dataset, and costs nothing, whatever else the payment
+    /// says. Error (ExitCode::budget): no population has the dataset, or the payment does not fit; nothing
+    /// was charged. The caller has checked that the account counts the neighbours of the payment's guarantee.
+    bool pay(const std::string& dataset, const Payment& payment);
+    bool paid(const std::string& dataset, const std::string& token) const;
+    /// Notes that a model that the token paid for has left the house; once a digest. Error
+    /// (ExitCode::budget): the token was not paid for.
+    void record_publication(const std::string& dataset, const std::string& token,
+                            const std::string& model_digest);
 
   private:
     /// The draw of a query: charged, and not yet answered.

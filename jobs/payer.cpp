@@ -1,0 +1,39 @@
+#include "jobs/payer.hpp"
+
+#include <filesystem>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+
+void require_ledger(const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return;
+    throw Error(ExitCode::usage, "no such ledger",
+                "its owner opens an account first: holdfast account --ledger " + path +
+                    " --data FILE --budget EPSILON",
+                path);
+}
+
+void check_payer(const Ledger& ledger, const Payee& payee) {
+    const std::optional<std::string> population = ledger.population_of(payee.dataset);
+    if (!population)
+        throw Error(ExitCode::usage,
+                    "this ledger knows no population of the data that the run was trained on",
+                    "its owner adds them: holdfast account --ledger " + payee.ledger + " --data " + payee.path +
+                        " --budget EPSILON",
+                    payee.ledger);
+    if (const auto whose = ledger.population_of(payee.beside.digest); whose && payee.beside.records > 0)
+        throw Error(
+            ExitCode::usage,
+            "the run took records of " + *whose + " for public, and they have a budget: nothing was charged",
+            "train without them as --public", payee.ledger);
+    const std::string counted = ledger.account(*population)->relation;
+    if (counted == payee.relation) return;
+    throw Error(ExitCode::usage,
+                "the account of " + *population + " counts " + counted + " neighbours; under " + payee.relation +
+                    " it would be spent twice: nothing was charged",
+                "train with certificate.relation = \"" + counted + "\"", payee.ledger);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "dist/runs/manifest.hpp"
+#include "models/privacy/ledger/ledger.hpp"
+
+namespace holdfast {
+
+/// Whom a charge is for, as a ledger must know them.
+struct Payee {
+    std::string dataset, path;  ///< digest of the records, and where they are
+    PublicRecords beside;
+    std::string relation;  ///< whose neighbours the charge counts
+    std::string ledger;    ///< its path
+};
+
+/// Nobody but its owner makes a ledger. Error (usage).
+void require_ledger(const std::string& path);
+
+/// Can the population of the data pay? Error (usage): it belongs to none in this ledger, its account counts
+/// other neighbours, or records with a budget are taken for public; nothing was charged.
+void check_payer(const Ledger& ledger, const Payee& payee);
+
+}  // namespace holdfast

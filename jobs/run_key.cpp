@@ -1,0 +1,68 @@
+#include "jobs/run_key.hpp"
+
+#include <filesystem>
+
+#include "jobs/payer.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+std::string key_file(const RunFolder& run) {
+    return run.file("key");
+}
+
+/// A run that has drawn already cannot be given another key.
+void require_unbegun(const RunFolder& run, const MemberStore& store) {
+    if (store.checkpoints(0).load_latest().empty() && MemberStore::finished(run.path()).empty()) return;
+    throw Error(ExitCode::input, "the key of this run is gone, and its noise with it",
+                "restore the file, or train into a new folder, which is charged anew", key_file(run));
+}
+
+nlohmann::json text_of(const Payment& payment) {
+    return {{"token", payment.token},
+            {"epsilon", shown(payment.epsilon)},
+            {"delta", shown(payment.delta)},
+            {"mechanism", payment.mechanism},
+            {"parameters", nlohmann::json::parse(payment.parameters)}};
+}
+
+/// On rank 0: the key is on the disk before it is paid for, or a crash between would cost for nothing.
+nlohmann::json prepare(const Context& context, const RunFolder& run, const MemberStore& store,
+                       std::optional<Payment> payment, const Payee& payee) {
+    std::error_code ignored;
+    const bool fresh = !std::filesystem::exists(key_file(run), ignored);
+    if (fresh) {
+        require_unbegun(run, store);
+        SecretKey::fresh().write_new(key_file(run));
+    }
+    if (!payment) return nullptr;
+    payment->token = SecretKey::read(key_file(run)).token(store.fingerprint());
+    try {
+        Ledger ledger(payee.ledger);
+        check_payer(ledger, payee);
+        const bool now = ledger.pay(payee.dataset, *payment);
+        context.log->info("{} epsilon {}, delta {} for the whole training", now ? "charged" : "charged before:",
+                          decimal_text(payment->epsilon), decimal_text(payment->delta));
+    } catch (const Error&) {
+        if (fresh) destroy_key_file(key_file(run));
+        throw;
+    }
+    return text_of(*payment);
+}
+
+}  // namespace
+
+RunKey paid_run_key(const Context& context, const RunFolder& run, const MemberStore& store,
+                    std::optional<Payment> payment, const Payee& payee) {
+    nlohmann::json paid;
+    if (context.world.is_root()) paid = prepare(context, run, store, std::move(payment), payee);
+    context.world.barrier();
+    return {SecretKey::read(key_file(run)).derived("run", store.fingerprint()), std::move(paid)};
+}
+
+void destroy_run_key(const RunFolder& run) {
+    destroy_key_file(key_file(run));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/ops/clip.hpp"
+
+namespace holdfast {
+
+/// Clipping a record's whole gradient to a 2-norm of at most S = Clip::weight_units() units of its grid, as
+/// the integers that are added (models/mathematics.md, whole gradient; tests/property/norm_clip_test.cpp).
+/// The gradient of layer l is the product of delta_l and (z_l, 1), so its square is |delta_l|^2 (1 + |z_l|^2),
+/// known without the product: `square` is the sum of these over the layers, in double, in the order of layers
+/// and rows. Every delta of the record is multiplied by scale_of(square) before the outer products.
+/// Lemma: the integers v of a record's entries then satisfy |v|_2 <= S, whatever the record and the
+/// parameters. What products, factors made odd (odd_slack each) and `square` lose to rounding is less than
+/// the part `slack`; an entry's rounding to the grid adds at most 1/2, so sqrt(p)/2 over p parameters; what
+/// underflows, less than 1. The limit inside leaves room for all of it.
+template <typename Real>
+class NormRule {
+  public:
+    NormRule(const Clip& clip, std::size_t parameters) : inside_(inside(clip, parameters)) {}
+
+    /// The limit before rounding, in the gradient's own measure; not above 0 where rounding alone may exceed
+    /// the clip.
+    static double inside(const Clip& clip, std::size_t parameters) {
+        const auto p = static_cast<double>(parameters);
+        const double slack = 8 * static_cast<double>(std::numeric_limits<Real>::epsilon()) + p * 0x1p-50;
+        const auto units = static_cast<double>(clip.weight_units<Real>());
+        const double lost = std::sqrt(p) / 2 + 2;
+        return (units - lost) * static_cast<double>(clip.grid<Real>().unit()) / (1 + slack);
+    }
+
+    /// Of a gradient whose square is +infinity: 0.
+    HOLDFAST_PORTABLE double scale_of(double square) const {
+        const double norm = std::sqrt(square);
+        return norm > inside_ ? inside_ / norm : 1.0;
+    }
+
+  private:
+    double inside_;
+};
+
+}  // namespace holdfast

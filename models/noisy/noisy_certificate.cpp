@@ -1,0 +1,42 @@
+#include "models/noisy/noisy_certificate.hpp"
+
+#include "kernels/base/error.hpp"
+#include "models/certify/boxes_certificate.hpp"
+#include "models/noisy/noisy_claim.hpp"
+
+namespace holdfast {
+namespace {
+
+class NoisyCertificate final : public Certificate {
+  public:
+    NoisyCertificate(std::unique_ptr<Certificate> point, Guarantee claim)
+        : point_(std::move(point)), claim_(std::move(claim)) {}
+
+    const std::vector<std::int64_t>& levels() const override { return point_->levels(); }
+    bool nested() const override { return point_->nested(); }
+    Certificates distances(std::size_t member, const Records& queries, Asker asker,
+                           int device) const override {
+        return point_->distances(member, queries, asker, device);
+    }
+    Guarantee claim() const override { return claim_; }
+    Guarantee release_claim() const override {
+        throw Error(ExitCode::usage, "labels of a noisy run are not released one by one",
+                    "publish its parameters, and every answer is free: holdfast publish");
+    }
+
+  private:
+    std::unique_ptr<Certificate> point_;
+    Guarantee claim_;
+};
+
+}  // namespace
+
+std::unique_ptr<Certificate> open_noisy(const RunFolder& run, const RunManifest& manifest,
+                                        const Settings& settings, const std::string& backend) {
+    const DataFacts facts{manifest.dataset.scaling, manifest.dataset.ids,
+                          manifest.public_records.records > 0};
+    return std::make_unique<NoisyCertificate>(open_boxes(run, manifest, settings, backend),
+                                              noisy_claim(settings, facts));
+}
+
+}  // namespace holdfast

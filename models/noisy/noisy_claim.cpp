@@ -1,0 +1,106 @@
+#include "models/noisy/noisy_claim.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+bool has_noise(const Settings& settings) {
+    return settings.noise.law == NoiseSettings::Law::gaussian;
+}
+
+Rational delta_of(const Settings& settings) {
+    return decimal_value(settings.noise.delta, "noise.delta");
+}
+Rational asked_epsilon(const Settings& settings) {
+    return decimal_value(settings.noise.epsilon, "noise.epsilon");
+}
+
+/// What is charged: no more than was asked for, and no less than any accountant proves.
+StepsCost cost_of_settings(const Settings& settings) {
+    return cost_of(gaussian_steps(settings), delta_of(settings));
+}
+
+}  // namespace
+
+GaussianSteps gaussian_steps(const Settings& settings) {
+    return {Rational(settings.step_share()), settings.noise.multiplier, settings.training.steps(),
+            settings.certificate.relation};
+}
+
+Settings settled_for_noise(const Settings& asked) {
+    Settings settings = asked;
+    settings.certificate.levels = 0;
+    settings.certificate.level_list.clear();
+    if (!has_noise(settings)) return settings;
+    if (settings.training.expected_records == 0)
+        throw Error(ExitCode::usage,
+                    "the step would divide by the number of records found, which is private",
+                    "state a public number: import --expected-records, or training.expected_records",
+                    "training.expected_records");
+    const Rational epsilon = asked_epsilon(settings), delta = delta_of(settings);
+    if (settings.noise.multiplier == 0) {
+        const GaussianSteps steps = gaussian_steps(settings);
+        settings.noise.multiplier =
+            noise_multiplier_for(epsilon, delta, steps.sampling_rate, steps.steps, steps.relation);
+        return settings;
+    }
+    const StepsCost cost = cost_of_settings(settings);
+    if (cost.epsilon > epsilon)
+        throw Error(ExitCode::usage,
+                    "this noise costs epsilon " + decimal_text(Rational(shown(cost.epsilon))) +
+                        ", more than noise.epsilon = " + decimal_text(epsilon),
+                    "raise noise.multiplier or noise.epsilon, or set noise.multiplier = 0 for the least",
+                    "noise.multiplier");
+    return settings;
+}
+
+Guarantee noisy_claim(const Settings& settings, const DataFacts& facts) {
+    if (!has_noise(settings))
+        return Guarantee::not_private("the parameters of a training without noise are for their owner",
+                                      "nothing hides what a record changed");
+    Guarantee claim = Guarantee::proved(
+        "the parameters that are published, and all that is computed from them, are (" +
+            decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
+            ")-differentially private: all steps together, for whoever sees every one of them",
+        name_of(settings.certificate.relation));
+    claim.require(settings_condition);
+    state_scaling(facts.scaling, "the noise does not cover", claim);
+    claim.require("one record is all there is of one person");
+    claim.require(
+        "who sees the parameters does not know the key of the run, which is destroyed at its end, and cannot "
+        "tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");
+    claim.require(
+        "nothing else of the run leaves its owner: not its metrics, checkpoints, batch counts or times");
+    if (facts.public_records) claim.require(public_records_condition);
+    return claim;
+}
+
+Guarantee noisy_publication(const Settings& settings, const DataFacts& facts) {
+    if (!has_noise(settings))
+        throw Error(ExitCode::usage, "parameters of a training without noise are for their owner",
+                    "train with noise.law = \"gaussian\"", "noise.law");
+    return noisy_claim(settings, facts);
+}
+
+std::optional<Payment> noisy_payment(const Settings& settings, const DataFacts& facts) {
+    if (!has_noise(settings)) return std::nullopt;
+    const GaussianSteps steps = gaussian_steps(settings);
+    const nlohmann::json parameters = {{"noise_multiplier", steps.noise_multiplier},
+                                       {"sampling_rate", settings.step_share()},
+                                       {"steps", steps.steps},
+                                       {"norm_limit", settings.clip.norm_limit},
+                                       {"relation", name_of(steps.relation)},
+                                       {"accountant", cost_of_settings(settings).accountant}};
+    return Payment{"",
+                   asked_epsilon(settings),
+                   delta_of(settings),
+                   renyi_curve(steps),
+                   "noisy_training",
+                   parameters.dump(),
+                   noisy_claim(settings, facts).to_json().dump()};
+}
+
+}  // namespace holdfast

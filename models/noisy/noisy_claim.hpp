@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+
+#include "models/certify/claims.hpp"
+#include "models/privacy/accountant/gaussian_steps.hpp"
+#include "models/privacy/ledger/ledger.hpp"
+
+namespace holdfast {
+
+/// Noisy training as an accountant sees it: records of 2-norm 1. Of settings with their multiplier.
+GaussianSteps gaussian_steps(const Settings& settings);
+
+/// The settings with the multiplier that their epsilon and delta allow, unless they state one, and without
+/// levels. Errors (usage): none serves; the one stated costs more than their epsilon; the number of records
+/// is not stated, and the step would divide by a private count.
+Settings settled_for_noise(const Settings& settings);
+
+/// What the published parameters guarantee, with every condition and gap; of settings with their multiplier.
+Guarantee noisy_claim(const Settings& settings, const DataFacts& facts);
+
+/// The same where they may leave. Error (usage): they must not.
+Guarantee noisy_publication(const Settings& settings, const DataFacts& facts);
+
+/// What all steps cost together, but for the token; nothing where there is no noise.
+std::optional<Payment> noisy_payment(const Settings& settings, const DataFacts& facts);
+
+}  // namespace holdfast

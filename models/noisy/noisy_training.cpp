@@ -1,0 +1,110 @@
+#include "models/noisy/noisy_training.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "kernels/base/error.hpp"
+#include "kernels/ops/norm_rule.hpp"
+#include "models/noisy/noisy_trainer.hpp"
+#include "models/training/join_members.hpp"
+
+namespace holdfast {
+namespace {
+
+class GroupNoisyTrainer final : public Trainer {
+  public:
+    GroupNoisyTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
+                      const NoisySecrets& secrets, NoisyState state, const ProcessGrid& grid)
+        : plan_(plan), grid_(grid), trainer_(plan, std::move(records), public_records, secrets, std::move(state)) {}
+
+    std::int64_t steps() const override { return trainer_.steps(); }
+    std::int64_t steps_done() const override { return trainer_.state().step; }
+    void step(const Communicator& block_group, PhaseTimes& times) override {
+        trainer_.step(block_group, times);
+    }
+    std::string step_text() const override { return trainer_.state().metrics.back().text(); }
+    std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
+
+    void write_result(const MemberStore& store) const override {
+        if (!grid_.member_group().is_root()) return;
+        const std::vector<std::int64_t> parameters = trainer_.result();
+        MemberWriter writer(store, 0, 1, plan_.network.parameters());
+        writer.write(parameters, parameters);
+        std::string lines;
+        for (const StepMetrics& step : trainer_.state().metrics) lines += step.to_json(0).dump() + "\n";
+        writer.commit(lines);
+    }
+
+  private:
+    const TrainingPlan& plan_;
+    const ProcessGrid& grid_;
+    NoisyTrainer trainer_;
+};
+
+class NoisyTraining final : public Training {
+  public:
+    NoisyTraining(const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
+                  const SecretKey* run)
+        : plan_(plan), public_records_(public_records), grid_(grid) {
+        if (run != nullptr) secrets_.emplace(*run);
+        const bool single = plan.backend->precision() == Precision::single_precision;
+        const std::size_t parameters = plan.network.parameters();
+        const Clip& clip = plan.settings.clip;
+        if ((single ? NormRule<float>::inside(clip, parameters)
+                    : NormRule<double>::inside(clip, parameters)) <= 0)
+            throw Error(ExitCode::usage,
+                        std::to_string(parameters) + " parameters: their rounding may exceed clip.norm_limit",
+                        "set training.precision = \"double\"", "training.precision");
+    }
+
+    /// All ranks hold the same state, so one file of it is enough.
+    std::unique_ptr<Trainer> start(std::size_t, Records records,
+                                   const std::vector<CheckpointFolder::Payload>& saved) const override {
+        ensure(secrets_.has_value(), "noisy training has the key of its run");
+        NoisyState state =
+            saved.empty() ? NoisyTrainer::fresh_state(plan_) : NoisyState::unpacked(saved.front());
+        return std::make_unique<GroupNoisyTrainer>(plan_, std::move(records), public_records_, *secrets_,
+                                                   std::move(state), grid_);
+    }
+
+    std::string join(const RunFolder& run, const MemberStore& store) const override {
+        return join_members(run, store, plan_);
+    }
+
+    nlohmann::json arithmetic() const override {
+        const bool none = plan_.settings.noise.law == NoiseSettings::Law::none;
+        return {{"parameter_unit", parameter_unit},
+                {"parameter_limit", parameter_value(parameter_limit_units)},
+                {"precision",
+                 plan_.backend->precision() == Precision::single_precision ? "single" : "double"},
+                {"gradient_unit", std::ldexp(1.0, plan_.gradient_scale().exponent)},
+                {"norm_units", plan_.gradient_scale().weight_units},
+                {"noise_units", none ? 0.0 : noise_in_units(plan_)}};
+    }
+
+    std::string arithmetic_text() const override {
+        const nlohmann::json grids = arithmetic();
+        char text[240];
+        std::snprintf(text, sizeof text,
+                      "%s precision, exact in units of 2^-50 (parameters, within +-1024) and 2^%d (gradients "
+                      "and noise)",
+                      grids["precision"].get<std::string>().c_str(), plan_.gradient_scale().exponent);
+        return text;
+    }
+
+  private:
+    const TrainingPlan& plan_;
+    const Records& public_records_;
+    const ProcessGrid& grid_;
+    std::optional<NoisySecrets> secrets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Training> train_noisy(const TrainingPlan& plan, const Records& public_records,
+                                      const ProcessGrid& grid, const SecretKey* run) {
+    return std::make_unique<NoisyTraining>(plan, public_records, grid, run);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,74 @@
+#include "models/privacy/accountant/gaussian.hpp"
+
+#include <algorithm>
+
+#include "models/privacy/accountant/checks.hpp"
+#include "models/privacy/big_float.hpp"
+
+namespace holdfast {
+namespace {
+
+/// Above it e^eps leaves the exponents of MPFR, and nobody's budget reaches there.
+constexpr long largest_mu = 4096;
+
+/// Phi(-x) rounded one way; `opposite` is the other way, for its argument.
+void tail(BigFloat& result, const Rational& x, mpfr_rnd_t rounding, mpfr_rnd_t opposite) {
+    BigFloat root(2, x > 0 ? rounding : opposite);
+    mpfr_sqrt(root.get(), root.get(), x > 0 ? rounding : opposite);
+    mpfr_set_q(result.get(), x.get_mpq_t(), opposite);
+    mpfr_div(result.get(), result.get(), root.get(), opposite);
+    mpfr_erfc(result.get(), result.get(), rounding);
+    mpfr_div_2ui(result.get(), result.get(), 1, rounding);
+}
+
+/// eps = mu^2/2 + mu sqrt(2 log(1/delta)) holds for mu^2/2-zCDP (Bun and Steinke 2016, proposition 1.3).
+Rational concentrated_epsilon(const Rational& mu, const Rational& delta) {
+    return mu * mu / 2 + mu * sqrt_upper(2 * log_upper(1 / delta));
+}
+
+/// Halves [low, high] until it is below 2^-40 of its upper end; `holds` at low, or at high, as it is kept.
+template <typename Holds>
+void bisect(Rational& low, Rational& high, const Holds& at_low) {
+    const Rational fine(1, power_of_two(40));
+    while (high - low > high * fine) {
+        const Rational middle = (low + high) / 2;
+        (at_low(middle) ? low : high) = middle;
+    }
+}
+
+}  // namespace
+
+Rational gaussian_delta(const Rational& mu, const Rational& epsilon) {
+    check_not_negative(mu, "mu");
+    check_not_negative(epsilon, "epsilon");
+    if (mu == 0) return 0;
+    if (mu > largest_mu || epsilon > power_of_two(28)) return 1;
+    BigFloat own, other, growth(epsilon, MPFR_RNDD);
+    tail(own, epsilon / mu - mu / 2, MPFR_RNDU, MPFR_RNDD);
+    tail(other, epsilon / mu + mu / 2, MPFR_RNDD, MPFR_RNDU);
+    mpfr_exp(growth.get(), growth.get(), MPFR_RNDD);
+    mpfr_mul(other.get(), other.get(), growth.get(), MPFR_RNDD);
+    mpfr_sub(own.get(), own.get(), other.get(), MPFR_RNDU);
+    return own.rational();
+}
+
+Rational gaussian_epsilon(const Rational& mu, const Rational& delta) {
+    check_delta(delta);
+    if (gaussian_delta(mu, 0) <= delta) return 0;
+    Rational low = 0, high = BigFloat(concentrated_epsilon(mu, delta), MPFR_RNDU).short_upper();
+    if (mu > largest_mu) return high;
+    bisect(low, high, [&](const Rational& epsilon) { return gaussian_delta(mu, epsilon) > delta; });
+    return high;
+}
+
+Rational gaussian_mu(const Rational& epsilon, const Rational& delta) {
+    check_not_negative(epsilon, "epsilon");
+    check_delta(delta);
+    const auto fits = [&](const Rational& mu) { return gaussian_delta(mu, epsilon) <= delta; };
+    Rational low = 0, high = 1;
+    while (fits(high) && high < largest_mu) high *= 2;
+    bisect(low, high, fits);
+    return low;
+}
+
+}  // namespace holdfast

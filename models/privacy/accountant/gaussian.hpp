@@ -1,0 +1,19 @@
+#pragma once
+
+#include "models/privacy/rational.hpp"
+
+namespace holdfast {
+
+// The Gaussian mechanism, exactly (Balle and Wang 2018; Dong, Roth, Su 2022): with 2-norm sensitivity s and
+// deviation sigma it is mu-GDP for mu = s/sigma, and mechanisms of mu_1, mu_2, … that follow each other are
+// sqrt(mu_1^2 + mu_2^2 + …)-GDP. delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), no less and no
+// more. Errors (ExitCode::usage): mu or epsilon below 0, delta outside (0, 1).
+
+/// delta(epsilon), rounded up; at most 1.
+Rational gaussian_delta(const Rational& mu, const Rational& epsilon);
+/// The least epsilon with delta(epsilon) <= delta, rounded up by less than 2^-40 of it.
+Rational gaussian_epsilon(const Rational& mu, const Rational& delta);
+/// The largest mu with delta(epsilon) <= delta, rounded down by less than 2^-40 of it. 0 < mu <= 4096.
+Rational gaussian_mu(const Rational& epsilon, const Rational& delta);
+
+}  // namespace holdfast

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/privacy/rational.hpp"
+#include "models/settings/relation.hpp"
+
+namespace holdfast {
+
+/// `steps` steps that follow each other, each: the sum over the records, every one taken with probability
+/// sampling_rate (independently, anew in each step), of a vector of 2-norm <= 1, plus N(0,
+/// noise_multiplier^2) in every coordinate. A vector may depend on its own record and on what earlier steps
+/// gave. 0 < sampling_rate <= 1; 2^-10 <= noise_multiplier <= 2^40; 1 <= steps <= 2^40; relation add_remove
+/// or substitute.
+struct GaussianSteps {
+    Rational sampling_rate;
+    double noise_multiplier = 0;
+    std::int64_t steps = 0;
+    Relation relation = Relation::add_remove;
+};
+
+/// An upper bound, and which accountant gave it: "gdp" (Gaussian differential privacy, exact without
+/// sampling), "rdp" (Renyi) or "pld" (the distribution of the privacy loss).
+struct StepsCost {
+    Rational epsilon;
+    std::string accountant;
+};
+
+// All results are upper bounds. Errors (ExitCode::usage): what is said above does not hold (`where` names the
+// field), delta outside (0, 1).
+
+/// The least epsilon for delta that any accountant proves.
+StepsCost cost_of(const GaussianSteps& steps, const Rational& delta);
+/// Within 2^-14 of the least multiplier whose cost_of(…).epsilon is <= epsilon, by bisection; the result's
+/// is, surely. Error (ExitCode::usage): epsilon <= 0, or no multiplier of the range serves.
+double noise_multiplier_for(const Rational& epsilon, const Rational& delta, const Rational& sampling_rate,
+                            std::int64_t steps, Relation relation);
+/// The curve of all steps together. [renyi_orders().size()]
+std::vector<Rational> renyi_curve(const GaussianSteps& steps);
+
+}  // namespace holdfast

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/privacy/samplers.hpp"
+
+namespace holdfast {
+
+/// Uniform 64-bit words, `ahead` of them asked for at a time.
+class Words {
+  public:
+    static constexpr std::size_t most_ahead = 128;
+    Words(RandomBits& bits, std::size_t ahead) : bits_(bits), ahead_(ahead), next_(ahead) {}
+
+    std::uint64_t next() {
+        if (next_ == ahead_) {
+            bits_.fill(std::as_writable_bytes(std::span(words_).first(ahead_)));
+            next_ = 0;
+        }
+        return words_[next_++];
+    }
+
+  private:
+    RandomBits& bits_;
+    std::size_t ahead_, next_;
+    std::array<std::uint64_t, most_ahead> words_;
+};
+
+/// A real number uniform on [0, 1), known as far as somebody asked: its digits to the base 2^64, each drawn
+/// when it is first needed and the same from then on. All that is decided about the number is therefore true
+/// of one number.
+class Digits {
+  public:
+    explicit Digits(Words& words) : words_(words) {}
+
+    std::uint64_t operator[](std::size_t place) {
+        while (known_.size() <= place) known_.push_back(words_.next());
+        return known_[place];
+    }
+
+  private:
+    Words& words_;
+    std::vector<std::uint64_t> known_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,95 @@
+#include "models/privacy/noise/gaussian_noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/base/error.hpp"
+#include "kernels/base/threads.hpp"
+#include "models/privacy/noise/secret_stream.hpp"
+
+namespace holdfast {
+namespace {
+
+const HalfNormalSlots& the_slots() {
+    static const HalfNormalSlots slots;
+    return slots;
+}
+
+/// Whether step * 0.digits >= gap, by as many digits from `place` on as it takes; step < 2^53.
+bool reaches(std::uint64_t gap, std::uint64_t step, Digits& digits, std::size_t place) {
+    for (; gap <= step; ++place) {
+        const Word128 goal = static_cast<Word128>(gap) << 64,
+                      low = static_cast<Word128>(step) * digits[place];
+        if (low >= goal) return true;
+        if (low + step <= goal) return false;
+        gap = static_cast<std::uint64_t>(goal - low);  // below step
+    }
+    return false;
+}
+
+}  // namespace
+
+GaussianNoise::GaussianNoise(double sigma) : slots_(the_slots()) {
+    if (!(sigma >= least_sigma && sigma <= greatest_sigma)) {
+        throw Error(ExitCode::usage, "noise of " + std::to_string(sigma) + " units is not drawn",
+                    "choose a unit by which it lies between 2^-4 and 2^56", "sigma");
+    }
+    int exponent = 0;
+    significand_ = static_cast<std::uint64_t>(std::ldexp(std::frexp(sigma, &exponent), 53));
+    unit_bits_ = HalfNormal::fraction_bits + 53 - exponent;
+}
+
+/// floor(sigma y + 1/2), at most `greatest`. With the units of `number`, sigma y = significand * (known +
+/// 0.later): an integer and a step times a number below 1, in units of 2^-unit_bits.
+std::int64_t GaussianNoise::rounded(HalfNormal& number) const {
+    const Word128 unit = Word128{1} << unit_bits_;
+    Word128 value = number.known() * significand_ + unit / 2;
+    Word128 result = value >> unit_bits_;
+    if (Word128 gap = (result + 1) * unit - value; gap < significand_) {
+        // One word more: now less than one of these small units is unknown.
+        const Word128 part = static_cast<Word128>(significand_) * number.later[0];
+        value += part >> 64;
+        result = value >> unit_bits_;
+        gap = (result + 1) * unit - value;
+        const auto fraction = static_cast<std::uint64_t>(part);
+        if (gap == 1 && fraction != 0 && reaches(-fraction, significand_, number.later, 1)) ++result;
+    }
+    return static_cast<std::int64_t>(std::min<Word128>(result, greatest));
+}
+
+std::int64_t GaussianNoise::draw(Words& words) const {
+    for (;;) {
+        const std::uint64_t word = words.next();
+        const std::uint64_t position = word & ((std::uint64_t{1} << HalfNormal::position_bits) - 1);
+        const bool negative = (word >> HalfNormal::position_bits & 1) != 0;
+        if (auto number = slots_.under_curve(word >> (64 - HalfNormalSlots::slot_bits), position, words)) {
+            const std::int64_t size = rounded(*number);
+            return negative ? -size : size;
+        }
+    }
+}
+
+std::int64_t GaussianNoise::draw(RandomBits& bits) const {
+    Words words(bits, 1);
+    return draw(words);
+}
+
+void GaussianNoise::fill(std::span<std::int64_t> noise, const SecretKey& key, std::uint64_t place) const {
+    constexpr double multiply_adds_of_a_draw = 64;  // that take about as long
+    const std::size_t chunks = (noise.size() + chunk - 1) / chunk;
+    ensure(chunks <= std::uint64_t{1} << 32, "a place has 2^32 chunks");
+    ThreadFailure failure;
+#pragma omp parallel for schedule(dynamic, 16) \
+    num_threads(threads_for(multiply_adds_of_a_draw* static_cast <double>(noise.size())))
+    for (std::size_t c = 0; c < chunks; ++c) {
+        failure.guard([&] {
+            SecretStream stream(key, place, static_cast<std::uint32_t>(c));
+            Words words(stream, Words::most_ahead);
+            const auto part = noise.subspan(c * chunk, std::min(chunk, noise.size() - c * chunk));
+            for (std::int64_t& coordinate : part) coordinate = draw(words);
+        });
+    }
+    failure.rethrow();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "models/privacy/noise/half_normal.hpp"
+#include "models/privacy/noise/secret_key.hpp"
+#include "models/privacy/samplers.hpp"
+
+namespace holdfast {
+
+/// round(X) for X normal with mean 0 and standard deviation sigma, with exactly that law: k has probability
+/// Phi((k + 1/2)/sigma) - Phi((k - 1/2)/sigma), sigma the very double (models/mathematics.md, exact normal).
+///
+/// Why a sum of integers plus this noise is as private as the Gaussian mechanism: sum + round(X) =
+/// round(sum + X), a function of sum + X alone. The noise stops at +-2^62, which no reader sees who clamps
+/// the sum to +-2^61, as everybody does who adds it: for |sum| <= 2^61, noise of 2^62 or more leads to 2^61
+/// with or without the stop.
+///
+/// Bits and time depend on the bits alone, so on key and place: never on a record.
+class GaussianNoise {
+  public:
+    static constexpr double least_sigma = 0x1p-4, greatest_sigma = 0x1p56;
+    static constexpr std::int64_t greatest = std::int64_t{1} << 62;  ///< stops here, on both sides
+    static constexpr std::size_t chunk = 1024;                       ///< coordinates of a stream
+
+    /// In units. Error (usage): not in [least_sigma, greatest_sigma].
+    explicit GaussianNoise(double sigma);
+
+    std::int64_t draw(RandomBits& bits) const;
+    /// noise [coordinates]: those of chunk c are the draws from SecretStream(key, place, c). The same for any
+    /// number of threads, which share the chunks.
+    void fill(std::span<std::int64_t> noise, const SecretKey& key, std::uint64_t place) const;
+
+  private:
+    std::int64_t draw(Words& words) const;
+    std::int64_t rounded(HalfNormal& number) const;
+
+    // sigma = significand_ * 2^(fraction_bits - unit_bits_): the units of HalfNormal times the significand
+    // are 2^-unit_bits_.
+    std::uint64_t significand_;
+    int unit_bits_;
+    const HalfNormalSlots& slots_;
+};
+
+}  // namespace holdfast

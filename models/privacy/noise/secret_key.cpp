@@ -1,0 +1,168 @@
+#include "models/privacy/noise/secret_key.hpp"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "dist/files/atomic_file.hpp"
+#include "kernels/base/error.hpp"
+#include "models/privacy/ledger/query_digest.hpp"
+
+namespace holdfast {
+namespace {
+
+/// Of a file: the magic, whose last byte is the version; the key; BLAKE2b of both, which finds damage.
+constexpr std::array<unsigned char, 8> magic = {'h', 'o', 'l', 'd', 'k', 'e', 'y', 1};
+constexpr std::size_t checksum_size = 16, checksum_at = magic.size() + SecretKey::size;
+
+/// The bytes of a key file, wiped when no longer needed.
+struct Image {
+    std::array<unsigned char, checksum_at + checksum_size> bytes{};
+    Image() = default;
+    Image(const Image&) = delete;
+    Image& operator=(const Image&) = delete;
+    ~Image() { sodium_memzero(bytes.data(), bytes.size()); }
+
+    std::array<unsigned char, checksum_size> checksum() const {
+        std::array<unsigned char, checksum_size> sum;
+        crypto_generichash(sum.data(), sum.size(), bytes.data(), checksum_at, nullptr, 0);
+        return sum;
+    }
+};
+
+/// A key file opened for reading; closed when destroyed.
+class KeyFile {
+  public:
+    explicit KeyFile(const std::string& path)
+        : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+        if (file_ < 0) {
+            throw Error(
+                ExitCode::input, std::string("the key cannot be opened: ") + std::strerror(errno),
+                "a run is resumed where it was started, with its own key: restore the file, or start anew",
+                path);
+        }
+    }
+    ~KeyFile() { ::close(file_); }
+    KeyFile(const KeyFile&) = delete;
+    KeyFile& operator=(const KeyFile&) = delete;
+
+    void require_private() const {
+        struct stat status {};
+        if (::fstat(file_, &status) != 0 || !S_ISREG(status.st_mode))
+            throw Error(ExitCode::input, "not a regular file", "name a key file of this program", path_);
+        if ((status.st_mode & 077) != 0) {
+            throw Error(ExitCode::input, "others may read or write this key",
+                        "a key that others may have read protects nothing: start the run anew", path_);
+        }
+    }
+    /// True if the file is exactly as long as `bytes`, which then hold it.
+    bool read(std::span<unsigned char> bytes) const {
+        std::size_t done = 0;
+        unsigned char beyond = 0;
+        for (;;) {
+            const bool full = done == bytes.size();
+            const ssize_t count =
+                ::read(file_, full ? &beyond : bytes.data() + done, full ? 1 : bytes.size() - done);
+            if (count < 0 && errno == EINTR) continue;
+            if (count <= 0 || full) return count == 0 && full;
+            done += static_cast<std::size_t>(count);
+        }
+    }
+
+  private:
+    const std::string& path_;
+    int file_;
+};
+
+/// BLAKE2b under the key of (domain, length of purpose, purpose, context): no two triples give one message.
+void keyed_hash(std::span<const unsigned char, SecretKey::size> key, std::string_view domain,
+                std::string_view purpose, std::string_view context,
+                std::span<unsigned char, SecretKey::size> result) {
+    std::string message(domain);
+    for (int shift = 0; shift < 64; shift += 8)
+        message.push_back(static_cast<char>(static_cast<std::uint64_t>(purpose.size()) >> shift));
+    message.append(purpose).append(context);
+    crypto_generichash(result.data(), result.size(), reinterpret_cast<const unsigned char*>(message.data()),
+                       message.size(), key.data(), key.size());
+}
+
+}  // namespace
+
+SecretKey SecretKey::fresh() {
+    start_sodium();
+    SecretKey key;
+    randombytes_buf(key.bytes_.data(), size);
+    return key;
+}
+
+SecretKey SecretKey::read(const std::string& path) {
+    start_sodium();
+    const KeyFile file(path);
+    file.require_private();
+    Image image;
+    const bool complete = file.read(image.bytes);
+    const auto sum = image.checksum();
+    if (!complete || !std::equal(magic.begin(), magic.end(), image.bytes.begin()) ||
+        !std::equal(sum.begin(), sum.end(), image.bytes.begin() + checksum_at)) {
+        throw Error(ExitCode::input, "not a key of this program, or a damaged one",
+                    "restore the file, or start the run anew", path);
+    }
+    SecretKey key;
+    std::copy_n(image.bytes.begin() + magic.size(), size, key.bytes_.begin());
+    return key;
+}
+
+SecretKey::SecretKey(SecretKey&& other) noexcept {
+    *this = std::move(other);
+}
+
+SecretKey& SecretKey::operator=(SecretKey&& other) noexcept {
+    if (this != &other) {
+        bytes_ = other.bytes_;
+        sodium_memzero(other.bytes_.data(), size);
+    }
+    return *this;
+}
+
+SecretKey::~SecretKey() {
+    sodium_memzero(bytes_.data(), size);
+}
+
+void SecretKey::write_new(const std::string& path) const {
+    Image image;
+    std::copy(magic.begin(), magic.end(), image.bytes.begin());
+    std::copy(bytes_.begin(), bytes_.end(), image.bytes.begin() + magic.size());
+    const auto sum = image.checksum();
+    std::copy(sum.begin(), sum.end(), image.bytes.begin() + checksum_at);
+    if (!write_file_unless_there(path, std::as_bytes(std::span(image.bytes)), private_mode)) {
+        throw Error(ExitCode::output, "there is a file already, and a key is never replaced",
+                    "name another folder, or resume the run whose key this is", path);
+    }
+}
+
+SecretKey SecretKey::derived(std::string_view purpose, std::string_view context) const {
+    SecretKey key;
+    keyed_hash(bytes_, "holdfast derived key", purpose, context, key.bytes_);
+    return key;
+}
+
+std::string SecretKey::token(std::string_view context) const {
+    std::array<unsigned char, size> hash;
+    keyed_hash(bytes_, "holdfast key token", "", context, hash);
+    std::string text(2 * hash.size() + 1, '\0');
+    sodium_bin2hex(text.data(), text.size(), hash.data(), hash.size());
+    text.pop_back();
+    return text;
+}
+
+void destroy_key_file(const std::string& path) {
+    wipe_file(path);
+}
+
+}  // namespace holdfast

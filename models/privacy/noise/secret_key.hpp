@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// 32 secret bytes on which all noise of a run rests: whoever knows them can subtract the noise from what was
+/// published. Move-only; the bytes are wiped where they are left behind.
+class SecretKey {
+  public:
+    static constexpr std::size_t size = 32;
+
+    /// From libsodium's random bytes. Error (internal) where it cannot start.
+    static SecretKey fresh();
+    /// Of write_new. Error (input): the file is missing, cannot be read, others may read or write it, or it
+    /// is damaged.
+    static SecretKey read(const std::string& path);
+
+    SecretKey(SecretKey&& other) noexcept;
+    SecretKey& operator=(SecretKey&& other) noexcept;
+    ~SecretKey();
+
+    /// A file of mode 0600 that outlasts a crash once this returns. Error (output): `path` is there already
+    /// (it stays as it is), or cannot be written.
+    void write_new(const std::string& path) const;
+
+    /// A key of its own for every pair (purpose, context), by BLAKE2b under this key: as good as independent
+    /// fresh keys to whoever does not know this one.
+    SecretKey derived(std::string_view purpose, std::string_view context) const;
+    /// 64 hexadecimal digits that name this key and `context` in public: the same function with a purpose of
+    /// its own, so that they tell nothing of the key, nor of any derived one.
+    std::string token(std::string_view context) const;
+
+    /// For the keyed functions of this folder alone.
+    std::span<const unsigned char, size> bytes() const { return bytes_; }
+
+  private:
+    SecretKey() = default;
+    std::array<unsigned char, size> bytes_{};
+};
+
+/// The file of a key is overwritten, removed, its folder synced; nothing happens where there is none. (A file
+/// system that keeps old blocks, as snapshots do, may keep the key: models/mathematics.md, noise keys.)
+/// Error (output) where it cannot be removed.
+void destroy_key_file(const std::string& path);
+
+}  // namespace holdfast

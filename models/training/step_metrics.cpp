@@ -1,0 +1,61 @@
+#include "models/training/step_metrics.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace holdfast {
+namespace {
+
+template <typename... Numbers>
+std::string formatted(const char* format, Numbers... numbers) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, numbers...);
+    return text;
+}
+
+}  // namespace
+
+nlohmann::json StepMetrics::to_json(std::size_t member) const {
+    const auto fraction = [&](std::int64_t count) {
+        return records == 0 || count < 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(records);
+    };
+    return {{"member", member},
+            {"step", step},
+            {"epoch", epoch},
+            {"batch", batch},
+            {"learning_rate", learning_rate},
+            {"records", records},
+            {"accuracy", fraction(correct)},
+            {"level", level},
+            {"accuracy_lower", fraction(surely_correct)},
+            {"accuracy_upper", fraction(possibly_correct)},
+            {"width_mean", width_mean},
+            {"width_max", width_max},
+            {"layer_width_mean", layer_width_mean},
+            {"layer_width_max", layer_width_max},
+            {"undecided", undecided},
+            {"charge_share", charge_share}};
+}
+
+std::string StepMetrics::text() const {
+    std::string line =
+        formatted("step %5.0f  k %3.0f", static_cast<double>(step), static_cast<double>(level));
+    const auto add = [&](const char* name, const std::vector<double>& values, const char* format,
+                         double scale) {
+        line += std::string("  ") + name;
+        for (const double value : values) line += formatted(format, value * scale);
+    };
+    add("widths", layer_width_mean, " %.2e", 1);
+    add("widest", layer_width_max, " %.2e", 1);
+    if (!undecided.empty()) add("may change sign", undecided, " %5.1f%%", 100);
+    add("charge", charge_share, " %5.1f%%", 100);
+    return line;
+}
+
+void StepMetrics::merge(const StepMetrics& other) {
+    const std::int64_t nominal = std::max(correct, other.correct);
+    if (other.level > level) *this = other;  // the bounds are those of the largest level
+    correct = nominal;
+}
+
+}  // namespace holdfast
