@@ -10,6 +10,7 @@
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
 #include "models/boxes/state.hpp"
+#include "models/nets/model_file.hpp"
 #include "tests/fuzz/imports.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -100,6 +101,45 @@ class MemberTarget final : public Target {
         std::vector<std::int64_t> lower, upper;
         for (int level = 0; level < 2; ++level) reader.read(lower, upper);
         reader.finish();
+    }
+};
+
+class ModelTarget final : public Target {
+  public:
+    std::string file_name() const override { return "model.h5"; }
+    bool uses_hdf5() const override { return true; }
+    std::vector<std::string> seeds() const override {
+        const Guarantee open = Guarantee::not_private("a model", "its boxes are");
+        return {
+            bytes_of_model({Network(2, {}, 2, Loss::hinge),
+                            Precision::double_precision,
+                            {1, -2, 3},
+                            "elsewhere",
+                            "a program",
+                            "1",
+                            open.to_json(),
+                            nullptr}),
+            bytes_of_model(
+                {Network(1, {2}, 3, Loss::cross_entropy, {0.5, 2, {-1, 1}}),
+                 Precision::single_precision,
+                 std::vector<std::int64_t>(13, 5),
+                 "noisy",
+                 "holdfast",
+                 "1",
+                 Guarantee::proved("private", "add_remove").to_json(),
+                 {{"epsilon", 1}, {"delta", 1e-5}, {"mechanism", "noisy"}, {"parameters", {{"q", 0.5}}}}})};
+    }
+    void read(const std::string& path) const override {
+        const StoredModel stored = read_model(path);
+        Guarantee::text_of(stored.model.guarantee);
+        stored.model.cost.dump();
+    }
+
+  private:
+    static std::string bytes_of_model(const Model& model) {
+        const TemporaryFolder folder;
+        write_model(folder.file("model.h5"), model);
+        return bytes_of(folder.file("model.h5"));
     }
 };
 

@@ -138,6 +138,9 @@ TEST(Fuzz, Checkpoint) {
 TEST(Fuzz, Member) {
     run(fuzz::MemberTarget());
 }
+TEST(Fuzz, Model) {
+    run(fuzz::ModelTarget());
+}
 TEST(Fuzz, Configuration) {
     run(fuzz::ConfigurationTarget());
 }

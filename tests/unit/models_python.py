@@ -1,0 +1,201 @@
+"""Run by models_python.sh in an empty folder: models_python.py HOLDFAST TOOLS."""
+
+import json
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+
+holdfast, tools = sys.argv[1:]
+sys.path.insert(0, tools)
+import holdfast_models as models  # noqa: E402
+
+random = np.random.default_rng(7)
+FEATURES = 5
+CASES = [(hidden, classes, loss) for hidden in ([], [7], [6, 4]) for classes, loss in ((2, "binary_cross_entropy"), (2, "hinge"), (2, "cross_entropy"), (4, "cross_entropy"))]
+
+
+def model_of(hidden, classes, loss, **fields):
+    """With parameters of up to 53 bits and more, as training makes them."""
+    widths = [FEATURES, *hidden, 1 if models.ONE_LOGIT[loss] else classes]
+    units = [random.integers(-(2**50), 2**50, (rows, width + 1)) for width, rows in zip(widths, widths[1:])]
+    units[0][0, 0] = 2**60 - 1  # no double
+    return models.Model(units, classes, loss, **fields)
+
+
+def dataset(path, features, labels):
+    with h5py.File(path, "w") as file:
+        file["x_test"], file["y_test"] = features, labels
+
+
+def predict(*words):
+    run = subprocess.run([holdfast, "predict", "--quiet", *words], capture_output=True, text=True)
+    if run.returncode:
+        raise RuntimeError(run.stderr)
+    return run.stdout
+
+
+def scores(path, queries):
+    lines = predict("--model", path, "--queries", queries, "--scores").splitlines()[1:]
+    table = np.array([[float(entry) for entry in line.split(",")] for line in lines])
+    return table[:, 0].astype(int), table[:, 1:]
+
+
+def close(one, other, tolerance=1e-12):
+    return np.allclose(one, other, rtol=tolerance, atol=tolerance * np.abs(other).max())
+
+
+def refused(words, action, *arguments, **named):
+    try:
+        action(*arguments, **named)
+    except (models.ModelError, RuntimeError) as error:
+        assert words in str(error), error
+        return
+    raise AssertionError(f"accepted, though {words}")
+
+
+features = random.normal(size=(100, FEATURES)) * 2
+dataset("queries.h5", features, random.integers(0, 2, 100))
+
+
+def test_predict_gives_numpys_numbers():
+    for number, (hidden, classes, loss) in enumerate(CASES):
+        model = model_of(hidden, classes, loss, shift=0.25, scale=1.5, range=(-1.0, 2.5))
+        path = f"case_{number}.h5"
+        digest = models.write_model(path, model)
+        labels, logits = scores(path, "queries.h5")
+        assert close(logits, model.logits(features)) and (labels == model.labels(features)).all(), path
+        back = models.read_model(path)
+        assert all((one == other).all() for one, other in zip(back.units, model.units))
+        assert back.description() == model.description()
+        said = json.loads(predict("--model", path, "--queries", "queries.h5", "--json", "--scores"))
+        assert said["model"] == digest and said["guarantee"]["status"] == "not differentially private", said
+        assert said["labels"] == list(labels) and np.array_equal(said["logits"], logits)
+
+
+def test_accuracy_is_that_of_the_labels():
+    model = model_of([7], 2, "hinge")
+    models.write_model("accuracy.h5", model)
+    truth = model.labels(features)
+    truth[:25] = 1 - truth[:25]
+    dataset("truth.h5", features, truth)
+    assert predict("--model", "accuracy.h5", "--queries", "truth.h5", "--accuracy") == "accuracy 0.7500 of 100 queries\n"
+
+
+def test_bad_models_are_refused():
+    model = model_of([7], 2, "hinge")
+    models.write_model("kept.h5", model)
+    refused("another file is there", models.write_model, "kept.h5", model)
+    refused("beyond 1024", models.from_layers, [(np.full((1, 2), 1025.0), [0.0])])
+    refused("beyond 1024", models.from_layers, [(np.full((1, 2), np.nan), [0.0])])
+    refused("fit neither", models.from_layers, [(np.ones((3, 2)), np.ones(3)), (np.ones((2, 4)), np.ones(2))])
+    refused("loss is 'exp'", models.from_layers, [(np.ones((1, 2)), [0.0])], "exp")
+    refused("cannot be read", models.read_model, "none.h5")
+    with open("kept.h5", "rb") as file:
+        whole = file.read()
+    at = whole.index(model.units[0].tobytes())
+    with open("damaged.h5", "wb") as file:
+        file.write(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    refused("digest is another", models.read_model, "damaged.h5")
+    refused("damaged.h5", predict, "--model", "damaged.h5", "--queries", "queries.h5")
+    with h5py.File("link.h5", "w") as file:
+        file["description"] = h5py.ExternalLink("kept.h5", "/description")
+    refused("no dataset of this file", models.read_model, "link.h5")
+    refused("not followed", predict, "--model", "link.h5", "--queries", "queries.h5")
+
+
+def command(*words):
+    run = subprocess.run([sys.executable, "-B", f"{tools}/holdfast_models.py", *words], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout + run.stderr
+
+
+def test_the_command_line():
+    model = model_of([], 2, "binary_cross_entropy", shift=0.25, scale=1.5, range=(-1.0, 2.5))
+    model.units[0][0, 0] = 2**49
+    models.write_model("linear.h5", model)
+    assert json.loads(command("info", "linear.h5"))["parameters"] == FEATURES + 1
+    assert "clip features to [-1, 2.5]" in command("to-sklearn", "linear.h5", "linear.npz")
+    command("from-sklearn", "linear.npz", "folded.h5")
+    clipped = np.clip(features, -1.0, 2.5)
+    assert close(models.read_model("folded.h5").logits(clipped), model.logits(features))
+
+
+def test_torch_gives_the_same_numbers():
+    import torch
+    from torch import nn
+
+    for number, (hidden, classes, loss) in enumerate(CASES):
+        model = model_of(hidden, classes, loss, shift=0.25, scale=1.5, range=(-1.0, 2.5))
+        models.write_model(f"torch_{number}.h5", model)
+        module = models.to_torch(model)
+        with torch.no_grad():
+            logits = module(torch.from_numpy(features)).numpy()
+        assert close(logits, scores(f"torch_{number}.h5", "queries.h5")[1])
+        for source in (module, module.state_dict()):
+            back = models.from_torch(source, loss)
+            assert (back.shift, back.scale, back.range) == (0.25, 1.5, (-1.0, 2.5))
+            assert all((back.weight(l) == model.weight(l)).all() and (back.bias(l) == model.bias(l)).all() for l in range(len(model.units)))
+    trained = nn.Sequential(nn.Linear(FEATURES, 8), nn.ReLU(), nn.Dropout(), nn.Linear(8, 3)).eval()
+    models.write_model("trained.h5", models.from_torch(trained))
+    with torch.no_grad():
+        logits = trained.double()(torch.from_numpy(features)).numpy()
+    assert close(scores("trained.h5", "queries.h5")[1], logits)
+    refused("Linear with ReLU", models.from_torch, nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)))
+    refused("nothing that Linear", models.from_torch, {"0.weight": torch.ones(2, 3), "0.running_mean": torch.ones(2)})
+    refused("1 axes", models.from_torch, nn.BatchNorm1d(3).state_dict())
+    command("to-torch", "torch_4.h5", "state.pt")
+    command("from-torch", "state.pt", "again.h5")
+    assert close(scores("again.h5", "queries.h5")[1], scores("torch_4.h5", "queries.h5")[1])
+
+
+def test_sklearn_gives_the_same_numbers():
+    import warnings
+
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.svm import LinearSVC
+
+    warnings.simplefilter("ignore")  # of fits that have not converged: any parameters will do
+    for number, (hidden, classes, loss) in enumerate(CASES):
+        model = model_of(hidden, classes, loss, shift=0.25, scale=1.5, range=(-1.0, 2.5))
+        if hidden:
+            refused("hidden layers", models.to_sklearn, model)
+            continue
+        model.units[0][0, 0] = 2**49
+        estimator = models.to_sklearn(model)
+        models.write_model(f"sklearn_{number}.h5", model)
+        labels, logits = scores(f"sklearn_{number}.h5", "queries.h5")
+        clipped = np.clip(features, -1.0, 2.5)
+        found = estimator.decision_function(clipped).reshape(100, -1)
+        assert close(found, logits if found.shape == logits.shape else logits[:, 1:] - logits[:, :1])
+        assert (estimator.predict(clipped) == labels).all()
+        if loss.endswith("cross_entropy") and classes > 2:
+            powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+            assert close(estimator.predict_proba(clipped), powers / powers.sum(axis=1, keepdims=True))
+    for classes in (2, 3):
+        truth = (features[:, 0] > 0).astype(int) + (classes == 3) * (features[:, 1] > 0)
+        for number, estimator in enumerate((LogisticRegression(), LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression()), MLPClassifier([8, 4]), make_pipeline(StandardScaler(), MLPClassifier([6])))):
+            estimator.fit(features, truth)
+            path = f"fitted_{classes}_{number}.h5"
+            models.write_model(path, models.from_sklearn(estimator))
+            labels, logits = scores(path, "queries.h5")
+            assert (labels == estimator.predict(features)).all(), path
+            if hasattr(estimator, "decision_function"):
+                assert close(logits, estimator.decision_function(features).reshape(100, -1)), path
+    refused("class indices", models.from_sklearn, LogisticRegression().fit(features, np.where(truth > 0, "yes", "no")))
+    refused("StandardScaler", models.from_sklearn, make_pipeline(MinMaxScaler(), LogisticRegression()).fit(features, truth))
+
+
+skipped = 0
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        try:
+            test()
+        except ModuleNotFoundError as error:
+            skipped += 1
+            print(f"{name}: not tried, {error}")
+print("predict and Python agree" + (f"; {skipped} of the tests not tried" if skipped else ""))

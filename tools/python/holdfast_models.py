@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+"""Model files of Holdfast (models/nets/model_file.hpp) from and to numpy, PyTorch and scikit-learn.
+
+    holdfast_models.py info MODEL.h5                      what the file says of itself
+    holdfast_models.py to-torch MODEL.h5 STATE.pt         the state_dict of to_torch(model)
+    holdfast_models.py from-torch STATE.pt MODEL.h5       of Linear layers with ReLU between them
+    holdfast_models.py to-sklearn MODEL.h5 ARRAYS.npz     coef_, intercept_, classes_ of to_sklearn(model)
+    holdfast_models.py from-sklearn ARRAYS.npz MODEL.h5   of coef_ and intercept_
+
+Files are read as numbers alone: no pickle is ever loaded. In a program of your own, to_torch() and to_sklearn() give
+modules and estimators, from_torch() and from_sklearn() take them. Needs numpy and h5py; torch and scikit-learn where
+they are named.
+
+A model from elsewhere is not differentially private, and its file says so. Whatever program trained it, `holdfast
+predict` answers with it.
+"""
+
+import argparse
+import dataclasses
+import hashlib
+import json
+import os
+import sys
+import tempfile
+
+import h5py
+import numpy as np
+
+UNIT_BITS = 50  # parameters are integers times 2^-50,
+LIMIT = 1 << 60  # of at most 1024
+ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "cross_entropy": False}
+NO_RANGE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
+DESCRIPTION = ("layers", "classes", "loss", "input", "precision", "kind", "program", "program_version", "guarantee", "cost")
+
+NOT_PRIVATE = {
+    "status": "not differentially private",
+    "statement": "a model from elsewhere",
+    "gap": "nothing is known of how it was trained",
+    "relation": "",
+    "conditions": [],
+}
+
+
+class ModelError(ValueError):
+    """A file, module or estimator that is no model, and why."""
+
+
+@dataclasses.dataclass
+class Model:
+    """Dense layers with ReLU between them, of (clamp(feature; range) - shift) * scale."""
+
+    units: list  # of each layer: int64 [out, in + 1], the bias last in its row, in units of 2^-50
+    classes: int
+    loss: str
+    shift: float = 0.0
+    scale: float = 1.0
+    range: tuple = NO_RANGE
+    precision: str = "double"
+    kind: str = "elsewhere"
+    program: str = "unknown"
+    program_version: str = ""
+    guarantee: dict = dataclasses.field(default_factory=lambda: dict(NOT_PRIVATE))
+    cost: dict = None
+
+    def weight(self, layer):
+        """float64 [out, in]: the nearest doubles."""
+        return rounded(self.units[layer])[:, :-1]
+
+    def bias(self, layer):
+        """float64 [out]"""
+        return rounded(self.units[layer])[:, -1]
+
+    def logits(self, features):
+        """float64 [n, outputs]; up to rounding what `holdfast predict --scores` gives in double precision."""
+        values = (np.clip(np.asarray(features, np.float64), *self.range) - self.shift) * self.scale
+        for layer in range(len(self.units)):
+            values = np.maximum(values, 0) if layer else values
+            values = values @ self.weight(layer).T + self.bias(layer)
+        return values
+
+    def labels(self, features):
+        """int [n]; where two logits agree up to rounding, `holdfast predict` decides more finely."""
+        logits = self.logits(features)
+        return (logits[:, 0] > 0).astype(int) if ONE_LOGIT[self.loss] else logits.argmax(axis=1)
+
+    def description(self):
+        return {
+            "format": "holdfast model",
+            "version": 1,
+            "layers": [[layer.shape[1] - 1, layer.shape[0]] for layer in self.units],
+            "classes": self.classes,
+            "loss": self.loss,
+            "input": {"shift": self.shift, "scale": self.scale, "range": list(self.range)},
+            "precision": self.precision,
+            "kind": self.kind,
+            "program": self.program,
+            "program_version": self.program_version,
+            "guarantee": self.guarantee,
+            "cost": self.cost,
+        }
+
+
+def rounded(units):
+    return np.ldexp(units.astype(np.float64), -UNIT_BITS)
+
+
+def units_of(weight, bias, where):
+    """The integers nearest to a layer's parameters: int64 [out, in + 1]."""
+    parameters = np.column_stack([np.asarray(weight, np.float64), np.asarray(bias, np.float64)])
+    largest = np.abs(parameters).max() if np.isfinite(parameters).all() else np.inf
+    if not largest <= LIMIT >> UNIT_BITS:
+        raise ModelError(f"{where}: a parameter of size {largest:g}, beyond 1024: scale the features or the layers")
+    return np.rint(np.ldexp(parameters, UNIT_BITS)).astype(np.int64)
+
+
+def digest_of(description, units):
+    digest = hashlib.blake2b(description, digest_size=32)
+    for layer in units:
+        digest.update(np.ascontiguousarray(layer, "<i8").tobytes())
+    return digest.hexdigest()
+
+
+def checked(model, where):
+    """The model, whose layers fit each other, its loss and its classes."""
+    if model.loss not in ONE_LOGIT:
+        raise ModelError(f"{where}: loss is {model.loss!r}, not one of {', '.join(ONE_LOGIT)}")
+    widths = [layer.shape[1] - 1 for layer in model.units] + [1 if ONE_LOGIT[model.loss] else model.classes]
+    if not model.units or widths[1:] != [layer.shape[0] for layer in model.units]:
+        raise ModelError(f"{where}: layers {[layer.shape for layer in model.units]} fit neither each other nor the loss")
+    if not 2 <= model.classes <= (2 if ONE_LOGIT[model.loss] else 1000):
+        raise ModelError(f"{where}: {model.classes} classes with loss {model.loss}")
+    low, high = model.range
+    if not (np.isfinite([model.shift, model.scale, low, high]).all() and model.scale > 0 and low < high):
+        raise ModelError(f"{where}: no input transform: shift {model.shift}, scale {model.scale}, range {model.range}")
+    return model
+
+
+def read_model(path):
+    """The Model of a file. ModelError: it is none, damaged, of a newer version, or contradicts itself."""
+    try:
+        with h5py.File(path, "r") as file:
+            text = bytes(np.asarray(own(file, "description"), np.uint8))
+            description = json.loads(text)
+            if description["format"] != "holdfast model":
+                raise ModelError(f"{path}: is no model of holdfast")
+            if description["version"] != 1:
+                raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1")
+            units = []
+            for layer, (width, rows) in enumerate(description["layers"]):
+                stored = own(file, f"layer_{layer}/units")
+                if stored.shape != (rows, width + 1) or stored.dtype != np.int64:
+                    raise ModelError(f"{path}: layer_{layer}/units has another type or shape than the description says")
+                units.append(stored[...])
+            if bytes(np.asarray(own(file, "digest"), np.uint8)).decode() != digest_of(text, units):
+                raise ModelError(f"{path}: its digest is another: fetch or publish it again")
+            fields = {name: description[name] for name in DESCRIPTION if name not in ("layers", "input")}
+            given = description["input"]
+            model = Model(units, shift=given["shift"], scale=given["scale"], range=tuple(given["range"]), **fields)
+            return checked(model, path)
+    except KeyError as error:
+        raise ModelError(f"{path}: is no model of holdfast: {error}") from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}") from error
+
+
+def own(file, name):
+    """A dataset of the file itself: a link may lead to another one."""
+    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
+        raise ModelError(f"{file.filename}: '{name}' is no dataset of this file")
+    if file[name].external or file[name].is_virtual:
+        raise ModelError(f"{file.filename}: '{name}' keeps its values in other files")
+    return file[name]
+
+
+def write_model(path, model):
+    """Writes the file, complete or not at all, and replaces none; returns its digest."""
+    description = json.dumps(checked(model, path).description(), sort_keys=True, allow_nan=False).encode()
+    digest = digest_of(description, model.units)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(path))) as folder:
+        partial = os.path.join(folder, "model.h5")
+        with h5py.File(partial, "w") as file:
+            for name, text in (("description", description), ("digest", digest.encode())):
+                file.create_dataset(name, data=np.frombuffer(text, np.uint8))
+            for layer, units in enumerate(model.units):
+                file.create_dataset(f"layer_{layer}/units", data=units, dtype="<i8")
+                file.create_dataset(f"layer_{layer}/weight", data=model.weight(layer), dtype="<f8")
+                file.create_dataset(f"layer_{layer}/bias", data=model.bias(layer), dtype="<f8")
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            raise ModelError(f"{path}: another file is there, and is kept") from None
+    return digest
+
+
+def from_layers(layers, loss=None, **fields):
+    """A model of (weight [out, in], bias [out]) of each layer; without a loss, that of as many outputs."""
+    units = [units_of(weight, bias, f"layer {layer}") for layer, (weight, bias) in enumerate(layers)]
+    outputs = units[-1].shape[0] if units else 0
+    loss = loss or ("binary_cross_entropy" if outputs == 1 else "cross_entropy")
+    return checked(Model(units, 2 if outputs == 1 else outputs, loss, **fields), "the model")
+
+
+def to_torch(model):
+    """torch.nn.Sequential of float64: `input` (clamp, shift, scale), then Linear layers with ReLU between them."""
+    import holdfast_torch
+
+    return holdfast_torch.to_torch(model)
+
+
+def from_torch(module, loss=None, **fields):
+    """Of a Sequential of Linear and ReLU, with to_torch()'s input module first if it has one, or its state_dict.
+
+    fields: shift, scale and range of the input, program, program_version.
+    """
+    import holdfast_torch
+
+    return holdfast_torch.from_torch(module, loss, **fields)
+
+
+def affine(model):
+    """(coef [rows, features], intercept [rows]) of a linear model on raw features: shift and scale folded in.
+
+    Of two classes one row, whose sign decides. The clamp to the public range is no affine map and stays outside: clip
+    the features to model.range first.
+    """
+    if len(model.units) != 1:
+        raise ModelError("a network with hidden layers is no linear model: use to_torch")
+    units = model.units[0]
+    if units.shape[0] == 2:
+        units = units[1:] - units[:1]  # exact
+    coef = rounded(units[:, :-1]) * model.scale
+    return coef, rounded(units[:, -1]) - coef.sum(axis=1) * model.shift
+
+
+def to_sklearn(model):
+    """LogisticRegression (LinearSVC of a hinge loss) with affine(model)'s coef_ and intercept_.
+
+    Features outside model.range must be clipped to it first.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    estimator = LinearSVC() if model.loss == "hinge" else LogisticRegression()
+    estimator.coef_, estimator.intercept_ = affine(model)
+    estimator.classes_ = np.arange(model.classes)
+    estimator.n_features_in_ = estimator.coef_.shape[1]
+    return estimator
+
+
+def from_sklearn(estimator, **fields):
+    """Of a fitted linear classifier or MLPClassifier (ReLU), or a Pipeline of StandardScaler and one of these.
+
+    Its classes must be 0, 1, …, as those of datasets are.
+    """
+    steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
+    classifier, scalers = steps[-1], steps[:-1]
+    if list(classifier.classes_) != list(range(len(classifier.classes_))):
+        raise ModelError(f"classes {list(classifier.classes_)}: fit it to class indices 0, 1, …")
+    if hasattr(classifier, "coefs_"):
+        if classifier.activation != "relu":
+            raise ModelError(f"activation {classifier.activation}: networks here have ReLU between their layers")
+        layers = [(weight.T, bias) for weight, bias in zip(classifier.coefs_, classifier.intercepts_)]
+    elif hasattr(classifier, "coef_"):
+        layers = [(classifier.coef_, np.broadcast_to(classifier.intercept_, len(classifier.coef_)))]
+    else:
+        raise ModelError(f"{type(classifier).__name__} has neither coef_ nor coefs_")
+    for scaler in reversed(scalers):
+        layers[0] = unscaled(*layers[0], scaler)
+    loss = "hinge" if "SVC" in type(classifier).__name__ and len(layers[-1][1]) == 1 else None
+    return from_layers(layers, loss, **{"program": "scikit-learn", **fields})
+
+
+def unscaled(weight, bias, scaler):
+    """A first layer on what a StandardScaler was given, instead of what it gave."""
+    if type(scaler).__name__ != "StandardScaler":
+        raise ModelError(f"{type(scaler).__name__} cannot be folded into a layer: only StandardScaler can")
+    if scaler.scale_ is not None:
+        weight = weight / scaler.scale_
+    if scaler.mean_ is not None:
+        bias = bias - weight @ scaler.mean_
+    return weight, bias
+
+
+# The command line ------------------------------------------------------------------------------------------------------
+
+
+def info(arguments):
+    model = read_model(arguments.model)
+    description = model.description()
+    description["parameters"] = sum(layer.size for layer in model.units)
+    print(json.dumps(description, indent=1))
+
+
+def command_to_torch(arguments):
+    import torch
+
+    torch.save(to_torch(read_model(arguments.model)).state_dict(), arguments.out)
+
+
+def command_from_torch(arguments):
+    import torch
+
+    state = torch.load(arguments.state, map_location="cpu", weights_only=True)
+    print(write_model(arguments.model, from_torch(state, arguments.loss)))
+
+
+def command_to_sklearn(arguments):
+    model = read_model(arguments.model)
+    coef, intercept = affine(model)
+    with open(arguments.out, "wb") as file:
+        np.savez(file, coef_=coef, intercept_=intercept, classes_=np.arange(model.classes))
+    if model.range != NO_RANGE:
+        print(f"clip features to [{model.range[0]:g}, {model.range[1]:g}] first: the clamp is not in the arrays", file=sys.stderr)
+
+
+def command_from_sklearn(arguments):
+    with np.load(arguments.arrays, allow_pickle=False) as arrays:
+        model = from_layers([(arrays["coef_"], arrays["intercept_"])], arguments.loss, program="scikit-learn")
+    print(write_model(arguments.model, model))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, run, files in (
+        ("info", info, ["model"]),
+        ("to-torch", command_to_torch, ["model", "out"]),
+        ("from-torch", command_from_torch, ["state", "model"]),
+        ("to-sklearn", command_to_sklearn, ["model", "out"]),
+        ("from-sklearn", command_from_sklearn, ["arrays", "model"]),
+    ):
+        command = commands.add_parser(name)
+        command.set_defaults(run=run)
+        for file in files:
+            command.add_argument(file)
+        if name.startswith("from-"):
+            command.add_argument("--loss", choices=list(ONE_LOGIT), help="by the number of outputs, if left out")
+    arguments = parser.parse_args()
+    try:
+        arguments.run(arguments)
+    except (ModelError, OSError, KeyError) as error:
+        sys.exit(f"{parser.prog}: {error}")
+
+
+if __name__ == "__main__":
+    main()
