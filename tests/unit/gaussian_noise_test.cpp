@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -265,6 +266,19 @@ TEST(GaussianNoise, IsTheSameOnAnyNumberOfThreads) {
         EXPECT_EQ(filled(noise, 300001, key, 1), alone) << threads;
     }
     omp_set_num_threads(before);
+}
+
+TEST(GaussianNoise, IsNotDrawnWhereDoublesAreRoundedOtherwise) {
+    const GaussianNoise noise(1);
+    SeededBits bits(3);
+    const SecretKey key = known_key(1);
+    for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        std::fesetround(mode);
+        EXPECT_THROW(noise.draw(bits), Error);
+        EXPECT_THROW(filled(noise, 1, key, 0), Error);
+    }
+    std::fesetround(FE_TONEAREST);
+    EXPECT_NO_THROW(noise.draw(bits));
 }
 
 TEST(GaussianNoise, RefusesASigmaOutOfRange) {
