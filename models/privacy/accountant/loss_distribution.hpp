@@ -26,7 +26,7 @@ struct LossDistribution {
 
 /// The loss of `times` (>= 1) mechanisms that follow each other, each with this loss: exact products of
 /// integers, masses rounded up. Both tails are cut on the way, to infinity and to the least loss kept; that
-/// costs at most 2^-14 log2(times) allowance in delta.
+/// costs at most 2^-13 log2(times) allowance in delta.
 LossDistribution composed(const LossDistribution& loss, std::int64_t times, const LossGrid& grid,
                           const Rational& allowance);
 
