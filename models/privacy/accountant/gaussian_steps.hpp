@@ -12,7 +12,7 @@ namespace holdfast {
 /// `steps` steps that follow each other, each: the sum over the records, every one taken with probability
 /// sampling_rate (independently, anew in each step), of a vector of 2-norm <= 1, plus N(0,
 /// noise_multiplier^2) in every coordinate. A vector may depend on its own record and on what earlier steps
-/// gave. 0 < sampling_rate <= 1; 2^-10 <= noise_multiplier <= 2^40; 1 <= steps <= 2^40; relation add_remove
+/// gave. 0 < sampling_rate <= 1; 2^-6 <= noise_multiplier <= 2^40; 1 <= steps <= 2^40; relation add_remove
 /// or substitute.
 struct GaussianSteps {
     Rational sampling_rate;
@@ -28,7 +28,7 @@ struct StepsCost {
     std::string accountant;
 };
 
-inline constexpr double least_multiplier = 0x1p-10, largest_multiplier = 0x1p40;
+inline constexpr double least_multiplier = 0x1p-6, largest_multiplier = 0x1p40;
 
 /// Error (ExitCode::usage) that names the field, unless all of the above holds.
 void check(const GaussianSteps& steps);

@@ -17,7 +17,7 @@ class Search {
     Search(Rational epsilon, Rational delta, GaussianSteps steps)
         : epsilon_(std::move(epsilon)), delta_(std::move(delta)), steps_(std::move(steps)) {}
 
-    bool holds(double multiplier) const { return left(multiplier) >= 0; }
+    bool holds(double multiplier) const { return cost_of(with(multiplier), delta_).epsilon <= epsilon_; }
 
     /// A multiplier that holds without sampling; less, as far as Renyi's curve allows.
     double start() const {
@@ -37,39 +37,44 @@ class Search {
     /// From there to one that is within the tolerance of the least.
     double narrowed(double near) const {
         End high = end_at(near), low = high;
-        for (double step = tolerance; high.left < 0; step *= 2) {
+        for (double step = tolerance; high.fraction > 1; step *= 2) {
             low = high;
             high = end_at(high.multiplier * (1 + step));
         }
-        for (double step = 0x1p-5; low.left >= 0 && low.multiplier > least_multiplier;
-             step = std::min(2 * step, 0.5)) {
+        // Epsilon falls as a power of the multiplier between 1 and 2, or steeper: this is near the root, and
+        // mostly below.
+        while (low.fraction <= 1 && low.multiplier > least_multiplier) {
             high = low;
-            low = end_at(std::max(least_multiplier, low.multiplier * (1 - step)));
+            const double factor = std::clamp(std::pow(high.fraction, 0.75), 0x1p-4, 1 - tolerance);
+            low = end_at(std::max(least_multiplier, high.multiplier * factor));
         }
-        if (low.left >= 0) return low.multiplier;
+        if (low.fraction <= 1) return low.multiplier;
         for (int round = 1; high.multiplier - low.multiplier > tolerance * high.multiplier; ++round) {
-            const double width = high.multiplier - low.multiplier;
-            const double root = low.multiplier + width * low.left / (low.left - high.left);
-            // Just beyond the root, as seen from the farther end: that end comes near. Every third time by
-            // halves, which needs no smoothness.
-            const double beyond = tolerance / 4 * high.multiplier;
-            const double next =
-                root - low.multiplier > high.multiplier - root ? root - beyond : root + beyond;
-            const End middle = end_at(
-                round % 3 == 0 ? low.multiplier + width / 2
-                               : std::clamp(next, low.multiplier + width / 16, high.multiplier - width / 16));
-            (middle.left < 0 ? low : high) = middle;
+            const End middle =
+                end_at(round % 4 == 0 ? (low.multiplier + high.multiplier) / 2 : beyond_root(low, high));
+            (middle.fraction > 1 ? low : high) = middle;
         }
         return high.multiplier;
     }
 
   private:
     struct End {
-        double multiplier, left;
+        double multiplier, fraction;  ///< of the budget that is spent; above 1: too little noise
     };
-    End end_at(double multiplier) const { return {multiplier, left(multiplier).get_d()}; }
-    /// Of epsilon; below 0: too little noise.
-    Rational left(double multiplier) const { return epsilon_ - cost_of(with(multiplier), delta_).epsilon; }
+    End end_at(double multiplier) const {
+        const Rational fraction = cost_of(with(multiplier), delta_).epsilon / epsilon_;
+        return {multiplier, round_up(fraction)};
+    }
+    /// Where a power of the multiplier through both ends spends all: a little beyond, as seen from the
+    /// farther end, so that this end comes near.
+    static double beyond_root(const End& low, const End& high) {
+        const double share =
+            high.fraction > 0 ? std::log(low.fraction) / std::log(low.fraction / high.fraction) : 0.5;
+        const double width = high.multiplier - low.multiplier, beyond = tolerance / 4 * high.multiplier;
+        const double root = low.multiplier * std::pow(high.multiplier / low.multiplier, share);
+        const double next = 2 * root > low.multiplier + high.multiplier ? root - beyond : root + beyond;
+        return std::clamp(next, low.multiplier + width / 16, high.multiplier - width / 16);
+    }
     bool holds_by_renyi(double multiplier) const {
         return epsilon_of_renyi_curve(renyi_curve(with(multiplier)), delta_) <= epsilon_;
     }
