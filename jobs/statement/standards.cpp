@@ -10,8 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json component(const char* name, const std::string& here) {
-    return {{"component", name}, {"here", here}};
+Json component(const char* part, const char* name, const std::string& here) {
+    return {{"part", part}, {"component", name}, {"here", here}};
 }
 
 /// "epsilon 0.5 of 1, delta 0 of 1e-06"
@@ -60,37 +60,34 @@ Json nist_section(const Json& statement) {
          "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (March 2025)"},
         {"components",
          Json::array(
-             {component("privacy parameter", amounts(loss) + " spent"),
-              component("unit of privacy", statement.at("unit_of_privacy").at("person").get<std::string>()),
-              component("definition", loss.at("definition").get<std::string>() + ", " +
-                                          statement.at("neighbours").at("known_as").get<std::string>()),
-              component("mixing with other releases",
-                        "Everything that is charged to this ledger is composed. A release past it, protected "
-                        "or not, "
-                        "is outside."),
+             {component("top", "privacy parameters",
+                        amounts(loss) + " spent; " + loss.at("definition").get<std::string>()),
+              component("top", "unit of privacy",
+                        statement.at("unit_of_privacy").at("person").get<std::string>() + " Neighbours: " +
+                            statement.at("neighbours").at("known_as").get<std::string>() + "."),
               component(
-                  "algorithms and correctness",
+                  "middle", "algorithms and correctness",
                   "Each release names its mechanism, its parameters and its guarantee, with the status "
                   "proved "
                   "or as published (gap: …). One record's effect is bounded for the program that runs, with "
                   "its rounding, and noise follows exact laws, never those of floating point."),
-              component("utility and bias",
-                        "Not in the ledger: accuracy measured on the records is for their owner. Noise "
-                        "weighs most on "
-                        "small groups."),
-              component("query model", has(statement, "answers")
-                                           ? "Interactive: questions may be chosen as answers come."
-                                           : "Not interactive: models are published whole."),
-              component("threat model", "See threat model."),
-              component("trust model", "Central: the owner is trusted with the records."),
-              component("side channels",
+              component("middle", "utility",
+                        "Not in the ledger: accuracy measured on the records is for their owner alone."),
+              component("middle", "bias", "Not measured; noise weighs most on small groups."),
+              component(
+                  "bottom", "access control",
+                  "Files of their owner alone (see data handling); the rest is the owner's to arrange."),
+              component("bottom", "trust models", "Central: the owner is trusted with the records."),
+              component("bottom", "side channels",
                         "Not covered. An answer takes the same work whatever the records are; a training "
                         "does not."),
-              component(
-                  "data security and access control",
-                  "Files of their owner alone (see data handling); the rest is the owner's to arrange."),
-              component("data collection exposure",
-                        "Not covered: how the records came to the owner, and who else holds them.")})}};
+              component("bottom", "data collection exposure",
+                        "Not covered: how the records came to the owner, and who else holds them.")})},
+        {"query_model", has(statement, "answers") ? "Interactive: questions may be chosen as answers come."
+                                                  : "Not interactive: models are published whole."},
+        {"mixing_with_other_releases",
+         "Everything that is charged to this ledger is composed. A release past it, protected or not, is "
+         "outside."}};
 }
 
 Json registry_entry(const Json& statement, bool many_versions) {

@@ -43,6 +43,7 @@ Json privacy_loss_of(const Spending& spent) {
 Json unit_of(const std::vector<DatasetVersion>& versions) {
     Json unit = {
         {"unit", "one record"},
+        {"known_as", "user-level where one record is one person"},
         {"person",
          "An id names one person: one record is one person. Versions, copies and rescalings of the "
          "population's "
@@ -137,44 +138,53 @@ Json trust_model() {
 }
 
 Json data_handling() {
-    return Json::array(
-        {"Records stay in the owner's files; run folders and the ledger are readable by their owner alone.",
-         "The ledger holds no record: people are known in it by hashes of their ids under a secret key of "
-         "its own.",
-         "A release is charged before anything about it is computed from the records; a crash leaves it "
-         "charged.",
-         "A remembered answer is given again as it was drawn. A refusal depends on the budget and on what "
-         "was charged.",
-         "The key that a training draws its noise from is made for it alone, and destroyed at its end.",
-         "Random bits come from libsodium and the operating system; probabilities are integers or exact."});
+    return {{"records",
+             "They stay in the owner's files; run folders and the ledger are readable by their owner alone."},
+            {"people",
+             "The ledger holds no record: people are known in it by hashes of their ids under a secret key "
+             "of its own."},
+            {"order",
+             "A release is charged before anything about it is computed from the records; a crash leaves it "
+             "charged."},
+            {"memory",
+             "A remembered answer is given again as it was drawn. A refusal depends on the budget and on "
+             "what was "
+             "charged."},
+            {"keys",
+             "The key that a training draws its noise from is made for it alone, and destroyed at its end."},
+            {"randomness",
+             "Random bits come from libsodium and the operating system; what is drawn from them follows "
+             "exact laws."}};
 }
 
 Json assumptions() {
-    return Json::array(
-        {"No setting, seed, range of a feature or stated number of records was chosen by looking at the "
-         "private "
-         "records; all of them are public.",
-         "An id names one person, whatever other records there are.",
-         "There is one ledger: one that was copied, restored from a backup or kept twice counts twice.",
-         "Nothing about these people left the house past this ledger.",
-         "The conditions that the guarantee of each release names."});
+    return {{"settings",
+             "No setting, seed, range of a feature or stated number of records was chosen by looking at the "
+             "private "
+             "records; all of them are public."},
+            {"ids", "An id names one person, whatever other records there are."},
+            {"ledger",
+             "There is one: a ledger that was copied, restored from a backup or kept twice counts twice."},
+            {"elsewhere", "Nothing about these people left the house past this ledger."},
+            {"releases", "The conditions that the guarantee of each release names."}};
 }
 
 Json not_covered() {
-    return Json::array(
-        {"Side channels: who can watch the machine (time, memory, caches, power, traffic) is outside the "
-         "guarantee, "
-         "above all while it trains.",
-         "The records of one person under several ids, but as a group (see unit of privacy).",
-         "Facts about the population: what is learnt about everybody is learnt of each, and would be without "
-         "any one "
-         "record.",
-         "What is public by its nature: settings, dates of releases, how many questions were asked, that the "
-         "data had "
-         "a new version.",
+    return {
+        {"side_channels",
+         "Who can watch the machine (time, memory, caches, power, traffic) is outside the guarantee, above "
+         "all "
+         "while it trains."},
+        {"groups", "The records of one person under several ids, but as a group (see unit of privacy)."},
+        {"population",
+         "Facts about everybody: what is learnt about the population would be learnt without any one "
+         "record."},
+        {"public_facts",
+         "Settings, dates of releases, how many questions were asked, that the data had a new version."},
+        {"owner_s_figures",
          "What the owner shows of run folders, evaluations and reports: they depend on the records without "
-         "protection.",
-         "Theft or misuse of the records themselves, and how they were collected."});
+         "protection."},
+        {"records", "Their theft or misuse, and how they were collected."}};
 }
 
 }  // namespace holdfast
