@@ -29,10 +29,10 @@ Json privacy_loss_of(const Spending& spent) {
             {"budget", amount(spent.budget.epsilon, spent.budget.delta)},
             {"spent", amount(spent.epsilon, spent.delta)},
             {"meaning",
-             "Of whatever anyone could see of all the releases, every event is, with a record and without it "
-             "(see "
-             "neighbours), equally probable up to the factor probability_ratio = e^epsilon and, added to it, "
-             "delta."},
+             "Whatever anyone sees of all the releases together: no event is more probable with a record "
+             "than e^epsilon "
+             "(the probability ratio) times what it is without it, plus delta, nor the other way round (see "
+             "neighbours)."},
             {"budget_or_spent",
              "The budget bounds all that was and will ever be released. What is spent bounds what was "
              "released so "
