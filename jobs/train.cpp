@@ -416,7 +416,7 @@ void train(const Context& context, const Request& request) {
 
     // 6. What it came to.
     if (!context.world.is_root()) return;
-    if (!finished) return print_slice(context, run, trained.size(), manifest.members);
+    if (!finished) return print_slice(context, run, trained.size(), members);
     const RunManifest result = RunManifest::read(run);
     if (kind.secret)
         return context.print(public_part(result), summary_of_secret(result, training->arithmetic_text()));
