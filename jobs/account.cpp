@@ -3,28 +3,41 @@
 //   holdfast account --ledger hospital.db --data patients.h5 --budget 10
 //   holdfast account --ledger hospital.db --data patients_2025.h5
 //   holdfast account --ledger hospital.db --population patients
+//   holdfast account --ledger clinic.db --data clinic.h5 --budget 2 --budget-delta 1e-6 --composition renyi
 
 #include <cmath>
 #include <filesystem>
 #include <optional>
 
 #include "jobs/dataset_identity.hpp"
+#include "jobs/date.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
+#include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 
 namespace holdfast {
 namespace {
 
 struct Request {
-    std::string ledger, data, population, relation = "add_remove";
+    std::string ledger, data, population, relation = "add_remove", composition = "basic";
     std::optional<double> budget, fixed;
-    double budget_delta = 0;
+    double budget_delta = 0, delta_apart = 0;
 };
 
 void require_epsilon(const std::optional<double>& value, const std::string& option) {
     if (!value || (*value > 0 && std::isfinite(*value))) return;
     throw Error(ExitCode::usage, "not a positive number", "give an epsilon, such as 10", option);
+}
+
+void check_renyi(const Request& request) {
+    if (request.fixed)
+        throw Error(ExitCode::usage, "answers of a fixed epsilon compose by the optimal bound",
+                    "leave --fixed or --composition out", "--composition");
+    if (!(request.delta_apart >= 0 && request.delta_apart < request.budget_delta))
+        throw Error(ExitCode::usage, "a Renyi account reads its curves at a delta of its own",
+                    "give a --budget-delta such as 1e-6, and no more than a part of it as --delta-apart",
+                    "--budget-delta");
 }
 
 /// What can be refused before anything is read or made: a ledger that is not there would be made.
@@ -37,6 +50,7 @@ void check(const Request& request) {
     require_epsilon(request.fixed, "--fixed");
     if (!(request.budget_delta >= 0 && request.budget_delta < 1))
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--budget-delta");
+    if (request.composition == "renyi") check_renyi(request);
     std::error_code ignored;
     if (request.budget || std::filesystem::exists(request.ledger, ignored)) return;
     throw Error(ExitCode::usage, "no such ledger",
@@ -49,6 +63,9 @@ std::optional<Account> opening(const Request& request) {
     Budget budget{decimal_value(*request.budget, "--budget"),
                   decimal_value(request.budget_delta, "--budget-delta"), std::nullopt};
     if (request.fixed) budget.fixed_epsilon = decimal_value(*request.fixed, "--fixed");
+    budget.delta_apart = decimal_value(request.delta_apart, "--delta-apart");
+    if (request.composition == "renyi")
+        budget.renyi_order = order_for_budget(budget.epsilon, budget.delta - budget.delta_apart);
     return Account{budget, request.relation};
 }
 
@@ -60,16 +77,41 @@ std::string add_dataset(const Request& request) {
     return dataset.population;
 }
 
-std::string as_text(const std::string& population, const Account& account, const Spending& spent,
-                    const std::vector<DatasetVersion>& versions) {
-    const Budget& budget = account.budget;
-    std::string text = "population  " + population + "\nrelation    " + account.relation +
+/// What the ledger holds on a population.
+struct Balance {
+    std::string population;
+    Account account;
+    Spending spent;
+    std::vector<DatasetVersion> versions;
+    std::vector<LedgerPayment> payments;
+};
+
+/// A payment, and the models published under it.
+std::string as_text(const LedgerPayment& payment) {
+    std::string text = "payment     " + date_of(payment.time) + " " + payment.mechanism + ", epsilon " +
+                       decimal_text(payment.epsilon) + ", delta " + decimal_text(payment.delta) + ", token " +
+                       payment.token.substr(0, 16) + "\n";
+    for (const Publication& publication : payment.publications)
+        text += "published   " + date_of(publication.time) + " model " +
+                publication.model_digest.substr(0, 16) + "\n";
+    return text;
+}
+
+std::string as_text(const Balance& balance) {
+    const Budget& budget = balance.account.budget;
+    const Spending& spent = balance.spent;
+    std::string text = "population  " + balance.population + "\nrelation    " + balance.account.relation +
                        "\nbudget      epsilon " + decimal_text(budget.epsilon) + ", delta " +
                        decimal_text(budget.delta);
     if (budget.fixed_epsilon) text += ", every answer at epsilon " + decimal_text(*budget.fixed_epsilon);
+    if (budget.renyi_order) text += ", by a Renyi filter at order " + std::to_string(*budget.renyi_order);
+    if (budget.delta_apart > 0) text += ", delta " + decimal_text(budget.delta_apart) + " set apart";
     text += "\nspent       epsilon " + decimal_text(spent.epsilon) + ", delta " + decimal_text(spent.delta) +
-            ", on " + std::to_string(spent.answers) + " answers\n";
-    for (const DatasetVersion& version : versions) {
+            ", on " + std::to_string(spent.answers) + " answers";
+    if (spent.payments > 0) text += " and " + std::to_string(spent.payments) + " payments";
+    text += "\n";
+    for (const LedgerPayment& payment : balance.payments) text += as_text(payment);
+    for (const DatasetVersion& version : balance.versions) {
         text +=
             "version     " + version.dataset.substr(0, 16) + ", " +
             (version.ids > 0 ? std::to_string(version.ids) + " ids by which its records are known"
@@ -79,18 +121,32 @@ std::string as_text(const std::string& population, const Account& account, const
     return text;
 }
 
-nlohmann::json as_json(const std::string& population, const Account& account, const Spending& spent,
-                       const std::vector<DatasetVersion>& versions) {
-    nlohmann::json object = {{"population", population},
-                             {"relation", account.relation},
-                             {"budget_epsilon", shown(account.budget.epsilon)},
-                             {"budget_delta", shown(account.budget.delta)},
-                             {"spent_epsilon", shown(spent.epsilon)},
-                             {"spent_delta", shown(spent.delta)},
-                             {"answers", spent.answers},
-                             {"versions", nlohmann::json::array()}};
-    if (account.budget.fixed_epsilon) object["fixed_epsilon"] = shown(*account.budget.fixed_epsilon);
-    for (const DatasetVersion& version : versions)
+nlohmann::json as_json(const LedgerPayment& payment) {
+    nlohmann::json object = {{"token", payment.token},           {"dataset", payment.dataset},
+                             {"date", date_of(payment.time)},    {"epsilon", shown(payment.epsilon)},
+                             {"delta", shown(payment.delta)},    {"mechanism", payment.mechanism},
+                             {"models", nlohmann::json::array()}};
+    for (const Publication& publication : payment.publications)
+        object["models"].push_back(
+            {{"digest", publication.model_digest}, {"date", date_of(publication.time)}});
+    return object;
+}
+
+nlohmann::json as_json(const Balance& balance) {
+    const Budget& budget = balance.account.budget;
+    nlohmann::json object = {
+        {"population", balance.population},          {"relation", balance.account.relation},
+        {"composition", composition_of(budget)},     {"budget_epsilon", shown(budget.epsilon)},
+        {"budget_delta", shown(budget.delta)},       {"spent_epsilon", shown(balance.spent.epsilon)},
+        {"spent_delta", shown(balance.spent.delta)}, {"answers", balance.spent.answers},
+        {"payments", nlohmann::json::array()},       {"versions", nlohmann::json::array()}};
+    if (budget.fixed_epsilon) object["fixed_epsilon"] = shown(*budget.fixed_epsilon);
+    if (budget.renyi_order) {
+        object["renyi_order"] = *budget.renyi_order;
+        object["delta_apart"] = shown(budget.delta_apart);
+    }
+    for (const LedgerPayment& payment : balance.payments) object["payments"].push_back(as_json(payment));
+    for (const DatasetVersion& version : balance.versions)
         object["versions"].push_back({{"dataset", version.dataset}, {"ids", version.ids}});
     return object;
 }
@@ -110,9 +166,9 @@ void account(const Context& context, const Request& request) {
         throw Error(ExitCode::usage, "no account of the population '" + population + "' in " + request.ledger,
                     "give --data FILE and --budget EPSILON to open it", "--population");
     }
-    const Spending spent = *ledger.spending(population);
-    const std::vector<DatasetVersion> versions = ledger.versions(population);
-    context.print(as_json(population, *terms, spent, versions), as_text(population, *terms, spent, versions));
+    const Balance balance{population, *terms, *ledger.spending(population), ledger.versions(population),
+                          ledger.payments(population)};
+    context.print(as_json(balance), as_text(balance));
     context.world.barrier();
 }
 
@@ -133,6 +189,15 @@ Run declare_account(CLI::App& app) {
     app.add_option("--fixed", request->fixed,
                    "Every answer ever will cost exactly this epsilon: composes by the least of basic, "
                    "advanced and optimal")
+        ->needs(budget);
+    app.add_option("--composition", request->composition,
+                   "Rule for what is chosen as answers come: the sum of all epsilons and deltas, or a filter "
+                   "of Renyi privacy at one order, fixed by the budget: for many payments and small answers")
+        ->check(CLI::IsMember({"basic", "renyi"}))
+        ->needs(budget)
+        ->capture_default_str();
+    app.add_option("--delta-apart", request->delta_apart,
+                   "With renyi: the part of --budget-delta for answers that have a delta of their own")
         ->needs(budget);
     app.add_option("--relation", request->relation, "Which neighbours the budget counts")
         ->check(CLI::IsMember({"add_remove", "substitute"}))

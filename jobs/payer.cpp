@@ -20,8 +20,8 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
     if (!population)
         throw Error(ExitCode::usage,
                     "this ledger knows no population of the data that the run was trained on",
-                    "its owner adds them: holdfast account --ledger " + payee.ledger + " --data " + payee.path +
-                        " --budget EPSILON",
+                    "its owner adds them: holdfast account --ledger " + payee.ledger + " --data " +
+                        payee.path + " --budget EPSILON",
                     payee.ledger);
     if (const auto whose = ledger.population_of(payee.beside.digest); whose && payee.beside.records > 0)
         throw Error(
@@ -31,8 +31,8 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
     const std::string counted = ledger.account(*population)->relation;
     if (counted == payee.relation) return;
     throw Error(ExitCode::usage,
-                "the account of " + *population + " counts " + counted + " neighbours; under " + payee.relation +
-                    " it would be spent twice: nothing was charged",
+                "the account of " + *population + " counts " + counted + " neighbours; under " +
+                    payee.relation + " it would be spent twice: nothing was charged",
                 "train with certificate.relation = \"" + counted + "\"", payee.ledger);
 }
 

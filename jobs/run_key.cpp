@@ -42,8 +42,9 @@ nlohmann::json prepare(const Context& context, const RunFolder& run, const Membe
         Ledger ledger(payee.ledger);
         check_payer(ledger, payee);
         const bool now = ledger.pay(payee.dataset, *payment);
-        context.log->info("{} epsilon {}, delta {} for the whole training", now ? "charged" : "charged before:",
-                          decimal_text(payment->epsilon), decimal_text(payment->delta));
+        context.log->info("{} epsilon {}, delta {} for the whole training",
+                          now ? "charged" : "charged before:", decimal_text(payment->epsilon),
+                          decimal_text(payment->delta));
     } catch (const Error&) {
         if (fresh) destroy_key_file(key_file(run));
         throw;

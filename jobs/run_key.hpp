@@ -16,8 +16,8 @@ struct Payee;
 /// The secret that a run draws from while it trains, and what that cost. The file `key` of the run folder
 /// holds it until the run is finished; without it, a stopped run cannot go on.
 struct RunKey {
-    SecretKey key;             ///< of this very configuration and data
-    nlohmann::json payment;    ///< for the manifest, on rank 0; null: nothing was to be paid
+    SecretKey key;           ///< of this very configuration and data
+    nlohmann::json payment;  ///< for the manifest, on rank 0; null: nothing was to be paid
 };
 
 /// Collective. A new run gets a fresh key, an interrupted one its own; `payment`, if any, is charged to the

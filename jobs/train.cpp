@@ -26,9 +26,9 @@
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "models/training/plan.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
+#include "models/training/plan.hpp"
 
 namespace holdfast {
 namespace {
@@ -371,8 +371,8 @@ void train(const Context& context, const Request& request) {
         "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
         "ranks (members x levels x blocks {}), sums by {}",
         kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) : reader.info().rows,
-        trained.size(), members, levels.back(), plan.network.parameters(),
-        plan.normaliser, plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
+        trained.size(), members, levels.back(), plan.network.parameters(), plan.normaliser,
+        plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
     // 4. A new folder, or this run's: where it was interrupted, or where others train their members.

@@ -32,9 +32,9 @@ struct PublicRecords {
 
 /// manifest.json: what a finished run is and what made it. This is its one writer and its one reader.
 ///
-/// Formats: 3 has every field, 2 all but `payment`. 1, of the time before formats had numbers, is sure of configuration and
-/// dataset {features, scaling, ids, digest} alone; what it leaves out is 0 or empty here, its kind is
-/// "boxes".
+/// Formats: 3 has every field, 2 all but `payment`. 1, of the time before formats had numbers, is sure of
+/// configuration and dataset {features, scaling, ids, digest} alone; what it leaves out is 0 or empty here,
+/// its kind is "boxes".
 struct RunManifest {
     static constexpr std::uint64_t newest_format = 3;
 

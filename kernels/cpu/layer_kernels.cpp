@@ -338,8 +338,9 @@ void ScaleKernel(std::size_t rows, const double* scales, Real* values) {
 }
 
 template <typename Real>
-constexpr LayerKernels<Real> table{&ForwardInputKernel<Real>, &ForwardKernel<Real>, &ReluKernel<Real>,
-                                   &UndecidedKernel<Real>, &BackwardKernel<Real>, &AddSquaresKernel<Real>, &ScaleKernel<Real>};
+constexpr LayerKernels<Real> table{&ForwardInputKernel<Real>, &ForwardKernel<Real>,  &ReluKernel<Real>,
+                                   &UndecidedKernel<Real>,    &BackwardKernel<Real>, &AddSquaresKernel<Real>,
+                                   &ScaleKernel<Real>};
 
 const LayerKernels<double>& LayersInDouble() {
     return table<double>;

@@ -118,8 +118,7 @@ void accumulate_with(const Outer<Real>& outer, std::int64_t* sum_lower, std::int
 template <typename Real>
 void accumulate(const OuterProduct<Real>& product, SumBounds sums) {
     const Outer<Real> outer = prepare<Real>(product);
-    if (product.clip.by_factors())
-        return accumulate_with<Factored<Real>>(outer, sums.lower, sums.upper);
+    if (product.clip.by_factors()) return accumulate_with<Factored<Real>>(outer, sums.lower, sums.upper);
     accumulate_with<Elementwise<Real>>(outer, sums.lower, sums.upper);
 }
 

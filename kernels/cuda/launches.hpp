@@ -5,8 +5,8 @@
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/backward_kernel.hpp"
 #include "kernels/cuda/forward_kernel.hpp"
-#include "kernels/cuda/outer_kernel.hpp"
 #include "kernels/cuda/norm_kernels.hpp"
+#include "kernels/cuda/outer_kernel.hpp"
 #include "kernels/cuda/record_kernels.hpp"
 #include "kernels/cuda/select_kernel.hpp"
 

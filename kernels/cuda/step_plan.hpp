@@ -40,9 +40,9 @@ struct Workspace {
     /// Of layer l at l modulo their number: a point's are all kept, a box's as long as the next needs them;
     /// [variants, out, chunk].
     std::vector<Variants> deltas;
-    double* scales;                     // [variants, chunk], of points
-    std::int64_t* selected_values;      // VariantSelection
-    VariantSelection* selections;       // [variants]
+    double* scales;                 // [variants, chunk], of points
+    std::int64_t* selected_values;  // VariantSelection
+    VariantSelection* selections;   // [variants]
 };
 
 /// Bytes of the largest workspace of a plan.

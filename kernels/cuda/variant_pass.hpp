@@ -55,13 +55,13 @@ class VariantPass {
         const auto outputs = static_cast<int>(network_.outputs());
         launches_.count(is_point_, logits(), chunk_.labels, results_.counts, results_.stride, outputs,
                         chunk_.records, variants_);
-        launches_.loss(network_.loss, is_point_, logits(), delta(network_.last()),
-                       chunk_.labels, outputs, chunk_.records, variants_);
+        launches_.loss(network_.loss, is_point_, logits(), delta(network_.last()), chunk_.labels, outputs,
+                       chunk_.records, variants_);
     }
 
     void backward(std::size_t l) const {
-        launches_.backward(network_.layers[l], is_point_, weights(l), as_const(delta(l)),
-                           inputs(l), delta(l - 1), chunk_.records, variants_);
+        launches_.backward(network_.layers[l], is_point_, weights(l), as_const(delta(l)), inputs(l),
+                           delta(l - 1), chunk_.records, variants_);
     }
 
     void outer(std::size_t l) const {

@@ -96,8 +96,8 @@ GradientScale Clip::scale() const {
     const auto raised = [&](std::int64_t units, double bound) {
         return static_cast<double>(units) * on.unit() / bound - 1;
     };
-    const std::int64_t records = kind == Kind::norm ? (std::int64_t{1} << 61) / weight_units<Real>()
-                                                    : std::int64_t{on.record_limit};
+    const std::int64_t records =
+        kind == Kind::norm ? (std::int64_t{1} << 61) / weight_units<Real>() : std::int64_t{on.record_limit};
     return {on.exponent(), weight_units<Real>(), bias_units<Real>(), records,
             std::max(raised(weight_units<Real>(), weight_bound<Real>()),
                      raised(bias_units<Real>(), bias_bound<Real>()))};

@@ -9,9 +9,9 @@ namespace holdfast {
 
 /// Clipping a record's whole gradient to a 2-norm of at most S = Clip::weight_units() units of its grid, as
 /// the integers that are added (models/mathematics.md, whole gradient; tests/property/norm_clip_test.cpp).
-/// The gradient of layer l is the product of delta_l and (z_l, 1), so its square is |delta_l|^2 (1 + |z_l|^2),
-/// known without the product: `square` is the sum of these over the layers, in double, in the order of layers
-/// and rows. Every delta of the record is multiplied by scale_of(square) before the outer products.
+/// The gradient of layer l is the product of delta_l and (z_l, 1), so its square is |delta_l|^2 (1 +
+/// |z_l|^2), known without the product: `square` is the sum of these over the layers, in double, in the order
+/// of layers and rows. Every delta of the record is multiplied by scale_of(square) before the outer products.
 /// Lemma: the integers v of a record's entries then satisfy |v|_2 <= S, whatever the record and the
 /// parameters. What products, factors made odd (odd_slack each) and `square` lose to rounding is less than
 /// the part `slack`; an entry's rounding to the grid adds at most 1/2, so sqrt(p)/2 over p parameters; what

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "dist/layout/process_grid.hpp"
-#include "models/training/plan.hpp"
 #include "models/kinds/trainer.hpp"
+#include "models/training/plan.hpp"
 
 namespace holdfast {
 

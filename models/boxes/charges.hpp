@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "dist/comm/communicator.hpp"
+#include "models/boxes/state.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/optimiser.hpp"
 #include "models/training/plan.hpp"
-#include "models/boxes/state.hpp"
 
 namespace holdfast {
 

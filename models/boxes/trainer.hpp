@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
-#include "models/training/batches.hpp"
 #include "models/boxes/charges.hpp"
+#include "models/boxes/state.hpp"
+#include "models/training/batches.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/optimiser.hpp"
-#include "models/training/plan.hpp"
-#include "models/boxes/state.hpp"
 #include "models/training/phase_times.hpp"
+#include "models/training/plan.hpp"
 
 namespace holdfast {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "dist/runs/manifest.hpp"
-#include "models/training/settings.hpp"
 #include "models/kinds/certificate.hpp"
+#include "models/training/settings.hpp"
 
 namespace holdfast {
 

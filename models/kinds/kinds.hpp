@@ -7,12 +7,12 @@
 
 #include "dist/layout/process_grid.hpp"
 #include "dist/runs/manifest.hpp"
-#include "models/training/plan.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/kinds/trainer.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 #include "models/privacy/noise/secret_key.hpp"
+#include "models/training/plan.hpp"
 
 namespace holdfast {
 

@@ -36,8 +36,7 @@ Settings settled_for_noise(const Settings& asked) {
     settings.certificate.level_list.clear();
     if (!has_noise(settings)) return settings;
     if (settings.training.expected_records == 0)
-        throw Error(ExitCode::usage,
-                    "the step would divide by the number of records found, which is private",
+        throw Error(ExitCode::usage, "the step would divide by the number of records found, which is private",
                     "state a public number: import --expected-records, or training.expected_records",
                     "training.expected_records");
     const Rational epsilon = asked_epsilon(settings), delta = delta_of(settings);

@@ -95,8 +95,8 @@ std::vector<std::int64_t> NoisyTrainer::noised(std::span<const std::int64_t> sum
 }
 
 std::int64_t NoisyTrainer::first_averaged() const {
-    const auto averaged = static_cast<std::int64_t>(
-        std::ceil(plan_.settings.noise.average * static_cast<double>(steps())));
+    const auto averaged =
+        static_cast<std::int64_t>(std::ceil(plan_.settings.noise.average * static_cast<double>(steps())));
     return steps() - std::max<std::int64_t>(averaged, 1);
 }
 

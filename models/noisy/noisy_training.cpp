@@ -16,7 +16,9 @@ class GroupNoisyTrainer final : public Trainer {
   public:
     GroupNoisyTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
                       const NoisySecrets& secrets, NoisyState state, const ProcessGrid& grid)
-        : plan_(plan), grid_(grid), trainer_(plan, std::move(records), public_records, secrets, std::move(state)) {}
+        : plan_(plan),
+          grid_(grid),
+          trainer_(plan, std::move(records), public_records, secrets, std::move(state)) {}
 
     std::int64_t steps() const override { return trainer_.steps(); }
     std::int64_t steps_done() const override { return trainer_.state().step; }
@@ -74,13 +76,13 @@ class NoisyTraining final : public Training {
 
     nlohmann::json arithmetic() const override {
         const bool none = plan_.settings.noise.law == NoiseSettings::Law::none;
-        return {{"parameter_unit", parameter_unit},
-                {"parameter_limit", parameter_value(parameter_limit_units)},
-                {"precision",
-                 plan_.backend->precision() == Precision::single_precision ? "single" : "double"},
-                {"gradient_unit", std::ldexp(1.0, plan_.gradient_scale().exponent)},
-                {"norm_units", plan_.gradient_scale().weight_units},
-                {"noise_units", none ? 0.0 : noise_in_units(plan_)}};
+        return {
+            {"parameter_unit", parameter_unit},
+            {"parameter_limit", parameter_value(parameter_limit_units)},
+            {"precision", plan_.backend->precision() == Precision::single_precision ? "single" : "double"},
+            {"gradient_unit", std::ldexp(1.0, plan_.gradient_scale().exponent)},
+            {"norm_units", plan_.gradient_scale().weight_units},
+            {"noise_units", none ? 0.0 : noise_in_units(plan_)}};
     }
 
     std::string arithmetic_text() const override {

@@ -8,8 +8,8 @@
 #include "dist/comm/communicator.hpp"
 #include "dist/data/dataset.hpp"
 #include "kernels/ops/engine.hpp"
-#include "models/training/plan.hpp"
 #include "models/training/phase_times.hpp"
+#include "models/training/plan.hpp"
 
 namespace holdfast {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/ops/engine.hpp"
-#include "models/training/settings.hpp"
 #include "models/nets/network.hpp"
+#include "models/training/settings.hpp"
 
 namespace holdfast {
 

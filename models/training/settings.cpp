@@ -57,7 +57,8 @@ void check_noisy(const Settings& settings) {
         const bool stated = settings.noise.sampling_rate > 0;
         refuse("records cannot be drawn with probability " + std::to_string(rate) +
                    (stated ? "" : " = 1 / training.batches") + ", no multiple of 2^-32",
-               "set noise.sampling_rate = " + near_rate(rate), stated ? "noise.sampling_rate" : "training.batches");
+               "set noise.sampling_rate = " + near_rate(rate),
+               stated ? "noise.sampling_rate" : "training.batches");
     }
     if (settings.ensemble.members > 1)
         refuse("noisy training makes one model", "set ensemble.members = 1", "ensemble.members");
@@ -93,9 +94,10 @@ std::vector<std::int64_t> CertificateSettings::level_values() const {
 std::vector<BasicOption<TrainingSettings>> training_options() {
     using S = TrainingSettings;
     return {
-        choice<S>("kind",
-                  "boxes: beside the model, what encloses its neighbours; noisy: a model that may be published",
-                  &S::kind, {{"boxes", std::string("boxes")}, {"noisy", std::string("noisy")}}),
+        choice<S>(
+            "kind",
+            "boxes: beside the model, what encloses its neighbours; noisy: a model that may be published",
+            &S::kind, {{"boxes", std::string("boxes")}, {"noisy", std::string("noisy")}}),
         integer("epochs", "passes over the records", &S::epochs, 1, 1000000),
         integer("batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
         real("learning_rate", "alpha", &S::learning_rate, above(0)),
@@ -161,7 +163,8 @@ std::vector<BasicOption<NoiseSettings>> noise_options() {
         real("epsilon", "what the whole training may cost", &S::epsilon, above(0)),
         real("delta", "and its delta", &S::delta, at_least(1e-15, 0.5)),
         real("multiplier",
-             "a step's noise has sigma = multiplier * clip.norm_limit; 0: the least that epsilon and delta allow",
+             "a step's noise has sigma = multiplier * clip.norm_limit; 0: the least that epsilon and delta "
+             "allow",
              &S::multiplier, at_least(0)),
         real("sampling_rate", "q: a record's part in a step, a multiple of 2^-32; 0: 1 / training.batches",
              &S::sampling_rate, at_least(0, 1)),

@@ -57,7 +57,7 @@ struct NoiseSettings {
     double epsilon = 1.0, delta = 1e-5;  ///< what the whole training may cost
     double multiplier = 0.0;     ///< of clip.norm_limit, a step's sigma; 0: the least that the cost allows
     double sampling_rate = 0.0;  ///< a record's part in a step; 0: 1 / training.batches
-    double average = 0.0;        ///< fraction of the last steps whose parameters are averaged; 0: the last alone
+    double average = 0.0;  ///< fraction of the last steps whose parameters are averaged; 0: the last alone
 };
 
 /// Section "ensemble".
@@ -71,7 +71,11 @@ struct EnsembleSettings {
 struct Settings {
     NetworkSettings network;
     TrainingSettings training;
-    Clip clip{.kind = Clip::Kind::elementwise, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3, .norm_limit = 1};
+    Clip clip{.kind = Clip::Kind::elementwise,
+              .gamma = 0.06,
+              .delta_limit = 0.2,
+              .activation_limit = 0.3,
+              .norm_limit = 1};
     CertificateSettings certificate;
     NoiseSettings noise;
     EnsembleSettings ensemble;

@@ -10,8 +10,8 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "models/training/gradient_sums.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/training/gradient_sums.hpp"
 #include "tests/support/selections.hpp"
 
 namespace holdfast {

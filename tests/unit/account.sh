@@ -72,4 +72,20 @@ account --population ward --json > shown.json || fail "cannot show"
 refused "a dataset and a name" 2 '--population' account --population ward --data first.h5
 refused "neither" 2 '--data' account
 
+# 6. The rule of composition is chosen at opening, and stays. By curves small answers cost less than their sum.
+clinic() { "$holdfast" account --quiet --ledger renyi.db --data renamed.h5 --budget 2 --budget-delta 1e-5 "$@"; }
+refused "no delta for curves" 2 '--budget-delta' "$holdfast" account --quiet --ledger renyi.db --data renamed.h5 --budget 2 --composition renyi
+refused "all of the delta set apart" 2 '--delta-apart' clinic --composition renyi --delta-apart 1e-5
+refused "a fixed epsilon and curves" 2 '--composition' clinic --composition renyi --fixed 0.1
+refused "an unknown rule" 2 '--composition' clinic --composition advanced
+[ ! -e renyi.db ] || fail "a refusal made a ledger"
+clinic --composition renyi --delta-apart 1e-6 --json > renyi.json || fail "a Renyi account"
+[ "$(field renyi.json composition)/$(field renyi.json delta_apart)/$(field opened.json composition)" = '"renyi"/1e-06/"basic"' ] || fail "renyi: $(cat renyi.json)"
+grep -qE '"renyi_order":[0-9]+' renyi.json || fail "no order: $(cat renyi.json)"
+refused "another rule" 6 'the Renyi order [0-9]+, delta 1e-06 apart.*it was to be epsilon 2, delta 1e-05, add_remove' clinic
+clinic --composition renyi --delta-apart 1e-6 | grep -q 'by a Renyi filter at order [0-9]*, delta 1e-06 set apart' || fail "the text does not name the rule"
+train renamed renamed.h5
+"$holdfast" release --quiet --json --ledger renyi.db --run renamed --queries renamed.h5 --epsilon 0.05 > renyi.json || fail "release by curves"
+[[ $(field renyi.json spent_epsilon) == 1.* ]] || fail "40 answers at 0.05 by curves, whose sum is 2: $(cat renyi.json)"
+
 ((failures == 0)) && echo "accounts as documented"

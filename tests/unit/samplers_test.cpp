@@ -10,26 +10,12 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
+#include "tests/support/scripted_bits.hpp"
 
 namespace holdfast {
 namespace {
 
-/// Hands out given bytes; throws once they have run out.
-class ScriptedBits final : public RandomBits {
-  public:
-    struct RanOut {};
-    explicit ScriptedBits(std::vector<std::byte> script) : script_(std::move(script)) {}
-    void fill(std::span<std::byte> bytes) override {
-        for (std::byte& byte : bytes) {
-            if (next_ == script_.size()) throw RanOut();
-            byte = script_[next_++];
-        }
-    }
-
-  private:
-    std::vector<std::byte> script_;
-    std::size_t next_ = 0;
-};
+using test::ScriptedBits;
 
 struct Counts {
     Rational yes = 0, no = 0;  ///< probability of true and of false within the script
@@ -100,7 +86,7 @@ TEST(ExactSamplers, UniformCoversItsRange) {
 }
 
 TEST(ExactSamplers, EdgesAreCertain) {
-    ScriptedBits none({});
+    ScriptedBits none(std::vector<std::byte>{});
     EXPECT_TRUE(bernoulli(1, none));
     EXPECT_FALSE(bernoulli(0, none));
     EXPECT_EQ(uniform_below(1, none), 0);

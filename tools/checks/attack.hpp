@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
-#include "models/training/settings.hpp"
 #include "models/boxes/state.hpp"
 #include "models/nets/network.hpp"
+#include "models/training/settings.hpp"
 
 namespace holdfast {
 

@@ -2,17 +2,80 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "models/privacy/accountant/checks.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/accountant/sampled_gaussian.hpp"
+#include "models/privacy/accountant/sampled_loss.hpp"
 
 namespace holdfast {
 namespace {
 
-constexpr double least_multiplier = 0x1p-10, largest_multiplier = 0x1p40;
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
+/// Beyond, losses so coarse that they can be counted prove less than Renyi's curve.
+constexpr std::int64_t most_steps_of_losses = std::int64_t{1} << 24;
+
+Rational as_rational(std::int64_t value) {
+    return Rational(static_cast<long>(value));
+}
+
+/// Of all steps with every record in each: sampling only hides more.
+Rational unsampled_mu(const GaussianSteps& steps) {
+    const Rational sigma(steps.noise_multiplier), reach = reach_of(steps.relation);
+    return sqrt_upper(as_rational(steps.steps) * reach * reach / (sigma * sigma));
+}
+
+Rational renyi_epsilon(const GaussianSteps& steps, const Rational& delta) {
+    return epsilon_of_renyi_curve(renyi_curve(steps), delta);
+}
+
+/// How finely losses are counted, for steps that cost about `epsilon`; no bound rests on it. Of a Gaussian of
+/// that cost a 32nd of the deviation of one step's loss: chords add at most a quarter of a unit's square to
+/// the variance of a step, a fraction of 2^-12. Never so fine that one step's losses, or those of all, have
+/// many more than 2^17 units.
+LossGrid grid_for(const GaussianSteps& steps, const Rational& delta, double epsilon) {
+    const double sigma = steps.noise_multiplier, reach = reach_of(steps.relation);
+    const double log_odds = log_upper(as_rational(steps.steps) / delta).get_d();
+    const double quantile = std::sqrt(2 * log_odds);
+    const double mu = 2 * epsilon / (quantile + std::sqrt(quantile * quantile + 2 * epsilon));
+    const double greatest = reach * (reach / 2 + sigma * quantile) / (sigma * sigma);
+    const double unit = std::max(
+        {0x1p-5 * mu / std::sqrt(static_cast<double>(steps.steps)), 0x1p-16 * epsilon, 0x1p-17 * greatest});
+    return {static_cast<unsigned>(std::max(0.0, std::ceil(-std::log2(unit)))),
+            static_cast<unsigned>(log_odds / std::log(2.0)) + 40};
+}
+
+Rational loss_epsilon(const GaussianSteps& steps, const Rational& delta, const LossGrid& grid) {
+    const Rational cut = delta / power_of_two(18) / as_rational(steps.steps);
+    Rational greatest = 0;
+    for (const LossDistribution& loss :
+         sampled_losses(steps.sampling_rate, steps.noise_multiplier, steps.relation, grid, cut)) {
+        const auto epsilon = epsilon_of_loss(composed(loss, steps.steps, grid, delta), grid, delta);
+        ensure(epsilon.has_value(), "cutting tails costs less than delta");
+        greatest = std::max(greatest, *epsilon);
+    }
+    return greatest;
+}
+
+/// Replaces `cost` where the distribution of the loss proves less; again with a finer grid where it was laid
+/// out for far more.
+void improve_by_loss(StepsCost& cost, const GaussianSteps& steps, const Rational& delta) {
+    unsigned tried = 0;
+    while (cost.epsilon > 0) {
+        const LossGrid grid = grid_for(steps, delta, cost.epsilon.get_d());
+        if (grid.loss_bits <= tried) return;
+        tried = grid.loss_bits;
+        const Rational epsilon = loss_epsilon(steps, delta, grid);
+        if (epsilon >= cost.epsilon) return;
+        const bool much = 2 * epsilon < cost.epsilon;
+        cost = {epsilon, "pld"};
+        if (!much) return;
+    }
+}
+
+}  // namespace
 
 void check(const GaussianSteps& steps) {
     const auto refuse = [](const char* message, const char* hint, const char* where) {
@@ -29,17 +92,9 @@ void check(const GaussianSteps& steps) {
         refuse("remove is no relation of privacy", "choose add_remove or substitute", "relation");
 }
 
-Rational as_rational(std::int64_t value) {
-    return Rational(static_cast<long>(value));
+int reach_of(Relation relation) {
+    return relation == Relation::substitute ? 2 : 1;
 }
-
-/// Of all steps with every record in each: sampling only hides more.
-Rational gaussian_mu_of(const GaussianSteps& steps) {
-    const Rational sigma(steps.noise_multiplier), reach = steps.relation == Relation::substitute ? 2 : 1;
-    return sqrt_upper(as_rational(steps.steps) * reach * reach / (sigma * sigma));
-}
-
-}  // namespace
 
 std::vector<Rational> renyi_curve(const GaussianSteps& steps) {
     check(steps);
@@ -52,36 +107,12 @@ std::vector<Rational> renyi_curve(const GaussianSteps& steps) {
 StepsCost cost_of(const GaussianSteps& steps, const Rational& delta) {
     check(steps);
     check_delta(delta);
-    const StepsCost gaussian{gaussian_epsilon(gaussian_mu_of(steps), delta), "gdp"};
-    if (steps.sampling_rate == 1) return gaussian;  // exact
-    const StepsCost renyi{epsilon_of_renyi_curve(renyi_curve(steps), delta), "rdp"};
-    return std::min(gaussian, renyi,
-                    [](const StepsCost& one, const StepsCost& other) { return one.epsilon < other.epsilon; });
-}
-
-double noise_multiplier_for(const Rational& epsilon, const Rational& delta, const Rational& sampling_rate,
-                            std::int64_t steps, Relation relation) {
-    if (epsilon <= 0) throw Error(ExitCode::usage, "not above 0", "give a budget such as 1", "epsilon");
-    const auto fits = [&](double multiplier) {
-        return cost_of({sampling_rate, multiplier, steps, relation}, delta).epsilon <= epsilon;
-    };
-    double high = 1;
-    while (!fits(high)) {
-        if (high >= largest_multiplier)
-            throw Error(ExitCode::usage, "no noise multiplier up to 2^40 keeps this budget",
-                        "allow a larger epsilon or delta, or fewer steps", "epsilon");
-        high *= 2;
-    }
-    double low = high / 2;
-    while (low >= least_multiplier && fits(low)) {
-        high = low;
-        low /= 2;
-    }
-    while (high - low > high * 0x1p-14) {
-        const double middle = (low + high) / 2;
-        (fits(middle) ? high : low) = middle;
-    }
-    return high;
+    StepsCost cost{gaussian_epsilon(unsampled_mu(steps), delta), "gdp"};
+    if (steps.sampling_rate == 1) return cost;  // which is exact
+    const Rational renyi = renyi_epsilon(steps, delta);
+    if (renyi < cost.epsilon) cost = {renyi, "rdp"};
+    if (steps.steps <= most_steps_of_losses) improve_by_loss(cost, steps, delta);
+    return cost;
 }
 
 }  // namespace holdfast

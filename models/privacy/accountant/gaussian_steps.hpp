@@ -28,13 +28,19 @@ struct StepsCost {
     std::string accountant;
 };
 
-// All results are upper bounds. Errors (ExitCode::usage): what is said above does not hold (`where` names the
-// field), delta outside (0, 1).
+inline constexpr double least_multiplier = 0x1p-10, largest_multiplier = 0x1p40;
+
+/// Error (ExitCode::usage) that names the field, unless all of the above holds.
+void check(const GaussianSteps& steps);
+/// The 2-norm distance of the sums of neighbouring datasets: 1, or 2 for a substitution.
+int reach_of(Relation relation);
+
+// All results are upper bounds. Errors (ExitCode::usage): those of check, delta outside (0, 1).
 
 /// The least epsilon for delta that any accountant proves.
 StepsCost cost_of(const GaussianSteps& steps, const Rational& delta);
-/// Within 2^-14 of the least multiplier whose cost_of(…).epsilon is <= epsilon, by bisection; the result's
-/// is, surely. Error (ExitCode::usage): epsilon <= 0, or no multiplier of the range serves.
+/// The least multiplier whose cost_of(…).epsilon is at most `epsilon`, to 4 digits; the result's is, surely.
+/// A decimal of 5 digits. Error (ExitCode::usage): epsilon <= 0, or no multiplier of the range serves.
 double noise_multiplier_for(const Rational& epsilon, const Rational& delta, const Rational& sampling_rate,
                             std::int64_t steps, Relation relation);
 /// The curve of all steps together. [renyi_orders().size()]

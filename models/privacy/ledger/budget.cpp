@@ -157,6 +157,10 @@ std::string left_of(const Budget& budget, const Sums& sums, const Cost& cost) {
 
 }  // namespace
 
+const char* composition_of(const Budget& budget) {
+    return budget.fixed_epsilon ? "fixed" : budget.renyi_order ? "renyi" : "basic";
+}
+
 void check_amounts(const Rational& epsilon, const Rational& delta) {
     if (epsilon <= 0 || epsilon > 1000000)
         throw Error(ExitCode::usage, "not in (0, 1000000]", "give a number such as 1", "epsilon");

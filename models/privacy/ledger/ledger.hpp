@@ -28,12 +28,15 @@ struct Budget {
     std::optional<Rational> fixed_epsilon;
     /// Set, to one of renyi_orders(): a filter of Renyi privacy at this order (Feldman, Zrnic 2021). What has
     /// a curve adds its value there, to rho; what has none adds its epsilon and delta. The cost is the
-    /// epsilon of rho at delta - delta_apart, plus the sum of those epsilons (models/mathematics.md, renyi
-    /// filter).
+    /// epsilon of rho at delta - delta_apart, plus the sum of those epsilons
+    /// (models/mathematics.md, renyi filter).
     std::optional<std::int64_t> renyi_order = std::nullopt;
     /// With `renyi_order`: the delta set apart, once and for all, for what has no curve.
     Rational delta_apart = 0;
 };
+
+/// The rule by which an account composes what it is charged: "basic", "fixed" or "renyi".
+const char* composition_of(const Budget& budget);
 
 /// What an account is opened with, once.
 struct Account {

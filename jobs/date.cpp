@@ -1,0 +1,19 @@
+#include "jobs/date.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+namespace holdfast {
+
+std::string date_of(std::int64_t milliseconds) {
+    using namespace std::chrono;
+    const sys_time<std::chrono::milliseconds> time{std::chrono::milliseconds(milliseconds)};
+    const year_month_day day(floor<days>(time));
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%04d-%02u-%02u", static_cast<int>(day.year()),
+                  static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
+    return text.data();
+}
+
+}  // namespace holdfast

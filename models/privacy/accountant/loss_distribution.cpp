@@ -1,0 +1,129 @@
+#include "models/privacy/accountant/loss_distribution.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/big_float.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr unsigned word_bits = 64;
+
+Rational loss_at(std::int64_t index, const LossGrid& grid) {
+    return Rational(static_cast<long>(index)) / power_of_two(grid.loss_bits);
+}
+
+Integer sum(const std::vector<Integer>& masses) {
+    return std::accumulate(masses.begin(), masses.end(), Integer(0));
+}
+
+Integer shifted_up(const Integer& value, unsigned bits) {
+    Integer result;
+    mpz_cdiv_q_2exp(result.get_mpz_t(), value.get_mpz_t(), bits);
+    return result;
+}
+
+/// One integer with `masses` as its digits of `words` words.
+Integer packed(const std::vector<Integer>& masses, std::size_t words) {
+    std::vector<std::uint64_t> digits(masses.size() * words);
+    for (std::size_t i = 0; i < masses.size(); ++i) {
+        mpz_export(&digits[i * words], nullptr, -1, sizeof(std::uint64_t), 0, 0, masses[i].get_mpz_t());
+    }
+    Integer result;
+    mpz_import(result.get_mpz_t(), digits.size(), -1, sizeof(std::uint64_t), 0, 0, digits.data());
+    return result;
+}
+
+/// The product of two polynomials by one product of integers (Kronecker's substitution), each coefficient
+/// then rounded up to the units of a mass.
+std::vector<Integer> convolved(const std::vector<Integer>& one, const std::vector<Integer>& other,
+                               unsigned mass_bits) {
+    // A coefficient is at most the product of both sums, hence of 2 mass_bits + 2 bits.
+    const std::size_t words = (2 * mass_bits + 2 + word_bits) / word_bits;
+    const Integer product = packed(one, words) * packed(other, words);
+    std::vector<std::uint64_t> digits((one.size() + other.size()) * words);
+    mpz_export(digits.data(), nullptr, -1, sizeof(std::uint64_t), 0, 0, product.get_mpz_t());
+    std::vector<Integer> result(one.size() + other.size() - 1);
+    Integer coefficient;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        mpz_import(coefficient.get_mpz_t(), words, -1, sizeof(std::uint64_t), 0, 0, &digits[i * words]);
+        result[i] = shifted_up(coefficient, mass_bits);
+    }
+    return result;
+}
+
+LossDistribution both(const LossDistribution& one, const LossDistribution& other, const LossGrid& grid) {
+    const Integer finite_one = sum(one.masses), finite_other = sum(other.masses);
+    const Integer limit = power_of_two(grid.mass_bits + 1);
+    ensure(finite_one <= limit && finite_other <= limit, "the masses of a loss add up to at most 2");
+    return {one.first + other.first, convolved(one.masses, other.masses, grid.mass_bits),
+            shifted_up(one.infinite * (finite_other + other.infinite) + finite_one * other.infinite,
+                       grid.mass_bits)};
+}
+
+/// Moves as many of the greatest losses to infinity, and of the least to the least one kept, as weigh at most
+/// `mass` together, on either side.
+void cut_tails(LossDistribution& loss, const Integer& mass) {
+    Integer above = 0, below = 0;
+    std::size_t end = loss.masses.size(), begin = 0;
+    while (end > 1 && above + loss.masses[end - 1] <= mass) above += loss.masses[--end];
+    while (begin + 1 < end && below + loss.masses[begin] <= mass) below += loss.masses[begin++];
+    loss.masses.resize(end);
+    loss.masses.erase(loss.masses.begin(), loss.masses.begin() + static_cast<std::ptrdiff_t>(begin));
+    loss.masses.front() += below;
+    loss.first += static_cast<std::int64_t>(begin);
+    loss.infinite += above;
+}
+
+}  // namespace
+
+LossDistribution composed(const LossDistribution& loss, std::int64_t times, const LossGrid& grid,
+                          const Rational& allowance) {
+    // What is cut of the loss of m mechanisms counts times/m times in the end: m/times of 2^-18 allowance
+    // each, in at most 2 log2(times) products.
+    const Rational share =
+        allowance * power_of_two(grid.mass_bits) / power_of_two(18) / Rational(static_cast<long>(times));
+    LossDistribution result = loss;
+    std::int64_t taken = 1;
+    const auto follow = [&](const LossDistribution& other, std::int64_t by) {
+        result = both(result, other, grid);
+        taken += by;
+        cut_tails(result, floor(share * Rational(static_cast<long>(taken))));
+    };
+    for (int bit = std::bit_width(static_cast<std::uint64_t>(times)) - 2; bit >= 0; --bit) {
+        follow(result, taken);
+        if ((times >> bit & 1) != 0) follow(loss, 1);
+    }
+    return result;
+}
+
+std::optional<Rational> epsilon_of_loss(const LossDistribution& loss, const LossGrid& grid,
+                                        const Rational& delta) {
+    const BigFloat allowed(Rational(delta * power_of_two(grid.mass_bits)), MPFR_RNDD);
+    BigFloat under(Rational(loss.infinite), MPFR_RNDU), other, ratio, greatest, term;
+    mpfr_sub(under.get(), under.get(), allowed.get(), MPFR_RNDU);
+    if (mpfr_sgn(under.get()) > 0) return std::nullopt;
+    // delta(eps) is the maximum over i of A_i - e^eps B_i, A_i the mass of the losses from the i-th on and
+    // B_i the sum of e^-loss over it; so the least epsilon is the greatest log((A_i - delta)/B_i), or 0.
+    const std::int64_t last = loss.first + static_cast<std::int64_t>(loss.masses.size()) - 1;
+    BigFloat weight(loss_at(-last, grid), MPFR_RNDD), growth(loss_at(1, grid), MPFR_RNDD);
+    mpfr_exp(weight.get(), weight.get(), MPFR_RNDD);
+    mpfr_exp(growth.get(), growth.get(), MPFR_RNDD);
+    for (std::size_t i = loss.masses.size(); i-- > 0;) {
+        mpfr_add_z(under.get(), under.get(), loss.masses[i].get_mpz_t(), MPFR_RNDU);
+        mpfr_mul_z(term.get(), weight.get(), loss.masses[i].get_mpz_t(), MPFR_RNDD);
+        mpfr_add(other.get(), other.get(), term.get(), MPFR_RNDD);
+        mpfr_mul(weight.get(), weight.get(), growth.get(), MPFR_RNDD);
+        if (mpfr_sgn(under.get()) <= 0) continue;
+        mpfr_div(ratio.get(), under.get(), other.get(), MPFR_RNDU);
+        mpfr_max(greatest.get(), greatest.get(), ratio.get(), MPFR_RNDU);
+    }
+    if (mpfr_cmp_ui(greatest.get(), 1) <= 0) return Rational(0);
+    mpfr_log(greatest.get(), greatest.get(), MPFR_RNDU);
+    return greatest.short_upper();
+}
+
+}  // namespace holdfast

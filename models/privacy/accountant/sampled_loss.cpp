@@ -1,0 +1,247 @@
+#include "models/privacy/accountant/sampled_loss.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+
+#include "models/privacy/big_float.hpp"
+
+namespace holdfast {
+namespace {
+
+mpfr_rnd_t opposite(mpfr_rnd_t rounding) {
+    return rounding == MPFR_RNDU ? MPFR_RNDD : MPFR_RNDU;
+}
+
+struct Bounds {
+    BigFloat lower, upper;
+    Bounds() = default;
+    explicit Bounds(const Rational& value) : lower(value, MPFR_RNDD), upper(value, MPFR_RNDU) {}
+    /// The bound that makes a result which grows with this number round that way.
+    mpfr_srcptr get(mpfr_rnd_t rounding) const { return rounding == MPFR_RNDU ? upper.get() : lower.get(); }
+    mpfr_ptr get(mpfr_rnd_t rounding) { return rounding == MPFR_RNDU ? upper.get() : lower.get(); }
+    void swap(Bounds& other) {
+        mpfr_swap(lower.get(), other.lower.get());
+        mpfr_swap(upper.get(), other.upper.get());
+    }
+};
+
+constexpr mpfr_rnd_t both_ways[] = {MPFR_RNDD, MPFR_RNDU};
+
+/// P = (1-q) N(0, sigma^2) + q N(1, sigma^2) against Q = N(0, sigma^2) for a removal, against
+/// Q = (1-q) N(0, sigma^2) + q N(-1, sigma^2) for a substitution. Their likelihood ratio rises with x.
+class SampledPair {
+  public:
+    SampledPair(const Rational& rate, const Rational& sigma, Relation relation)
+        : substitute_(relation == Relation::substitute),
+          rate_(rate),
+          stay_(Rational(1 - rate)),
+          variance_(Rational(sigma * sigma)),
+          half_shift_(Rational(1 / (2 * sigma * sigma))) {
+        for (const mpfr_rnd_t rounding : both_ways) {
+            mpfr_sqrt_ui(scale_.get(rounding), 2, rounding);
+            mpfr_mul(scale_.get(rounding), scale_.get(rounding), BigFloat(sigma, rounding).get(), rounding);
+            // e^(1/(2 sigma^2)) (1 - q)/(2 q)
+            mpfr_ptr mixed = mixed_.get(rounding);
+            mpfr_exp(mixed, half_shift_.get(rounding), rounding);
+            mpfr_mul(mixed, mixed, stay_.get(rounding), rounding);
+            mpfr_div(mixed, mixed, rate_.get(opposite(rounding)), rounding);
+            mpfr_div_2ui(mixed, mixed, 1, rounding);
+        }
+    }
+
+    /// The greatest P(E) - growth Q(E) of any event E: the tails beyond the threshold.
+    void profile(Bounds& result, const Bounds& growth) const {
+        if (substitute_ && mpfr_cmp_ui(growth.lower.get(), 1) < 0) return swapped_profile(result, growth);
+        Bounds threshold;
+        BigFloat other;
+        set_threshold(threshold, growth);
+        for (const mpfr_rnd_t rounding : both_ways) {
+            // From above: both ends on the safe side of the best threshold. From below: any threshold.
+            const BigFloat& own_threshold = rounding == MPFR_RNDU ? threshold.lower : threshold.upper;
+            const mpfr_rnd_t away = opposite(rounding);
+            set_tail(result.get(rounding), own_threshold, 1, rounding);
+            set_tail(other.get(), threshold.upper, substitute_ ? -1 : 0, away);
+            mpfr_mul(other.get(), other.get(), growth.get(away), away);
+            mpfr_sub(result.get(rounding), result.get(rounding), other.get(), rounding);
+        }
+        mpfr_max(result.lower.get(), result.lower.get(), BigFloat().get(), MPFR_RNDD);
+    }
+
+  private:
+    /// A substitution seen from the other side is one too: H(growth) = 1 - growth (1 - H(1/growth)).
+    void swapped_profile(Bounds& result, const Bounds& growth) const {
+        Bounds inverse;
+        for (const mpfr_rnd_t rounding : both_ways)
+            mpfr_ui_div(inverse.get(rounding), 1, growth.get(opposite(rounding)), rounding);
+        profile(result, inverse);
+        for (const mpfr_rnd_t rounding : both_ways) {
+            const mpfr_rnd_t away = opposite(rounding);
+            mpfr_ptr value = result.get(rounding);
+            mpfr_ui_sub(value, 1, value, away);
+            mpfr_mul(value, value, growth.get(away), away);
+            mpfr_ui_sub(value, 1, value, rounding);
+        }
+    }
+
+    /// Where P's density is growth times Q's.
+    void set_threshold(Bounds& threshold, const Bounds& growth) const {
+        BigFloat spare;
+        for (const mpfr_rnd_t rounding : both_ways) {
+            mpfr_ptr value = threshold.get(rounding);
+            if (substitute_) {
+                // e^(x/sigma^2) = r + sqrt(r^2 + growth), r = (growth - 1) e^(1/(2 sigma^2)) (1-q)/(2q)
+                mpfr_sub_ui(value, growth.get(rounding), 1, rounding);
+                mpfr_mul(value, value, mixed_.get(rounding), rounding);
+                mpfr_sqr(spare.get(), value, rounding);
+                mpfr_add(spare.get(), spare.get(), growth.get(rounding), rounding);
+                mpfr_sqrt(spare.get(), spare.get(), rounding);
+                mpfr_add(value, value, spare.get(), rounding);
+                mpfr_log(value, value, rounding);
+                mpfr_mul(value, value, variance_.get(rounding), rounding);
+            } else {
+                // e^(x/sigma^2) = e^(1/(2 sigma^2)) (growth - (1-q))/q; up to 1-q the ratio is above growth.
+                mpfr_sub(value, growth.get(rounding), stay_.get(opposite(rounding)), rounding);
+                if (mpfr_sgn(value) <= 0) {
+                    mpfr_set_inf(value, -1);
+                    continue;
+                }
+                mpfr_div(value, value, rate_.get(opposite(rounding)), rounding);
+                mpfr_log(value, value, rounding);
+                mpfr_mul(value, value, variance_.get(rounding), rounding);
+                mpfr_add_d(value, value, 0.5, rounding);
+            }
+        }
+    }
+
+    /// The mass above x of (1-q) N(0, sigma^2) + q N(shift, sigma^2).
+    void set_tail(mpfr_ptr result, const BigFloat& x, long shift, mpfr_rnd_t rounding) const {
+        BigFloat shifted;
+        set_normal_tail(result, x, 0, rounding);
+        if (shift == 0) return;
+        set_normal_tail(shifted.get(), x, shift, rounding);
+        mpfr_mul(result, result, stay_.get(rounding), rounding);
+        mpfr_mul(shifted.get(), shifted.get(), rate_.get(rounding), rounding);
+        mpfr_add(result, result, shifted.get(), rounding);
+    }
+
+    void set_normal_tail(mpfr_ptr result, const BigFloat& x, long shift, mpfr_rnd_t rounding) const {
+        const mpfr_rnd_t away = opposite(rounding);
+        mpfr_sub_si(result, x.get(), shift, away);
+        mpfr_div(result, result, scale_.get(mpfr_sgn(result) > 0 ? rounding : away), away);
+        mpfr_erfc(result, result, rounding);
+        mpfr_div_2ui(result, result, 1, rounding);
+    }
+
+    bool substitute_;
+    Bounds rate_, stay_, variance_, half_shift_, scale_, mixed_;
+};
+
+/// One point of the profile: height is the greatest P(E) - growth Q(E), growth = e^loss.
+struct Point {
+    std::int64_t index;  ///< of the loss, in units of the grid
+    Bounds growth, height;
+};
+
+Rational loss_at(std::int64_t index, const LossGrid& grid) {
+    return Rational(static_cast<long>(index)) / power_of_two(grid.loss_bits);
+}
+
+void set(Point& point, std::int64_t index, const SampledPair& pair, const LossGrid& grid) {
+    point.index = index;
+    for (const mpfr_rnd_t rounding : both_ways) {
+        mpfr_ptr growth = point.growth.get(rounding);
+        mpfr_set_q(growth, loss_at(index, grid).get_mpq_t(), rounding);
+        mpfr_exp(growth, growth, rounding);
+    }
+    pair.profile(point.height, point.growth);
+}
+
+/// Upwards from 0 until the profile is at most `cut`, downwards as far or, where there is a least loss, to
+/// that. Neighbours are the further apart the further from 0, by a 64th: what this costs grows with mass
+/// times loss squared, of which little is there.
+std::deque<Point> points_of(const SampledPair& pair, const LossGrid& grid, const Rational& cut,
+                            std::optional<std::int64_t> least) {
+    const auto spacing = [](std::int64_t index) { return std::max<std::int64_t>(1, index / 64); };
+    const BigFloat enough(cut, MPFR_RNDD);
+    std::deque<Point> points;
+    set(points.emplace_back(), 0, pair, grid);
+    while (mpfr_greater_p(points.back().height.upper.get(), enough.get()) != 0) {
+        const std::int64_t last = points.back().index;
+        set(points.emplace_back(), last + spacing(last), pair, grid);
+    }
+    const std::int64_t end = least.value_or(-points.back().index);
+    while (points.front().index > end) {
+        const std::int64_t first = points.front().index;
+        set(points.emplace_front(), std::max(end, first - spacing(-first)), pair, grid);
+    }
+    return points;
+}
+
+/// How steeply the chord from a to b falls, b the next point.
+void set_slope(Bounds& slope, const Bounds& growth_a, const Bounds& height_a, const Point& b) {
+    BigFloat width;
+    for (const mpfr_rnd_t rounding : both_ways) {
+        const mpfr_rnd_t away = opposite(rounding);
+        mpfr_sub(slope.get(rounding), height_a.get(rounding), b.height.get(away), rounding);
+        mpfr_sub(width.get(), b.growth.get(away), growth_a.get(rounding), away);
+        mpfr_div(slope.get(rounding), slope.get(rounding), width.get(), rounding);
+    }
+    mpfr_max(slope.lower.get(), slope.lower.get(), BigFloat().get(), MPFR_RNDD);
+}
+
+Integer mass_units(const BigFloat& mass, const LossGrid& grid) {
+    BigFloat scaled;
+    Integer result;
+    mpfr_mul_2ui(scaled.get(), mass.get(), grid.mass_bits, MPFR_RNDU);
+    mpfr_get_z(result.get_mpz_t(), scaled.get(), MPFR_RNDU);
+    return result;
+}
+
+/// The pair whose profile is the chords through the points, from (0, 1) on: at each point's growth Q has the
+/// mass by which the chords get less steep, P growth times that. `own` is the loss of P against Q, `swapped`
+/// that of Q against P.
+struct PairLosses {
+    LossDistribution own, swapped;
+};
+
+PairLosses losses_of(const std::deque<Point>& points, const LossGrid& grid) {
+    const std::int64_t first = points.front().index, last = points.back().index;
+    PairLosses losses;
+    losses.own.first = first;
+    losses.swapped.first = -last;
+    losses.own.masses.resize(static_cast<std::size_t>(last - first) + 1);
+    losses.swapped.masses.resize(losses.own.masses.size());
+    Bounds slope;
+    BigFloat mass;
+    set_slope(slope, Bounds(0), Bounds(1), points.front());
+    mpfr_ui_sub(mass.get(), 1, slope.lower.get(), MPFR_RNDU);
+    losses.swapped.infinite = mass_units(mass, grid);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        Bounds next;  // after the last point the profile stays where it is
+        if (i + 1 < points.size()) set_slope(next, points[i].growth, points[i].height, points[i + 1]);
+        mpfr_sub(mass.get(), slope.upper.get(), next.lower.get(), MPFR_RNDU);
+        mpfr_max(mass.get(), mass.get(), BigFloat().get(), MPFR_RNDU);
+        const auto place = static_cast<std::size_t>(points[i].index - first);
+        losses.swapped.masses[losses.swapped.masses.size() - 1 - place] = mass_units(mass, grid);
+        mpfr_mul(mass.get(), mass.get(), points[i].growth.upper.get(), MPFR_RNDU);
+        losses.own.masses[place] = mass_units(mass, grid);
+        slope.swap(next);
+    }
+    losses.own.infinite = mass_units(points.back().height.upper, grid);
+    return losses;
+}
+
+}  // namespace
+
+std::vector<LossDistribution> sampled_losses(const Rational& sampling_rate, double noise_multiplier,
+                                             Relation relation, const LossGrid& grid, const Rational& cut) {
+    const SampledPair pair(sampling_rate, Rational(noise_multiplier), relation);
+    if (relation == Relation::substitute)
+        return {losses_of(points_of(pair, grid, cut, std::nullopt), grid).own};
+    const Integer least = floor(log_lower(1 - sampling_rate) * power_of_two(grid.loss_bits));
+    PairLosses losses = losses_of(points_of(pair, grid, cut, least.get_si()), grid);
+    return {std::move(losses.own), std::move(losses.swapped)};
+}
+
+}  // namespace holdfast
