@@ -106,7 +106,7 @@ TEST(GaussianFrequencies, OfKarneysAlgorithm) {
 }
 
 TEST(GaussianFrequencies, DrawsThatFollowEachOtherAreIndependent) {
-    constexpr int draws = 4000000;
+    constexpr int draws = 4000000, pairs = draws / 2;
     test::SeededBits bits(23);
     const GaussianNoise noise(0x1p30);
     const double tail = below(-2);
@@ -119,8 +119,8 @@ TEST(GaussianFrequencies, DrawsThatFollowEachOtherAreIndependent) {
         }
         before = x;
     }
-    EXPECT_GT(test::log_false_alarm(above, draws / 2, 0.5), log_level);
-    EXPECT_GT(test::log_false_alarm(beyond, draws / 2, 4 * tail * tail), log_level);
+    EXPECT_GT(test::log_false_alarm(above, pairs, 0.5), log_level);
+    EXPECT_GT(test::log_false_alarm(beyond, pairs, 4 * tail * tail), log_level);
 }
 
 }  // namespace

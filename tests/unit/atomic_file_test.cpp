@@ -142,5 +142,37 @@ TEST(AtomicFile, IsPutInPlaceOnceWhereAsked) {
     EXPECT_THAT(folder.names(), ElementsAre("once"));
 }
 
+TEST(AtomicFile, WritesOnceWhereAskedAndNothingOnAFullDisk) {
+    const TemporaryFolder folder;
+    const auto write = [&](const std::string& text) {
+        return write_file_unless_there(folder.file("once"), std::as_bytes(std::span(text)));
+    };
+    EXPECT_EQ(code_on_full_disk(1000, [&] { write(std::string(100000, 'x')); }),
+              static_cast<int>(ExitCode::output));
+    EXPECT_THAT(folder.names(), IsEmpty());
+    EXPECT_TRUE(write("first"));
+    EXPECT_FALSE(write("second"));
+    EXPECT_EQ(folder.read("once"), "first");
+    EXPECT_EQ(mode_of(folder.file("once")), 0600U);
+    EXPECT_THAT(folder.names(), ElementsAre("once"));
+}
+
+TEST(AtomicFile, IsWipedBeforeItIsRemoved) {
+    const TemporaryFolder folder;
+    const std::string path = folder.write("secret", std::string(10000, 's'));
+    std::filesystem::create_hard_link(path, folder.file("witness"));
+    wipe_file(path);
+    EXPECT_THAT(folder.names(), ElementsAre("witness"));
+    EXPECT_EQ(folder.read("witness"), std::string(10000, '\0'));
+    EXPECT_NO_THROW(wipe_file(path));
+    try {
+        wipe_file(folder.path());
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::output);
+        EXPECT_EQ(error.where(), folder.path());
+    }
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include <array>
+#include <cfenv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -212,6 +213,36 @@ TEST(GaussianNoise, AtAHalfAsManyDigitsDecideAsItTakes) {
     }
 }
 
+TEST(GaussianNoise, AHalfIsNotMissedInTheLastUnitThatADigitReaches) {
+    // sigma = s 2^-1 with an odd s, so that of one column and position the half is any number of units ahead:
+    // units are 2^-56 of an integer, and the digits to come add less than s of them.
+    const std::uint64_t s = (one << 52) + 12345;
+    const Integer integer = power_of_two(56), significand = s;
+    const GaussianNoise noise(static_cast<double>(s) / 2);
+    Integer inverse;
+    ASSERT_NE(mpz_invert(inverse.get_mpz_t(), significand.get_mpz_t(), integer.get_mpz_t()), 0);
+    const auto word_before_half = [&](const Integer& units) {
+        Integer known = (integer / 2 - units) * inverse % integer;
+        if (known < 0) known += integer;
+        EXPECT_EQ((known * significand + units) % integer, integer / 2);
+        const Integer column = known >> position_bits;
+        EXPECT_GT(slots().whole_slots_of(column.get_ui()), 0U);
+        return first_word(first_slot(column.get_ui()), Integer(known - (column << position_bits)).get_ui());
+    };
+    const auto drawn = [&](const Script& script) {
+        ScriptedBits bits(script);
+        const std::int64_t size = noise.draw(bits);
+        EXPECT_EQ(bits.handed_out(), 8 * script.size());
+        return size;
+    };
+    for (const std::uint64_t units : {s - 1, s - 2, s / 2, one}) {
+        const std::uint64_t word = word_before_half(units);
+        EXPECT_EQ(drawn({word, all_ones}), drawn({word, 0}) + 1) << units;
+    }
+    EXPECT_NO_THROW(drawn({word_before_half(s)}));  // out of reach: no digit is asked for
+    EXPECT_NO_THROW(drawn({word_before_half(s + 1)}));
+}
+
 TEST(GaussianNoise, StopsAtTwoToThe62) {
     const auto drawn = [](double sigma, int zeros, bool negative) {
         // m = zeros: at 4 + zeros/4, and height 0.
@@ -265,6 +296,19 @@ TEST(GaussianNoise, IsTheSameOnAnyNumberOfThreads) {
         EXPECT_EQ(filled(noise, 300001, key, 1), alone) << threads;
     }
     omp_set_num_threads(before);
+}
+
+TEST(GaussianNoise, IsNotDrawnWhereDoublesAreRoundedOtherwise) {
+    const GaussianNoise noise(1);
+    SeededBits bits(3);
+    const SecretKey key = known_key(1);
+    for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        std::fesetround(mode);
+        EXPECT_THROW(noise.draw(bits), Error);
+        EXPECT_THROW(filled(noise, 1, key, 0), Error);
+    }
+    std::fesetround(FE_TONEAREST);
+    EXPECT_NO_THROW(noise.draw(bits));
 }
 
 TEST(GaussianNoise, RefusesASigmaOutOfRange) {

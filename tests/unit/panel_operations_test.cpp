@@ -109,6 +109,7 @@ struct Operations : testing::TestWithParam<LayerShape> {
     void forward();
     void relu();
     void undecided();
+    void norms();
     void saturate();
     void backward();
     void accumulate();
@@ -181,6 +182,25 @@ void Operations<Real>::undecided() {
         before = found;
     }
     EXPECT_GT(before, 0);
+}
+
+template <typename Real>
+void Operations<Real>::norms() {
+    Panel<Real> rows(shape.out * panel_height);
+    for (Real& value : rows) value = values.any();
+    Panel<Real> scaled = rows;
+    std::vector<double> expected(panel_height), actual;
+    for (double& square : expected) square = static_cast<double>(values.nonnegative());
+    actual = expected;
+    reference->add_squares(shape.out, rows.data(), expected.data());
+    tested->add_squares(shape.out, rows.data(), actual.data());
+    EXPECT_EQ(actual, expected);
+    std::vector<double> scales(panel_height);
+    for (std::size_t r = 0; r < panel_height; ++r)
+        scales[r] = r % 7 == 0 ? 0 : 1.0 / (1.0 + 0.37 * static_cast<double>(r));
+    reference->scale(shape.out, scales.data(), rows.data());
+    tested->scale(shape.out, scales.data(), scaled.data());
+    expect_equal(rows, scaled, "scaled");
 }
 
 // Factors at their public bounds: nothing leaves them, nothing becomes infinite or NaN.
@@ -321,6 +341,12 @@ TEST_P(OperationsInDouble, Undecided) {
 }
 TEST_P(OperationsInSingle, Undecided) {
     undecided();
+}
+TEST_P(OperationsInDouble, Norms) {
+    norms();
+}
+TEST_P(OperationsInSingle, Norms) {
+    norms();
 }
 TEST_P(OperationsInDouble, SaturateAtPublicBounds) {
     saturate();

@@ -115,7 +115,7 @@ TEST(PoissonSample, AtTheEndsTakesEverybodyOrNobody) {
 /// Chernoff tests at 1e-12 each, of a fixed key: single records, pairs of steps and pairs of records.
 TEST(PoissonSample, FrequenciesArePoissonSampling) {
     const SecretKey key = test::known_key(6);
-    constexpr int records = 2000, steps = 400;
+    constexpr int records = 2000, steps = 400, pairs = records * steps / 2;
     const std::vector<std::uint64_t> ids = ids_from(0, records);
     const double q = 0.25, log_level = std::log(1e-12);
     PoissonSample sample(key, std::uint64_t{1} << 30, ids);
@@ -134,8 +134,8 @@ TEST(PoissonSample, FrequenciesArePoissonSampling) {
     EXPECT_GT(test::log_false_alarm(all, records * steps, q), log_level);
     EXPECT_LT(test::log_false_alarm(all, records * steps, q + 0.005),
               log_level);  // the test sees half a percent
-    EXPECT_GT(test::log_false_alarm(again, records * steps / 2, q * q), log_level);
-    EXPECT_GT(test::log_false_alarm(beside, records * steps / 2, q * q), log_level);
+    EXPECT_GT(test::log_false_alarm(again, pairs, q * q), log_level);
+    EXPECT_GT(test::log_false_alarm(beside, pairs, q * q), log_level);
 }
 
 }  // namespace

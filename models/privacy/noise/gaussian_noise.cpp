@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/floating_point.hpp"
 #include "kernels/base/threads.hpp"
 #include "models/privacy/noise/secret_stream.hpp"
 
@@ -45,14 +46,15 @@ std::int64_t GaussianNoise::rounded(HalfNormal& number) const {
     const Word128 unit = Word128{1} << unit_bits_;
     Word128 value = number.known() * significand_ + unit / 2;
     Word128 result = value >> unit_bits_;
-    if (Word128 gap = (result + 1) * unit - value; gap < significand_) {
+    const auto to_next = [unit](Word128 of) { return unit - (of & (unit - 1)); };
+    if (to_next(value) < significand_) {
         // One word more: now less than one of these small units is unknown.
         const Word128 part = static_cast<Word128>(significand_) * number.later[0];
         value += part >> 64;
         result = value >> unit_bits_;
-        gap = (result + 1) * unit - value;
         const auto fraction = static_cast<std::uint64_t>(part);
-        if (gap == 1 && fraction != 0 && reaches(-fraction, significand_, number.later, 1)) ++result;
+        if (to_next(value) == 1 && fraction != 0 && reaches(-fraction, significand_, number.later, 1))
+            ++result;
     }
     return static_cast<std::int64_t>(std::min<Word128>(result, greatest));
 }
@@ -70,6 +72,7 @@ std::int64_t GaussianNoise::draw(Words& words) const {
 }
 
 std::int64_t GaussianNoise::draw(RandomBits& bits) const {
+    require_sound_arithmetic();
     Words words(bits, 1);
     return draw(words);
 }
@@ -83,6 +86,7 @@ void GaussianNoise::fill(std::span<std::int64_t> noise, const SecretKey& key, st
     num_threads(threads_for(multiply_adds_of_a_draw* static_cast <double>(noise.size())))
     for (std::size_t c = 0; c < chunks; ++c) {
         failure.guard([&] {
+            require_sound_arithmetic();
             SecretStream stream(key, place, static_cast<std::uint32_t>(c));
             Words words(stream, Words::most_ahead);
             const auto part = noise.subspan(c * chunk, std::min(chunk, noise.size() - c * chunk));

@@ -27,6 +27,7 @@ class GaussianNoise {
     /// In units. Error (usage): not in [least_sigma, greatest_sigma].
     explicit GaussianNoise(double sigma);
 
+    /// Errors of this and of fill (arithmetic): this thread does not compute as the proof assumes.
     std::int64_t draw(RandomBits& bits) const;
     /// noise [coordinates]: those of chunk c are the draws from SecretStream(key, place, c). The same for any
     /// number of threads, which share the chunks.

@@ -70,8 +70,8 @@ bool lies_under_exactly(HalfNormal& number, Ordinate& ordinate) {
 bool lies_under(HalfNormal& number, Ordinate& ordinate) {
     constexpr std::uint64_t six = 6 * 16;
     if (number.column < six) {
-        const double x = std::ldexp(static_cast<double>(static_cast<std::uint64_t>(number.known())),
-                                    -HalfNormal::fraction_bits);
+        constexpr double unit = 1.0 / (std::uint64_t{1} << HalfNormal::fraction_bits);
+        const double x = unit * static_cast<double>(static_cast<std::uint64_t>(number.known()));
         const double curve = monotone_exp(-0.5 * x * x);
         const double vertical =
             static_cast<double>(ordinate.below) + 0x1p-64 * static_cast<double>(ordinate.vertical[0]);

@@ -59,9 +59,8 @@ class HalfNormalSlots {
                                               std::uint64_t position, Words& words) const;
     std::optional<HalfNormal> decide_tail(std::uint64_t position, Words& words) const;
 
-    std::array<std::uint8_t, slots> places_;  // the column; + crossing: not wholly under the curve
-    std::array<std::uint16_t, columns + 1>
-        first_{};  // the lowest slot of each column; they follow one another
+    std::array<std::uint8_t, slots> places_;          // the column; + crossing: not wholly under the curve
+    std::array<std::uint16_t, columns + 1> first_{};  // the lowest slot of each column
 };
 
 }  // namespace holdfast

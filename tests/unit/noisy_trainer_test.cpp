@@ -1,0 +1,255 @@
+#include "models/noisy/noisy_trainer.hpp"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+#include <random>
+
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/cuda/host_executed.hpp"
+#include "models/noisy/noisy_claim.hpp"
+#include "tests/support/quiet_communicator.hpp"
+#include "tests/support/secret_keys.hpp"
+
+namespace holdfast {
+namespace {
+
+Settings some_settings() {
+    Settings settings;
+    settings.network.hidden = {7};
+    settings.network.classes = 3;
+    settings.training.kind = "noisy";
+    settings.training.epochs = 3;
+    settings.training.batches = 4;
+    settings.training.learning_rate = 0.7;
+    settings.training.expected_records = 200;
+    settings.clip = {.kind = Clip::Kind::norm, .norm_limit = 0.8};
+    settings.certificate.levels = 0;
+    settings.noise.multiplier = 1.5;
+    return settings;
+}
+
+Records some_records(std::size_t count, double size = 1) {
+    std::mt19937_64 engine(4);
+    std::normal_distribution<double> normal;
+    Records records{FeatureMatrix(5, true), {}, {}, {}};
+    for (std::size_t i = 0; i < count; ++i) {
+        for (int j = 0; j < 5; ++j) records.features.wide_values().push_back(size * normal(engine));
+        records.labels.push_back(static_cast<std::int32_t>(engine() % 3));
+        records.ids.push_back(1000 + 7 * i);
+        records.rows.push_back(i);
+    }
+    return records;
+}
+
+struct World {
+    explicit World(const Settings& settings, Records of = some_records(200),
+                   std::shared_ptr<const Backend> backend = make_backend("cpu"), char seed = 'a')
+        : plan(make_plan(settings, {.features = 5, .found = of.size()}, std::move(backend))),
+          secrets(test::known_key(seed)),
+          records(std::move(of)) {}
+    NoisyTrainer start() const { return start(NoisyTrainer::fresh_state(plan)); }
+    NoisyTrainer start(NoisyState state) const { return {plan, records, none, secrets, std::move(state)}; }
+    NoisyState trained() const {
+        NoisyTrainer trainer = start();
+        finish(trainer);
+        return trainer.state();
+    }
+    static void finish(NoisyTrainer& trainer) {
+        while (!trainer.done()) step(trainer);
+    }
+    static void step(NoisyTrainer& trainer, const Communicator& ranks = *make_serial_communicator()) {
+        PhaseTimes times;
+        trainer.step(ranks, times);
+    }
+
+    TrainingPlan plan;
+    NoisySecrets secrets;
+    Records records, none{FeatureMatrix(5, false), {}, {}, {}};
+};
+
+/// The clipped sums of given records at given parameters.
+std::vector<std::int64_t> sums_at(const World& run, const std::vector<std::int64_t>& parameters,
+                                  std::span<const std::uint32_t> taken) {
+    const auto engine = run.plan.backend->engine(run.plan.network.shape(), run.plan.settings.clip);
+    engine->set_records(std::vector{run.records.view(true)});
+    const Variant point{parameters.data(), parameters.data()};
+    engine->run({&point, 1}, std::vector{taken});
+    const auto message = engine->finish();
+    const auto begin = message.begin() + 1;
+    return {begin, begin + static_cast<std::ptrdiff_t>(parameters.size())};
+}
+
+TEST(NoisyTrainer, AddsTheNoiseOfItsKeyToTheSumOfTheDrawnRecords) {
+    const World run(some_settings());
+    const std::uint64_t quarter = PoissonSample::everybody / 4;
+    PoissonSample sample(run.secrets.sampling, quarter, run.records.ids);
+    const GaussianNoise noise(noise_in_units(run.plan));
+    const auto optimiser = make_optimiser(run.plan.settings.training, run.plan.gradient_scale().exponent);
+    NoisyTrainer trainer = run.start();
+    std::vector<std::int64_t> expected = trainer.state().parameters, slots;
+    std::size_t drawn = 0;
+    for (std::int64_t step = 0; step < 12; ++step) {
+        const auto taken = sample.of_step(step);
+        drawn += taken.size();
+        std::vector<std::int64_t> total = sums_at(run, expected, taken), drawn_noise(total.size());
+        noise.fill(drawn_noise, run.secrets.noise, static_cast<std::uint64_t>(step));
+        for (std::size_t p = 0; p < total.size(); ++p) total[p] += drawn_noise[p];
+        optimiser->update(step, 50, {expected, slots}, total);
+        World::step(trainer);
+        ASSERT_EQ(trainer.state().parameters, expected) << "step " << step;
+    }
+    EXPECT_TRUE(trainer.done());
+    EXPECT_EQ(trainer.result(), expected);
+    EXPECT_NEAR(static_cast<double>(drawn), 600, 100);
+}
+
+TEST(NoisyTrainer, NoiseHasTheSizeOfItsMultiplier) {
+    Settings settings = some_settings();
+    settings.training.batches = 1;
+    settings.training.epochs = 1;
+    settings.training.learning_rate = 1;
+    const World noisy(settings);
+    settings.noise.law = NoiseSettings::Law::none;
+    const World plain(settings);
+    const std::vector<std::int64_t> with = noisy.trained().parameters, without = plain.trained().parameters;
+    double square = 0;
+    for (std::size_t p = 0; p < with.size(); ++p) {
+        const double moved = parameter_value(with[p] - without[p]) * 200;
+        square += moved * moved;
+    }
+    EXPECT_NEAR(std::sqrt(square / static_cast<double>(with.size())), 1.5 * 0.8, 0.25);
+}
+
+TEST(NoisyTrainer, GivesTheSameBytesOnAnyBackendAndThreads) {
+    Settings settings = some_settings();
+    settings.training.momentum = 0.5;
+    settings.noise.average = 0.5;
+    const std::vector<std::byte> expected = World(settings).trained().packed();
+    for (const char* name : {"reference", "cpu"}) {
+        for (const int threads : {1, 3}) {
+            omp_set_num_threads(threads);
+            EXPECT_EQ(World(settings, some_records(200), make_backend(name)).trained().packed(), expected);
+        }
+    }
+    EXPECT_EQ(World(settings, some_records(200), make_host_executed_backend(std::size_t{1} << 28))
+                  .trained()
+                  .packed(),
+              expected);
+    EXPECT_NE(World(settings, some_records(200), make_backend("cpu"), 'b').trained().packed(), expected);
+}
+
+TEST(NoisyTrainer, GoesOnFromItsState) {
+    Settings settings = some_settings();
+    settings.noise.average = 1;
+    const World run(settings);
+    const NoisyState expected = run.trained();
+    for (const std::int64_t stop : {0, 1, 7, 11}) {
+        NoisyTrainer first = run.start();
+        while (first.state().step < stop) World::step(first);
+        NoisyTrainer second = run.start(NoisyState::unpacked(first.state().packed()));
+        World::finish(second);
+        EXPECT_EQ(second.state().packed(), expected.packed());
+    }
+    EXPECT_THROW(NoisyState::unpacked({}), Error);
+}
+
+TEST(NoisyTrainer, AveragesTheLastIteratesRoundedDown) {
+    for (const double part : {0.0, 0.1, 0.5, 1.0}) {
+        Settings settings = some_settings();
+        settings.noise.average = part;
+        const World run(settings);
+        NoisyTrainer counted = run.start();
+        const auto averaged = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(part * 12)));
+        std::vector<__int128> sums(counted.state().parameters.size(), 0);
+        while (!counted.done()) {
+            World::step(counted);
+            if (counted.state().step <= 12 - averaged) continue;
+            for (std::size_t p = 0; p < sums.size(); ++p) sums[p] += counted.state().parameters[p];
+        }
+        const std::vector<std::int64_t> result = counted.result();
+        for (std::size_t p = 0; p < sums.size(); ++p) {
+            const __int128 rest = sums[p] - static_cast<__int128>(result[p]) * averaged;
+            ASSERT_TRUE(rest >= 0 && rest < averaged) << part;
+        }
+    }
+}
+
+TEST(NoisyTrainer, TakesAnyRecords) {
+    Settings settings = some_settings();
+    settings.training.epochs = 1;
+    settings.training.learning_rate = 1e4;
+    for (const auto& [count, size] : {std::pair{0U, 1.0}, {1U, 1.0}, {300U, 1e300}, {300U, 1e-300}}) {
+        const NoisyState state = World(settings, some_records(count, size)).trained();
+        EXPECT_EQ(state.step, 4);
+        for (const std::int64_t units : state.parameters) EXPECT_LE(std::abs(units), parameter_limit_units);
+    }
+}
+
+/// What goes over the wire, without what is in it.
+class Listener final : public QuietCommunicator {
+  public:
+    void sum(std::span<std::int64_t> values) const override { add("sum", values.size()); }
+    void max(std::span<std::int64_t> values) const override { add("max", values.size()); }
+    std::string heard() const { return *heard_; }
+
+  private:
+    void add(const std::string& what, std::size_t size) const {
+        *heard_ += what + " of " + std::to_string(size) + "\n";
+    }
+    std::unique_ptr<std::string> heard_ = std::make_unique<std::string>();
+};
+
+TEST(NoisyTrainer, SaysTheSameWhateverTheRecords) {
+    const auto heard = [](Records records) {
+        const World run(some_settings(), std::move(records));
+        NoisyTrainer trainer = run.start();
+        const Listener wire;
+        while (!trainer.done()) World::step(trainer, wire);
+        return wire.heard();
+    };
+    const std::string expected = heard(some_records(200));
+    EXPECT_NE(expected.find("sum of"), std::string::npos);
+    for (const std::size_t count : {0, 1, 199, 201, 5000})
+        EXPECT_EQ(heard(some_records(count, count == 201 ? 1e300 : 1)), expected) << count;
+}
+
+TEST(NoisyClaim, ResolvesAMultiplierThatKeepsToItsBudget) {
+    Settings settings = some_settings();
+    settings.noise.multiplier = 0;
+    settings.certificate.levels = 50;
+    for (const double epsilon : {0.1, 1.0, 8.0}) {
+        settings.noise.epsilon = epsilon;
+        const Settings settled = settled_for_noise(settings);
+        EXPECT_EQ(settled.certificate.levels, 0);
+        EXPECT_LE(cost_of(gaussian_steps(settled), Rational(1, 100000)).epsilon,
+                  decimal_value(epsilon, "epsilon"));
+        const std::optional<Payment> payment = noisy_payment(settled, {});
+        ASSERT_TRUE(payment.has_value());
+        EXPECT_EQ(payment->epsilon, decimal_value(epsilon, "epsilon"));
+        EXPECT_EQ(payment->curve.size(), renyi_curve(gaussian_steps(settled)).size());
+        Settings cheaper = settled;
+        cheaper.noise.multiplier *= 0.99;
+        EXPECT_THROW(settled_for_noise(cheaper), Error);
+    }
+}
+
+TEST(NoisyClaim, RefusesWhatNoBudgetAllows) {
+    Settings settings = some_settings();
+    settings.training.expected_records = 0;
+    EXPECT_THROW(settled_for_noise(settings), Error);
+    settings = some_settings();
+    settings.noise.multiplier = 0;
+    settings.noise.epsilon = 1e-13;
+    EXPECT_THROW(settled_for_noise(settings), Error);
+    settings = some_settings();
+    settings.noise.law = NoiseSettings::Law::none;
+    EXPECT_FALSE(noisy_payment(settled_for_noise(settings), {}).has_value());
+    EXPECT_FALSE(noisy_claim(settings, {}).is_private());
+    EXPECT_THROW(noisy_publication(settings, {}), Error);
+}
+
+}  // namespace
+}  // namespace holdfast
