@@ -46,6 +46,7 @@ Run declare_certify(CLI::App& app);
 Run declare_evaluate(CLI::App& app);
 Run declare_account(CLI::App& app);
 Run declare_release(CLI::App& app);
+Run declare_publish(CLI::App& app);
 Run declare_predict(CLI::App& app);
 Run declare_statement(CLI::App& app);
 Run declare_report(CLI::App& app);

@@ -28,6 +28,8 @@ constexpr Job jobs[] = {
     {"account", "For the data owner: the privacy budget of a population, and the datasets it covers",
      declare_account},
     {"release", "Answer queries under differential privacy, charged to a ledger", declare_release},
+    {"publish", "The model of a run that was trained with noise, as a file that anyone may have",
+     declare_publish},
     {"predict", "Answer queries with a published model", declare_predict},
     {"statement", "What was released about a population, and the guarantee: for compliance, from a ledger",
      declare_statement},

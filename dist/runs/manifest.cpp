@@ -67,6 +67,17 @@ std::vector<std::vector<std::uint64_t>> layers_of(const Fields& manifest) {
     return layers;
 }
 
+json payment_of(const Fields& manifest) {
+    if (manifest.find("payment", true)->is_null()) return nullptr;
+    const json payment = manifest.object("payment");
+    const Fields fields(payment, "payment.", true);
+    return {{"token", fields.text("token")},
+            {"epsilon", fields.number("epsilon")},
+            {"delta", fields.number("delta")},
+            {"mechanism", fields.text("mechanism")},
+            {"parameters", fields.object("parameters")}};
+}
+
 /// 1 where none is stated.
 std::uint64_t format_of(const json& object) {
     const Fields fields(object, "", false);
@@ -96,7 +107,7 @@ RunManifest parsed(const json& object) {
     manifest.digest = fields.text("digest");
     manifest.arithmetic = fields.object("arithmetic");
     manifest.guarantee = fields.object("guarantee");
-    if (manifest.format >= 3) manifest.payment = *fields.find("payment", true);
+    if (manifest.format >= 3) manifest.payment = payment_of(fields);
     return manifest;
 }
 

@@ -233,7 +233,42 @@ expect "release under another relation than the account's" 2 'add_remove neighbo
 expect "release: ledger in no folder" 2 'no/such/ledger\.db.*holdfast account' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger no/such/ledger.db
 expect "release: ledger is another file" 3 'text\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger text.db
 
-# 7. The same on two ranks: one message, not two
+# 7. Models that leave, and what is asked of them
+paid=$scratch/paid.db
+"$holdfast" account --quiet --ledger "$paid" --data blobs.h5 --budget 10 --budget-delta 0.001 > /dev/null || fail "cannot open an account to train on"
+noisy=(--set training.kind=noisy --set clip.kind=norm --set "network.hidden=[]" --set training.epochs=2)
+"$holdfast" train --quiet --data blobs.h5 --out noisy "${noisy[@]}" --ledger "$paid" > /dev/null || fail "noisy training does not train"
+"$holdfast" train --quiet --data blobs.h5 --out bare "${noisy[@]}" --set noise.law=none > /dev/null || fail "training without noise does not train"
+publish() { "$holdfast" publish --quiet --ledger "$paid" "$@"; }
+publish --run noisy --out model.h5 > /dev/null || fail "cannot publish"
+expect "publish: no such run" 3 'nowhere' publish --run nowhere --out new.h5
+expect "publish: no ledger" 2 'none\.db.*holdfast account' "$holdfast" publish --quiet --run noisy --ledger none.db --out new.h5
+expect "publish: a ledger that did not pay" 6 'ledger\.db.*not charged.*trained with' "$holdfast" publish --quiet --run noisy --ledger "$ledger" --out new.h5
+expect "publish: ledger is another file" 3 'text\.db' "$holdfast" publish --quiet --run noisy --ledger text.db --out new.h5
+expect "publish: boxes" 2 'training\.kind.*for their owner.*\"noisy\"' publish --run whole --out new.h5
+expect "publish: no noise" 2 'noise\.law' publish --run bare --out new.h5
+expect "publish: another file is there" 4 'good\.h5.*kept' publish --run noisy --out good.h5
+expect "publish: into no folder" 4 'no/such/model\.h5' publish --run noisy --out no/such/model.h5
+expect "publish: into a folder" 4 'occupied.*folder' publish --run noisy --out occupied
+expect "publish: disk full" 4 'new\.h5' limited "$holdfast" publish --quiet --ledger "$paid" --run noisy --out new.h5
+mountpoint -q tiny && expect "publish: on a read-only disk" 4 'tiny/model\.h5' publish --run noisy --out tiny/model.h5
+predict() { "$holdfast" predict --quiet "$@"; }
+head -c 3000 model.h5 > cutmodel.h5
+perl -0777 -pe 's/"version":1\}/"version":2}/ or die "no version\n"' model.h5 > newer.h5 || fail "newer.h5 could not be made"
+perl -0777 -pe 's/"epsilon":1\.0/"epsilon":0.1/ or die "no epsilon\n"' model.h5 > cheaper.h5 || fail "cheaper.h5 could not be made"
+expect "predict: no such model" 3 'nowhere\.h5' predict --model nowhere.h5 --queries blobs.h5
+expect "predict: a dataset for a model" 3 'blobs\.h5.*no model.*holdfast publish' predict --model blobs.h5 --queries blobs.h5
+expect "predict: model is not HDF5" 3 'text\.h5.*HDF5' predict --model text.h5 --queries blobs.h5
+expect "predict: model truncated" 3 'cutmodel\.h5.*truncated' predict --model cutmodel.h5 --queries blobs.h5
+expect "predict: a newer model" 3 'newer\.h5.*version 2.*reads \(1\)' predict --model newer.h5 --queries blobs.h5
+expect "predict: a model that says it cost less" 3 'cheaper\.h5.*digest' predict --model cheaper.h5 --queries blobs.h5
+expect "predict: queries of another width" 3 'narrow\.h5.*4 features.* 6' predict --model model.h5 --queries narrow.h5
+expect "predict: queries with NaN" 3 'nan\.h5.*row 60' predict --model model.h5 --queries nan.h5:train
+expect "predict: no such split" 3 "good\.h5.*split 'test'" predict --model model.h5 --queries good.h5
+expect "predict: no such backend" 2 'backend .*cpu' predict --model model.h5 --queries blobs.h5 --backend abacus
+expect "predict: answers into no folder" 4 'no/such/answers' predict --model model.h5 --queries blobs.h5 --out no/such/answers.csv
+
+# 8. The same on two ranks: one message, not two
 both() { mpirun -n 2 "$holdfast" "$@"; }
 expect "2 ranks: data file missing" 3 'nowhere\.h5' both train --quiet "${small[@]}" --out new --data nowhere.h5
 expect "2 ranks: NaN on the second rank only" 3 'nan\.h5.*row 60' both train --quiet "${small[@]}" --out new --data nan.h5
@@ -244,6 +279,8 @@ expect "2 ranks: run folder holds something" 4 'occupied' both train --quiet "${
 expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both train --quiet "${small[@]}" --set training.epochs=2000 --data blobs.h5 --out ruined --resume
 expect "2 ranks: queries of another width" 3 'narrow\.h5' both certify --quiet --run whole --queries narrow.h5
 expect "2 ranks: release with epsilon 0" 2 'epsilon' both release --quiet --queries blobs.h5 --ledger "$ledger" --run whole --epsilon 0
+expect "2 ranks: a model that is none" 3 'blobs\.h5.*no model' both predict --quiet --model blobs.h5 --queries blobs.h5
+expect "2 ranks: a ledger that did not pay" 6 'not charged' both publish --quiet --run noisy --ledger "$ledger" --out new.h5
 expect "2 ranks: an account of nobody's data" 3 'table\.h5.*--population' both account --quiet --data table.h5 --budget 10 --ledger "$ledger"
 
 printf 'input | exit | message\n--- | --- | ---\n'
