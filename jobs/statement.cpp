@@ -5,10 +5,9 @@
 
 #include "jobs/statement/document.hpp"
 
-#include <filesystem>
-
 #include "dist/files/atomic_file.hpp"
 #include "jobs/job.hpp"
+#include "jobs/payer.hpp"
 #include "jobs/statement/render.hpp"
 #include "kernels/base/error.hpp"
 
@@ -18,13 +17,6 @@ namespace {
 struct Request {
     std::string ledger, population, html;
 };
-
-/// Looking at a ledger must not make one.
-void require_ledger(const std::string& path) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored)) return;
-    throw Error(ExitCode::usage, "no such ledger", "name the one that holdfast account made", path);
-}
 
 std::vector<std::string> asked_for(const Ledger& ledger, const Request& request) {
     if (!request.population.empty()) return {request.population};
@@ -38,7 +30,7 @@ std::vector<std::string> asked_for(const Ledger& ledger, const Request& request)
 
 void statement(const Context& context, const Request& request) {
     if (!context.world.is_root()) return;
-    // 1. What the ledger has on each population asked for.
+    // 1. What the ledger has on each population asked for. Looking at one must not make it.
     require_ledger(request.ledger);
     const Ledger ledger(request.ledger);
     const nlohmann::ordered_json document = statement_document(ledger, asked_for(ledger, request));

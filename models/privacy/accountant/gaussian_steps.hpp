@@ -39,8 +39,9 @@ int reach_of(Relation relation);
 
 /// The least epsilon for delta that any accountant proves.
 StepsCost cost_of(const GaussianSteps& steps, const Rational& delta);
-/// The least multiplier whose cost_of(…).epsilon is at most `epsilon`, to 4 digits; the result's is, surely.
-/// A decimal of 5 digits. Error (ExitCode::usage): epsilon <= 0, or no multiplier of the range serves.
+/// A multiplier whose cost_of(…).epsilon is surely at most `epsilon`: the least decimal of 5 digits, or one
+/// that leaves less than 2^-13 of the budget. Error (ExitCode::usage): epsilon <= 0, or none of the range
+/// serves.
 double noise_multiplier_for(const Rational& epsilon, const Rational& delta, const Rational& sampling_rate,
                             std::int64_t steps, Relation relation);
 /// The curve of all steps together. [renyi_orders().size()]

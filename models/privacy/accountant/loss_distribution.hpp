@@ -15,9 +15,9 @@ struct LossGrid {
 };
 
 /// A privacy loss that is dominated by (first + i) 2^-loss_bits with mass masses[i] 2^-mass_bits, by infinity
-/// with mass `infinite`: delta(eps) <= infinite + sum of mass (1 - e^(eps - loss)) over the losses above eps.
-/// Rounded up, so the masses may add up to more than 1; to less than 2 (models/mathematics.md, dominating
-/// losses).
+/// with mass `infinite`: delta(eps) <= infinite + sum of mass (1 - e^(eps - loss)) over the losses above eps
+/// (models/mathematics.md, dominating losses). Masses are rounded up, so that they may add up to more than 1;
+/// to less than 2.
 struct LossDistribution {
     std::int64_t first = 0;
     std::vector<Integer> masses;
