@@ -295,6 +295,7 @@ TEST_F(ModelFileTest, EveryFieldIsChecked) {
     names("/layers", {{2, 3}, {4, 1}}, "layers");               // do not fit each other
     names("/layers", {{std::uint64_t{1} << 62, 1}}, "layers");  // nor the file
     names("/layers", {{2, UINT64_MAX}, {UINT64_MAX, 1}}, "layers");
+    names("/layers", {{100, 100}, {100, 1}}, "layers");
     names("/layers", {{UINT64_MAX, 1}}, "layers");
     names("/layers", {{2, 2}}, "layers");  // nor the loss
     names("/classes", 1, "classes");
