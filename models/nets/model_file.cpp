@@ -22,6 +22,7 @@ using nlohmann::json;
 constexpr const char* format_name = "holdfast model";
 constexpr std::uint64_t newest_version = 1;
 constexpr std::uint64_t most_text = 1 << 20;  // bytes of a description
+constexpr int most_depth = 8;                 // of its JSON
 constexpr std::uint64_t most_classes = 1000;  // as network.classes
 
 const char* name_of(Precision precision) {
@@ -118,8 +119,13 @@ std::string read_text(const hdf5::File& file, const std::string& name) {
 }
 
 json description_in(const std::string& path, const std::string& text) {
-    json object = json::parse(text, nullptr, false);
-    if (!object.is_object()) throw damaged(path, "'description' is no JSON object");
+    bool deep = false;  // to copy or print a value takes stack for each level
+    const auto shallow = [&](int depth, json::parse_event_t, const json&) {
+        deep = deep || depth > most_depth;
+        return !deep;
+    };
+    json object = json::parse(text, shallow, false);
+    if (deep || !object.is_object()) throw damaged(path, "'description' is no JSON object of a model");
     return object;
 }
 

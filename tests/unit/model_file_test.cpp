@@ -234,6 +234,12 @@ TEST_F(ModelFileTest, WhatIsNoModelIsNamed) {
     EXPECT_THAT(refusal(folder.file("empty.h5")), HasSubstr("is no model"));
     EXPECT_THAT(refusal(file_of("{]")), HasSubstr("no JSON object"));
     EXPECT_THAT(refusal(file_of("[1]")), HasSubstr("no JSON object"));
+    for (const char* field : {"kind", "guarantee", "cost", "other"}) {  // no recursion without end
+        std::string text = description().dump();
+        const std::string deep = std::string(400000, '[') + std::string(400000, ']');
+        text.insert(1, "\"" + std::string(field) + "\":" + deep + ",");
+        EXPECT_THAT(refusal(file_of(text)), HasSubstr("no JSON object"));
+    }
     EXPECT_THAT(refusal(file_of(std::string(2 << 20, ' '))), HasSubstr("'description' is no text"));
     EXPECT_THAT(refusal_of("/format", "holdfast run"), HasSubstr("is no model"));
     EXPECT_EQ(refusal(file_of(description().dump())), "");
@@ -295,6 +301,7 @@ TEST_F(ModelFileTest, EveryFieldIsChecked) {
     names("/layers", {{2, 3}, {4, 1}}, "layers");               // do not fit each other
     names("/layers", {{std::uint64_t{1} << 62, 1}}, "layers");  // nor the file
     names("/layers", {{2, UINT64_MAX}, {UINT64_MAX, 1}}, "layers");
+    names("/layers", {{100, 100}, {100, 1}}, "layers");
     names("/layers", {{UINT64_MAX, 1}}, "layers");
     names("/layers", {{2, 2}}, "layers");  // nor the loss
     names("/classes", 1, "classes");

@@ -1,6 +1,7 @@
 """Run by models_python.sh in an empty folder: models_python.py HOLDFAST TOOLS."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -29,11 +30,15 @@ def dataset(path, features, labels):
         file["x_test"], file["y_test"] = features, labels
 
 
+def run(job, *words):
+    done = subprocess.run([holdfast, job, "--quiet", *words], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return done.stdout
+
+
 def predict(*words):
-    run = subprocess.run([holdfast, "predict", "--quiet", *words], capture_output=True, text=True)
-    if run.returncode:
-        raise RuntimeError(run.stderr)
-    return run.stdout
+    return run("predict", *words)
 
 
 def scores(path, queries):
@@ -74,6 +79,23 @@ def test_predict_gives_numpys_numbers():
         assert said["labels"] == list(labels) and np.array_equal(said["logits"], logits)
 
 
+def test_published_models_are_read():
+    data = ["--data", "blobs.h5", "--ledger", "ledger.db"]
+    run("synth", "blobs", "--records", "200", "--test", "50", "--out", "blobs.h5")
+    run("account", *data, "--budget", "1", "--budget-delta", "1e-5")
+    run("train", *data, "--out", "run", *(f"--set={setting}" for setting in ("training.kind=noisy", "clip.kind=norm", "network.hidden=[8]")))
+    run("publish", "--run", "run", "--ledger", "ledger.db", "--out", "published.h5")
+    model = models.read_model("published.h5")
+    with h5py.File("blobs.h5") as file:
+        labels, logits = scores("published.h5", "blobs.h5")
+        assert close(logits, model.logits(file["x_test"][...])) and len(labels) == 50
+    assert (model.kind, model.cost["epsilon"], model.guarantee["status"]) == ("noisy", 1, "proved")
+    with h5py.File("published.h5") as file:
+        for layer in range(2):
+            assert (file[f"layer_{layer}/weight"][...] == model.weight(layer)).all()
+            assert (file[f"layer_{layer}/bias"][...] == model.bias(layer)).all()
+
+
 def test_accuracy_is_that_of_the_labels():
     model = model_of([7], 2, "hinge")
     models.write_model("accuracy.h5", model)
@@ -102,13 +124,25 @@ def test_bad_models_are_refused():
     with h5py.File("link.h5", "w") as file:
         file["description"] = h5py.ExternalLink("kept.h5", "/description")
     refused("no dataset of this file", models.read_model, "link.h5")
+    with h5py.File("inner.h5", "w") as file, h5py.File("kept.h5") as kept:
+        for name in ("description", "digest"):
+            file[name] = kept[name][...]
+        file["layer_0"], file["layer_1"] = h5py.ExternalLink("kept.h5", "/layer_0"), h5py.SoftLink("/layer_0")
+    refused("no dataset of this file", models.read_model, "inner.h5")
+    refused("not followed", predict, "--model", "inner.h5", "--queries", "queries.h5")
+    for text in (b"[1]", b"{}", b'{"format":"holdfast model","version":1,"layers":[[1e9,2]]}', b"[" * 100000):
+        with h5py.File("odd.h5", "w") as file:
+            file["description"] = np.frombuffer(text, np.uint8)
+        refused("odd.h5", models.read_model, "odd.h5")
+        refused("odd.h5", predict, "--model", "odd.h5", "--queries", "queries.h5")
+        os.remove("odd.h5")
     refused("not followed", predict, "--model", "link.h5", "--queries", "queries.h5")
 
 
 def command(*words):
-    run = subprocess.run([sys.executable, "-B", f"{tools}/holdfast_models.py", *words], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout + run.stderr
+    done = subprocess.run([sys.executable, "-B", f"{tools}/holdfast_models.py", *words], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
 def test_the_command_line():

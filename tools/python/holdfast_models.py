@@ -139,37 +139,45 @@ def read_model(path):
     """The Model of a file. ModelError: it is none, damaged, of a newer version, or contradicts itself."""
     try:
         with h5py.File(path, "r") as file:
-            text = bytes(np.asarray(own(file, "description"), np.uint8))
-            description = json.loads(text)
-            if description["format"] != "holdfast model":
-                raise ModelError(f"{path}: is no model of holdfast")
-            if description["version"] != 1:
-                raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1")
-            units = []
-            for layer, (width, rows) in enumerate(description["layers"]):
-                stored = own(file, f"layer_{layer}/units")
-                if stored.shape != (rows, width + 1) or stored.dtype != np.int64:
-                    raise ModelError(f"{path}: layer_{layer}/units has another type or shape than the description says")
-                units.append(stored[...])
-            if bytes(np.asarray(own(file, "digest"), np.uint8)).decode() != digest_of(text, units):
-                raise ModelError(f"{path}: its digest is another: fetch or publish it again")
-            fields = {name: description[name] for name in DESCRIPTION if name not in ("layers", "input")}
-            given = description["input"]
-            model = Model(units, shift=given["shift"], scale=given["scale"], range=tuple(given["range"]), **fields)
-            return checked(model, path)
+            return model_in(file, path)
+    except ModelError:
+        raise
     except KeyError as error:
         raise ModelError(f"{path}: is no model of holdfast: {error}") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise ModelError(f"{path}: cannot be read: {error}") from error
 
 
-def own(file, name):
-    """A dataset of the file itself: a link may lead to another one."""
-    if not isinstance(file.get(name, getlink=True), h5py.HardLink) or not isinstance(file[name], h5py.Dataset):
+def model_in(file, path):
+    text = bytes(values(file, "description", np.uint8))
+    description = json.loads(text)
+    if description["format"] != "holdfast model":
+        raise ModelError(f"{path}: is no model of holdfast")
+    if description["version"] != 1:
+        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1")
+    units = [
+        values(file, f"layer_{layer}/units", np.int64, (rows, width + 1))
+        for layer, (width, rows) in enumerate(description["layers"])
+    ]
+    if bytes(values(file, "digest", np.uint8)).decode() != digest_of(text, units):
+        raise ModelError(f"{path}: its digest is another: fetch or publish it again")
+    fields = {name: description[name] for name in DESCRIPTION if name not in ("layers", "input")}
+    given = description["input"]
+    return checked(Model(units, shift=given["shift"], scale=given["scale"], range=tuple(given["range"]), **fields), path)
+
+
+def values(file, name, dtype, shape=None):
+    """A whole dataset of the file itself: a link may lead to another one, and a shape promise more than is there."""
+    found = file
+    for part in name.split("/"):
+        if not isinstance(found, h5py.Group) or not isinstance(found.get(part, getlink=True), h5py.HardLink):
+            raise ModelError(f"{file.filename}: '{name}' is no dataset of this file")
+        found = found[part]
+    if not isinstance(found, h5py.Dataset) or found.external or found.is_virtual:
         raise ModelError(f"{file.filename}: '{name}' is no dataset of this file")
-    if file[name].external or file[name].is_virtual:
-        raise ModelError(f"{file.filename}: '{name}' keeps its values in other files")
-    return file[name]
+    if found.dtype != dtype or found.shape != (shape or (found.size,)) or found.nbytes > os.path.getsize(file.filename):
+        raise ModelError(f"{file.filename}: '{name}' has another type or shape than the description says")
+    return found[...]
 
 
 def write_model(path, model):
