@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What other accountants say of the same steps: tests/golden/accountant_values.json.
 
-The losses and Renyi curves of Google's dp_accounting (pip install dp-accounting), the Gaussian mechanism by mpmath to 40
-digits. Run it to write the file anew, with --check to compare:
+The losses and Renyi curves of Google's dp_accounting (pip install dp-accounting), the Gaussian mechanism by mpmath to
+40 digits. Run it to write the file anew, with --check to compare:
     python3 tests/golden/accountant_values.py [--check]
 accountant_golden_test.cpp holds the program's accountants against it.
 """
@@ -111,7 +111,9 @@ def computed():
                 "steps": steps,
                 "delta": delta,
                 "curve": [float(RdpAccountant([a]).compose(event(rate, multiplier, 1))._rdp[0]) for a in ORDERS],
-                "by_curve": float(RdpAccountant(ORDERS).compose(event(rate, multiplier, steps)).get_epsilon(float(delta))),
+                "by_curve": float(
+                    RdpAccountant(ORDERS).compose(event(rate, multiplier, steps)).get_epsilon(float(delta))
+                ),
                 "bounds": add_remove(rate, multiplier, steps, delta),
             }
             for rate, multiplier, steps, delta in SAMPLED
