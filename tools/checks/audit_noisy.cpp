@@ -279,7 +279,7 @@ NoisyAudit of_published_file() {
 }
 
 NoisyAudit of_halved_noise() {
-    NoisyAudit audit = of_projection("projection", small_settings(2, 4), 4000);
+    NoisyAudit audit = of_projection("projection", small_settings(2, 4), 10000);
     const SharedGame halved = game_of(small_settings(1, 4));
     audit.fault = "noise halved";
     audit.broken = [halved](bool changed, const SecretKey& run) {
