@@ -1,7 +1,8 @@
 // holdfast bench step: one certified training step beside its plain counterpart and the machine's own rate,
-// in one run.
+// in one run; holdfast bench noisy: one noisy step beside it.
 //   holdfast bench step --workload imdb --relation add_remove --clip elementwise --levels 20 --json
 //   mpirun -n 2 holdfast bench step --workload amex_full --clip factored --levels 0..50 --backend cuda
+//   holdfast bench noisy --workload imdb
 
 #include <cblas.h>
 #include <omp.h>
@@ -21,6 +22,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/dgemm_rate.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/noisy/noisy_trainer.hpp"
 
 namespace holdfast {
 namespace {
@@ -105,17 +107,31 @@ double now() {
 
 /// Seconds of `steps` steps of all ranks. They start where a first step has opened the boxes and brought the
 /// records to a device; on the CPU, of several small steps the first counts too.
+template <typename Step>
+double seconds_of_steps(const TrainingPlan& plan, std::int64_t steps, const Communicator& block_group,
+                        const Step& step) {
+    if (steps == 1 || plan.settings.training.batches > 1 || plan.backend->name() == "cuda") step();
+    block_group.barrier();
+    const double start = now();
+    for (std::int64_t done = 0; done < steps; ++done) step();
+    block_group.barrier();
+    return now() - start;
+}
+
 double seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t steps,
                   const Communicator& block_group) {
     const Records none{FeatureMatrix(plan.network.inputs(), false), {}, {}, {}};
     MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
-    if (steps == 1 || plan.settings.training.batches > 1 || plan.backend->name() == "cuda")
-        trainer.step(block_group);
-    block_group.barrier();
-    const double start = now();
-    for (std::int64_t step = 0; step < steps; ++step) trainer.step(block_group);
-    block_group.barrier();
-    return now() - start;
+    return seconds_of_steps(plan, steps, block_group, [&] { trainer.step(block_group); });
+}
+
+double noisy_seconds_of(const TrainingPlan& plan, const Records& records, std::int64_t steps,
+                        const Communicator& block_group) {
+    const Records none{FeatureMatrix(plan.network.inputs(), false), {}, {}, {}};
+    const NoisySecrets secrets(SecretKey::fresh());
+    NoisyTrainer trainer(plan, records, none, secrets, NoisyTrainer::fresh_state(plan));
+    PhaseTimes unasked;
+    return seconds_of_steps(plan, steps, block_group, [&] { trainer.step(block_group, unasked); });
 }
 
 /// Multiply-adds a second of OpenBLAS dgemm on all threads, each its own product.
@@ -156,23 +172,38 @@ double dgemm_rate_of_all(const Communicator& world, const std::string& backend, 
     return static_cast<double>(sum[0]);
 }
 
-Settings settings_of(const Workload& workload, const Request& request) {
+Settings plain_settings_of(const Workload& workload, const Request& request) {
     Settings settings;
     settings.network.hidden = workload.hidden;
     settings.network.loss = workload.loss;
-    settings.certificate.level_list = levels_of(request.levels);
+    settings.certificate.levels = 0;
     settings.training.batches = workload.batches;
     settings.training.expected_records = std::llround(workload.records_of_a_step()) * workload.batches;
     settings.training.epochs = workload.steps + 1;
+    settings.training.precision =
+        request.precision == "single" ? Precision::single_precision : Precision::double_precision;
     settings.clip.gamma = workload.gamma;
+    return settings;
+}
+
+Settings settings_of(const Workload& workload, const Request& request) {
+    Settings settings = plain_settings_of(workload, request);
+    settings.certificate.level_list = levels_of(request.levels);
     settings.certificate.relation = request.relation == "substitute" ? Relation::substitute
                                     : request.relation == "remove"   ? Relation::remove
                                                                      : Relation::add_remove;
     settings.certificate.charge_rule =
         settings.certificate.relation == Relation::add_remove ? ChargeRule::per_epoch : ChargeRule::per_batch;
-    settings.training.precision =
-        request.precision == "single" ? Precision::single_precision : Precision::double_precision;
     settings.clip.kind = request.clip == "factored" ? Clip::Kind::factored : Clip::Kind::elementwise;
+    return settings;
+}
+
+Settings noisy_settings_of(const Settings& plain, NoiseSettings::Law law) {
+    Settings settings = plain;
+    settings.training.kind = "noisy";
+    settings.clip.kind = Clip::Kind::norm;
+    settings.noise.law = law;
+    settings.noise.multiplier = 1;
     return settings;
 }
 
@@ -244,14 +275,82 @@ void bench_step(const Context& context, const Request& request) {
     context.print(result, text);
 }
 
+void bench_noisy(const Context& context, const Request& request) {
+    // 1. The workload; the same network and records for the plain step, the noisy one and the noisy one
+    // without its draws.
+    const Workload workload = workload_of(request.workload);
+    if (request.threads > 0) omp_set_num_threads(request.threads);
+    const Settings plain_settings = plain_settings_of(workload, request);
+    const std::shared_ptr<const Backend> backend =
+        make_backend(request.backend, plain_settings.training.precision, plain_settings.certificate.product,
+                     choose_device(request.backend, context.world));
+    const auto plan_of = [&](const Settings& settings) {
+        return make_plan(settings, {.features = workload.features}, backend);
+    };
+    const TrainingPlan plain = plan_of(plain_settings),
+                       drawless = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::none)),
+                       noisy = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::gaussian));
+    const BlockCommunicator sums(context.world, context.world,
+                                 {request.transport, RunSettings{}.transport_timeout, backend->name()});
+    const Records records = random_records(workload, context.world);
+
+    // 2. In turn, the fastest of each.
+    double plain_seconds = 1e300, drawless_seconds = 1e300, noisy_seconds = 1e300;
+    for (int repeat = 0; repeat < request.repeats; ++repeat) {
+        const auto keep_least = [](double& least, double seconds) { least = std::min(least, seconds); };
+        keep_least(plain_seconds, seconds_of(plain, records, workload.steps, sums.group()));
+        keep_least(drawless_seconds, noisy_seconds_of(drawless, records, workload.steps, sums.group()));
+        keep_least(noisy_seconds, noisy_seconds_of(noisy, records, workload.steps, sums.group()));
+    }
+
+    // 3. In plain steps.
+    const double ratio = drawless_seconds / plain_seconds, ratio_with_draws = noisy_seconds / plain_seconds;
+    const nlohmann::json result = {{"workload", request.workload},
+                                   {"precision", request.precision},
+                                   {"backend", backend->name()},
+                                   {"ranks", context.world.size()},
+                                   {"threads", omp_get_max_threads()},
+                                   {"steps", workload.steps},
+                                   {"parameters", plain.network.parameters()},
+                                   {"plain_seconds", plain_seconds},
+                                   {"noisy_seconds_without_draws", drawless_seconds},
+                                   {"noisy_seconds", noisy_seconds},
+                                   {"ratio_without_draws", ratio},
+                                   {"ratio", ratio_with_draws}};
+    char text[240];
+    std::snprintf(
+        text, sizeof text,
+        "%-9s noisy %8.4f s, without its draws %8.4f s  plain %8.4f s  so %5.2f plain steps, without "
+        "draws %5.2f\n",
+        request.workload.c_str(), noisy_seconds, drawless_seconds, plain_seconds, ratio_with_draws, ratio);
+    context.print(result, text);
+}
+
+/// A kind of step, with the options that all kinds have.
+CLI::App* add_kind(CLI::App& app, const std::string& name, const std::string& words, Request& request) {
+    CLI::App* kind = app.add_subcommand(name, words);
+    kind->add_option("--workload", request.workload, "blobs, imdb, amex or amex_full (5.5 million records)")
+        ->capture_default_str();
+    kind->add_option("--precision", request.precision, "Type the step is computed in (dgemm is double)")
+        ->check(CLI::IsMember({"double", "single"}))
+        ->capture_default_str();
+    kind->add_option("--backend", request.backend, "As run.backend of train: auto, cpu, cuda or reference")
+        ->capture_default_str();
+    kind->add_option("--transport", request.transport, "As run.transport of train")
+        ->check(CLI::IsMember({"auto", "mpi", "nccl"}))
+        ->capture_default_str();
+    kind->add_option("--repeats", request.repeats, "Runs of which the fastest counts")->capture_default_str();
+    kind->add_option("--threads", request.threads, "Of a rank; 0: all cores")->capture_default_str();
+    kind->fallthrough();
+    return kind;
+}
+
 }  // namespace
 
 Run declare_bench(CLI::App& app) {
     auto request = std::make_shared<Request>();
-    CLI::App* step = app.add_subcommand("step", "One training step of a published experiment's size");
-    app.require_subcommand(1);
-    step->add_option("--workload", request->workload, "blobs, imdb, amex or amex_full (5.5 million records)")
-        ->capture_default_str();
+    CLI::App* step =
+        add_kind(app, "step", "One certified training step of a published experiment's size", *request);
     step->add_option("--relation", request->relation, "Neighbours")
         ->check(CLI::IsMember({"add_remove", "substitute", "remove"}))
         ->capture_default_str();
@@ -259,19 +358,11 @@ Run declare_bench(CLI::App& app) {
         ->check(CLI::IsMember({"elementwise", "factored"}))
         ->capture_default_str();
     step->add_option("--levels", request->levels, "One level k, or 0..K")->capture_default_str();
-    step->add_option("--precision", request->precision, "Type the step is computed in (dgemm is double)")
-        ->check(CLI::IsMember({"double", "single"}))
-        ->capture_default_str();
-    step->add_option("--backend", request->backend, "As run.backend of train: auto, cpu, cuda or reference")
-        ->capture_default_str();
-    step->add_option("--transport", request->transport, "As run.transport of train")
-        ->check(CLI::IsMember({"auto", "mpi", "nccl"}))
-        ->capture_default_str();
-    step->add_option("--repeats", request->repeats, "Runs of which the fastest counts")
-        ->capture_default_str();
-    step->add_option("--threads", request->threads, "Of a rank; 0: all cores")->capture_default_str();
-    step->fallthrough();
-    return [request](const Context& context) { bench_step(context, *request); };
+    CLI::App* noisy = add_kind(app, "noisy", "One noisy training step of that size", *request);
+    app.require_subcommand(1);
+    return [request, noisy](const Context& context) {
+        (noisy->parsed() ? bench_noisy : bench_step)(context, *request);
+    };
 }
 
 }  // namespace holdfast

@@ -79,6 +79,7 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
 nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evidence,
                                   const std::vector<std::int32_t>& truth, const Request& request) {
     nlohmann::json rows = nlohmann::json::array();
+    if (!run.certificate->by_answers()) return rows;
     for (const MechanismInfo& info : mechanism_table()) {
         for (const double delta : deltas_of(info, request.delta)) {
             for (const bool ensemble : {false, true}) {
@@ -126,10 +127,14 @@ std::string table_of(const nlohmann::json& result) {
         std::snprintf(line, sizeof line, values...);
         text += line;
     };
-    append("%s", "expected private accuracy\n");
-    append("%-31s%-10s", "mechanism", "setting");
-    for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
-    append("%s", "\n");
+    if (result["private_accuracy"].empty()) {
+        text = "any number of answers, by the published parameters, have the nominal accuracy\n";
+    } else {
+        append("%s", "expected private accuracy\n");
+        append("%-31s%-10s", "mechanism", "setting");
+        for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
+        append("%s", "\n");
+    }
     for (const auto& row : result["private_accuracy"]) {
         // An ensemble of one is the single model, unless its vote is what is noised.
         if (result["members"] == 1 && row["setting"] == "ensemble" &&
@@ -153,6 +158,8 @@ void evaluate(const Context& context, const Request& request) {
     if (!(request.delta >= 0 && request.delta < 1))
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--delta");
     const FinishedRun run = FinishedRun::open(request.run);
+    if (run.certificate->by_answers() && request.epsilons.empty())
+        throw Error(ExitCode::usage, "an answer has a price", "give one or more, as 0.1,1", "--epsilon");
     const Records data = read_queries(context, run.network, request.data);
     require_labels(data, run.classes(), request.data);
 
@@ -211,9 +218,9 @@ Run declare_evaluate(CLI::App& app) {
     app.add_option("--run", request->run, "Run folder of holdfast train")->required();
     app.add_option("--data", request->data, "Dataset FILE[:SPLIT] with labels, split test by default")
         ->required();
-    app.add_option("--epsilon", request->epsilons, "Privacy per answer, a comma-separated list")
-        ->delimiter(',')
-        ->required();
+    app.add_option("--epsilon", request->epsilons,
+                   "Privacy per answer, a comma-separated list; of noisy runs, whose answers are free: none")
+        ->delimiter(',');
     app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
     return [request](const Context& context) { evaluate(context, *request); };
 }

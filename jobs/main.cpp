@@ -31,6 +31,8 @@ constexpr Job jobs[] = {
     {"publish", "The model of a run that was trained with noise, as a file that anyone may have",
      declare_publish},
     {"predict", "Answer queries with a published model", declare_predict},
+    {"statement", "What was released about a population, and the guarantee: for compliance, from a ledger",
+     declare_statement},
     {"report", "One self-contained HTML page about a run", declare_report},
     {"bench", "Measure a training step beside its plain counterpart", declare_bench},
     {"doctor", "What this machine has, and what is wrong with it", declare_doctor},

@@ -46,7 +46,10 @@ nlohmann::json prepare(const Context& context, const RunFolder& run, const Membe
                           now ? "charged" : "charged before:", decimal_text(payment->epsilon),
                           decimal_text(payment->delta));
     } catch (const Error&) {
-        if (fresh) destroy_key_file(key_file(run));
+        if (fresh) {
+            destroy_key_file(key_file(run));
+            store.remove_if_empty();
+        }
         throw;
     }
     return text_of(*payment);

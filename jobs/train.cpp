@@ -26,6 +26,7 @@
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/version.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/plan.hpp"
@@ -238,7 +239,9 @@ class GroupTraining {
 std::string fingerprint(const TrainingPlan& plan, const std::string& data_digest,
                         const std::string& public_digest) {
     const FeatureRange range = plan.network.transform().range;
-    const nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high};
+    nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high};
+    // Noise that another program might put on another sum is not drawn again.
+    if (kind_named(plan.settings.training.kind).secret) rest.push_back(version());
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
 

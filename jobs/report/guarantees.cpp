@@ -32,7 +32,7 @@ std::string badge(const GuaranteeText& guarantee) {
 }
 
 std::string guarantee_card(const std::string& title, const GuaranteeText& guarantee) {
-    std::string body = element("h3", title) + badge(guarantee);
+    std::string body = (title.empty() ? "" : element("h3", title)) + badge(guarantee);
     if (!guarantee.statement.empty()) {
         body += element("p style=\"margin:10px 0 0\"", escape_html(guarantee.statement));
     }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "jobs/report/style.hpp"
 #include "jobs/report/text.hpp"
 
 namespace holdfast::html {
@@ -20,6 +21,13 @@ std::string chart_card(const std::string& title, const std::string& svg) {
 
 std::string code(const std::string& text) {
     return element("code", escape_html(text));
+}
+
+std::string page(const std::string& title, const std::string& body) {
+    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
+           element("title", escape_html(title)) + element("style", report_style) + "</head>\n<body><main>\n" +
+           body + "</main></body></html>\n";
 }
 
 std::string count_or_dash(double value) {

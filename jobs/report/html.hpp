@@ -13,6 +13,8 @@ std::string element(const std::string& tag, const std::string& content);
 std::string heading(const std::string& title, const std::string& lead);
 std::string chart_card(const std::string& title, const std::string& svg);
 std::string code(const std::string& text);  ///< escaped
+/// A whole document of this body, with its style inside.
+std::string page(const std::string& title, const std::string& body);
 /// A whole number; "–" if it is not finite.
 std::string count_or_dash(double value);
 

@@ -2,8 +2,6 @@
 
 #include "jobs/report/html.hpp"
 #include "jobs/report/sections.hpp"
-#include "jobs/report/style.hpp"
-#include "jobs/report/text.hpp"
 
 namespace holdfast {
 namespace {
@@ -32,10 +30,7 @@ std::string render_report(const RunFiles& run) {
     }
     body += training_section(run.training) + configuration_section(run.manifest) + guarantees_section(run) +
             report_footer(run);
-    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
-           element("title", "Holdfast report: " + escape_html(run.folder)) + element("style", report_style) +
-           "</head>\n<body><main>\n" + body + "</main></body></html>\n";
+    return page("Holdfast report: " + run.folder, body);
 }
 
 }  // namespace holdfast

@@ -51,6 +51,7 @@ code { font: 0.92em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mo
 .card ul { margin: 2px 0 0; padding-left: 18px; }
 .card li { margin: 1px 0; }
 .terms { display: grid; grid-template-columns: max-content 1fr; gap: 6px 22px; margin: 14px 0 0; font-size: 14px; }
+.card > .terms:first-child, .terms .terms, .terms .card { margin-top: 0; }
 .terms dt { color: var(--quiet); }
 .terms dd { margin: 0; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }

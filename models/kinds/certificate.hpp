@@ -32,6 +32,9 @@ class Certificate {
     virtual Certificates distances(std::size_t member, const Records& queries, Asker asker,
                                    int device) const = 0;
 
+    /// May labels be released from its distances, at a price each? Else they come with the parameters.
+    virtual bool by_answers() const { return true; }
+
     /// What the distances guarantee, with every condition and gap.
     virtual Guarantee claim() const = 0;
     /// The same as the basis of a release. Error (usage): no release may rest on it.

@@ -18,6 +18,7 @@ class NoisyCertificate final : public Certificate {
                            int device) const override {
         return point_->distances(member, queries, asker, device);
     }
+    bool by_answers() const override { return false; }
     Guarantee claim() const override { return claim_; }
     Guarantee release_claim() const override {
         throw Error(ExitCode::usage, "labels of a noisy run are not released one by one",

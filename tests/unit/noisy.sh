@@ -7,13 +7,14 @@ source "$(dirname "$0")/../support/script.sh"
 "$holdfast" synth blobs --records 400 --test 50 --seed 1 --out blobs.h5 --quiet > /dev/null || fail "no blobs"
 world() { # FOLDER: the blobs of a population with an account
     mkdir -p "$1"
-    "$holdfast" import blobs.h5 --population people --expected-records 400 --out "$1/data.h5" --quiet > /dev/null || fail "cannot import"
+    cp blobs.h5 "$1/data.h5"
     "$holdfast" account --ledger "$1/ledger.db" --data "$1/data.h5" --budget 3 --budget-delta 1e-4 --quiet > /dev/null || fail "no account"
 }
 world a
 noisy=(--set training.kind=noisy --set clip.kind=norm --set network.hidden=[8] --set training.batches=4 --set noise.multiplier=30 --quiet)
-train=("$holdfast" train --data a/data.h5 --ledger a/ledger.db "${noisy[@]}")
-spent() { "$holdfast" account --ledger "${1:-a/ledger.db}" --population people --json --quiet | python3 -c 'import json, sys; print(json.load(sys.stdin)["spent_epsilon"])'; }
+with() { "$holdfast" train --data "$1" --ledger "$2" "${noisy[@]}" "${@:3}"; } # DATA LEDGER OPTIONS…
+train=(with a/data.h5 a/ledger.db)
+spent() { "$holdfast" account --ledger "${1:-a/ledger.db}" --population "${2:-synthetic}" --json --quiet | python3 -c 'import json, sys; print(json.load(sys.stdin)["spent_epsilon"])'; }
 # expect CODE WORDS COMMAND…: exits so, saying so, and charges nothing.
 expect() {
     local code=$1 words=$2 before
@@ -22,31 +23,34 @@ expect() {
     "$@" > out.txt 2> err.txt
     local status=$?
     ((status == code)) || fail "exit $status for $code: $(cat err.txt)"
-    grep -q -- "$words" err.txt || fail "\"$words\" is not in: $(cat err.txt)"
+    grep -q -e "$words" err.txt || [[ -z $words ]] || fail "\"$words\" is not in: $(cat err.txt)"
     [[ $(spent) == "$before" ]] || fail "spent $(spent) after $before: $words"
 }
 
 # Bad input spends nothing and leaves nothing.
 refused() {
     expect 2 "$1" "${train[@]}" --out refused "${@:2}"
-    [[ ! -e refused ]] || fail "a refused run left a folder: $1"
+    [[ -z $(ls -A refused 2> /dev/null) ]] || fail "a refused run left its folder: $1: $(ls refused)"
     rm -rf refused
 }
 refused 'clip.kind = "norm"' --set clip.kind=elementwise
-refused 'noise.sampling_rate = 0.0999908447265625' --set noise.sampling_rate=0.1
-refused 'noise.sampling_rate = 0.333328247070312' --set training.batches=3
+refused 'noise.sampling_rate = 0.100006103515625' --set noise.sampling_rate=0.1
+refused 'noise.sampling_rate = 0.3333282470703125' --set training.batches=3
 refused 'ensemble.members = 1' --set ensemble.members=2
 refused 'relation' --set certificate.relation=remove
 refused 'batching' --set training.batching=sequential --set training.batch_size=9
 refused 'costs epsilon' --set noise.multiplier=0.7
-refused 'no such ledger' --ledger none.db
-refused 'substitute neighbours' --set certificate.relation=substitute
+refused 'under substitute it would' --set certificate.relation=substitute
 expect 2 'training.kind = "noisy"' "$holdfast" train --data a/data.h5 --out refused --set clip.kind=norm
 expect 2 'noise.multiplier' "${train[@]}" --out refused --set noise.multiplier=-1
-"$holdfast" import blobs.h5 --population others --out others.h5 --quiet > /dev/null
-expect 2 'public number' "${train[@]}" --out refused --data others.h5 --set training.expected_records=0
-expect 2 'no population of the data' "${train[@]}" --out refused --data others.h5 --set training.expected_records=400
-[[ ! -e refused ]] || fail "a run that nobody pays for left a folder"
+table() { echo id,a,b,y; for ((i = 1; i <= $1; ++i)); do echo "$i,0.$((i * 37 % 100)),0.$((i * 53 % 90)),$((i % 2))"; done; printf '%s\n' "${@:2}"; }
+table 60 > base.csv
+"$holdfast" import base.csv --label y --id id --population others --out others.h5 --quiet > /dev/null || fail "cannot import"
+expect 2 'no such ledger' with a/data.h5 none.db --out refused
+expect 2 'no such ledger' "$holdfast" train --data a/data.h5 "${noisy[@]}" --out refused
+expect 2 'public number' with others.h5 a/ledger.db --out refused
+expect 2 'no population of the data' with others.h5 a/ledger.db --out refused --set training.expected_records=400
+[[ -z $(ls -A refused 2> /dev/null) ]] || fail "a run that nobody pays for left a folder"
 
 # Charged once, for the whole training; the key does not outlive it.
 "${train[@]}" --out first > first.txt || fail "noisy training failed"
@@ -65,10 +69,10 @@ grep -q 'not differentially private' plain/manifest.json || fail "a training wit
 # Stopped in the middle: the key waits, going on costs nothing; without the key there is no going on.
 slow=(--set training.epochs=400 --set run.checkpoint_steps=10 --set run.backend=reference --set noise.multiplier=60)
 stop() { # SIGNAL FOLDER: the training is stopped at some time after its first checkpoint
-    "${train[@]}" "${slow[@]}" --out "$2" > /dev/null 2> stop.txt &
+    "$holdfast" train --data a/data.h5 --ledger a/ledger.db "${noisy[@]}" "${slow[@]}" --out "$2" > /dev/null 2> stop.txt &
     local pid=$!
     until compgen -G "$2/checkpoints/*/[0-9]*" > /dev/null; do
-        kill -0 $pid 2> /dev/null || { fail "finished too early: $(cat stop.txt)"; return; }
+        kill -0 $pid 2> /dev/null || { fail "finished too early: $(cat stop.txt)" && stopped=; return; }
         sleep 0.01
     done
     kill "-$1" $pid
@@ -86,9 +90,8 @@ cp -a run open
 chmod 644 open/key
 expect 3 'key' "${train[@]}" "${slow[@]}" --out open --resume
 "$holdfast" synth blobs --records 400 --test 50 --seed 2 --out other.h5 --quiet > /dev/null
-"$holdfast" import other.h5 --population people --expected-records 400 --out other_data.h5 --quiet > /dev/null
 cp -a run other
-expect 2 'other' "${train[@]}" "${slow[@]}" --data other_data.h5 --out other --resume
+expect 2 'other' with other.h5 a/ledger.db "${slow[@]}" --out other --resume
 expect 2 'run' "${train[@]}" "${slow[@]}" --out other --resume --set noise.multiplier=61
 expect 0 '' "${train[@]}" "${slow[@]}" --out run --resume
 [[ -e run/manifest.json && ! -e run/key ]] || fail "it did not go on"
@@ -98,7 +101,7 @@ expect 0 '' "${train[@]}" "${slow[@]}" --out killed --resume
 
 # The budget is gone: refused, with nothing left behind.
 expect 6 'epsilon' "${train[@]}" --out refused
-[[ ! -e refused ]] || fail "a refused training left its folder: $(ls refused)"
+[[ -z $(ls -A refused 2> /dev/null) ]] || fail "a refused training left its folder: $(ls refused)"
 
 # Two trainings race for what only one can have.
 world race
@@ -106,8 +109,12 @@ for racer in 1 2; do
     "$holdfast" train --data race/data.h5 --ledger race/ledger.db "${noisy[@]}" --set noise.epsilon=2 --out race/$racer > /dev/null 2>&1 &
     racers[racer]=$!
 done
-codes=$(for racer in 1 2; do wait "${racers[racer]}"; echo $?; done | sort | tr '\n' ' ')
-[[ $codes == '0 6 ' ]] || fail "two trainings for one budget ended with $codes"
+codes=
+for racer in 1 2; do
+    wait "${racers[racer]}"
+    codes+="$? "
+done
+[[ $codes == '0 6 ' || $codes == '6 0 ' ]] || fail "two trainings for one budget ended with $codes"
 [[ $(spent race/ledger.db) == 2 || $(spent race/ledger.db) == 2.0 ]] || fail "the race cost $(spent race/ledger.db)"
 
 # Killed after the charge, before the first step: the key is there, and the training is still to be had.
@@ -130,8 +137,6 @@ seen() { # FOLDER CSV
     sed -E "s|$1|WORLD|g; s/noisy [0-9a-f]{16}/noisy DIGEST/" "$1/out.txt" "$1/err.txt"
     stat -c '%n %s' "$1/ledger.db" "$1/run/boxes.h5" | sed "s|$1|WORLD|"
 }
-table() { echo id,a,b,y; for ((i = 1; i <= $1; ++i)); do echo "$i,0.$((i * 37 % 100)),0.$((i * 53 % 90)),$((i % 2))"; done; printf '%s\n' "${@:2}"; }
-table 60 > base.csv
 table 59 > less.csv
 table 60 61,1e308,-1e308,1 > huge.csv
 table 3 > few.csv

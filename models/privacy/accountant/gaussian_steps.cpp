@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "models/privacy/accountant/checks.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
@@ -34,7 +33,7 @@ Rational renyi_epsilon(const GaussianSteps& steps, const Rational& delta) {
 /// How finely losses are counted, for steps that cost about `epsilon`; no bound rests on it. Of a Gaussian of
 /// that cost a 32nd of the deviation of one step's loss: chords add at most a quarter of a unit's square to
 /// the variance of a step, a fraction of 2^-12. Never so fine that one step's losses, or those of all, have
-/// many more than 2^17 units.
+/// many more than 2^17 units: then as many masses rounded up weigh less than the tails that are cut.
 LossGrid grid_for(const GaussianSteps& steps, const Rational& delta, double epsilon) {
     const double sigma = steps.noise_multiplier, reach = reach_of(steps.relation);
     const double log_odds = log_upper(as_rational(steps.steps) / delta).get_d();
@@ -43,12 +42,13 @@ LossGrid grid_for(const GaussianSteps& steps, const Rational& delta, double epsi
     const double greatest = reach * (reach / 2 + sigma * quantile) / (sigma * sigma);
     const double unit = std::max(
         {0x1p-5 * mu / std::sqrt(static_cast<double>(steps.steps)), 0x1p-16 * epsilon, 0x1p-17 * greatest});
+    const double least_bits = log_odds / std::log(2.0) + 36;
     return {static_cast<unsigned>(std::max(0.0, std::ceil(-std::log2(unit)))),
-            static_cast<unsigned>(log_odds / std::log(2.0)) + 40};
+            32 * static_cast<unsigned>(std::ceil(least_bits / 32)) - 1};  // a product is whole words
 }
 
 Rational loss_epsilon(const GaussianSteps& steps, const Rational& delta, const LossGrid& grid) {
-    const Rational cut = delta / power_of_two(18) / as_rational(steps.steps);
+    const Rational cut = delta / power_of_two(15) / as_rational(steps.steps);
     Rational greatest = 0;
     for (const LossDistribution& loss :
          sampled_losses(steps.sampling_rate, steps.noise_multiplier, steps.relation, grid, cut)) {
@@ -60,7 +60,7 @@ Rational loss_epsilon(const GaussianSteps& steps, const Rational& delta, const L
 }
 
 /// Replaces `cost` where the distribution of the loss proves less; again with a finer grid where it was laid
-/// out for far more.
+/// out for far more. Not where losses would be counted in whole numbers: that is no privacy.
 void improve_by_loss(StepsCost& cost, const GaussianSteps& steps, const Rational& delta) {
     unsigned tried = 0;
     while (cost.epsilon > 0) {
@@ -85,7 +85,7 @@ void check(const GaussianSteps& steps) {
         refuse("not in (0, 1]", "give the probability of a record to be in a step, such as 1/64",
                "sampling_rate");
     if (!(steps.noise_multiplier >= least_multiplier && steps.noise_multiplier <= largest_multiplier))
-        refuse("not in [2^-10, 2^40]", "give a number such as 1.1", "noise_multiplier");
+        refuse("not in [2^-6, 2^40]", "give a number such as 1.1", "noise_multiplier");
     if (steps.steps < 1 || steps.steps > most_steps)
         refuse("not in 1 to 2^40", "count the steps of the whole training", "steps");
     if (steps.relation == Relation::remove)

@@ -12,7 +12,7 @@ namespace holdfast {
 /// `steps` steps that follow each other, each: the sum over the records, every one taken with probability
 /// sampling_rate (independently, anew in each step), of a vector of 2-norm <= 1, plus N(0,
 /// noise_multiplier^2) in every coordinate. A vector may depend on its own record and on what earlier steps
-/// gave. 0 < sampling_rate <= 1; 2^-10 <= noise_multiplier <= 2^40; 1 <= steps <= 2^40; relation add_remove
+/// gave. 0 < sampling_rate <= 1; 2^-6 <= noise_multiplier <= 2^40; 1 <= steps <= 2^40; relation add_remove
 /// or substitute.
 struct GaussianSteps {
     Rational sampling_rate;
@@ -28,7 +28,7 @@ struct StepsCost {
     std::string accountant;
 };
 
-inline constexpr double least_multiplier = 0x1p-10, largest_multiplier = 0x1p40;
+inline constexpr double least_multiplier = 0x1p-6, largest_multiplier = 0x1p40;
 
 /// Error (ExitCode::usage) that names the field, unless all of the above holds.
 void check(const GaussianSteps& steps);
@@ -39,8 +39,9 @@ int reach_of(Relation relation);
 
 /// The least epsilon for delta that any accountant proves.
 StepsCost cost_of(const GaussianSteps& steps, const Rational& delta);
-/// The least multiplier whose cost_of(…).epsilon is at most `epsilon`, to 4 digits; the result's is, surely.
-/// A decimal of 5 digits. Error (ExitCode::usage): epsilon <= 0, or no multiplier of the range serves.
+/// A multiplier whose cost_of(…).epsilon is surely at most `epsilon`: the least decimal of 5 digits, or one
+/// that leaves less than 2^-13 of the budget. Error (ExitCode::usage): epsilon <= 0, or none of the range
+/// serves.
 double noise_multiplier_for(const Rational& epsilon, const Rational& delta, const Rational& sampling_rate,
                             std::int64_t steps, Relation relation);
 /// The curve of all steps together. [renyi_orders().size()]

@@ -41,8 +41,8 @@ Integer packed(const std::vector<Integer>& masses, std::size_t words) {
 /// then rounded up to the units of a mass.
 std::vector<Integer> convolved(const std::vector<Integer>& one, const std::vector<Integer>& other,
                                unsigned mass_bits) {
-    // A coefficient is at most the product of both sums, hence of 2 mass_bits + 2 bits.
-    const std::size_t words = (2 * mass_bits + 2 + word_bits) / word_bits;
+    // A coefficient is at most the product of both sums, which are below 2: it has 2 mass_bits + 2 bits.
+    const std::size_t words = (2 * mass_bits + 1 + word_bits) / word_bits;
     const Integer product = packed(one, words) * packed(other, words);
     std::vector<std::uint64_t> digits((one.size() + other.size()) * words);
     mpz_export(digits.data(), nullptr, -1, sizeof(std::uint64_t), 0, 0, product.get_mpz_t());
@@ -58,7 +58,7 @@ std::vector<Integer> convolved(const std::vector<Integer>& one, const std::vecto
 LossDistribution both(const LossDistribution& one, const LossDistribution& other, const LossGrid& grid) {
     const Integer finite_one = sum(one.masses), finite_other = sum(other.masses);
     const Integer limit = power_of_two(grid.mass_bits + 1);
-    ensure(finite_one <= limit && finite_other <= limit, "the masses of a loss add up to at most 2");
+    ensure(finite_one < limit && finite_other < limit, "the masses of a loss add up to less than 2");
     return {one.first + other.first, convolved(one.masses, other.masses, grid.mass_bits),
             shifted_up(one.infinite * (finite_other + other.infinite) + finite_one * other.infinite,
                        grid.mass_bits)};
@@ -82,10 +82,10 @@ void cut_tails(LossDistribution& loss, const Integer& mass) {
 
 LossDistribution composed(const LossDistribution& loss, std::int64_t times, const LossGrid& grid,
                           const Rational& allowance) {
-    // What is cut of the loss of m mechanisms counts times/m times in the end: m/times of 2^-18 allowance
+    // What is cut of the loss of m mechanisms counts times/m times in the end: m/times of 2^-15 allowance
     // each, in at most 2 log2(times) products.
     const Rational share =
-        allowance * power_of_two(grid.mass_bits) / power_of_two(18) / Rational(static_cast<long>(times));
+        allowance * power_of_two(grid.mass_bits) / power_of_two(15) / Rational(static_cast<long>(times));
     LossDistribution result = loss;
     std::int64_t taken = 1;
     const auto follow = [&](const LossDistribution& other, std::int64_t by) {

@@ -15,9 +15,9 @@ struct LossGrid {
 };
 
 /// A privacy loss that is dominated by (first + i) 2^-loss_bits with mass masses[i] 2^-mass_bits, by infinity
-/// with mass `infinite`: delta(eps) <= infinite + sum of mass (1 - e^(eps - loss)) over the losses above eps.
-/// Rounded up, so the masses may add up to more than 1, by no more than 1 (models/mathematics.md, dominating
-/// losses).
+/// with mass `infinite`: delta(eps) <= infinite + sum of mass (1 - e^(eps - loss)) over the losses above eps
+/// (models/mathematics.md, dominating losses). Masses are rounded up, so that they may add up to more than 1;
+/// to less than 2.
 struct LossDistribution {
     std::int64_t first = 0;
     std::vector<Integer> masses;
@@ -26,7 +26,7 @@ struct LossDistribution {
 
 /// The loss of `times` (>= 1) mechanisms that follow each other, each with this loss: exact products of
 /// integers, masses rounded up. Both tails are cut on the way, to infinity and to the least loss kept; that
-/// costs at most about 2^-12 allowance in delta.
+/// costs at most 2^-13 log2(times) allowance in delta.
 LossDistribution composed(const LossDistribution& loss, std::int64_t times, const LossGrid& grid,
                           const Rational& allowance);
 

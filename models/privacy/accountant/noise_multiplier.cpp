@@ -10,14 +10,17 @@
 namespace holdfast {
 namespace {
 
-constexpr double tolerance = 0x1p-14;
+/// Among the decimals of 5 digits the one `units` beyond the least that is no less than `value` (> 0).
+double decimal_from(double value, int units = 0) {
+    const int exponent = static_cast<int>(std::floor(std::log10(value))) - 4;
+    const Rational unit = parse_rational("1e" + std::to_string(exponent), "noise_multiplier");
+    return shown((ceil(decimal_value(value, "noise_multiplier") / unit) + units) * unit);
+}
 
 class Search {
   public:
     Search(Rational epsilon, Rational delta, GaussianSteps steps)
         : epsilon_(std::move(epsilon)), delta_(std::move(delta)), steps_(std::move(steps)) {}
-
-    bool holds(double multiplier) const { return left(multiplier) >= 0; }
 
     /// A multiplier that holds without sampling; less, as far as Renyi's curve allows.
     double start() const {
@@ -31,45 +34,52 @@ class Search {
             while (multiplier * factor >= least_multiplier && holds_by_renyi(multiplier * factor))
                 multiplier *= factor;
         }
-        return multiplier;
+        return std::min(decimal_from(multiplier), largest_multiplier);
     }
 
-    /// From there to one that is within the tolerance of the least.
-    double narrowed(double near) const {
+    /// From there to the least decimal that holds, or one that leaves less than 2^-13 of the budget: epsilon
+    /// falls faster than the multiplier rises.
+    double least(double near) const {
         End high = end_at(near), low = high;
-        for (double step = tolerance; high.left < 0; step *= 2) {
+        while (high.fraction > 1) {
             low = high;
-            high = end_at(high.multiplier * (1 + step));
+            high = end_at(decimal_from(high.multiplier, 1));
         }
-        for (double step = 0x1p-5; low.left >= 0 && low.multiplier > least_multiplier;
-             step = std::min(2 * step, 0.5)) {
+        // Epsilon falls as a power of the multiplier between 1 and 2, or steeper: this is near the root, and
+        // mostly below.
+        while (low.fraction <= 1 && low.multiplier > least_multiplier) {
             high = low;
-            low = end_at(std::max(least_multiplier, low.multiplier * (1 - step)));
+            const double factor = std::max(std::pow(high.fraction, 0.75), 0x1p-4);
+            low = end_at(std::max(least_multiplier, std::min(decimal_from(high.multiplier * factor),
+                                                             decimal_from(high.multiplier, -1))));
         }
-        if (low.left >= 0) return low.multiplier;
-        for (int round = 1; high.multiplier - low.multiplier > tolerance * high.multiplier; ++round) {
-            const double width = high.multiplier - low.multiplier;
-            const double root = low.multiplier + width * low.left / (low.left - high.left);
-            // Just beyond the root, as seen from the farther end: that end comes near. Every third time by
-            // halves, which needs no smoothness.
-            const double beyond = tolerance / 4 * high.multiplier;
-            const double next =
-                root - low.multiplier > high.multiplier - root ? root - beyond : root + beyond;
-            const End middle = end_at(
-                round % 3 == 0 ? low.multiplier + width / 2
-                               : std::clamp(next, low.multiplier + width / 16, high.multiplier - width / 16));
-            (middle.left < 0 ? low : high) = middle;
+        if (low.fraction <= 1) return low.multiplier;
+        for (int round = 1; high.fraction < 1 - 0x1p-13; ++round) {
+            const double last = decimal_from(high.multiplier, -1);
+            if (last <= low.multiplier) break;
+            // Every fourth time by halves, which needs no smoothness.
+            const double root =
+                round % 4 == 0 ? (low.multiplier + high.multiplier) / 2 : where_all_is_spent(low, high);
+            const End middle = end_at(std::clamp(decimal_from(root), decimal_from(low.multiplier, 1), last));
+            (middle.fraction > 1 ? low : high) = middle;
         }
         return high.multiplier;
     }
 
   private:
     struct End {
-        double multiplier, left;
+        double multiplier, fraction;  ///< of the budget that is spent; above 1: too little noise
     };
-    End end_at(double multiplier) const { return {multiplier, left(multiplier).get_d()}; }
-    /// Of epsilon; below 0: too little noise.
-    Rational left(double multiplier) const { return epsilon_ - cost_of(with(multiplier), delta_).epsilon; }
+    End end_at(double multiplier) const {
+        const Rational fraction = cost_of(with(multiplier), delta_).epsilon / epsilon_;
+        return {multiplier, round_up(fraction)};
+    }
+    /// By a power of the multiplier through both ends.
+    static double where_all_is_spent(const End& low, const End& high) {
+        if (high.fraction <= 0) return (low.multiplier + high.multiplier) / 2;
+        const double share = std::log(low.fraction) / std::log(low.fraction / high.fraction);
+        return low.multiplier * std::pow(high.multiplier / low.multiplier, share);
+    }
     bool holds_by_renyi(double multiplier) const {
         return epsilon_of_renyi_curve(renyi_curve(with(multiplier)), delta_) <= epsilon_;
     }
@@ -91,13 +101,7 @@ double noise_multiplier_for(const Rational& epsilon, const Rational& delta, cons
     const GaussianSteps any{sampling_rate, 1, steps, relation};
     check(any);
     const Search search(epsilon, delta, any);
-    const double near = search.narrowed(search.start());
-    // Up to 5 digits, and on until it holds: cost_of need not fall with every digit.
-    const int exponent = static_cast<int>(std::floor(std::log10(near))) - 4;
-    const Rational unit = parse_rational("1e" + std::to_string(exponent), "noise_multiplier");
-    Integer units = ceil(Rational(near) / unit);
-    while (!search.holds(shown(units * unit))) ++units;
-    return shown(units * unit);
+    return search.least(search.start());
 }
 
 }  // namespace holdfast

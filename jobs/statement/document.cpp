@@ -1,0 +1,48 @@
+#include "jobs/statement/document.hpp"
+
+#include "jobs/statement/releases.hpp"
+#include "jobs/statement/standards.hpp"
+#include "jobs/statement/terms.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/version.hpp"
+
+namespace holdfast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json statement_of(const Ledger& ledger, const std::string& population) {
+    const std::optional<Account> account = ledger.account(population);
+    if (!account)
+        throw Error(ExitCode::usage, "this ledger has no account of the population '" + population + "'",
+                    "name one that it has, or leave the option out for all of them", "--population");
+    const Released released{ledger.terms(population), ledger.payments(population)};
+    const std::vector<DatasetVersion> versions = ledger.versions(population);
+    const Json releases = releases_of(released);
+    Json statement = {{"population", population},
+                      {"period", period_of(released)},
+                      {"status", status_of(releases)},
+                      {"privacy_loss", privacy_loss_of(*ledger.spending(population))},
+                      {"unit_of_privacy", unit_of(versions)},
+                      {"neighbours", neighbours_of(account->relation)},
+                      {"composition", composition_section(account->budget)},
+                      {"releases", releases},
+                      {"threat_model", threat_model()},
+                      {"trust_model", trust_model()},
+                      {"data_handling", data_handling()},
+                      {"assumptions", assumptions()},
+                      {"not_covered", not_covered()}};
+    statement["nist_sp_800_226"] = nist_section(statement);
+    statement["registry_entry"] = registry_entry(statement, versions.size() > 1);
+    return statement;
+}
+
+}  // namespace
+
+Json statement_document(const Ledger& ledger, const std::vector<std::string>& populations) {
+    Json statements = Json::array();
+    for (const std::string& population : populations) statements.push_back(statement_of(ledger, population));
+    return {{"software", {{"name", "Holdfast"}, {"version", version()}}}, {"statements", statements}};
+}
+
+}  // namespace holdfast
