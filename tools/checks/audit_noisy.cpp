@@ -370,7 +370,7 @@ NoisyAudit of_reused_sample() {
                 const Records taken = sampled_once(taking_all->world(changed), rate, run);
                 return along_canary(*taking_all, published(*taking_all, taken, run));
             },
-            30000};
+            20000};
 }
 
 NoisyAudit of_infinity_norm() {
