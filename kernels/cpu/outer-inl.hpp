@@ -6,6 +6,8 @@
 #define HOLDFAST_OUTER_INL
 #endif
 
+#include <algorithm>
+
 #include "kernels/base/aligned.hpp"
 #include "kernels/cpu/simd-inl.hpp"
 
@@ -32,9 +34,19 @@ struct Outer {
     Real limit = 0;  // Gamma, a multiple of the unit; infinite where the factors were clamped instead
 };
 
+/// make_odd of `count` values clamped to +-limit; the count is a multiple of the lanes.
 template <typename Real>
-Real odd_clamped(Real value, Real limit) {
-    return make_odd(std::min(std::max(value, -limit), limit));
+AlignedVector<Real> odd_clamped(const Real* values, std::size_t count, Real limit) {
+    const Vec<Real> lowest = hn::Set(reals<Real>, -limit), highest = hn::Set(reals<Real>, limit);
+    const IntegerVec<Real> one = hn::Set(integers<Real>, 1);
+    AlignedVector<Real> odd(count);
+    for (std::size_t i = 0; i < count; i += lanes<Real>) {
+        const Vec<Real> inside = hn::Min(hn::Max(hn::LoadU(reals<Real>, values + i), lowest), highest);
+        const Vec<Real> made = hn::BitCast(reals<Real>, hn::Or(hn::BitCast(integers<Real>, inside), one));
+        const auto zero = hn::Eq(inside, hn::Zero(reals<Real>));
+        hn::StoreU(hn::IfThenElse(zero, inside, made), reals<Real>, odd.data() + i);
+    }
+    return odd;
 }
 
 /// Of `count` values, a multiple of the lanes.
@@ -63,13 +75,15 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
     const Real delta_limit = clip.delta_clamp<Real>(), activation_limit = clip.activation_clamp<Real>();
     const auto by_records = [&](const Real* panel) {
         constexpr std::size_t block = 8;  // a cache line of records at a time
-        AlignedVector<Real> rows(height * shape.out);
+        AlignedVector<Real> odd, rows(height * shape.out);
+        if (factored) {
+            odd = odd_clamped(panel, height * shape.out, delta_limit);
+            panel = odd.data();
+        }
         for (std::size_t first = 0; first < height; first += block) {
             for (std::size_t o = 0; o < shape.out; ++o) {
-                for (std::size_t r = first; r < first + block; ++r) {
-                    const Real value = panel[o * height + r];
-                    rows[r * shape.out + o] = factored ? odd_clamped(value, delta_limit) : value;
-                }
+                for (std::size_t r = first; r < first + block; ++r)
+                    rows[r * shape.out + o] = panel[o * height + r];
             }
         }
         return rows;
@@ -77,11 +91,10 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
     outer.delta_lower = by_records(delta.lower);
     if (!outer.point) outer.delta_upper = by_records(delta.upper);
     const auto clamped = [&](const Real* rows) {
-        AlignedVector<Real> copy(rows, rows + height * stride);
-        for (std::size_t r = 0; r < height; ++r) {
-            for (std::size_t j = 0; j < shape.in; ++j)
-                copy[r * stride + j] = odd_clamped(copy[r * stride + j], activation_limit);
-        }
+        AlignedVector<Real> copy = odd_clamped(rows, height * stride, activation_limit);
+        for (std::size_t r = 0; r < height; ++r)  // the bias's 1 and what fills the row up stay
+            std::copy(rows + r * stride + shape.in, rows + (r + 1) * stride,
+                      copy.data() + r * stride + shape.in);
         return copy;
     };
     outer.z_lower = z_rows.lower;
