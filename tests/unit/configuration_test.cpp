@@ -55,7 +55,8 @@ std::string error_of(const std::string& toml, const std::vector<std::string>& ov
 
 TEST(OptionTable, EveryOptionGoesThroughJsonAndBack) {
     Configuration base;
-    base.settings.training.batch_size = 10;  // sequential batches need it
+    base.settings.training.batch_size = 10;                   // sequential batches need it
+    base.settings.features.map = FeatureSettings::Map::bins;  // edges and pairs do
     for (const Option& option : option_table()) {
         if (option.key == "training.kind" && kinds().size() == 1) continue;  // of which there is one
         Configuration changed = base;
@@ -78,13 +79,15 @@ TEST(OptionTable, EveryOptionIsSetTheSameByFileAndByCommandLine) {
         const json value = other_value(option, Configuration{});
         const std::size_t dot = option.key.find('.');
         const std::string section = option.key.substr(0, dot), name = option.key.substr(dot + 1);
-        const bool sequential = option.key == "training.batching";
-        const std::string file =
-            folder.write("one.toml", "[" + section + "]\n" + name + " = " + value.dump() + "\n" +
-                                         (sequential ? "batch_size = 10\n" : ""));
+        const bool sequential = option.key == "training.batching",
+                   of_bins = section == "features" && name != "map";
+        const std::string file = folder.write(
+            "one.toml", "[" + section + "]\n" + name + " = " + value.dump() + "\n" +
+                            (sequential ? "batch_size = 10\n" : "") + (of_bins ? "map = \"bins\"\n" : ""));
         std::vector<std::string> overrides{option.key + "=" +
                                            (value.is_string() ? value.get<std::string>() : value.dump())};
         if (sequential) overrides.emplace_back("training.batch_size=10");
+        if (of_bins) overrides.emplace_back("features.map=bins");
         const Configuration from_file = read_configuration(file, {}),
                             from_line = read_configuration("", overrides);
         EXPECT_EQ(option.get(from_file), value) << option.key;
@@ -114,9 +117,10 @@ TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
         if (before.is_number())
             wrong.insert(wrong.end(), {"7", json::array({1}), true, nan, infinity, -infinity, -1e300, 1e300});
         if (before.is_number_integer()) wrong.insert(wrong.end(), {1.5, -1, UINT64_MAX});
-        if (before.is_array())
-            wrong.insert(wrong.end(), {7, json::array({0}), json::array({-1}), json::array({1.5}),
-                                       json::array({"1"}), json::array({INT64_MAX})});
+        if (before.is_array()) wrong.insert(wrong.end(), {7, json::array({"1"}), json::array({nan})});
+        if (before.is_array() && option.key != "features.edges")  // a list of any numbers
+            wrong.insert(wrong.end(),
+                         {json::array({0}), json::array({-1}), json::array({1.5}), json::array({INT64_MAX})});
         if (before.is_string()) wrong.insert(wrong.end(), {7, json::array({"auto"}), true});
         for (const json& value : wrong) {
             Configuration settings;

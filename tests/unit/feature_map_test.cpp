@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -43,7 +44,11 @@ std::vector<double> mapped(const FeatureMap& map, const std::vector<double>& row
 }
 
 FeatureSettings bins(std::int64_t count, bool keep = false) {
-    return {.map = FeatureSettings::Map::bins, .bins = count, .keep = keep};
+    FeatureSettings settings;
+    settings.map = FeatureSettings::Map::bins;
+    settings.bins = count;
+    settings.keep = keep;
+    return settings;
 }
 
 TEST(FeatureMap, PutsEveryValueIntoOneBin) {
@@ -206,7 +211,7 @@ TEST_F(MappedBefore, TrainsAndCertifiesToTheSameBytes) {
         for (const std::vector<std::string>& kind : std::vector<std::vector<std::string>>{
                  {"clip.gamma=0.01", "ensemble.members=2"},
                  {"clip.gamma=0.01", "training.precision=single", "certificate.relation=substitute"},
-                 {"training.kind=noisy", "clip.kind=norm", "noise.law=none"}}) {
+                 {"training.kind=noisy", "clip.kind=norm", "noise.sampling_rate=1", "noise.law=none"}}) {
             const std::string name = std::to_string(wide) + kind.back();
             std::vector<std::string> with_map = kind;
             with_map.insert(with_map.end(), map.begin(), map.end());
