@@ -80,11 +80,12 @@ void publish(const Context& context, const Request& request) {
     require_paid(ledger, run, request);
     destroy_run_key(run.folder);
 
-    // 3. The file, then the note that it is out. After a crash between the two, the same command again writes
-    // the same bytes.
+    // 3. The ledger knows that the model is out before anyone can see the file. After a crash between the
+    // two, the same command again writes the same bytes.
     const Model model = model_of(run, guarantee);
-    const std::string digest = write_model(request.out, model);
-    ledger.record_publication(run.manifest.dataset.digest, run.manifest.payment["token"], digest);
+    const std::string digest = write_model(request.out, model, [&](const std::string& name) {
+        ledger.record_publication(run.manifest.dataset.digest, run.manifest.payment["token"], name);
+    });
 
     // 4. What has left the house.
     print(context, request, model, digest);

@@ -7,8 +7,8 @@ build_packages=(
     libsodium-dev libsqlite3-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev
     libgtest-dev libgmock-dev libbenchmark-dev librandom123-dev libmpfr-dev zlib1g-dev z3
 )
-# What tools/lint takes besides.
-check_packages=(clang-format clang-tidy)
+# What the checks and tests of tools/test take besides.
+check_packages=(clang-format clang-tidy python3-numpy python3-h5py)
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -325,7 +325,8 @@ void check_version(const std::string& path, const JsonFields& fields) {
 
 }  // namespace
 
-std::string write_model(const std::string& path, const Model& model) {
+std::string write_model(const std::string& path, const Model& model,
+                        const std::function<void(const std::string& digest)>& before) {
     ensure(model.parameters.size() == model.network.parameters(), "a model has its network's parameters");
     const std::string description = description_of(model).dump(),
                       digest = digest_of(description, model.parameters);
@@ -337,6 +338,7 @@ std::string write_model(const std::string& path, const Model& model) {
                     model.parameters.data() + model.network.offset(l));
     write_text(file, "digest", digest);
     file.close();
+    if (before) before(digest);
     if (!guard.commit_unless_there() && !same_bytes(path, guard.temporary()))
         throw Error(ExitCode::output, "another file is there, and is kept", "name a file that is not there",
                     path);

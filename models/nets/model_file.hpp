@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -45,8 +46,10 @@ struct StoredModel {
 /// of each entry that the map makes of them (FeatureMap).
 
 /// Writes `path`, for anyone (0644 less the umask), complete or not at all; returns the digest. The same
-/// model again changes nothing. Error (output): another file is there; as AtomicPath's.
-std::string write_model(const std::string& path, const Model& model);
+/// model again changes nothing. `before`, if any, is called with the digest once all is written and nothing
+/// is seen yet: what it throws keeps the file away. Error (output): another file is there; as AtomicPath's.
+std::string write_model(const std::string& path, const Model& model,
+                        const std::function<void(const std::string& digest)>& before = {});
 
 /// Checks every field, and that nothing in the file contradicts anything else there. Errors (input), naming
 /// the file, the field and the remedy: no such file, no model, truncated, damaged, of a newer version.

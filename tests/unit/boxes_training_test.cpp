@@ -39,7 +39,7 @@ struct BoxesTrainingTest : ::testing::Test {
         return part;
     }
     std::unique_ptr<Training> training(const TrainingPlan& plan) const {
-        return kind_named("boxes").training(plan, none, grid);
+        return kind_named("boxes").training(plan, none, grid, nullptr);
     }
     void train_to(Trainer& trainer, std::int64_t steps) const {
         PhaseTimes times;

@@ -35,12 +35,21 @@ struct ManifestTest : ::testing::Test {
         manifest.digest = "ef";
         manifest.arithmetic = {{"parameter_unit", 0x1p-50}};
         manifest.guarantee = {{"status", "proved"}};
+        manifest.payment = {{"token", "01"},
+                            {"epsilon", 0.5},
+                            {"delta", 1e-5},
+                            {"mechanism", "noisy_training"},
+                            {"parameters", {{"steps", 4}}}};
         return manifest;
     }
     /// What runs of the time before formats had numbers are sure of.
     static json first_format() {
         return {{"configuration", {{"training.epochs", 2}}},
                 {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
+    }
+    static std::string dotted(std::string place) {
+        std::replace(place.begin(), place.end(), '/', '.');
+        return place;
     }
     RunManifest read(const json& object) const {
         run.write_json("manifest.json", object);
@@ -64,7 +73,7 @@ TEST_F(ManifestTest, ComesBackAsWritten) {
     sound().write(run);
     const RunManifest read = RunManifest::read(run);
     EXPECT_EQ(read.to_json(), sound().to_json());
-    EXPECT_EQ(read.format, 2U);
+    EXPECT_EQ(read.format, 3U);
     EXPECT_EQ(read.dataset.range, (FeatureRange{-1, 2.5}));
     EXPECT_EQ(read.dataset.ids, IdKind::given);
     EXPECT_EQ(read.layers, (std::vector<std::vector<std::uint64_t>>{{2, 8}, {8, 1}}));
@@ -78,12 +87,12 @@ TEST_F(ManifestTest, EveryFieldOfItsFormatMustBeThere) {
     for (const auto& [key, value] : whole.items()) places.push_back("/" + key);
     for (const auto& [key, value] : whole["dataset"].items()) places.push_back("/dataset/" + key);
     for (const auto& [key, value] : whole["public"].items()) places.push_back("/public/" + key);
+    for (const auto& [key, value] : whole["payment"].items()) places.push_back("/payment/" + key);
     for (const std::string& place : places) {
         const json::json_pointer pointer(place);
         json damaged = whole;
         damaged[pointer.parent_pointer()].erase(pointer.back());
-        std::string field = place.substr(1);
-        std::replace(field.begin(), field.end(), '/', '.');
+        const std::string field = dotted(place.substr(1));
         if (field == "format") {
             EXPECT_EQ(read(damaged).format, 1U);  // a complete one of the first
         } else {
@@ -108,8 +117,13 @@ TEST_F(ManifestTest, EveryFieldMustBeOfItsType) {
         check(std::string("/") + text, text, 3);
     for (const char* text : {"path", "scaling", "ids", "population", "digest"})
         check(std::string("/dataset/") + text, std::string("dataset.") + text, 3);
-    for (const char* object : {"configuration", "dataset", "public", "arithmetic", "guarantee"})
-        check(std::string("/") + object, object, json::array());
+    for (const char* object :
+         {"configuration", "dataset", "public", "arithmetic", "guarantee", "payment", "payment/parameters"})
+        check(std::string("/") + object, dotted(object), json::array());
+    for (const char* text : {"payment/token", "payment/mechanism"})
+        check(std::string("/") + text, dotted(text), 3);
+    for (const char* number : {"payment/epsilon", "payment/delta"})
+        check(std::string("/") + number, dotted(number), "1");
     check("/normaliser", "normaliser", "1");
     check("/public/records", "public.records", -1);
     check("/dataset/ids", "dataset.ids", "yes");
@@ -143,6 +157,15 @@ TEST_F(ManifestTest, RunsOfBeforeFormatsAreRead) {
     EXPECT_TRUE(read(last).layers.empty());
 }
 
+TEST_F(ManifestTest, WhatCostNothingHasNoPayment) {
+    json free = sound().to_json();
+    free["payment"] = nullptr;
+    EXPECT_TRUE(read(free).payment.is_null());
+    free.erase("payment");
+    free["format"] = 2;  // which knew none
+    EXPECT_TRUE(read(free).payment.is_null());
+}
+
 TEST_F(ManifestTest, OfTheFirstFormatWhatIsNeededMustBeThereAndTheRestSound) {
     for (const char* place : {"/configuration", "/dataset", "/dataset/features", "/dataset/scaling",
                               "/dataset/ids", "/dataset/digest"}) {
@@ -157,7 +180,7 @@ TEST_F(ManifestTest, OfTheFirstFormatWhatIsNeededMustBeThereAndTheRestSound) {
 }
 
 TEST_F(ManifestTest, ANewerFormatIsRefusedWhateverElseItHolds) {
-    EXPECT_EQ(refusal({{"format", 3}}), "a run of format 3, newer than this program reads (2)");
+    EXPECT_EQ(refusal({{"format", 4}}), "a run of format 4, newer than this program reads (3)");
     EXPECT_THAT(refusal(json::array()), HasSubstr("one JSON object"));
 }
 

@@ -200,16 +200,16 @@ TEST_F(RunFolderTest, ADamagedManifestIsAnInputErrorNamingTheFile) {
 
 TEST_F(RunFolderTest, ARunOfAnotherKindIsRefusedNamingThoseThereAre) {
     const RunFolder run = finished();
-    RunManifest noisy;
-    noisy.kind = "noisy";
-    noisy.configuration = noisy.arithmetic = noisy.guarantee = nlohmann::json::object();
-    noisy.write(run);
+    RunManifest convex;
+    convex.kind = "convex";
+    convex.configuration = convex.arithmetic = convex.guarantee = nlohmann::json::object();
+    convex.write(run);
     try {
         FinishedRun::open(path);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::input);
-        EXPECT_EQ(error.message(), "a run of kind \"noisy\"; this program knows boxes");
+        EXPECT_EQ(error.message(), "a run of kind \"convex\"; this program knows boxes, noisy");
         EXPECT_EQ(error.where(), run.file("manifest.json"));
     }
 }

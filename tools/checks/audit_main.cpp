@@ -1,5 +1,6 @@
-// audit [--confidence C] [--draws N] [--runs-part P] [--canaries M]: what tells neighbours apart, beside what
-// is claimed; exit 0 only if no claim is refuted and every planted fault is.
+// audit [--confidence C] [--draws N] [--runs-part P] [--canaries M]: the epsilon that telling neighbours
+// apart proves, beside the claimed one; exit 0 only if no claim is refuted, and all claims of trainings with
+// a fault are.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    double confidence = 0.95, runs_part = 1;
+    double confidence = 0.99, runs_part = 1;
     std::int64_t draws = 300000, canaries = 5000;
 };
 
@@ -80,7 +81,8 @@ int main(int argc, char** argv) {
         "Tells neighbouring datasets apart by what is released: a lower bound of epsilon beside the claimed "
         "one.",
         "audit"};
-    app.add_option("--confidence", request.confidence, "Of each bound")
+    app.add_option("--confidence", request.confidence,
+                   "Of each bound; of many rows one may be refuted by chance: look again at a higher one")
         ->capture_default_str()
         ->check(CLI::Range(0.5, 1 - 1e-12));
     app.add_option("--draws", request.draws, "Of each mechanism in each world")

@@ -28,6 +28,7 @@ using Parameters = std::vector<std::int64_t>;
 
 constexpr std::size_t ordinary_features = 3;
 constexpr std::size_t canary_feature = ordinary_features;  // the first that no ordinary record has
+constexpr std::uint64_t canary_id = 1000;
 constexpr double range_end = 4, norm_limit = 0.25;
 
 /// A linear model, small enough to be trained thousands of times, in steps so short that a canary's gradient
@@ -51,10 +52,10 @@ Records no_records(std::size_t features) {
     return {FeatureMatrix(features, true), {}, {}, {}};
 }
 
-void append(Records& records, const std::vector<double>& features, std::int32_t label) {
+void append(Records& records, const std::vector<double>& features, std::int32_t label, std::uint64_t id) {
     records.features.append(features.data());
     records.labels.push_back(label);
-    records.ids.push_back(1000 + records.ids.size());
+    records.ids.push_back(id);
     records.rows.push_back(records.rows.size());
 }
 
@@ -64,7 +65,7 @@ Records ordinary_records(std::size_t features, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         std::vector<double> x(features, 0);
         x[i % ordinary_features] = i % 2 == 0 ? 1 : -1;
-        append(records, x, static_cast<std::int32_t>(i / 2 % 2));
+        append(records, x, static_cast<std::int32_t>(i / 2 % 2), i);
     }
     return records;
 }
@@ -99,12 +100,12 @@ using SharedGame = std::shared_ptr<const Game>;
 constexpr std::size_t few_features = 8, few_records = 8;
 
 /// Ordinary records, and a canary more or, for `substitute`, one whose label is the other.
-SharedGame game_of(const Settings& settings, std::size_t features = few_features) {
-    Records before = ordinary_records(features, few_records), after = before;
-    const std::vector<double> x = canary(features, canary_feature);
-    append(after, x, 1);
-    if (settings.certificate.relation == Relation::substitute) append(before, x, 0);
-    return std::make_shared<const Game>(settings, features, std::move(before), std::move(after));
+SharedGame game_of(const Settings& settings) {
+    Records before = ordinary_records(few_features, few_records), after = before;
+    const std::vector<double> x = canary(few_features, canary_feature);
+    append(after, x, 1, canary_id);
+    if (settings.certificate.relation == Relation::substitute) append(before, x, 0, canary_id);
+    return std::make_shared<const Game>(settings, few_features, std::move(before), std::move(after));
 }
 
 /// Where the trainer got: the parameters after every step, and at last what it would publish.
@@ -183,6 +184,20 @@ std::vector<Parameters> iterates_of_one_place(const Game& game, const Records& r
     return iterates;
 }
 
+/// Those whom the first step takes, for all steps: with a sampling rate of 1 it is the same draw every time.
+Records sampled_once(const Records& records, double rate, const SecretKey& run) {
+    const NoisySecrets secrets(run);
+    PoissonSample sample(secrets.sampling, static_cast<std::uint64_t>(std::ldexp(rate, 32)), records.ids);
+    Records taken = no_records(records.features.columns());
+    for (const std::uint32_t i : sample.of_step(0)) {
+        taken.features.append_row_of(records.features, i);
+        taken.labels.push_back(records.labels[i]);
+        taken.ids.push_back(records.ids[i]);
+        taken.rows.push_back(records.rows[i]);
+    }
+    return taken;
+}
+
 /// Words of a stream, for the generators of the standard library.
 class StreamWords {
   public:
@@ -249,29 +264,48 @@ NoisyAudit of_momentum_and_average() {
     return of_projection("momentum, average of the last half", settings, 10000);
 }
 
-/// What the file gives back.
-Parameters through_a_file(const Game& game, const Parameters& parameters) {
+/// All of a model file but the parameters.
+Model model_of(const Game& game) {
+    const DataFacts facts{Scaling::public_constants, IdKind::given, false};
+    const Settings& settings = game.plan.settings;
+    const Payment payment = noisy_payment(settings, facts).value();
+    return {game.plan.network,
+            settings.training.precision,
+            {},
+            "noisy",
+            "holdfast",
+            version(),
+            noisy_publication(settings, facts).to_json(),
+            {{"epsilon", shown(payment.epsilon)},
+             {"delta", shown(payment.delta)},
+             {"mechanism", payment.mechanism},
+             {"parameters", nlohmann::json::parse(payment.parameters)}}};
+}
+
+/// What a file of these parameters gives back.
+Parameters through_a_file(Model model, const Parameters& parameters) {
     const TemporaryFolder folder;
     const std::string path = folder.file("model.h5");
-    const DataFacts facts{Scaling::public_constants, IdKind::given, false};
-    write_model(path,
-                {game.plan.network, game.plan.settings.training.precision, parameters, "noisy", "holdfast",
-                 version(), noisy_publication(game.plan.settings, facts).to_json(), nullptr});
+    model.parameters = parameters;
+    write_model(path, model);
     Parameters read = read_model(path).model.parameters;
     ensure(read == parameters, "a model file holds the parameters that were trained");
     return read;
 }
 
+/// With the least noise that an epsilon of 4 allows.
 NoisyAudit of_published_file() {
-    const Settings settings = small_settings(1, 1);
-    const SharedGame game = game_of(settings);
+    Settings settings = small_settings(0, 1);
+    settings.noise.epsilon = 4;
+    const SharedGame game = game_of(settled_for_noise(settings));
+    const auto model = std::make_shared<const Model>(model_of(*game));
     const auto one_at_a_time = std::make_shared<std::mutex>();  // HDF5 is no library of threads
     return {"published file",
             game->claimed(),
-            [game, one_at_a_time](bool changed, const SecretKey& run) {
+            [game, model, one_at_a_time](bool changed, const SecretKey& run) {
                 const Parameters parameters = published(*game, game->world(changed), run);
                 const std::lock_guard lock(*one_at_a_time);
-                return along_canary(*game, through_a_file(*game, parameters));
+                return along_canary(*game, through_a_file(*model, parameters));
             },
             "",
             {},
@@ -320,14 +354,33 @@ NoisyAudit of_reused_place() {
             4000};
 }
 
+NoisyAudit of_reused_sample() {
+    constexpr double rate = 0x1p-4;
+    Settings settings = small_settings(1, 16, rate), always = small_settings(1, 16);
+    settings.training.expected_records = 16;
+    always.training.expected_records = 1;  // the same normaliser
+    const SharedGame game = game_of(settings), taking_all = game_of(always);
+    return {"projection, 16 steps, q = 1/16",
+            game->claimed(),
+            [game](bool changed, const SecretKey& run) {
+                return along_canary(*game, published(*game, game->world(changed), run));
+            },
+            "sample of a step reused",
+            [taking_all](bool changed, const SecretKey& run) {
+                const Records taken = sampled_once(taking_all->world(changed), rate, run);
+                return along_canary(*taking_all, published(*taking_all, taken, run));
+            },
+            20000};
+}
+
 NoisyAudit of_infinity_norm() {
     constexpr std::size_t features = 16;
     const auto game_clipped = [features](const Settings& settings) {
         Records before = ordinary_records(features, few_records), after = before;
-        append(after, std::vector<double>(features, 1), 1);
+        append(after, std::vector<double>(features, 1), 1, canary_id);
         return std::make_shared<const Game>(settings, features, std::move(before), std::move(after));
     };
-    const auto play_of = [](SharedGame game) {
+    const auto play_of = [](const SharedGame& game) {
         return [game](bool changed, const SecretKey& run) {
             return along_all(*game, published(*game, game->world(changed), run));
         };
@@ -353,7 +406,7 @@ NoisyAudit of_private_count() {
     Settings counting = settings;  // settled_for_noise() would refuse it
     counting.training.expected_records = 0;
     Records before = ordinary_records(features, records), after = before;
-    append(after, canary(features, canary_feature), 1);
+    append(after, canary(features, canary_feature), 1, canary_id);
     const auto game = std::make_shared<const Game>(settings, features, before, after);
     const auto fewer = std::make_shared<const Game>(counting, features, before, before);
     const auto more = std::make_shared<const Game>(counting, features, after, after);
@@ -384,8 +437,52 @@ NoisyAudit of_floating_noise() {
         20000};
 }
 
-std::string percent_of_gaussian(const Rational& epsilon, const Rational& delta,
-                                const GaussianSteps& claimed) {
+// One run.
+
+std::vector<bool> coins(std::size_t count, const SecretKey& key) {
+    StreamWords words(key);
+    std::vector<bool> heads(count);
+    for (std::size_t c = 0; c < count; ++c) heads[c] = (words() & 1) != 0;
+    return heads;
+}
+
+/// How far each canary's feature moved the way that the canary would move it; [canaries].
+std::vector<std::int64_t> canary_scores(const Settings& settings, const std::vector<bool>& in,
+                                        const SecretKey& run) {
+    const std::size_t features = ordinary_features + in.size();
+    const auto label = [](std::size_t c) { return static_cast<std::int32_t>(c % 2); };  // biases balance
+    Records records = ordinary_records(features, few_records);
+    for (std::size_t c = 0; c < in.size(); ++c) {
+        if (in[c]) append(records, canary(features, canary_feature + c), label(c), canary_id + c);
+    }
+    const Game game(settings, features, no_records(features), std::move(records));
+    const Parameters parameters = published(game, game.after, run);
+    std::vector<std::int64_t> scores(in.size());
+    for (std::size_t c = 0; c < in.size(); ++c) {
+        const std::int64_t moved = parameters[canary_feature + c] - game.start[canary_feature + c];
+        scores[c] = label(c) == 1 ? moved : -moved;
+    }
+    return scores;
+}
+
+struct Guesses {
+    std::int64_t made, correct;
+};
+
+/// In for the tenth of the greatest scores, out for that of the least.
+Guesses best_guesses(const std::vector<std::int64_t>& scores, const std::vector<bool>& in) {
+    std::vector<std::size_t> order(scores.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
+    const std::size_t tenth = order.size() / 10;
+    std::int64_t correct = 0;
+    for (std::size_t i = 0; i < tenth; ++i)
+        correct += (in[order[i]] ? 1 : 0) + (in[order[order.size() - 1 - i]] ? 0 : 1);
+    return {static_cast<std::int64_t>(2 * tenth), correct};
+}
+
+std::string as_a_gaussian(const Rational& epsilon, const Rational& delta, const GaussianSteps& claimed) {
     const double mu =
         reach_of(claimed.relation) * std::sqrt(static_cast<double>(claimed.steps)) / claimed.noise_multiplier;
     char text[64];
@@ -405,6 +502,7 @@ std::vector<NoisyAudit> noisy_audits() {
             of_halved_noise(),
             of_reused_key(),
             of_reused_place(),
+            of_reused_sample(),
             of_infinity_norm(),
             of_floating_noise(),
             of_private_count()};
@@ -421,7 +519,7 @@ std::vector<Finding> audit_worlds(const std::string& subject, const GaussianStep
         finding.bound = epsilon_of_scores(scores, delta, error);
         finding.evidence = std::to_string(runs) + " runs a world";
         if (claimed.sampling_rate == 1 && finding.bound > 0)
-            finding.evidence += percent_of_gaussian(finding.bound, delta, claimed);
+            finding.evidence += as_a_gaussian(finding.bound, delta, claimed);
         finding.seconds = watch.lap();
         findings.push_back(std::move(finding));
     }
@@ -430,42 +528,17 @@ std::vector<Finding> audit_worlds(const std::string& subject, const GaussianStep
 
 Finding audit_one_run(const OneRun& run, const Rational& delta, const Rational& error, const SecretKey& key) {
     Stopwatch watch;
-    const auto count = static_cast<std::size_t>(run.canaries);
-    const std::size_t features = ordinary_features + count;
     const Settings settings = small_settings(run.multiplier, 4);
-    const GaussianSteps claimed = gaussian_steps(settings);
+    const Rational claimed = cost_of(gaussian_steps(settings), delta).epsilon;
     Settings trained = settings;
     trained.noise.multiplier *= run.noise_part;
-
-    StreamWords coins(key);
-    std::vector<bool> in(count);
-    Records records = ordinary_records(features, few_records);
-    const auto label = [](std::size_t c) { return static_cast<std::int32_t>(c % 2); };  // biases balance
-    for (std::size_t c = 0; c < count; ++c) {
-        in[c] = (coins() & 1) != 0;
-        if (in[c]) append(records, canary(features, canary_feature + c), label(c));
-    }
-    const Game game(trained, features, no_records(features), std::move(records));
-    const Parameters parameters = published(game, game.after, key.derived("run", ""));
-
-    std::vector<std::size_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    const auto score = [&](std::size_t c) {  // a gradient of label 1 raises the weight
-        const std::int64_t moved = parameters[canary_feature + c] - game.start[canary_feature + c];
-        return label(c) == 1 ? moved : -moved;
-    };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return score(a) > score(b); });
-    const std::size_t tenth = count / 10;
-    std::int64_t correct = 0;
-    for (std::size_t i = 0; i < tenth; ++i)
-        correct += (in[order[i]] ? 1 : 0) + (in[order[count - 1 - i]] ? 0 : 1);
-    const auto guesses = static_cast<std::int64_t>(2 * tenth);
+    const std::vector<bool> in = coins(static_cast<std::size_t>(run.canaries), key);
+    const Guesses guesses = best_guesses(canary_scores(trained, in, key.derived("run", "")), in);
     return {"one run",
-            {cost_of(claimed, delta).epsilon, delta},
-            epsilon_of_guesses(run.canaries, guesses, correct, delta, error),
-            std::to_string(run.canaries) + " canaries, " + std::to_string(correct) + " of " +
-                std::to_string(guesses) + " guesses right",
+            {claimed, delta},
+            epsilon_of_guesses(run.canaries, guesses.made, guesses.correct, delta, error),
+            std::to_string(run.canaries) + " canaries, " + std::to_string(guesses.correct) + " of " +
+                std::to_string(guesses.made) + " guesses right",
             watch.lap()};
 }
 
