@@ -58,7 +58,7 @@ std::string digest_of(const Result& result) {
 void certify_job(const Context& context, const Request& request) {
     // 1. The run and the queries.
     const FinishedRun run = FinishedRun::open(request.run);
-    const Records queries = read_queries(context, run.network, request.queries);
+    const Records queries = read_queries(context, run.features, request.queries);
 
     // 2. Every member's stable distances, then the ensemble's.
     Result result{certify_members(context, run, queries, Asker::owner), {}, {}};

@@ -37,6 +37,8 @@ std::vector<Option> make_table() {
     std::vector<Option> table;
     join<NetworkSettings>(
         table, "network", network_options(), [](C & c) -> auto& { return c.settings.network; });
+    join<FeatureSettings>(
+        table, "features", feature_options(), [](C & c) -> auto& { return c.settings.features; });
     join<TrainingSettings>(
         table, "training", training_options(), [](C & c) -> auto& { return c.settings.training; });
     join<Clip>(

@@ -160,7 +160,7 @@ void evaluate(const Context& context, const Request& request) {
     const FinishedRun run = FinishedRun::open(request.run);
     if (run.certificate->by_answers() && request.epsilons.empty())
         throw Error(ExitCode::usage, "an answer has a price", "give one or more, as 0.1,1", "--epsilon");
-    const Records data = read_queries(context, run.network, request.data);
+    const Records data = read_queries(context, run.features, request.data);
     require_labels(data, run.classes(), request.data);
 
     // 2. Certificates, and from them what a mechanism may see of each query.

@@ -53,9 +53,15 @@ FinishedRun FinishedRun::open(const std::string& path) {
     try {
         const Kind& kind = kind_named(manifest.kind);
         const auto [settings, how] = configuration_from_json(manifest.configuration);
-        Network network = settings.network.make(manifest.dataset.features, manifest.dataset.range);
-        return {folder, manifest,           settings,
-                how,    std::move(network), kind.certificate(folder, manifest, settings, how.backend)};
+        FeatureMap features = settings.feature_map(manifest.dataset.features, manifest.dataset.range);
+        Network network = settings.network.make(features);
+        return {folder,
+                manifest,
+                settings,
+                how,
+                std::move(features),
+                std::move(network),
+                kind.certificate(folder, manifest, settings, how.backend)};
     } catch (const Error& error) {
         if (error.code() == ExitCode::input && !error.where().empty()) throw;
         // Of settings that this program does not know or would refuse, and of other kinds.
@@ -80,7 +86,7 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
     const std::size_t first = queries.size() * grid.block() / grid.blocks(),
                       last = queries.size() * (grid.block() + 1) / grid.blocks();
-    const Records mine = part_of(queries, first, last);
+    const Records mine = run.features(part_of(queries, first, last));
     const int device = choose_device(run.how.backend, context.world);
     std::vector<std::int64_t> message;
     for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {

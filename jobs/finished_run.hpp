@@ -18,7 +18,8 @@ struct FinishedRun {
     RunFolder folder;
     RunManifest manifest;
     Settings settings;
-    RunSettings how;  ///< as it was trained
+    RunSettings how;      ///< as it was trained
+    FeatureMap features;  ///< before the network
     Network network;
     std::unique_ptr<Certificate> certificate;  ///< of the manifest's kind
 

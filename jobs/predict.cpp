@@ -38,7 +38,8 @@ Answers answers_of_all(const Context& context, const Model& model, const Records
                        const std::string& backend) {
     const auto rank = static_cast<std::size_t>(context.world.rank()),
                ranks = static_cast<std::size_t>(context.world.size());
-    const Records mine = part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks);
+    const Records mine = model.feature_map()(
+        part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks));
     const int device = choose_device(backend, context.world);
     const auto computing = make_backend(backend, model.precision, Product::exact, device);
     const Answers answers = answers_of(model.network, *computing, model.parameters, mine);
@@ -82,7 +83,7 @@ nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
 void predict(const Context& context, const Request& request) {
     // 1. The model, and queries that fit it.
     const auto [model, digest] = read_model(request.model);
-    const Records queries = read_queries(context, model.network, request.queries, request.first);
+    const Records queries = read_queries(context, model.feature_map(), request.queries, request.first);
     if (request.accuracy) require_labels(queries, model.network.classes(), request.queries);
 
     // 2. What it answers.

@@ -48,7 +48,8 @@ Model model_of(const FinishedRun& run, const Guarantee& guarantee) {
     return {run.network,          run.settings.training.precision,
             parameters_of(run),   run.manifest.kind,
             run.manifest.program, run.manifest.version,
-            guarantee.to_json(),  cost};
+            guarantee.to_json(),  cost,
+            run.features};
 }
 
 void print(const Context& context, const Request& request, const Model& model, const std::string& digest) {

@@ -8,17 +8,17 @@
 
 namespace holdfast {
 
-Records read_queries(const Context& context, const Network& network, const std::string& name,
+Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
                      std::uint64_t first) {
     const DatasetReader reader(name, "test");
-    if (reader.info().features != network.inputs()) {
+    if (reader.info().features != features.columns()) {
         throw Error(ExitCode::input,
                     std::to_string(reader.info().features) + " features, but the model takes " +
-                        std::to_string(network.inputs()),
+                        std::to_string(features.columns()),
                     "give the queries the columns of the training data", reader.info().path);
     }
     Records queries = reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
-    const FeatureRange range = network.transform().range;
+    const FeatureRange range = features.range();
     if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
         context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
                           outside, text_of(range));

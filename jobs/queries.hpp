@@ -6,14 +6,15 @@
 
 #include "dist/data/dataset.hpp"
 #include "jobs/job.hpp"
-#include "models/nets/network.hpp"
+#include "models/nets/feature_map.hpp"
 
 namespace holdfast {
 
-/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that they fit. Values
-/// outside the network's public range count as its ends, which the log says. Errors (input): other number of
+/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that the map takes
+/// them: as they are in the file, for whoever asks a network to map. Values
+/// outside the map's public range count as its ends, which the log says. Errors (input): other number of
 /// features; a value that is no finite number.
-Records read_queries(const Context& context, const Network& network, const std::string& name,
+Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
                      std::uint64_t first = 0);
 
 /// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.

@@ -169,7 +169,7 @@ void release(const Context& context, const Request& request) {
     const bool ensemble = run.members() > 1;
     const Mechanism mechanism = mechanism_for(request, run, ensemble);
     const Guarantee claim = claim_of(run, ensemble, mechanism);
-    const Records queries = read_queries(context, run.network, request.queries, request.first);
+    const Records queries = read_queries(context, run.features, request.queries, request.first);
     const PaidEvidence evidence(context, run, queries);
     if (!context.world.is_root()) return evidence.help();
 

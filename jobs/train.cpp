@@ -334,6 +334,7 @@ void train(const Context& context, const Request& request) {
     const RunSettings& how = asked.run;
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
+    const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const DataFacts facts{reader.info().scaling, reader.info().ids, !request.public_data.empty()};
     const std::optional<Payment> payment = kind.payment(settings, facts);
     if (payment) require_ledger(request.ledger);
@@ -357,12 +358,14 @@ void train(const Context& context, const Request& request) {
     Distributed records = distribute(reader, grid, context.world,
                                      {members, trained, static_cast<std::size_t>(settings.network.classes),
                                       static_cast<std::uint64_t>(settings.training.seed)});
-    const Records public_records = read_public(request.public_data, reader.info(), settings);
+    Records public_records = read_public(request.public_data, reader.info(), settings);
     RecordDigest of_public;
     of_public.add(public_records);
     const std::string data_digest = records.all.hex(context.world),
                       public_digest = of_public.hex(*make_serial_communicator());
     if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
+    for (MemberRecords& member : records.held) member.records = features(std::move(member.records));
+    public_records = features(std::move(public_records));
 
     // 3. The plan every member follows.
     TrainingPlan plan = make_plan(

@@ -13,7 +13,8 @@ class BoxesCertificate final : public Certificate {
                      std::string backend)
         : settings_(settings),
           facts_{manifest.dataset.scaling, manifest.dataset.ids, manifest.public_records.records > 0},
-          network_(settings.network.make(manifest.dataset.features, manifest.dataset.range)),
+          network_(
+              settings.network.make(settings.feature_map(manifest.dataset.features, manifest.dataset.range))),
           levels_(settings.certificate.level_values()),
           backend_(std::move(backend)),
           boxes_(run) {

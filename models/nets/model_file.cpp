@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "holdfast model";
-constexpr std::uint64_t newest_version = 1;
+constexpr std::uint64_t newest_version = 2;
 constexpr std::uint64_t most_text = 1 << 20;  // bytes of a description
 constexpr int most_depth = 8;                 // of its JSON
 constexpr std::uint64_t most_classes = 1000;  // as network.classes
@@ -33,24 +33,38 @@ std::string group_of(std::size_t layer) {
     return "layer_" + std::to_string(layer) + "/";
 }
 
+json json_of(const InputTransform& input) {
+    return {{"shift", input.shift}, {"scale", input.scale}, {"range", {input.range.low, input.range.high}}};
+}
+
+json json_of(const FeatureMap& features) {
+    const FeatureBins& bins = *features.bins();
+    return {{"columns", features.columns()},
+            {"input", json_of(features.input())},
+            {"edges", bins.edges},
+            {"keep", bins.keep},
+            {"hot", bins.hot},
+            {"pairs", bins.pairs}};
+}
+
 json description_of(const Model& model) {
     json layers = json::array();
     for (const LayerShape& layer : model.network.layers()) layers.push_back({layer.in, layer.out});
-    const InputTransform input = model.network.transform();
-    return {
-        {"format", format_name},
-        {"version", newest_version},
-        {"layers", layers},
-        {"classes", model.network.classes()},
-        {"loss", info_of(model.network.loss()).name},
-        {"input",
-         {{"shift", input.shift}, {"scale", input.scale}, {"range", {input.range.low, input.range.high}}}},
-        {"precision", name_of(model.precision)},
-        {"kind", model.kind},
-        {"program", model.program},
-        {"program_version", model.version},
-        {"guarantee", model.guarantee},
-        {"cost", model.cost}};
+    const FeatureMap features = model.feature_map();
+    json description = {{"format", format_name},
+                        {"version", features.bins() ? 2 : 1},
+                        {"layers", layers},
+                        {"classes", model.network.classes()},
+                        {"loss", info_of(model.network.loss()).name},
+                        {"input", json_of(model.network.transform())},
+                        {"precision", name_of(model.precision)},
+                        {"kind", model.kind},
+                        {"program", model.program},
+                        {"program_version", model.version},
+                        {"guarantee", model.guarantee},
+                        {"cost", model.cost}};
+    if (features.bins()) description["features"] = json_of(features);
+    return description;
 }
 
 std::string digest_of(const std::string& description, const std::vector<std::int64_t>& parameters) {
@@ -147,8 +161,8 @@ double finite(const JsonFields& fields, const char* name) {
     return value;
 }
 
-InputTransform transform_in(const json& object) {
-    const JsonFields fields(object, "input.", true);
+InputTransform transform_in(const json& object, const std::string& prefix = "input.") {
+    const JsonFields fields(object, prefix, true);
     const json range = fields.list("range");
     if (range.size() != 2 || !range[0].is_number() || !range[1].is_number())
         fields.wrong("range", "[low, high]", range);
@@ -202,6 +216,32 @@ Network network_in(const JsonFields& fields, std::uint64_t most_values) {
     return {layers.front().in, hidden, classes, loss, transform_in(fields.object("input"))};
 }
 
+/// The bins of a model of version 2, whose entries the network takes.
+FeatureMap features_in(const JsonFields& description, const Network& network) {
+    const json object = description.object("features");
+    const JsonFields fields(object, "features.", true);
+    const json* keep = fields.find("keep", true);
+    if (!keep->is_boolean()) fields.wrong("keep", "true or false", *keep);
+    FeatureBins bins{{}, keep->get<bool>(), finite(fields, "hot"), {}};
+    for (const json& edge : fields.list("edges")) {
+        if (!edge.is_number()) fields.wrong("edges", "a list of numbers", edge);
+        bins.edges.push_back(edge.get<double>());
+    }
+    for (const json& pair : fields.list("pairs")) {
+        if (!pair.is_array() || pair.size() != 2) fields.wrong("pairs", "a list of [column, column]", pair);
+        bins.pairs.push_back({fields.whole(pair[0], "pairs"), fields.whole(pair[1], "pairs")});
+    }
+    const std::uint64_t columns = fields.count("columns");
+    if (columns == 0 || columns > network.inputs())
+        fields.wrong("columns", "from 1 to the inputs of the network", columns);
+    if (const std::string problem = bins.problem(columns); !problem.empty())
+        throw "the features have " + problem;
+    FeatureMap map(columns, transform_in(fields.object("input"), "features.input."), std::move(bins));
+    if (map.outputs() != network.inputs())
+        fields.wrong("columns", "as many as, with their bins, the network has inputs", columns);
+    return map;
+}
+
 Precision precision_in(const JsonFields& fields) {
     const std::string name = fields.text("precision");
     for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
@@ -237,14 +277,16 @@ json cost_in(const JsonFields& description) {
 
 Model model_in(const json& description, std::uint64_t most_values) {
     const JsonFields fields(description, "", true);
-    return {network_in(fields, most_values),
-            precision_in(fields),
-            {},
-            line(fields, "kind"),
-            line(fields, "program"),
-            line(fields, "program_version"),
-            guarantee_in(fields),
-            cost_in(fields)};
+    Model model{network_in(fields, most_values),
+                precision_in(fields),
+                {},
+                line(fields, "kind"),
+                line(fields, "program"),
+                line(fields, "program_version"),
+                guarantee_in(fields),
+                cost_in(fields)};
+    if (fields.count("version") > 1) model.features = features_in(fields, model.network);
+    return model;
 }
 
 /// All of a dataset that must have this shape.

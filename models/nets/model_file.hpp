@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/base/arithmetic.hpp"
+#include "models/nets/feature_map.hpp"
 #include "models/nets/network.hpp"
 
 namespace holdfast {
@@ -20,6 +21,11 @@ struct Model {
     std::string program, version;                       ///< that trained it
     nlohmann::json guarantee;                           ///< as Guarantee::to_json() words it
     nlohmann::json cost;  ///< {epsilon, delta, mechanism, parameters}; null: no budget was spent on it
+    std::optional<FeatureMap> features = std::nullopt;  ///< before the network; none: the identity
+
+    FeatureMap feature_map() const {
+        return features ? *features : FeatureMap(network.inputs(), network.transform());
+    }
 };
 
 struct StoredModel {
@@ -27,16 +33,17 @@ struct StoredModel {
     std::string digest;  ///< of its file: names it
 };
 
-/// Model files, HDF5, of version 1:
+/// Model files, HDF5, of version 1, or 2 where features are mapped:
 ///   description        uint8, JSON: format "holdfast model", version, layers [[in, out], …], classes, loss,
 ///                      input {shift, scale, range}, precision, kind, program, program_version, guarantee,
-///                      cost
+///                      cost; of version 2, features {columns, input {…}, edges, keep, hot, pairs}
 ///   layer_0/units      int64 [out, in + 1], the bias last in its row: the parameters
 ///   layer_0/weight     float64 [out, in], layer_0/bias [out]: the same for other programs, each number
 ///                      rounded to nearest, as 60 bits may not fit into a double. layer_1/…
 ///   digest             uint8, hex: BLAKE2b-256 of the description and all units, which names the model
 /// The file is a function of the model: no time, path or count of anything is in it. A layer sees
-/// max(0, what the one before gives); the first, (clamp(feature; range) - shift) * scale.
+/// max(0, what the one before gives); the first, (clamp(feature; range) - shift) * scale of each feature, or
+/// of each entry that the map makes of them (FeatureMap).
 
 /// Writes `path`, for anyone (0644 less the umask), complete or not at all; returns the digest. The same
 /// model again changes nothing. `before`, if any, is called with the digest once all is written and nothing

@@ -11,9 +11,9 @@ Loss NetworkSettings::resolved_loss() const {
     return classes == 2 ? Loss::binary_cross_entropy : Loss::cross_entropy;
 }
 
-Network NetworkSettings::make(std::size_t inputs, FeatureRange range) const {
-    return Network(inputs, {hidden.begin(), hidden.end()}, static_cast<std::size_t>(classes), resolved_loss(),
-                   {input_shift, input_scale, range});
+Network NetworkSettings::make(const FeatureMap& features) const {
+    return Network(features.outputs(), {hidden.begin(), hidden.end()}, static_cast<std::size_t>(classes),
+                   resolved_loss(), features.network_input());
 }
 
 std::vector<BasicOption<NetworkSettings>> network_options() {

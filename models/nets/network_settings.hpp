@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/nets/feature_map.hpp"
 #include "models/nets/network.hpp"
 #include "models/settings/option.hpp"
 
@@ -17,8 +18,10 @@ struct NetworkSettings {
     double input_shift = 0.0, input_scale = 1.0;  ///< the network sees (x - shift) * scale
 
     Loss resolved_loss() const;
-    /// `range`: the public range of the features, as the dataset declares it.
-    Network make(std::size_t inputs, FeatureRange range = default_feature_range) const;
+    /// What a column becomes; `range`: the public one of the features, as the dataset declares it.
+    InputTransform input(FeatureRange range) const { return {input_shift, input_scale, range}; }
+    /// A network of what the map gives.
+    Network make(const FeatureMap& features) const;
 };
 
 std::vector<BasicOption<NetworkSettings>> network_options();

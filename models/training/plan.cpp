@@ -27,8 +27,8 @@ double normaliser(const Settings& settings, const DataShape& data) {
 
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend) {
-    return {settings, settings.network.make(data.features, data.range), std::move(backend),
-            normaliser(settings, data), settings.certificate.level_values()};
+    return {settings, settings.network.make(settings.feature_map(data.features, data.range)),
+            std::move(backend), normaliser(settings, data), settings.certificate.level_values()};
 }
 
 }  // namespace holdfast

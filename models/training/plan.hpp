@@ -12,7 +12,7 @@ namespace holdfast {
 
 /// What a training must know of its data besides the records; all of it public but `found`.
 struct DataShape {
-    std::size_t features;
+    std::size_t features;  ///< of a record, before they are mapped
     FeatureRange range = default_feature_range;
     std::uint64_t found = 0;         ///< records found: counts only where no public number is stated
     std::size_t public_records = 0;  ///< trained on beside

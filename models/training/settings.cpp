@@ -181,6 +181,7 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
 
 void check(const Settings& settings) {
     check(settings.network);
+    check(settings.features);
     const bool whole = settings.clip.kind == Clip::Kind::norm;
     if (settings.noisy()) check_noisy(settings);
     if (whole && !settings.noisy()) {

@@ -70,6 +70,7 @@ struct EnsembleSettings {
 /// may be computed from the private records.
 struct Settings {
     NetworkSettings network;
+    FeatureSettings features;
     TrainingSettings training;
     Clip clip{.kind = Clip::Kind::elementwise,
               .gamma = 0.06,
@@ -80,6 +81,10 @@ struct Settings {
     NoiseSettings noise;
     EnsembleSettings ensemble;
 
+    /// What records of so many columns become, which the network then takes.
+    FeatureMap feature_map(std::size_t columns, FeatureRange range) const {
+        return features.make(columns, network.input(range));
+    }
     bool noisy() const { return training.kind == "noisy"; }
     /// The part of a member's records that a step expects to take.
     double step_share() const {

@@ -147,6 +147,57 @@ TEST_F(ModelFileTest, AModelComesBackAsWritten) {
     }
 }
 
+/// Of two columns kept, three bins each and a pair: 2 + 6 + 9 inputs.
+Model with_bins() {
+    const FeatureMap features(2, {0.1, 3, {-1, 2}}, FeatureBins{{0.1, 0.7}, true, 0.5, {{1, 0}}});
+    Model model = one_logit();
+    model.network = Network(features.outputs(), {}, 2, Loss::hinge, features.network_input());
+    model.parameters.assign(18, 3);
+    model.features = features;
+    return model;
+}
+
+TEST_F(ModelFileTest, AMapOfTheFeaturesComesBackInVersion2) {
+    const std::string digest = write_model(path, with_bins());
+    const auto text = hdf5::File::open_read(path).dataset("description").read_all<std::uint8_t>();
+    EXPECT_EQ(json::parse(text.begin(), text.end())["version"], 2);
+    const Model read = read_model(path).model;
+    EXPECT_EQ(read.feature_map().columns(), 2U);
+    EXPECT_EQ(read.feature_map().outputs(), 17U);
+    EXPECT_EQ(write_model(folder.file("again.h5"), read), digest);
+    Model other = with_bins();
+    other.features = FeatureMap(2, {0.1, 3, {-1, 2}}, FeatureBins{{0.1, 0.8}, true, 0.5, {{1, 0}}});
+    EXPECT_NE(write_model(folder.file("other.h5"), other), digest);
+}
+
+TEST_F(ModelFileTest, AMapThatDoesNotFitIsNamed) {
+    const auto changed = [&](const std::string& pointer, const json& value) {
+        json object = description();
+        object["version"] = 2;
+        object["features"] = {
+            {"columns", 1},   {"input", {{"shift", 0.0}, {"scale", 1.0}, {"range", {-1.0, 1.0}}}},
+            {"edges", {0.5}}, {"keep", false},
+            {"hot", 1.0},     {"pairs", json::array()}};
+        if (!pointer.empty()) object[json::json_pointer(pointer)] = value;
+        return refusal(file_of(object.dump()));
+    };
+    EXPECT_EQ(changed("", 0), "");
+    EXPECT_THAT(changed("/features", json::object()), HasSubstr("is missing"));
+    EXPECT_THAT(changed("/features", 3), HasSubstr("an object"));
+    EXPECT_THAT(changed("/features/columns", 0), HasSubstr("features.columns"));
+    EXPECT_THAT(changed("/features/columns", 2), HasSubstr("features.columns"));
+    EXPECT_THAT(changed("/features/columns", 1e18), HasSubstr("features.columns"));
+    EXPECT_THAT(changed("/features/edges", {0.5, 0.25}), HasSubstr("do not ascend"));
+    EXPECT_THAT(changed("/features/edges", {nullptr}), HasSubstr("features.edges"));
+    EXPECT_THAT(changed("/features/edges", {0.25, 0.5}), HasSubstr("features.columns"));
+    EXPECT_THAT(changed("/features/hot", 0), HasSubstr("not positive"));
+    EXPECT_THAT(changed("/features/hot", nullptr), HasSubstr("features.hot"));
+    EXPECT_THAT(changed("/features/keep", 1), HasSubstr("features.keep"));
+    EXPECT_THAT(changed("/features/pairs", {{0, 1}}), HasSubstr("a pair of columns"));
+    EXPECT_THAT(changed("/features/pairs", {0, 1}), HasSubstr("features.pairs"));
+    EXPECT_THAT(changed("/features/input/range", {2.0, 1.0}), HasSubstr("features.input.range"));
+}
+
 TEST_F(ModelFileTest, AnotherModelHasAnotherDigest) {
     const std::string digest = write_model(path, sound());
     Model other = sound();
@@ -274,7 +325,7 @@ TEST_F(ModelFileTest, EveryTruncationAndEveryFlippedByteOfTheModelIsNoticed) {
 }
 
 TEST_F(ModelFileTest, ANewerVersionIsNamed) {
-    EXPECT_THAT(refusal_of("/version", 2), HasSubstr("version 2, newer than this program reads (1)"));
+    EXPECT_THAT(refusal_of("/version", 3), HasSubstr("version 3, newer than this program reads (2)"));
     EXPECT_THAT(refusal_of("/version", 0), HasSubstr("\"version\""));
     EXPECT_THAT(refusal_of("/version", "1"), HasSubstr("\"version\""));
 }

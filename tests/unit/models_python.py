@@ -96,6 +96,24 @@ def test_published_models_are_read():
             assert (file[f"layer_{layer}/bias"][...] == model.bias(layer)).all()
 
 
+def test_published_models_with_bins_are_read():
+    data = ["--data", "bins.h5", "--ledger", "bins.db"]
+    run("synth", "blobs", "--records", "200", "--test", "50", "--out", "bins.h5")
+    run("account", *data, "--budget", "1", "--budget-delta", "1e-5")
+    bins = ("features.map=bins", "features.edges=[-0.5,0,0.5,1]", "features.pairs=[0,1]", "features.hot=0.5", "network.input_shift=0.5")
+    run("train", *data, "--out", "mapped", *(f"--set={setting}" for setting in ("training.kind=noisy", "clip.kind=norm", "network.hidden=[]", *bins)))
+    run("publish", "--run", "mapped", "--ledger", "bins.db", "--out", "mapped.h5")
+    model = models.read_model("mapped.h5")
+    with h5py.File("bins.h5") as file:
+        queries = file["x_test"][...]
+    labels, logits = scores("mapped.h5", "bins.h5")
+    assert close(logits, model.logits(queries), 1e-6) and (labels == model.labels(queries)).all()
+    assert model.units[0].shape == (1, 6 + 6 * 5 + 25 + 1) and models.write_model("again.h5", model)
+    assert predict("--model", "again.h5", "--queries", "bins.h5", "--scores") == predict("--model", "mapped.h5", "--queries", "bins.h5", "--scores")
+    refused("mapped()", models.affine, model)
+    refused("6 columns", model.logits, queries[:, :5])
+
+
 def test_accuracy_is_that_of_the_labels():
     model = model_of([7], 2, "hinge")
     models.write_model("accuracy.h5", model)

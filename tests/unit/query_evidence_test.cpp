@@ -60,7 +60,7 @@ void expect_same(const Evidence& a, const Evidence& b) {
 
 TEST_F(QueryEvidence, IsTheSameForEvaluateAndForReleaseAndTheBetterOfTwo) {
     const FinishedRun run = train(5);
-    const Records queries = read_queries(context, run.network, data);
+    const Records queries = read_queries(context, run.features, data);
     const auto evaluated = certify_members(context, run, queries, Asker::owner),
                released = certify_members(context, run, queries, Asker::release);
     int better = 0;

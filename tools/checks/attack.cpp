@@ -316,8 +316,8 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
                                                            default_feature_range,
                                                            FeatureRange{-feature_range, feature_range},
                                                            {0.0, 1.0}});
-    AttackProblem problem{settings, settings.network.make(features, range), no_records(features),
-                          no_records(features)};
+    AttackProblem problem{settings, settings.network.make(settings.feature_map(features, range)),
+                          no_records(features), no_records(features)};
     for (std::uint64_t id = 0; id < count + 40; ++id) {
         std::vector<double> row =
             choices.chance(0.1) ? any_features(choices, features) : std::vector<double>(features);

@@ -61,6 +61,12 @@ class Model:
     program_version: str = ""
     guarantee: dict = dataclasses.field(default_factory=lambda: dict(NOT_PRIVATE))
     cost: dict = None
+    features: dict = None  # what a record becomes first: columns, input, edges, keep, hot, pairs
+
+    def mapped(self, features):
+        """float64 [n, entries]: what the first layer's clamp, shift and scale take; without a map the features."""
+        values = np.asarray(features, np.float64)
+        return values if self.features is None else with_bins(values, **self.features)
 
     def weight(self, layer):
         """float64 [out, in]: the nearest doubles."""
@@ -72,7 +78,7 @@ class Model:
 
     def logits(self, features):
         """float64 [n, outputs]; up to rounding what `holdfast predict --scores` gives in double precision."""
-        values = (np.clip(np.asarray(features, np.float64), *self.range) - self.shift) * self.scale
+        values = (np.clip(self.mapped(features), *self.range) - self.shift) * self.scale
         for layer in range(len(self.units)):
             values = np.maximum(values, 0) if layer else values
             values = values @ self.weight(layer).T + self.bias(layer)
@@ -86,7 +92,7 @@ class Model:
     def description(self):
         return {
             "format": "holdfast model",
-            "version": 1,
+            "version": 1 if self.features is None else 2,
             "layers": [[layer.shape[1] - 1, layer.shape[0]] for layer in self.units],
             "classes": self.classes,
             "loss": self.loss,
@@ -97,7 +103,21 @@ class Model:
             "program_version": self.program_version,
             "guarantee": self.guarantee,
             "cost": self.cost,
+            **({} if self.features is None else {"features": self.features}),
         }
+
+
+def with_bins(values, columns, input, edges, keep, hot, pairs):
+    """One-hot bins of every column, then of the products of pairs, behind the columns themselves if they are kept."""
+    if values.ndim != 2 or values.shape[1] != columns:
+        raise ModelError(f"features of shape {values.shape}: the model takes {columns} columns")
+    low, high = input["range"]
+    inside = np.where(values >= low, np.minimum(values, high), low)  # NaN counts as the low end
+    bins, each = np.searchsorted(edges, inside, side="right"), len(edges) + 1
+    parts = [(inside - input["shift"]) * input["scale"]] if keep else []
+    parts += [hot * (bins[:, [j]] == np.arange(each)) for j in range(columns)]
+    parts += [hot * (bins[:, [i]] * each + bins[:, [j]] == np.arange(each * each)) for i, j in pairs]
+    return np.concatenate(parts, axis=1)
 
 
 def rounded(units):
@@ -153,8 +173,8 @@ def model_in(file, path):
     description = json.loads(text)
     if description["format"] != "holdfast model":
         raise ModelError(f"{path}: is no model of holdfast")
-    if description["version"] != 1:
-        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1")
+    if description["version"] not in (1, 2):
+        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 and 2")
     units = [
         values(file, f"layer_{layer}/units", np.int64, (rows, width + 1))
         for layer, (width, rows) in enumerate(description["layers"])
@@ -162,6 +182,8 @@ def model_in(file, path):
     if bytes(values(file, "digest", np.uint8)).decode() != digest_of(text, units):
         raise ModelError(f"{path}: its digest is another: fetch or publish it again")
     fields = {name: description[name] for name in DESCRIPTION if name not in ("layers", "input")}
+    if description["version"] == 2:
+        fields["features"] = description["features"]
     given = description["input"]
     return checked(Model(units, shift=given["shift"], scale=given["scale"], range=tuple(given["range"]), **fields), path)
 
@@ -209,7 +231,10 @@ def from_layers(layers, loss=None, **fields):
 
 
 def to_torch(model):
-    """torch.nn.Sequential of float64: `input` (clamp, shift, scale), then Linear layers with ReLU between them."""
+    """torch.nn.Sequential of float64: `input` (clamp, shift, scale), then Linear layers with ReLU between them.
+
+    Of a model whose features are mapped, it takes what model.mapped(features) gives.
+    """
     import holdfast_torch
 
     return holdfast_torch.to_torch(model)
@@ -231,6 +256,8 @@ def affine(model):
     Of two classes one row, whose sign decides. The clamp to the public range is no affine map and stays outside: clip
     the features to model.range first.
     """
+    if model.features is not None:
+        raise ModelError("a model of mapped features is no linear model of raw ones: use mapped() and to_torch()")
     if len(model.units) != 1:
         raise ModelError("a network with hidden layers is no linear model: use to_torch")
     units = model.units[0]
