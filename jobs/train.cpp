@@ -368,6 +368,7 @@ void train(const Context& context, const Request& request) {
     TrainingPlan plan = make_plan(
         settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
         backend);
+    if (payment) kind.training(plan, public_records, grid, nullptr);  // what cannot train costs nothing
     plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                    levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
     context.log->info(
