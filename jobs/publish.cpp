@@ -33,22 +33,40 @@ std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
     return lower;
 }
 
-/// Error (budget): the ledger was not charged for it.
-void require_paid(const Ledger& ledger, const FinishedRun& run, const Request& request) {
-    const nlohmann::json& payment = run.manifest.payment;
-    if (!payment.is_null() && ledger.paid(run.manifest.dataset.digest, payment["token"].get<std::string>()))
-        return;
+/// What the ledger was charged for the run: what leaves says that, and not what manifest.json says of it.
+/// Errors (budget): nothing; other parameters, or none yet.
+LedgerPayment payment_for(const Ledger& ledger, const FinishedRun& run, const Request& request) {
+    const nlohmann::json& stated = run.manifest.payment;
+    const std::string token = stated.is_null() ? "" : stated["token"].get<std::string>(),
+                      dataset = run.manifest.dataset.digest;
+    if (const std::optional<std::string> population = ledger.population_of(dataset)) {
+        for (const LedgerPayment& payment : ledger.payments(*population)) {
+            if (payment.dataset != dataset || payment.token != token) continue;
+            if (payment.result == run.manifest.digest) return payment;
+            throw Error(ExitCode::budget,
+                        payment.result.empty() ? "its training has not ended in this ledger"
+                                               : "the ledger was charged for other parameters",
+                        payment.result.empty() ? "end it: the command that began it, with --resume"
+                                               : "the folder was changed since it was written: train again",
+                        request.run);
+        }
+    }
     throw Error(ExitCode::budget, "this ledger was not charged for the run: nothing is published",
                 "name the ledger that the run was trained with", request.ledger);
 }
 
-Model model_of(const FinishedRun& run, const Guarantee& guarantee) {
-    nlohmann::json cost = run.manifest.payment;
-    cost.erase("token");
-    return {run.network,          run.settings.training.precision,
-            parameters_of(run),   run.manifest.kind,
-            run.manifest.program, run.manifest.version,
-            guarantee.to_json(),  cost,
+Model model_of(const FinishedRun& run, const LedgerPayment& payment) {
+    return {run.network,
+            run.settings.training.precision,
+            parameters_of(run),
+            run.manifest.kind,
+            run.manifest.program,
+            run.manifest.version,
+            nlohmann::json::parse(payment.guarantee),
+            {{"epsilon", shown(payment.epsilon)},
+             {"delta", shown(payment.delta)},
+             {"mechanism", payment.mechanism},
+             {"parameters", nlohmann::json::parse(payment.parameters)}},
             run.features};
 }
 
@@ -73,18 +91,18 @@ void publish(const Context& context, const Request& request) {
     // 1. A run whose parameters may leave.
     require_ledger(request.ledger);
     const FinishedRun run = FinishedRun::open(request.run);
-    const Guarantee guarantee = kind_named(run.manifest.kind).publication(run.manifest, run.settings);
+    kind_named(run.manifest.kind).publication(run.manifest, run.settings);
 
     // 2. That was paid for, and whose noise nobody can draw again: a crash may have left the key.
     Ledger ledger(request.ledger);
-    require_paid(ledger, run, request);
+    const LedgerPayment payment = payment_for(ledger, run, request);
     destroy_run_key(run.folder);
 
     // 3. The ledger knows that the model is out before anyone can see the file. After a crash between the
     // two, the same command again writes the same bytes.
-    const Model model = model_of(run, guarantee);
+    const Model model = model_of(run, payment);
     const std::string digest = write_model(request.out, model, [&](const std::string& name) {
-        ledger.record_publication(run.manifest.dataset.digest, run.manifest.payment["token"], name);
+        ledger.record_publication(payment.dataset, payment.token, name);
     });
 
     // 4. What has left the house.

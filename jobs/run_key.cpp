@@ -65,6 +65,14 @@ RunKey paid_run_key(const Context& context, const RunFolder& run, const MemberSt
     return {SecretKey::read(key_file(run)).derived("run", store.fingerprint()), std::move(paid)};
 }
 
+void record_bought(const RunFolder& run, const MemberStore& store, const Payee& payee,
+                   const std::string& digest) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(key_file(run), ignored)) return;
+    const std::string token = SecretKey::read(key_file(run)).token(store.fingerprint());
+    Ledger(payee.ledger).record_result(payee.dataset, token, digest);
+}
+
 void destroy_run_key(const RunFolder& run) {
     destroy_key_file(key_file(run));
 }

@@ -28,6 +28,11 @@ struct RunKey {
 RunKey paid_run_key(const Context& context, const RunFolder& run, const MemberStore& store,
                     std::optional<Payment> payment, const Payee& payee);
 
+/// Notes in the ledger that the payment under the run's key bought this result, if the key is there: what is
+/// published under it later can be no other. Before the key is destroyed. Error (budget): it bought another.
+void record_bought(const RunFolder& run, const MemberStore& store, const Payee& payee,
+                   const std::string& digest);
+
 /// Once nothing is left to draw: nobody can take the noise off again.
 void destroy_run_key(const RunFolder& run);
 

@@ -371,6 +371,7 @@ void train(const Context& context, const Request& request) {
     TrainingPlan plan = make_plan(
         settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
         backend);
+    if (payment) kind.training(plan, public_records, grid, nullptr);  // what cannot train costs nothing
     plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                    levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
     context.log->info(
@@ -394,14 +395,13 @@ void train(const Context& context, const Request& request) {
     bool finished = false;
     std::unique_ptr<Training> training;
     try {
+        const Payee payee{data_digest,
+                          reader.info().path,
+                          {public_records.size(), public_digest},
+                          name_of(settings.certificate.relation),
+                          request.ledger};
         std::optional<RunKey> key;
-        if (kind.secret && !finished_before)
-            key = paid_run_key(context, run, store, payment,
-                               {data_digest,
-                                reader.info().path,
-                                {public_records.size(), public_digest},
-                                name_of(settings.certificate.relation),
-                                request.ledger});
+        if (kind.secret && !finished_before) key = paid_run_key(context, run, store, payment, payee);
         training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
         RunManifest manifest =
             manifest_of(plan, how, reader.info(), data_digest, {public_records.size(), public_digest},
@@ -414,7 +414,10 @@ void train(const Context& context, const Request& request) {
             throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
                         "go on with the same command and --resume");
         finished = context.world.any(context.world.is_root() && finish(run, store, *training, manifest));
-        if (finished && kind.secret && context.world.is_root()) destroy_run_key(run);
+        if (finished && kind.secret && context.world.is_root()) {
+            if (payment) record_bought(run, store, payee, RunManifest::read(run).digest);
+            destroy_run_key(run);
+        }
     } catch (const Error&) {
         if (first_here && !request.joins() && context.world.size() == 1) store.remove_if_empty();
         throw;

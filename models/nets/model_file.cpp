@@ -338,10 +338,14 @@ std::string write_model(const std::string& path, const Model& model,
                     model.parameters.data() + model.network.offset(l));
     write_text(file, "digest", digest);
     file.close();
+    const auto taken = [&] {
+        return Error(ExitCode::output, "another file is there, and is kept", "name a file that is not there",
+                     path);
+    };
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) && !same_bytes(path, guard.temporary())) throw taken();
     if (before) before(digest);
-    if (!guard.commit_unless_there() && !same_bytes(path, guard.temporary()))
-        throw Error(ExitCode::output, "another file is there, and is kept", "name a file that is not there",
-                    path);
+    if (!guard.commit_unless_there() && !same_bytes(path, guard.temporary())) throw taken();
     return digest;
 }
 

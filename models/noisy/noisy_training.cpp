@@ -58,6 +58,12 @@ class NoisyTraining final : public Training {
             throw Error(ExitCode::usage,
                         std::to_string(parameters) + " parameters: their rounding may exceed clip.norm_limit",
                         "set training.precision = \"double\"", "training.precision");
+        if (plan.settings.noise.law != NoiseSettings::Law::none &&
+            noise_in_units(plan) > GaussianNoise::greatest_sigma)
+            throw Error(ExitCode::usage,
+                        "noise of " + std::to_string(plan.settings.noise.multiplier) +
+                            " times clip.norm_limit is more than is drawn",
+                        "raise noise.epsilon or noise.delta", "noise.multiplier");
     }
 
     /// All ranks hold the same state, so one file of it is enough.

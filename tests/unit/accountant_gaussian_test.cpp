@@ -74,6 +74,16 @@ TEST(GaussianMu, InvertsEpsilon) {
     }
 }
 
+TEST(GaussianMu, OfAHugeBudgetIsTheLargest) {
+    EXPECT_GT(gaussian_mu(parse_rational("1e9", ""), Rational(1, 100000)), 4095);
+}
+
+TEST(Gaussian, ADeltaOfNothingIsNoFractionOfABillionDigits) {
+    const Rational far = gaussian_delta(Rational(1, 1000000000), 1);
+    EXPECT_GT(far, 0);
+    EXPECT_LT(mpz_sizeinbase(far.get_den_mpz_t(), 2), 70000U);
+}
+
 TEST(Gaussian, ANegativeMuIsRefused) {
     EXPECT_THROW(gaussian_delta(-1, 1), Error);
     EXPECT_THROW(gaussian_epsilon(-1, Rational(1, 2)), Error);

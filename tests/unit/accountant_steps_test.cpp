@@ -152,6 +152,19 @@ TEST(NoiseMultiplierFor, HoldsAndALittleLessDoesNot) {
 
 TEST(NoiseMultiplierFor, AHugeBudgetTakesTheLeastOfTheRange) {
     EXPECT_EQ(noise_multiplier_for(100000, delta, 1, 1, Relation::add_remove), least_multiplier);
+    EXPECT_EQ(noise_multiplier_for(1000000000, delta, Rational(1, 64), 10, Relation::add_remove),
+              least_multiplier);
+}
+
+// Of losses laid out by such an epsilon one alone would have 2^30 places and more.
+TEST(NoiseMultiplierFor, ABudgetThatIsAlmostAllDeltaIsAsGoodAsNoEpsilon) {
+    const auto multiplier = [](const char* epsilon) {
+        return noise_multiplier_for(parse_rational(epsilon, ""), delta, Rational(1, 64), 300,
+                                    Relation::add_remove);
+    };
+    const double least = multiplier("1e-13");
+    EXPECT_LE(cost_of(steps_of(Rational(1, 64), least, 300), delta).epsilon, parse_rational("1e-13", ""));
+    EXPECT_NEAR(multiplier("1e-7") / least, 1, 0.01);
 }
 
 void expect_refused(const std::function<void()>& call, const std::string& where) {

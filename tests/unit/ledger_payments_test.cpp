@@ -159,6 +159,18 @@ TEST_F(PaymentsTest, AProcessKilledAfterItPaidHasPaid) {
     EXPECT_EQ(ledger.spending("ward")->payments, 1);
 }
 
+TEST_F(PaymentsTest, APaymentBuysOneResult) {
+    Ledger ledger(path);
+    ledger.add_version("ward", "a", {}, basic(1, 0));
+    EXPECT_EQ(error_of([&] { ledger.record_result("a", "t", "r1"); }).code(), ExitCode::budget);
+    ledger.pay("a", payment("t", Rational(1, 2), 0));
+    EXPECT_EQ(ledger.payments("ward").at(0).result, "");
+    ledger.record_result("a", "t", "r1");
+    ledger.record_result("a", "t", "r1");
+    EXPECT_EQ(error_of([&] { ledger.record_result("a", "t", "r2"); }).code(), ExitCode::budget);
+    EXPECT_EQ(ledger.payments("ward").at(0).result, "r1");
+}
+
 TEST_F(PaymentsTest, ModelsArePublishedUnderWhatPaidForThem) {
     Ledger ledger(path);
     ledger.add_version("ward", "a", {}, basic(1, 0));

@@ -40,6 +40,8 @@ refused 'ensemble.members = 1' --set ensemble.members=2
 refused 'relation' --set certificate.relation=remove
 refused 'batching' --set training.batching=sequential --set training.batch_size=9
 refused 'costs epsilon' --set noise.multiplier=0.7
+refused 'clip.norm_limit' --set training.precision=single --set network.hidden=[40000,40000]
+refused 'more than is drawn' --set noise.multiplier=0 --set noise.epsilon=1e-10 --set noise.delta=1e-12
 refused 'under substitute it would' --set certificate.relation=substitute
 expect 2 'training.kind = "noisy"' "$holdfast" train --data a/data.h5 --out refused --set clip.kind=norm
 expect 2 'noise.multiplier' "${train[@]}" --out refused --set noise.multiplier=-1

@@ -142,6 +142,67 @@ TEST_F(PublishTest, WhatTheLedgerWasNotChargedForStays) {
     EXPECT_FALSE(std::filesystem::exists(model));
 }
 
+TEST_F(PublishTest, ItSaysWhatTheLedgerWasChargedForWhateverTheManifestSays) {
+    json manifest = json::parse(folder.read("run/manifest.json"));
+    manifest["payment"]["epsilon"] = 0.001;
+    manifest["payment"]["parameters"]["noise_multiplier"] = 1000;
+    manifest["configuration"]["noise.epsilon"] = 0.001;
+    manifest["guarantee"]["statement"] = "are (0.001, 1e-05)-differentially private";
+    folder.write("run/manifest.json", manifest.dump());
+    publish();
+    const Model published = read_model(model).model;
+    EXPECT_EQ(published.cost["epsilon"], 1.0);
+    EXPECT_LT(published.cost["parameters"]["noise_multiplier"], 1000);
+    EXPECT_THAT(published.guarantee["statement"], HasSubstr("are (1, 1e-05)-differentially private"));
+}
+
+// One payment, one result: a manifest that names the payment of another run does not help.
+TEST_F(PublishTest, NoOtherRunIsPublishedUnderAPayment) {
+    const std::string bare = folder.file("bare");
+    train(bare, {"training.kind=noisy", "clip.kind=norm", "network.hidden=[4]", "noise.law=none"});
+    json manifest = json::parse(folder.read("bare/manifest.json"));
+    manifest["payment"] = json::parse(folder.read("run/manifest.json"))["payment"];
+    manifest["configuration"]["noise.law"] = "gaussian";
+    folder.write("bare/manifest.json", manifest.dump());
+    const Error other = error_of([&] { publish(bare, ledger, model); });
+    EXPECT_EQ(other.code(), ExitCode::budget);
+    EXPECT_THAT(other.message(), HasSubstr("other parameters"));
+    EXPECT_FALSE(std::filesystem::exists(model));
+}
+
+TEST_F(PublishTest, KilledBeforeItsResultIsNotedTheTrainingIsEndedFirst) {
+    run_job(declare_account,
+            {"--ledger", folder.file("late.db"), "--data", data, "--budget", "2", "--budget-delta", "1e-4"});
+    run_sql(folder.file("late.db"),
+            "CREATE VIEW forever AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x "
+            "FROM c; CREATE TRIGGER stop BEFORE INSERT ON results BEGIN SELECT count(*) FROM forever; END");
+    const std::string late = folder.file("late");
+    std::vector<std::string> words{"--data",   data,
+                                   "--out",    late,
+                                   "--ledger", folder.file("late.db"),
+                                   "--set",    "training.kind=noisy",
+                                   "--set",    "clip.kind=norm",
+                                   "--set",    "network.hidden=[4]"};
+    const pid_t child = fork_child([&] {
+        run_job(declare_train, words);
+        return 0;
+    });
+    const auto written = [&] { return std::filesystem::exists(late + "/manifest.json"); };
+    for (int i = 0; i < 1000 && !written(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_TRUE(written());
+    EXPECT_EQ(kill(child, SIGKILL), 0);
+    EXPECT_EQ(wait_for(child), -SIGKILL);
+    run_sql(folder.file("late.db"), "DROP TRIGGER stop; DROP VIEW forever");
+
+    EXPECT_EQ(error_of([&] { publish(late, folder.file("late.db"), model); }).code(), ExitCode::budget);
+    EXPECT_TRUE(std::filesystem::exists(late + "/key")) << "or nobody could end the training";
+    words.emplace_back("--resume");
+    run_job(declare_train, words);
+    EXPECT_FALSE(std::filesystem::exists(late + "/key"));
+    publish(late, folder.file("late.db"), model);
+    EXPECT_TRUE(std::filesystem::exists(model));
+}
+
 TEST_F(PublishTest, ParametersThatNothingProtectsStay) {
     const std::string boxes = folder.file("boxes"), bare = folder.file("bare");
     train(boxes, {"network.hidden=[4]", "certificate.levels=2"});

@@ -11,6 +11,18 @@ namespace {
 /// Above it e^eps leaves the exponents of MPFR, and nobody's budget reaches there.
 constexpr long largest_mu = 4096;
 
+/// Far above what largest_mu costs at any delta that a double holds; beyond it delta is not computed.
+const Rational& largest_epsilon() {
+    static const Rational largest(power_of_two(28));
+    return largest;
+}
+
+/// What is called delta at least: a fraction as small as MPFR reaches would have a billion digits.
+const Rational& least_delta() {
+    static const Rational least(1, power_of_two(65536));
+    return least;
+}
+
 /// Phi(-x) rounded one way; `opposite` is the other way, for its argument.
 void tail(BigFloat& result, const Rational& x, mpfr_rnd_t rounding, mpfr_rnd_t opposite) {
     BigFloat root(2, x > 0 ? rounding : opposite);
@@ -42,13 +54,14 @@ Rational gaussian_delta(const Rational& mu, const Rational& epsilon) {
     check_not_negative(mu, "mu");
     check_not_negative(epsilon, "epsilon");
     if (mu == 0) return 0;
-    if (mu > largest_mu || epsilon > power_of_two(28)) return 1;
+    if (mu > largest_mu || epsilon > largest_epsilon()) return 1;
     BigFloat own, other, growth(epsilon, MPFR_RNDD);
     tail(own, epsilon / mu - mu / 2, MPFR_RNDU, MPFR_RNDD);
     tail(other, epsilon / mu + mu / 2, MPFR_RNDD, MPFR_RNDU);
     mpfr_exp(growth.get(), growth.get(), MPFR_RNDD);
     mpfr_mul(other.get(), other.get(), growth.get(), MPFR_RNDD);
     mpfr_sub(own.get(), own.get(), other.get(), MPFR_RNDU);
+    mpfr_max(own.get(), own.get(), BigFloat(least_delta(), MPFR_RNDU).get(), MPFR_RNDU);
     return own.rational();
 }
 
@@ -64,7 +77,8 @@ Rational gaussian_epsilon(const Rational& mu, const Rational& delta) {
 Rational gaussian_mu(const Rational& epsilon, const Rational& delta) {
     check_not_negative(epsilon, "epsilon");
     check_delta(delta);
-    const auto fits = [&](const Rational& mu) { return gaussian_delta(mu, epsilon) <= delta; };
+    const Rational within = std::min(epsilon, largest_epsilon());
+    const auto fits = [&](const Rational& mu) { return gaussian_delta(mu, within) <= delta; };
     Rational low = 0, high = 1;
     while (fits(high) && high < largest_mu) high *= 2;
     bisect(low, high, fits);

@@ -9,7 +9,7 @@ namespace holdfast {
 // sqrt(mu_1^2 + mu_2^2 + …)-GDP. delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu), no less and no
 // more. Errors (ExitCode::usage): mu or epsilon below 0, delta outside (0, 1).
 
-/// delta(epsilon), rounded up; at most 1.
+/// delta(epsilon), rounded up; at most 1, and at least 2^-65536 unless mu is 0.
 Rational gaussian_delta(const Rational& mu, const Rational& epsilon);
 /// The least epsilon with delta(epsilon) <= delta, rounded up by less than 2^-40 of it.
 Rational gaussian_epsilon(const Rational& mu, const Rational& delta);

@@ -33,15 +33,16 @@ Rational renyi_epsilon(const GaussianSteps& steps, const Rational& delta) {
 /// How finely losses are counted, for steps that cost about `epsilon`; no bound rests on it. Of a Gaussian of
 /// that cost a 32nd of the deviation of one step's loss: chords add at most a quarter of a unit's square to
 /// the variance of a step, a fraction of 2^-12. Never so fine that one step's losses, or those of all, have
-/// many more than 2^17 units: then as many masses rounded up weigh less than the tails that are cut.
-LossGrid grid_for(const GaussianSteps& steps, const Rational& delta, double epsilon) {
+/// many more than 2^17 units: then as many masses rounded up weigh less than the tails that are cut. Losses
+/// reach far beyond an epsilon that is small only because delta covers most of them.
+LossGrid grid_for(const GaussianSteps& steps, const Rational& delta, const Rational& epsilon) {
     const double sigma = steps.noise_multiplier, reach = reach_of(steps.relation);
     const double log_odds = log_upper(as_rational(steps.steps) / delta).get_d();
     const double quantile = std::sqrt(2 * log_odds);
-    const double mu = 2 * epsilon / (quantile + std::sqrt(quantile * quantile + 2 * epsilon));
+    const double mu = gaussian_mu(epsilon, delta).get_d(), of_all = mu * (mu / 2 + quantile);
     const double greatest = reach * (reach / 2 + sigma * quantile) / (sigma * sigma);
     const double unit = std::max(
-        {0x1p-5 * mu / std::sqrt(static_cast<double>(steps.steps)), 0x1p-16 * epsilon, 0x1p-17 * greatest});
+        {0x1p-5 * mu / std::sqrt(static_cast<double>(steps.steps)), 0x1p-16 * of_all, 0x1p-17 * greatest});
     const double least_bits = log_odds / std::log(2.0) + 36;
     return {static_cast<unsigned>(std::max(0.0, std::ceil(-std::log2(unit)))),
             32 * static_cast<unsigned>(std::ceil(least_bits / 32)) - 1};  // a product is whole words
@@ -64,7 +65,7 @@ Rational loss_epsilon(const GaussianSteps& steps, const Rational& delta, const L
 void improve_by_loss(StepsCost& cost, const GaussianSteps& steps, const Rational& delta) {
     unsigned tried = 0;
     while (cost.epsilon > 0) {
-        const LossGrid grid = grid_for(steps, delta, cost.epsilon.get_d());
+        const LossGrid grid = grid_for(steps, delta, cost.epsilon);
         if (grid.loss_bits <= tried) return;
         tried = grid.loss_bits;
         const Rational epsilon = loss_epsilon(steps, delta, grid);

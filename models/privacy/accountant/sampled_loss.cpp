@@ -1,6 +1,7 @@
 #include "models/privacy/accountant/sampled_loss.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <optional>
 
@@ -157,9 +158,11 @@ void set(Point& point, std::int64_t index, const SampledPair& pair, const LossGr
     pair.profile(point.height, point.growth);
 }
 
-/// Upwards from 0 until the profile is at most `cut`, downwards as far or, where there is a least loss, to
-/// that. Neighbours are the further apart the further from 0, by a 64th: what this costs grows with mass
-/// times loss squared, of which little is there.
+/// Upwards from 0 until the profile is at most `cut`, downwards as far, which cuts no more (of an addition a
+/// loss is never more likely to be large than of a removal), but not beyond the least loss, where there is
+/// one: with much noise that lies far beyond all losses that have a mass. Neighbours are the further apart
+/// the further from 0, by a 64th: what this costs grows with mass times loss squared, of which little is
+/// there.
 std::deque<Point> points_of(const SampledPair& pair, const LossGrid& grid, const Rational& cut,
                             std::optional<std::int64_t> least) {
     const auto spacing = [](std::int64_t index) { return std::max<std::int64_t>(1, index / 64); };
@@ -170,7 +173,7 @@ std::deque<Point> points_of(const SampledPair& pair, const LossGrid& grid, const
         const std::int64_t last = points.back().index;
         set(points.emplace_back(), last + spacing(last), pair, grid);
     }
-    const std::int64_t end = least.value_or(-points.back().index);
+    const std::int64_t end = std::max(least.value_or(INT64_MIN), -points.back().index);
     while (points.front().index > end) {
         const std::int64_t first = points.front().index;
         set(points.emplace_front(), std::max(end, first - spacing(-first)), pair, grid);

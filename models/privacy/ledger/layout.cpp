@@ -36,14 +36,15 @@ CREATE TABLE answers(account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB
                      label INTEGER, PRIMARY KEY(account, dataset, query)) STRICT;
 )";
 
-// What layout 3 added: a release paid for once, under its token, with its curve where it has one; and the
-// models that left the house under it. They name each other by number.
+// What layout 3 added: a release paid for once, under its token, with its curve where it has one; the one
+// result that it bought; and the models that left the house under it. They name each other by number.
 constexpr const char* payments_layout = R"(
 CREATE TABLE payments(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, dataset TEXT NOT NULL, token TEXT NOT NULL,
                       epsilon TEXT NOT NULL, delta TEXT NOT NULL, mechanism TEXT NOT NULL, parameters TEXT NOT NULL,
                       guarantee INTEGER NOT NULL, time INTEGER NOT NULL, UNIQUE(dataset, token)) STRICT;
 CREATE TABLE curves(payment INTEGER NOT NULL, renyi_order INTEGER NOT NULL, rho TEXT NOT NULL,
                     PRIMARY KEY(payment, renyi_order)) STRICT;
+CREATE TABLE results(payment INTEGER PRIMARY KEY, digest TEXT NOT NULL) STRICT;
 CREATE TABLE publications(payment INTEGER NOT NULL, model TEXT NOT NULL, time INTEGER NOT NULL,
                           PRIMARY KEY(payment, model)) STRICT;
 )";

@@ -97,14 +97,23 @@ bool Ledger::paid(const std::string& dataset, const std::string& token) const {
     return find_payment(*database_, dataset, token).has_value();
 }
 
+void Ledger::record_result(const std::string& dataset, const std::string& token, const std::string& digest) {
+    Transaction transaction(*database_);
+    const std::int64_t payment = require_payment(*database_, dataset, token);
+    const std::string bought = find_result(*database_, payment);
+    if (bought == digest) return;
+    if (!bought.empty())
+        throw Error(ExitCode::budget, "what was paid for is another result, and there is one for a payment",
+                    "train into a new folder, which is charged anew", database_->path());
+    record_bought(*database_, payment, digest);
+    transaction.commit();
+}
+
 void Ledger::record_publication(const std::string& dataset, const std::string& token,
                                 const std::string& model_digest) {
     Transaction transaction(*database_);
-    const std::optional<std::int64_t> payment = find_payment(*database_, dataset, token);
-    if (!payment)
-        throw Error(ExitCode::budget, "the model that is to be published was not paid for in this ledger",
-                    "name the ledger that its training was charged to", database_->path());
-    record_model(*database_, *payment, {model_digest, now_in_milliseconds()});
+    const std::int64_t payment = require_payment(*database_, dataset, token);
+    record_model(*database_, payment, {model_digest, now_in_milliseconds()});
     transaction.commit();
 }
 

@@ -88,6 +88,7 @@ struct LedgerPayment {
     Rational epsilon, delta;
     std::string mechanism, parameters, guarantee;
     std::int64_t time = 0;                  ///< in milliseconds since 1970
+    std::string result;                     ///< digest of what it bought; empty until that is there
     std::vector<Publication> publications;  ///< in the order they were recorded
 };
 
@@ -181,6 +182,9 @@ class Ledger {
     /// was charged. The caller has checked that the account counts the neighbours of the payment's guarantee.
     bool pay(const std::string& dataset, const Payment& payment);
     bool paid(const std::string& dataset, const std::string& token) const;
+    /// Notes the one result that a token paid for, by its digest; the same again is allowed. Error
+    /// (ExitCode::budget): the token was not paid for, or bought another result.
+    void record_result(const std::string& dataset, const std::string& token, const std::string& digest);
     /// Notes that a model that the token paid for has left the house; once a digest. Error
     /// (ExitCode::budget): the token was not paid for.
     void record_publication(const std::string& dataset, const std::string& token,

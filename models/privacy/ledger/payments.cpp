@@ -36,6 +36,13 @@ std::optional<std::int64_t> find_payment(const LedgerDatabase& database, const s
     return select.integer(0);
 }
 
+std::int64_t require_payment(const LedgerDatabase& database, const std::string& dataset,
+                             const std::string& token) {
+    if (const std::optional<std::int64_t> payment = find_payment(database, dataset, token)) return *payment;
+    throw Error(ExitCode::budget, "the model was not paid for in this ledger",
+                "name the ledger that its training was charged to", database.path());
+}
+
 void record_payment(const LedgerDatabase& database, const ChargeOrigin& origin, const Payment& payment) {
     Statement entry(database,
                     "INSERT INTO payments(account, dataset, token, epsilon, delta, mechanism, parameters, "
@@ -51,6 +58,15 @@ void record_payment(const LedgerDatabase& database, const ChargeOrigin& origin, 
         point.bind(row).bind(renyi_orders()[i]).bind(payment.curve[i].get_str()).step();
         point.reset();
     }
+}
+
+std::string find_result(const LedgerDatabase& database, std::int64_t payment) {
+    Statement select(database, "SELECT digest FROM results WHERE payment = ?");
+    return select.bind(payment).step() ? select.text(0) : "";
+}
+
+void record_bought(const LedgerDatabase& database, std::int64_t payment, const std::string& digest) {
+    Statement(database, "INSERT INTO results VALUES(?, ?)").bind(payment).bind(digest).step();
 }
 
 void record_model(const LedgerDatabase& database, std::int64_t payment, const Publication& publication) {
@@ -72,7 +88,7 @@ std::vector<LedgerPayment> find_payments(const LedgerDatabase& database, std::in
     while (select.step())
         payments.push_back({select.text(1), select.text(2), parse_rational(select.text(3), "ledger"),
                             parse_rational(select.text(4), "ledger"), select.text(5), select.text(6),
-                            select.text(7), select.integer(8),
+                            select.text(7), select.integer(8), find_result(database, select.integer(0)),
                             find_publications(database, select.integer(0))});
     return payments;
 }

@@ -21,7 +21,14 @@ void check_payment(const Payment& payment);
 /// The row of a payment, named by its token.
 std::optional<std::int64_t> find_payment(const LedgerDatabase& database, const std::string& dataset,
                                          const std::string& token);
+/// Error (ExitCode::budget) where there is none.
+std::int64_t require_payment(const LedgerDatabase& database, const std::string& dataset,
+                             const std::string& token);
 void record_payment(const LedgerDatabase& database, const ChargeOrigin& origin, const Payment& payment);
+
+/// The digest of what a payment, by its row, has bought; empty where that is not there.
+std::string find_result(const LedgerDatabase& database, std::int64_t payment);
+void record_bought(const LedgerDatabase& database, std::int64_t payment, const std::string& digest);
 
 /// Of a payment by its row; nothing where the model is there.
 void record_model(const LedgerDatabase& database, std::int64_t payment, const Publication& publication);
