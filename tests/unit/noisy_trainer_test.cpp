@@ -243,6 +243,8 @@ TEST(NoisyClaim, RefusesWhatNoBudgetAllows) {
     settings = some_settings();
     settings.noise.multiplier = 0;
     settings.noise.epsilon = 1e-13;
+    EXPECT_GT(settled_for_noise(settings).noise.multiplier, 100) << "delta alone allows it";
+    settings.noise.delta = 1e-15;
     EXPECT_THROW(settled_for_noise(settings), Error);
     settings = some_settings();
     settings.noise.law = NoiseSettings::Law::none;
