@@ -12,8 +12,11 @@ std::string key_file(const RunFolder& run) {
     return run.file("key");
 }
 
-/// A run that has drawn already cannot be given another key.
+/// A run that has drawn already cannot be given another key, nor one that another job has just finished.
 void require_unbegun(const RunFolder& run, const MemberStore& store) {
+    if (run.finished())
+        throw Error(ExitCode::output, "another job has finished this run meanwhile",
+                    "there is nothing left to do", run.path());
     if (store.checkpoints(0).load_latest().empty() && MemberStore::finished(run.path()).empty()) return;
     throw Error(ExitCode::input, "the key of this run is gone, and its noise with it",
                 "restore the file, or train into a new folder, which is charged anew", key_file(run));
@@ -45,8 +48,10 @@ nlohmann::json prepare(const Context& context, const RunFolder& run, const Membe
         context.log->info("{} epsilon {}, delta {} for the whole training",
                           now ? "charged" : "charged before:", decimal_text(payment->epsilon),
                           decimal_text(payment->delta));
-    } catch (const Error&) {
-        if (fresh) {
+    } catch (const Error& error) {
+        // Of any other failure nobody knows whether it came before the charge or after.
+        const bool refused = error.code() == ExitCode::budget || error.code() == ExitCode::usage;
+        if (fresh && refused) {
             destroy_key_file(key_file(run));
             store.remove_if_empty();
         }

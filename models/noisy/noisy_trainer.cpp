@@ -100,7 +100,7 @@ std::int64_t NoisyTrainer::first_averaged() const {
     return steps() - std::max<std::int64_t>(averaged, 1);
 }
 
-// At most 2^31 iterates, so neither sum leaves an int64.
+// At most 2^31 iterates (check of the settings), so neither sum leaves an int64.
 void NoisyTrainer::add_to_average() {
     for (std::size_t p = 0; p < state_.parameters.size(); ++p) {
         state_.high_sums[p] += state_.parameters[p] >> 32;

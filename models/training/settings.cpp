@@ -60,6 +60,9 @@ void check_noisy(const Settings& settings) {
                "set noise.sampling_rate = " + near_rate(rate),
                stated ? "noise.sampling_rate" : "training.batches");
     }
+    if (training.steps() > INT32_MAX)
+        refuse("more steps than the iterates of a noisy training are counted to",
+               "lower training.epochs or training.batches", "training.epochs");
     if (settings.ensemble.members > 1)
         refuse("noisy training makes one model", "set ensemble.members = 1", "ensemble.members");
     if (settings.certificate.relation == Relation::remove)
