@@ -92,9 +92,19 @@ double figure(std::uint64_t count) {
     return count == 0 ? missing : static_cast<double>(count);
 }
 
+std::string payment_text(const nlohmann::json& payment) {
+    if (payment.is_null()) return "";
+    char text[80];
+    std::snprintf(text, sizeof text, "epsilon %g, delta %g", payment["epsilon"].get<double>(),
+                  payment["delta"].get<double>());
+    return text;
+}
+
 ManifestView view_of(const RunManifest& manifest) {
     const nlohmann::json fields = manifest.to_json();
-    return {.program = manifest.program,
+    return {.kind = manifest.kind,
+            .payment = payment_text(manifest.payment),
+            .program = manifest.program,
             .version = manifest.version,
             .digest = manifest.digest,
             .relation = manifest.relation,

@@ -25,12 +25,16 @@ struct GuaranteeText {
 
 /// manifest.json, as texts and figures.
 struct ManifestView {
+    std::string kind;     ///< of training
+    std::string payment;  ///< "epsilon 1, delta 1e-05"; empty: a ledger was charged nothing for the run
     std::string program, version, digest, relation;
     std::vector<std::pair<std::string, std::string>> configuration;  ///< "section.key" and its value, sorted
     std::vector<std::pair<std::string, std::string>> dataset;        ///< field and value
     double steps, members, parameters;
     std::vector<double> levels;
     GuaranteeText guarantee;
+
+    bool boxes() const { return kind == "boxes"; }  ///< are there levels, and distances by them?
 };
 
 /// One line of metrics.jsonl.

@@ -46,6 +46,7 @@ std::string guarantee_card(const std::string& title, const GuaranteeText& guaran
 
 // Mechanisms that promise the same stand together.
 std::string guarantees_section(const RunFiles& run) {
+    if (!run.manifest.boxes()) return "";  // the header's says all
     std::string cards = guarantee_card("Training bounds and parameter boxes", run.manifest.guarantee);
     if (run.evaluation) {
         cards += guarantee_card("Certified fractions and stable distances", run.evaluation->guarantee);

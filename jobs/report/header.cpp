@@ -43,13 +43,14 @@ std::string tiles(const RunFiles& run) {
         const bool single = evaluation.members == 1;
         list += tile(single ? "accuracy" : "accuracy, one member", percent_text(evaluation.accuracy_single));
         if (!single) list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
-        list += certified_tile(evaluation);
+        if (run.manifest.boxes()) list += certified_tile(evaluation);
     }
     if (const std::string* rows = find_value(run.manifest.dataset, "rows")) {
         list += tile("training records", escape_html(*rows));
     }
     list += tile("members", count_or_dash(run.manifest.members));
-    list += tile("levels k", levels_text(run.manifest.levels));
+    if (run.manifest.boxes()) list += tile("levels k", levels_text(run.manifest.levels));
+    if (!run.manifest.payment.empty()) list += tile("charged for it", run.manifest.payment);
     list += tile("parameters", count_or_dash(run.manifest.parameters));
     list += tile("steps", count_or_dash(run.manifest.steps));
     return element("div class=\"tiles\"", list) + "\n";
@@ -66,10 +67,13 @@ std::string report_header(const RunFiles& run) {
     if (run.evaluation) origin += ". Evaluated on " + code(run.evaluation->data) + ".";
     return element("div class=\"over\"", "Holdfast run report") + element("h1", escape_html(name)) +
            element("p class=\"lead\"", origin) + tiles(run) +
-           element("p class=\"private\"",
-                   "For the owner of the data only. The figures on this page depend on the private records "
-                   "without "
-                   "protection; only labels given by <code>holdfast release</code> may leave the house.") +
+           element(
+               "p class=\"private\"",
+               std::string("For the owner of the data only. The figures on this page depend on the private "
+                           "records without protection; only ") +
+                   (run.manifest.boxes() ? "labels given by <code>holdfast release</code>"
+                                         : "the model that <code>holdfast publish</code> writes") +
+                   " may leave the house.") +
            guarantee_card("What this run guarantees", run.manifest.guarantee);
 }
 

@@ -22,14 +22,13 @@ std::string missing_evaluation(const RunFiles& run) {
 
 std::string render_report(const RunFiles& run) {
     std::string body = report_header(run);
-    if (run.evaluation) {
+    if (run.evaluation && run.manifest.boxes()) {
         body += privacy_section(*run.evaluation) + certified_section(*run.evaluation) +
                 distance_section(*run.evaluation);
-    } else {
-        body += missing_evaluation(run);
     }
-    body += training_section(run.training) + configuration_section(run.manifest) + guarantees_section(run) +
-            report_footer(run);
+    if (!run.evaluation) body += missing_evaluation(run);
+    body += training_section(run.training, run.manifest.boxes()) + configuration_section(run.manifest) +
+            guarantees_section(run) + report_footer(run);
     return page("Holdfast report: " + run.folder, body);
 }
 

@@ -13,7 +13,8 @@ std::string report_header(const RunFiles& run);
 std::string privacy_section(const RunEvaluation& evaluation);
 std::string certified_section(const RunEvaluation& evaluation);
 std::string distance_section(const RunEvaluation& evaluation);
-std::string training_section(const std::vector<TrainingRow>& training);
+/// `boxes`: with the bounds and widths of the largest level.
+std::string training_section(const std::vector<TrainingRow>& training, bool boxes);
 std::string configuration_section(const ManifestView& manifest);
 std::string guarantees_section(const RunFiles& run);
 std::string report_footer(const RunFiles& run);

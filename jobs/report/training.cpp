@@ -148,7 +148,7 @@ std::string layer_charts(const std::map<double, MemberCurve>& curves) {
 
 }  // namespace
 
-std::string training_section(const std::vector<TrainingRow>& training) {
+std::string training_section(const std::vector<TrainingRow>& training, bool boxes) {
     if (training.empty()) return "";
     const std::map<double, MemberCurve> curves = member_curves(training);
     std::string charts;
@@ -158,14 +158,15 @@ std::string training_section(const std::vector<TrainingRow>& training) {
     }
     std::string section =
         heading("Training",
-                "Line: nominal accuracy on the batch. Band: what it could have been for any dataset "
-                "within k changed records.") +
+                boxes ? "Line: nominal accuracy on the batch. Band: what it could have been for any "
+                        "dataset within k changed records."
+                      : "Accuracy on the records of each step.") +
         element("div class=\"thirds\"", charts) + "\n";
     if (curves.size() > most_members) {
         section += element("p class=\"note\"", "The first " + std::to_string(most_members) + " of " +
                                                    std::to_string(curves.size()) + " members.");
     }
-    return section + width_chart(curves) + layer_charts(curves);
+    return boxes ? section + width_chart(curves) + layer_charts(curves) : section;
 }
 
 }  // namespace holdfast

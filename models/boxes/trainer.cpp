@@ -122,13 +122,7 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
 }
 
 void MemberTrainer::record_metrics(const StepSums& sums, const std::vector<double>& uncharged) {
-    const TrainingSettings& training = plan_.settings.training;
-    StepMetrics metrics;
-    metrics.step = state_.step;
-    metrics.epoch = state_.step / training.batches;
-    metrics.batch = state_.step % training.batches;
-    metrics.records = sums.records;
-    metrics.learning_rate = training.learning_rate_at(state_.step);
+    StepMetrics metrics = StepMetrics::of(plan_.settings.training, state_.step, sums.records);
     if (state_.levels.front().k == 0) metrics.correct = sums.levels.front().surely_correct;
     metrics.level = state_.levels.back().k;
     metrics.surely_correct = sums.levels.back().surely_correct;

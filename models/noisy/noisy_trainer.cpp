@@ -121,13 +121,7 @@ std::vector<std::int64_t> NoisyTrainer::result() const {
 }
 
 void NoisyTrainer::record_metrics(const StepSums& sums) {
-    const TrainingSettings& training = plan_.settings.training;
-    StepMetrics metrics;
-    metrics.step = state_.step;
-    metrics.epoch = state_.step / training.batches;
-    metrics.batch = state_.step % training.batches;
-    metrics.records = sums.records;
-    metrics.learning_rate = training.learning_rate_at(state_.step);
+    StepMetrics metrics = StepMetrics::of(plan_.settings.training, state_.step, sums.records);
     metrics.correct = metrics.surely_correct = metrics.possibly_correct = sums.levels.front().surely_correct;
     metrics.width_mean = metrics.width_max = 0;
     metrics.layer_width_mean.assign(plan_.network.layers().size(), 0);

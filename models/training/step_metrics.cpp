@@ -15,6 +15,16 @@ std::string formatted(const char* format, Numbers... numbers) {
 
 }  // namespace
 
+StepMetrics StepMetrics::of(const TrainingSettings& training, std::int64_t step, std::int64_t records) {
+    StepMetrics metrics;
+    metrics.step = step;
+    metrics.epoch = step / training.batches;
+    metrics.batch = step % training.batches;
+    metrics.records = records;
+    metrics.learning_rate = training.learning_rate_at(step);
+    return metrics;
+}
+
 nlohmann::json StepMetrics::to_json(std::size_t member) const {
     const auto fraction = [&](std::int64_t count) {
         return records == 0 || count < 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(records);

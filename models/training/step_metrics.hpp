@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "models/training/settings.hpp"
+
 namespace holdfast {
 
 /// What one step says of itself; -1 where this rank does not hold the level.
@@ -30,6 +32,8 @@ struct StepMetrics {
         archive& step& epoch& batch& records& correct& surely_correct& possibly_correct& level& learning_rate&
             width_mean& width_max& layer_width_mean& layer_width_max& undecided& charge_share;
     }
+    /// What the settings alone say of a step of so many records.
+    static StepMetrics of(const TrainingSettings& training, std::int64_t step, std::int64_t records);
     std::string text() const;  ///< the figures of the largest level and its layers, as one line
     nlohmann::json to_json(std::size_t member) const;
     void merge(const StepMetrics& other);  ///< of the same step, from a rank with other levels

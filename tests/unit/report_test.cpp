@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "dist/runs/manifest.hpp"
 #include "jobs/report/page.hpp"
 #include "jobs/report_run.hpp"
 #include "kernels/base/error.hpp"
@@ -197,6 +198,29 @@ TEST_F(Report, ShowsWhereTheBoxesGrow) {
     EXPECT_EQ(count(page, ">layer 2<"), 1);  // one hidden layer, and no finite share of the second
     write("metrics.jsonl", metrics);
     EXPECT_THAT(this->page(), Not(HasSubstr("by layer")));
+}
+
+TEST_F(Report, OfANoisyRunShowsWhatItCostAndNoBoxes) {
+    RunManifest noisy;
+    noisy.kind = "noisy";
+    noisy.configuration = nlohmann::json::object();
+    noisy.arithmetic = noisy.guarantee = nlohmann::json::object();
+    noisy.dataset.scaling = Scaling::public_constants;
+    noisy.payment = {{"token", "aa"},
+                     {"epsilon", 1.0},
+                     {"delta", 1e-5},
+                     {"mechanism", "noisy_training"},
+                     {"parameters", nlohmann::json::object()}};
+    write("manifest.json", noisy.to_json().dump());
+    write("metrics.jsonl", metrics);
+    write("evaluation.json", evaluation);
+    const std::string page = this->page();
+    EXPECT_THAT(page, HasSubstr("epsilon 1, delta 1e-05"));
+    EXPECT_THAT(page, HasSubstr("holdfast publish"));
+    EXPECT_THAT(page, HasSubstr("Accuracy on the records of each step."));
+    for (const char* of_boxes : {"holdfast release", "Certified fraction", "Stable distances", "levels k",
+                                 "Width of the parameters", "certified at"})
+        EXPECT_THAT(page, Not(HasSubstr(of_boxes))) << of_boxes;
 }
 
 TEST_F(Report, ToleratesMissingFields) {
