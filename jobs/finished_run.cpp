@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "dist/layout/process_grid.hpp"
 #include "jobs/configuration.hpp"
@@ -98,11 +97,7 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
         run.members(),
         Certificates{std::vector<std::int32_t>(queries.size()), std::vector<std::int64_t>(queries.size()),
                      std::vector<std::int64_t>(queries.size() * run.classes())});
-    for (const std::vector<std::byte>& bytes : context.world.all_gather(std::as_bytes(std::span(message)))) {
-        std::vector<std::int64_t> words(bytes.size() / sizeof(std::int64_t));
-        std::memcpy(words.data(), bytes.data(), bytes.size());
-        unpack(words, run.classes(), members);
-    }
+    unpack(gathered(context.world, message), run.classes(), members);
     return members;
 }
 

@@ -3,7 +3,6 @@
 //   holdfast predict --model model.h5 --queries blobs.h5 --accuracy
 
 #include <cstdio>
-#include <cstring>
 
 #include "dist/files/atomic_file.hpp"
 #include "jobs/queries.hpp"
@@ -21,17 +20,6 @@ struct Request {
     std::uint64_t first = 0;
     bool scores = false, accuracy = false;
 };
-
-template <typename T>
-std::vector<T> gathered(const Communicator& world, const std::vector<T>& mine) {
-    std::vector<T> all;
-    for (const std::vector<std::byte>& bytes : world.all_gather(std::as_bytes(std::span(mine)))) {
-        std::vector<T> part(bytes.size() / sizeof(T));
-        std::memcpy(part.data(), bytes.data(), bytes.size());
-        all.insert(all.end(), part.begin(), part.end());
-    }
-    return all;
-}
 
 /// Every rank answers its share of the queries; all have all answers.
 Answers answers_of_all(const Context& context, const Model& model, const Records& queries,

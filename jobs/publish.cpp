@@ -91,7 +91,7 @@ void publish(const Context& context, const Request& request) {
     // 1. A run whose parameters may leave.
     require_ledger(request.ledger);
     const FinishedRun run = FinishedRun::open(request.run);
-    kind_named(run.manifest.kind).publication(run.manifest, run.settings);
+    kind_named(run.manifest.kind).require_publishable(run.settings);
 
     // 2. That was paid for, and whose noise nobody can draw again: a crash may have left the key.
     Ledger ledger(request.ledger);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,6 +59,18 @@ class Communicator {
     }
     bool is_root() const { return rank() == 0; }
 };
+
+/// Every rank's values, one rank behind the other, on every rank. Collective.
+template <typename T>
+std::vector<T> gathered(const Communicator& ranks, const std::vector<T>& mine) {
+    std::vector<T> all;
+    for (const std::vector<std::byte>& bytes : ranks.all_gather(std::as_bytes(std::span(mine)))) {
+        std::vector<T> part(bytes.size() / sizeof(T));
+        std::memcpy(part.data(), bytes.data(), bytes.size());
+        all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+}
 
 /// One process alone.
 std::unique_ptr<Communicator> make_serial_communicator();

@@ -12,7 +12,7 @@ class BoxesCertificate final : public Certificate {
     BoxesCertificate(const RunFolder& run, const RunManifest& manifest, const Settings& settings,
                      std::string backend)
         : settings_(settings),
-          facts_{manifest.dataset.scaling, manifest.dataset.ids, manifest.public_records.records > 0},
+          facts_(facts_of(manifest)),
           network_(
               settings.network.make(settings.feature_map(manifest.dataset.features, manifest.dataset.range))),
           levels_(settings.certificate.level_values()),

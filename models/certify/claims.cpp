@@ -32,6 +32,10 @@ const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
 
+DataFacts facts_of(const RunManifest& manifest) {
+    return {manifest.dataset.scaling, manifest.dataset.ids, manifest.public_records.records > 0};
+}
+
 void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim) {
     if (scaling == Scaling::public_constants) return;
     if (scaling == Scaling::private_data)

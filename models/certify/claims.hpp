@@ -1,6 +1,7 @@
 #pragma once
 
 #include "dist/data/dataset.hpp"
+#include "dist/runs/manifest.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "models/training/settings.hpp"
 
@@ -12,6 +13,9 @@ struct DataFacts {
     IdKind ids = IdKind::row_number;
     bool public_records = false;  ///< trained on beside the private ones
 };
+
+/// Of a finished run.
+DataFacts facts_of(const RunManifest& manifest);
 
 /// Adds to a claim that rests on features made and scaled without looking at the records; else what
 /// `uncovered` does not cover.

@@ -10,10 +10,6 @@
 namespace holdfast {
 namespace {
 
-DataFacts facts_of(const RunManifest& manifest) {
-    return {manifest.dataset.scaling, manifest.dataset.ids, manifest.public_records.records > 0};
-}
-
 const Kind boxes{
     .name = "boxes",
     .secret = false,
@@ -21,24 +17,23 @@ const Kind boxes{
     .training = [](const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
                    const SecretKey*) { return train_boxes(plan, public_records, grid); },
     .payment = [](const Settings&, const DataFacts&) { return std::optional<Payment>(); },
-    .publication = [](const RunManifest&, const Settings&) -> Guarantee {
-        throw Error(ExitCode::usage, "the parameters of a run with boxes are for their owner",
-                    "release labels from it, or train with training.kind = \"noisy\" to publish",
-                    "training.kind");
-    },
+    .require_publishable =
+        [](const Settings&) {
+            throw Error(ExitCode::usage, "the parameters of a run with boxes are for their owner",
+                        "release labels from it, or train with training.kind = \"noisy\" to publish",
+                        "training.kind");
+        },
     .claim = certificate_claim,
     .certificate = open_boxes};
 
-const Kind noisy{
-    .name = "noisy",
-    .secret = true,
-    .settled = settled_for_noise,
-    .training = train_noisy,
-    .payment = noisy_payment,
-    .publication = [](const RunManifest& manifest,
-                      const Settings& settings) { return noisy_publication(settings, facts_of(manifest)); },
-    .claim = noisy_claim,
-    .certificate = open_noisy};
+const Kind noisy{.name = "noisy",
+                 .secret = true,
+                 .settled = settled_for_noise,
+                 .training = train_noisy,
+                 .payment = noisy_payment,
+                 .require_publishable = require_noise,
+                 .claim = noisy_claim,
+                 .certificate = open_noisy};
 
 }  // namespace
 

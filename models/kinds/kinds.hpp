@@ -30,8 +30,8 @@ struct Kind {
     /// What a ledger is to be charged before the first step, but for the token; nothing: no more than its
     /// result will be used for.
     std::optional<Payment> (*payment)(const Settings& settings, const DataFacts& facts);
-    /// What the parameters guarantee to whoever has them. Error (usage): they must not leave.
-    Guarantee (*publication)(const RunManifest& manifest, const Settings& settings);
+    /// Error (usage): the parameters must not leave.
+    void (*require_publishable)(const Settings& settings);
     /// What its result will guarantee.
     Guarantee (*claim)(const Settings& settings, const DataFacts& facts);
     /// What a finished run of this kind certifies with. Error (input): the run folder lacks it.

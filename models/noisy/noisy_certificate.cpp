@@ -34,10 +34,8 @@ class NoisyCertificate final : public Certificate {
 
 std::unique_ptr<Certificate> open_noisy(const RunFolder& run, const RunManifest& manifest,
                                         const Settings& settings, const std::string& backend) {
-    const DataFacts facts{manifest.dataset.scaling, manifest.dataset.ids,
-                          manifest.public_records.records > 0};
     return std::make_unique<NoisyCertificate>(open_boxes(run, manifest, settings, backend),
-                                              noisy_claim(settings, facts));
+                                              noisy_claim(settings, facts_of(manifest)));
 }
 
 }  // namespace holdfast

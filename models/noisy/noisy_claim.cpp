@@ -77,11 +77,10 @@ Guarantee noisy_claim(const Settings& settings, const DataFacts& facts) {
     return claim;
 }
 
-Guarantee noisy_publication(const Settings& settings, const DataFacts& facts) {
-    if (!has_noise(settings))
-        throw Error(ExitCode::usage, "parameters of a training without noise are for their owner",
-                    "train with noise.law = \"gaussian\"", "noise.law");
-    return noisy_claim(settings, facts);
+void require_noise(const Settings& settings) {
+    if (has_noise(settings)) return;
+    throw Error(ExitCode::usage, "parameters of a training without noise are for their owner",
+                "train with noise.law = \"gaussian\"", "noise.law");
 }
 
 std::optional<Payment> noisy_payment(const Settings& settings, const DataFacts& facts) {

@@ -19,8 +19,8 @@ Settings settled_for_noise(const Settings& settings);
 /// What the published parameters guarantee, with every condition and gap; of settings with their multiplier.
 Guarantee noisy_claim(const Settings& settings, const DataFacts& facts);
 
-/// The same where they may leave. Error (usage): they must not.
-Guarantee noisy_publication(const Settings& settings, const DataFacts& facts);
+/// Error (usage): without noise the parameters must not leave.
+void require_noise(const Settings& settings);
 
 /// What all steps cost together, but for the token; nothing where there is no noise.
 std::optional<Payment> noisy_payment(const Settings& settings, const DataFacts& facts);

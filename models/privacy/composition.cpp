@@ -59,13 +59,13 @@ Rational log_of_excess(const BigFloat& sum, const BigFloat& delta, const BigFloa
 
 Rational basic_composition(const Rational& epsilon, std::int64_t answers) {
     check(epsilon, answers, 0);
-    return epsilon * Rational(static_cast<long>(answers));
+    return epsilon * as_rational(answers);
 }
 
 Rational advanced_composition(const Rational& epsilon, std::int64_t answers, const Rational& delta) {
     check(epsilon, answers, delta);
     if (delta == 0) return basic_composition(epsilon, answers);
-    const Rational k(static_cast<long>(answers));
+    const Rational k = as_rational(answers);
     const Rational tanh = 1 - 2 / (exp_upper(epsilon) + 1);  // increasing in e^eps
     return k * epsilon * tanh + epsilon * sqrt_upper(2 * k * log_upper(1 / delta));
 }
@@ -86,8 +86,7 @@ Rational optimal_composition(const Rational& epsilon, std::int64_t answers, cons
         if (mpfr_greater_p(under.sum().get(), allowance.get()) != 0) {
             least = std::max(least, log_of_excess(under.sum(), allowance, other.sum()));
         }
-        if (epsilon * Rational(static_cast<long>(answers - 2 * i)) <= least)
-            break;  // later terms lose less than that
+        if (epsilon * as_rational(answers - 2 * i) <= least) break;  // later terms lose less than that
     }
     return least;
 }

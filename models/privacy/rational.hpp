@@ -2,6 +2,7 @@
 
 #include <gmpxx.h>
 
+#include <cstdint>
 #include <string>
 
 namespace holdfast {
@@ -9,6 +10,11 @@ namespace holdfast {
 /// Exact arithmetic for everything a privacy statement rests on.
 using Rational = mpq_class;
 using Integer = mpz_class;
+
+/// Of a whole number, which mpq_class takes as a long alone.
+inline Rational as_rational(std::int64_t value) {
+    return Rational(static_cast<long>(value));
+}
 
 /// What a person means by a double: the shortest decimal that reads back as it, as an exact fraction (0.1 is
 /// 1/10, so that ten answers at 0.1 cost exactly 1). `name` is used in the Error (ExitCode::usage) for NaN

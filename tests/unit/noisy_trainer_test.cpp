@@ -250,7 +250,7 @@ TEST(NoisyClaim, RefusesWhatNoBudgetAllows) {
     settings.noise.law = NoiseSettings::Law::none;
     EXPECT_FALSE(noisy_payment(settled_for_noise(settings), {}).has_value());
     EXPECT_FALSE(noisy_claim(settings, {}).is_private());
-    EXPECT_THROW(noisy_publication(settings, {}), Error);
+    EXPECT_THROW(require_noise(settings), Error);
 }
 
 }  // namespace

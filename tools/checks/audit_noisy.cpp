@@ -275,7 +275,7 @@ Model model_of(const Game& game) {
             "noisy",
             "holdfast",
             version(),
-            noisy_publication(settings, facts).to_json(),
+            nlohmann::json::parse(payment.guarantee),
             {{"epsilon", shown(payment.epsilon)},
              {"delta", shown(payment.delta)},
              {"mechanism", payment.mechanism},

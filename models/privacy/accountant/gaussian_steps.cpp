@@ -16,10 +16,6 @@ constexpr std::int64_t most_steps = std::int64_t{1} << 40;
 /// Beyond, losses so coarse that they can be counted prove less than Renyi's curve.
 constexpr std::int64_t most_steps_of_losses = std::int64_t{1} << 24;
 
-Rational as_rational(std::int64_t value) {
-    return Rational(static_cast<long>(value));
-}
-
 /// Of all steps with every record in each: sampling only hides more.
 Rational unsampled_mu(const GaussianSteps& steps) {
     const Rational sigma(steps.noise_multiplier), reach = reach_of(steps.relation);

@@ -12,10 +12,6 @@ namespace {
 
 constexpr unsigned word_bits = 64;
 
-Rational loss_at(std::int64_t index, const LossGrid& grid) {
-    return Rational(static_cast<long>(index)) / power_of_two(grid.loss_bits);
-}
-
 Integer sum(const std::vector<Integer>& masses) {
     return std::accumulate(masses.begin(), masses.end(), Integer(0));
 }
@@ -84,14 +80,13 @@ LossDistribution composed(const LossDistribution& loss, std::int64_t times, cons
                           const Rational& allowance) {
     // What is cut of the loss of m mechanisms counts times/m times in the end: m/times of 2^-15 allowance
     // each, in at most 2 log2(times) products.
-    const Rational share =
-        allowance * power_of_two(grid.mass_bits) / power_of_two(15) / Rational(static_cast<long>(times));
+    const Rational share = allowance * power_of_two(grid.mass_bits) / power_of_two(15) / as_rational(times);
     LossDistribution result = loss;
     std::int64_t taken = 1;
     const auto follow = [&](const LossDistribution& other, std::int64_t by) {
         result = both(result, other, grid);
         taken += by;
-        cut_tails(result, floor(share * Rational(static_cast<long>(taken))));
+        cut_tails(result, floor(share * as_rational(taken)));
     };
     for (int bit = std::bit_width(static_cast<std::uint64_t>(times)) - 2; bit >= 0; --bit) {
         follow(result, taken);
@@ -109,7 +104,7 @@ std::optional<Rational> epsilon_of_loss(const LossDistribution& loss, const Loss
     // delta(eps) is the maximum over i of A_i - e^eps B_i, A_i the mass of the losses from the i-th on and
     // B_i the sum of e^-loss over it; so the least epsilon is the greatest log((A_i - delta)/B_i), or 0.
     const std::int64_t last = loss.first + static_cast<std::int64_t>(loss.masses.size()) - 1;
-    BigFloat weight(loss_at(-last, grid), MPFR_RNDD), growth(loss_at(1, grid), MPFR_RNDD);
+    BigFloat weight(grid.loss_at(-last), MPFR_RNDD), growth(grid.loss_at(1), MPFR_RNDD);
     mpfr_exp(weight.get(), weight.get(), MPFR_RNDD);
     mpfr_exp(growth.get(), growth.get(), MPFR_RNDD);
     for (std::size_t i = loss.masses.size(); i-- > 0;) {

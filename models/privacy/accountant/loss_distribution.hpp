@@ -12,6 +12,8 @@ namespace holdfast {
 struct LossGrid {
     unsigned loss_bits = 0;  ///< losses are multiples of 2^-loss_bits
     unsigned mass_bits = 0;  ///< masses are multiples of 2^-mass_bits
+
+    Rational loss_at(std::int64_t index) const { return as_rational(index) / power_of_two(loss_bits); }
 };
 
 /// A privacy loss that is dominated by (first + i) 2^-loss_bits with mass masses[i] 2^-mass_bits, by infinity

@@ -24,7 +24,7 @@ class Search {
 
     /// A multiplier that holds without sampling; less, as far as Renyi's curve allows.
     double start() const {
-        const Rational root = sqrt_upper(Rational(static_cast<long>(steps_.steps)));
+        const Rational root = sqrt_upper(as_rational(steps_.steps));
         double multiplier = round_up(reach_of(steps_.relation) * root / gaussian_mu(epsilon_, delta_));
         if (multiplier > largest_multiplier)
             throw Error(ExitCode::usage, "no noise multiplier up to 2^40 keeps this budget",

@@ -28,10 +28,6 @@ void check_order(std::int64_t order) {
     if (order < 2) throw Error(ExitCode::usage, "below 2", "give an integer such as 32", "order");
 }
 
-Rational as_rational(std::int64_t value) {
-    return Rational(static_cast<long>(value));
-}
-
 /// log((a - 1)/a) - (log delta + log a)/(a - 1) from above, a > 1: what the conversion adds to rho. The
 /// budget subtracts the same number, so the two are inverse to each other exactly.
 Rational conversion_term(const Rational& order, const Rational& delta) {

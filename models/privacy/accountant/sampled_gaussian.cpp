@@ -9,10 +9,6 @@
 namespace holdfast {
 namespace {
 
-Rational as_rational(std::int64_t value) {
-    return Rational(static_cast<long>(value));
-}
-
 /// a <- (1 + a)(1 + b) - 1: nothing cancels.
 void compound(BigFloat& a, const BigFloat& b, BigFloat& spare) {
     mpfr_mul(spare.get(), a.get(), b.get(), MPFR_RNDU);

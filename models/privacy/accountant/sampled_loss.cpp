@@ -144,15 +144,11 @@ struct Point {
     Bounds growth, height;
 };
 
-Rational loss_at(std::int64_t index, const LossGrid& grid) {
-    return Rational(static_cast<long>(index)) / power_of_two(grid.loss_bits);
-}
-
 void set(Point& point, std::int64_t index, const SampledPair& pair, const LossGrid& grid) {
     point.index = index;
     for (const mpfr_rnd_t rounding : both_ways) {
         mpfr_ptr growth = point.growth.get(rounding);
-        mpfr_set_q(growth, loss_at(index, grid).get_mpq_t(), rounding);
+        mpfr_set_q(growth, grid.loss_at(index).get_mpq_t(), rounding);
         mpfr_exp(growth, growth, rounding);
     }
     pair.profile(point.height, point.growth);

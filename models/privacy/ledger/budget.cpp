@@ -44,7 +44,7 @@ struct Sums {
     std::int64_t answers = 0, payments = 0;
 
     void add(const Cost& cost, std::int64_t count = 1) {
-        const Rational times(static_cast<long>(count));
+        const Rational times = as_rational(count);
         if (cost.rho && count > 0) {
             rho = rho.value_or(0) + *cost.rho * times;
         } else {
