@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/noise/chunks.hpp"
 #include "models/privacy/noise/secret_stream.hpp"
 #include "models/privacy/rational.hpp"
 #include "tests/support/normal_scripts.hpp"
@@ -274,7 +275,7 @@ TEST(GaussianNoise, FillsChunkByChunkFromTheStreamOfEach) {
     std::vector<std::int64_t> expected;
     for (std::uint32_t c = 0; c < 3; ++c) {
         SecretStream stream(key, 9, c);
-        for (std::size_t i = 0; i < GaussianNoise::chunk; ++i) expected.push_back(noise.draw(stream));
+        for (std::size_t i = 0; i < noise_chunk; ++i) expected.push_back(noise.draw(stream));
     }
     for (const std::size_t size : {0, 1, 1023, 1024, 1025, 2500, 3072}) {
         EXPECT_EQ(filled(noise, size, key, 9),

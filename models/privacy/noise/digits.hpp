@@ -35,16 +35,28 @@ class Words {
 /// of one number.
 class Digits {
   public:
-    explicit Digits(Words& words) : words_(words) {}
+    explicit Digits(Words& words) : words_(&words) {}
 
     std::uint64_t operator[](std::size_t place) {
-        while (known_.size() <= place) known_.push_back(words_.next());
+        while (known_.size() <= place) known_.push_back(words_->next());
         return known_[place];
     }
 
   private:
-    Words& words_;
+    Words* words_;
     std::vector<std::uint64_t> known_;
 };
+
+/// Whether factor * 0.digits >= goal, by as many digits from `place` on as it takes; without rounding.
+inline bool reaches(std::uint64_t goal, std::uint64_t factor, Digits& digits, std::size_t place) {
+    for (; goal <= factor; ++place) {
+        const Word128 wide = static_cast<Word128>(goal) << 64,
+                      low = static_cast<Word128>(factor) * digits[place];
+        if (low >= wide) return true;
+        if (low + factor <= wide) return false;
+        goal = static_cast<std::uint64_t>(wide - low);  // below the factor
+    }
+    return false;
+}
 
 }  // namespace holdfast

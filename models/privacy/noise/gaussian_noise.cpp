@@ -5,8 +5,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
-#include "kernels/base/threads.hpp"
-#include "models/privacy/noise/secret_stream.hpp"
+#include "models/privacy/noise/chunks.hpp"
 
 namespace holdfast {
 namespace {
@@ -16,21 +15,9 @@ const HalfNormalSlots& the_slots() {
     return slots;
 }
 
-/// Whether step * 0.digits >= gap, by as many digits from `place` on as it takes; step < 2^53.
-bool reaches(std::uint64_t gap, std::uint64_t step, Digits& digits, std::size_t place) {
-    for (; gap <= step; ++place) {
-        const Word128 goal = static_cast<Word128>(gap) << 64,
-                      low = static_cast<Word128>(step) * digits[place];
-        if (low >= goal) return true;
-        if (low + step <= goal) return false;
-        gap = static_cast<std::uint64_t>(goal - low);  // below step
-    }
-    return false;
-}
-
 }  // namespace
 
-GaussianNoise::GaussianNoise(double sigma) : slots_(the_slots()) {
+GaussianNoise::GaussianNoise(double sigma) : sigma_(sigma), slots_(the_slots()) {
     if (!(sigma >= least_sigma && sigma <= greatest_sigma)) {
         throw Error(ExitCode::usage, "noise of " + std::to_string(sigma) + " units is not drawn",
                     "choose a unit by which it lies between 2^-4 and 2^56", "sigma");
@@ -78,22 +65,7 @@ std::int64_t GaussianNoise::draw(RandomBits& bits) const {
 }
 
 void GaussianNoise::fill(std::span<std::int64_t> noise, const SecretKey& key, std::uint64_t place) const {
-    constexpr double multiply_adds_of_a_draw = 64;  // that take about as long
-    const std::size_t chunks = (noise.size() + chunk - 1) / chunk;
-    ensure(chunks <= std::uint64_t{1} << 32, "a place has 2^32 chunks");
-    ThreadFailure failure;
-#pragma omp parallel for schedule(dynamic, 16) \
-    num_threads(threads_for(multiply_adds_of_a_draw* static_cast <double>(noise.size())))
-    for (std::size_t c = 0; c < chunks; ++c) {
-        failure.guard([&] {
-            require_sound_arithmetic();
-            SecretStream stream(key, place, static_cast<std::uint32_t>(c));
-            Words words(stream, Words::most_ahead);
-            const auto part = noise.subspan(c * chunk, std::min(chunk, noise.size() - c * chunk));
-            for (std::int64_t& coordinate : part) coordinate = draw(words);
-        });
-    }
-    failure.rethrow();
+    fill_chunks(noise, key, place, [this](Words& words) { return draw(words); });
 }
 
 }  // namespace holdfast

@@ -22,21 +22,21 @@ class GaussianNoise {
   public:
     static constexpr double least_sigma = 0x1p-4, greatest_sigma = 0x1p56;
     static constexpr std::int64_t greatest = std::int64_t{1} << 62;  ///< stops here, on both sides
-    static constexpr std::size_t chunk = 1024;                       ///< coordinates of a stream
 
     /// In units. Error (usage): not in [least_sigma, greatest_sigma].
     explicit GaussianNoise(double sigma);
+    double sigma() const { return sigma_; }
 
     /// Errors of this and of fill (arithmetic): this thread does not compute as the proof assumes.
     std::int64_t draw(RandomBits& bits) const;
-    /// noise [coordinates]: those of chunk c are the draws from SecretStream(key, place, c). The same for any
-    /// number of threads, which share the chunks.
+    /// noise [coordinates]: by fill_chunks (models/privacy/noise/chunks.hpp).
     void fill(std::span<std::int64_t> noise, const SecretKey& key, std::uint64_t place) const;
 
   private:
     std::int64_t draw(Words& words) const;
     std::int64_t rounded(HalfNormal& number) const;
 
+    double sigma_;
     // sigma = significand_ * 2^(fraction_bits - unit_bits_): the units of HalfNormal times the significand
     // are 2^-unit_bits_.
     std::uint64_t significand_;
