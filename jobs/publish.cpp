@@ -1,12 +1,15 @@
-// holdfast publish: the parameters of a run, as a file that anyone may have. They were paid for before the
-// run's first step: to publish, and to publish again, costs nothing more.
+// holdfast publish: the parameters of a run, as a file that anyone may have. Those of training.kind = "noisy"
+// were paid for before the run's first step; those of "convex" are paid for here, before noise is drawn for
+// them. To publish the same again costs nothing more.
 //   holdfast publish --run run --ledger hospital.db --out model.h5
+//   holdfast publish --run convex --ledger hospital.db --out model.h5 --epsilon 1 --delta 1e-5
 
 #include <cstdio>
+#include <optional>
 
-#include "dist/files/digest.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/payer.hpp"
+#include "jobs/publication.hpp"
 #include "jobs/run_key.hpp"
 #include "kernels/base/error.hpp"
 #include "models/kinds/kinds.hpp"
@@ -18,24 +21,13 @@ namespace {
 
 struct Request {
     std::string run, ledger, out;
+    std::optional<double> epsilon, delta;
 };
-
-/// The one point that the run came to. Error (input): it is not what the manifest names.
-std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
-    std::vector<std::int64_t> lower, upper;
-    BoxesReader(run.folder).read(0, 0, lower, upper);
-    StreamDigest digest;
-    digest.add_values(std::span<const std::int64_t>(lower));
-    digest.add_values(std::span<const std::int64_t>(upper));
-    if (digest.hex() != run.manifest.digest)
-        throw Error(ExitCode::input, "holds other parameters than manifest.json says",
-                    "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
-    return lower;
-}
 
 /// What the ledger was charged for the run: what leaves says that, and not what manifest.json says of it.
 /// Errors (budget): nothing; other parameters, or none yet.
-LedgerPayment payment_for(const Ledger& ledger, const FinishedRun& run, const Request& request) {
+LedgerPayment payment_for(const FinishedRun& run, const Request& request) {
+    const Ledger ledger(request.ledger);
     const nlohmann::json& stated = run.manifest.payment;
     const std::string token = stated.is_null() ? "" : stated["token"].get<std::string>(),
                       dataset = run.manifest.dataset.digest;
@@ -55,28 +47,53 @@ LedgerPayment payment_for(const Ledger& ledger, const FinishedRun& run, const Re
                 "name the ledger that the run was trained with", request.ledger);
 }
 
-Model model_of(const FinishedRun& run, const LedgerPayment& payment) {
+/// Those of a training that was paid for, and whose noise nobody can draw again: a crash may have left the
+/// key.
+PaidParameters trained_parameters(const FinishedRun& run, const Request& request) {
+    if (request.epsilon || request.delta)
+        throw Error(ExitCode::usage,
+                    "this run was paid for when it was trained, at its own epsilon and delta",
+                    "leave --epsilon and --delta out", request.epsilon ? "--epsilon" : "--delta");
+    LedgerPayment payment = payment_for(run, request);
+    destroy_run_key(run.folder);
+    return {parameters_of(run), std::move(payment)};
+}
+
+/// Those of a training without noise, which they are now given.
+PaidParameters protected_parameters(const Context& context, const FinishedRun& run,
+                                    const Rational& sensitivity, const Request& request) {
+    if (!request.epsilon)
+        throw Error(ExitCode::usage, "what the publication may cost is not stated",
+                    "give --epsilon, and --delta for less noise: they are charged to the ledger",
+                    "--epsilon");
+    const PublicationTerms terms{decimal_value(*request.epsilon, "--epsilon"),
+                                 decimal_value(request.delta.value_or(0), "--delta")};
+    return noisy_parameters(context, run, sensitivity, terms, request.ledger, request.out);
+}
+
+Model model_of(const FinishedRun& run, const PaidParameters& paid) {
     return {run.network,
             run.settings.training.precision,
-            parameters_of(run),
+            paid.parameters,
             run.manifest.kind,
             run.manifest.program,
             run.manifest.version,
-            nlohmann::json::parse(payment.guarantee),
-            {{"epsilon", shown(payment.epsilon)},
-             {"delta", shown(payment.delta)},
-             {"mechanism", payment.mechanism},
-             {"parameters", nlohmann::json::parse(payment.parameters)}},
+            nlohmann::json::parse(paid.payment.guarantee),
+            {{"epsilon", shown(paid.payment.epsilon)},
+             {"delta", shown(paid.payment.delta)},
+             {"mechanism", paid.payment.mechanism},
+             {"parameters", nlohmann::json::parse(paid.payment.parameters)}},
             run.features};
 }
 
-void print(const Context& context, const Request& request, const Model& model, const std::string& digest) {
+void print(const Context& context, const Request& request, const Model& model, const std::string& digest,
+           const char* charged) {
     char text[256];
     std::snprintf(text, sizeof text, "%zu parameters, model %s, for anyone in ", model.parameters.size(),
                   digest.substr(0, 16).c_str());
     const std::string file = text + request.out;
-    std::snprintf(text, sizeof text, "epsilon %g, delta %g, charged when it was trained\n",
-                  model.cost["epsilon"].get<double>(), model.cost["delta"].get<double>());
+    std::snprintf(text, sizeof text, "epsilon %g, delta %g, charged %s\n",
+                  model.cost["epsilon"].get<double>(), model.cost["delta"].get<double>(), charged);
     context.print({{"model", digest},
                    {"file", request.out},
                    {"kind", model.kind},
@@ -91,33 +108,40 @@ void publish(const Context& context, const Request& request) {
     // 1. A run whose parameters may leave.
     require_ledger(request.ledger);
     const FinishedRun run = FinishedRun::open(request.run);
-    kind_named(run.manifest.kind).require_publishable(run.settings);
+    const Kind& kind = kind_named(run.manifest.kind);
+    kind.require_publishable(run.settings);
+    const std::optional<Rational> sensitivity = kind.sensitivity(run.settings, run.features);
 
-    // 2. That was paid for, and whose noise nobody can draw again: a crash may have left the key.
-    Ledger ledger(request.ledger);
-    const LedgerPayment payment = payment_for(ledger, run, request);
-    destroy_run_key(run.folder);
+    // 2. What was paid for, and holds noise that nobody can draw again.
+    const PaidParameters paid = sensitivity ? protected_parameters(context, run, *sensitivity, request)
+                                            : trained_parameters(run, request);
 
     // 3. The ledger knows that the model is out before anyone can see the file. After a crash between the
     // two, the same command again writes the same bytes.
-    const Model model = model_of(run, payment);
+    const Model model = model_of(run, paid);
     const std::string digest = write_model(request.out, model, [&](const std::string& name) {
-        ledger.record_publication(payment.dataset, payment.token, name);
+        Ledger(request.ledger).record_publication(paid.payment.dataset, paid.payment.token, name);
     });
 
     // 4. What has left the house.
-    print(context, request, model, digest);
+    print(context, request, model, digest, sensitivity ? "once" : "when it was trained");
 }
 
 }  // namespace
 
 Run declare_publish(CLI::App& app) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast train, of training.kind = \"noisy\"")
+    app.add_option("--run", request->run,
+                   "Run folder of holdfast train, of training.kind = \"noisy\" or \"convex\"")
         ->required();
-    app.add_option("--ledger", request->ledger, "The file that paid for the training")->required();
+    app.add_option("--ledger", request->ledger,
+                   "The file that pays, or that paid for a training of kind \"noisy\"")
+        ->required();
     app.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
         ->required();
+    app.add_option("--epsilon", request->epsilon,
+                   "Of kind \"convex\": what the parameters cost, charged once; public");
+    app.add_option("--delta", request->delta, "Beside --epsilon: Gaussian noise; 0: pure, by Laplace noise");
     return [request](const Context& context) { publish(context, *request); };
 }
 

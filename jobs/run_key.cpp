@@ -41,26 +41,31 @@ nlohmann::json prepare(const Context& context, const RunFolder& run, const Membe
     }
     if (!payment) return nullptr;
     payment->token = SecretKey::read(key_file(run)).token(store.fingerprint());
-    try {
-        Ledger ledger(payee.ledger);
-        check_payer(ledger, payee);
-        const bool now = ledger.pay(payee.dataset, *payment);
-        context.log->info("{} epsilon {}, delta {} for the whole training",
-                          now ? "charged" : "charged before:", decimal_text(payment->epsilon),
-                          decimal_text(payment->delta));
-    } catch (const Error& error) {
-        // Of any other failure nobody knows whether it came before the charge or after.
-        const bool refused = error.code() == ExitCode::budget || error.code() == ExitCode::usage;
-        if (fresh && refused) {
-            destroy_key_file(key_file(run));
-            store.remove_if_empty();
-        }
-        throw;
-    }
+    charge(context, *payment, payee, "the whole training", [&] {
+        if (!fresh) return;
+        destroy_key_file(key_file(run));
+        store.remove_if_empty();
+    });
     return text_of(*payment);
 }
 
 }  // namespace
+
+void charge(const Context& context, const Payment& payment, const Payee& payee, const std::string& what,
+            const std::function<void()>& refused) {
+    try {
+        Ledger ledger(payee.ledger);
+        check_payer(ledger, payee);
+        const bool now = ledger.pay(payee.dataset, payment);
+        context.log->info("{} epsilon {}, delta {} for {}",
+                          now ? "charged" : "charged before:", decimal_text(payment.epsilon),
+                          decimal_text(payment.delta), what);
+    } catch (const Error& error) {
+        // Of any other failure nobody knows whether it came before the charge or after.
+        if (error.code() == ExitCode::budget || error.code() == ExitCode::usage) refused();
+        throw;
+    }
+}
 
 RunKey paid_run_key(const Context& context, const RunFolder& run, const MemberStore& store,
                     std::optional<Payment> payment, const Payee& payee) {

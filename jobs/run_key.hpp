@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,11 @@
 namespace holdfast {
 
 struct Payee;
+
+/// Charges the payee's ledger, for `what`, under the token of the payment: once. Errors: as check_payer;
+/// (budget) it does not fit; before either leaves, `refused` is called, since nothing was charged.
+void charge(const Context& context, const Payment& payment, const Payee& payee, const std::string& what,
+            const std::function<void()>& refused);
 
 /// The secret that a run draws from while it trains, and what that cost. The file `key` of the run folder
 /// holds it until the run is finished; without it, a stopped run cannot go on.

@@ -10,6 +10,10 @@
 namespace holdfast {
 namespace {
 
+std::optional<Rational> no_sensitivity(const Settings&, const FeatureMap&) {
+    return std::nullopt;
+}
+
 const Kind boxes{
     .name = "boxes",
     .secret = false,
@@ -23,6 +27,7 @@ const Kind boxes{
                         "release labels from it, or train with training.kind = \"noisy\" to publish",
                         "training.kind");
         },
+    .sensitivity = no_sensitivity,
     .claim = certificate_claim,
     .certificate = open_boxes};
 
@@ -32,6 +37,7 @@ const Kind noisy{.name = "noisy",
                  .training = train_noisy,
                  .payment = noisy_payment,
                  .require_publishable = require_noise,
+                 .sensitivity = no_sensitivity,
                  .claim = noisy_claim,
                  .certificate = open_noisy};
 

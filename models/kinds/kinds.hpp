@@ -32,6 +32,10 @@ struct Kind {
     std::optional<Payment> (*payment)(const Settings& settings, const DataFacts& facts);
     /// Error (usage): the parameters must not leave.
     void (*require_publishable)(const Settings& settings);
+    /// How far, in the 2-norm and in parameter units, one record moves all parameters of a member, whatever
+    /// the records: what noise is to cover, and a ledger to pay for, before they may leave. Nothing: they
+    /// are published as they were trained, and as `payment` charged for.
+    std::optional<Rational> (*sensitivity)(const Settings& settings, const FeatureMap& features);
     /// What its result will guarantee.
     Guarantee (*claim)(const Settings& settings, const DataFacts& facts);
     /// What a finished run of this kind certifies with. Error (input): the run folder lacks it.

@@ -36,13 +36,17 @@ void Guarantee::weaken(const std::string& gap) {
     gap_ = gap_.empty() ? gap : gap_ + "; " + gap;
 }
 
-void Guarantee::combine(const Guarantee& other) {
+void Guarantee::rest_on(const Guarantee& other) {
     kind_ = std::max(kind_, other.kind_);
-    if (statement_ != other.statement_) statement_ += "; " + other.statement_;
     if (!other.gap_.empty()) gap_ = gap_.empty() ? other.gap_ : gap_ + "; " + other.gap_;
     if (relation_.empty()) relation_ = other.relation_;
     ensure(other.relation_.empty() || relation_ == other.relation_, "combined guarantees share one relation");
     for (const std::string& condition : other.conditions_) require(condition);
+}
+
+void Guarantee::combine(const Guarantee& other) {
+    if (statement_ != other.statement_) statement_ += "; " + other.statement_;
+    rest_on(other);
 }
 
 std::string Guarantee::status() const {

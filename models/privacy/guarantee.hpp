@@ -20,6 +20,8 @@ class Guarantee {
     void require(std::string condition);
     /// Weakens a proved statement to `as published (gap: …)`; adds to the gap of one already so.
     void weaken(const std::string& gap);
+    /// It holds where `other` does: takes over what that leaves open and requires, not what it says.
+    void rest_on(const Guarantee& other);
     /// Both hold: the weaker status, the statements and conditions of both.
     void combine(const Guarantee& other);
 
