@@ -47,6 +47,8 @@ std::vector<Option> make_table() {
         table, "certificate", certificate_options(), [](C & c) -> auto& { return c.settings.certificate; });
     join<NoiseSettings>(
         table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; });
+    join<ConvexSettings>(
+        table, "convex", convex_options(), [](C & c) -> auto& { return c.settings.convex; });
     join<EnsembleSettings>(
         table, "ensemble", ensemble_options(), [](C & c) -> auto& { return c.settings.ensemble; });
     join<RunSettings>(

@@ -31,6 +31,7 @@ struct Clip {
     double gamma = 0;
     double delta_limit = 0, activation_limit = 0;
     double norm_limit = 0;
+    int spare_bits = 0;  ///< of a record's entry, left to the sums of more records; factored
 
     /// The fast kernels add products of odd factors onto one another, without looking at an entry.
     bool by_factors() const { return kind != Kind::elementwise; }
@@ -53,7 +54,7 @@ struct Clip {
     template <typename Real = double>
     BasicGradientGrid<Real> grid() const {
         const double largest = std::max(weight_bound<Real>(), bias_bound<Real>());
-        if (kind != Kind::norm) return BasicGradientGrid<Real>(largest);
+        if (kind != Kind::norm) return BasicGradientGrid<Real>(std::ldexp(largest, spare_bits));
         constexpr int spare = std::max(0, RealFormat<Real>::gradient_bits - norm_bits);
         return BasicGradientGrid<Real>(std::ldexp(largest, spare));
     }
@@ -96,8 +97,8 @@ GradientScale Clip::scale() const {
     const auto raised = [&](std::int64_t units, double bound) {
         return static_cast<double>(units) * on.unit() / bound - 1;
     };
-    const std::int64_t records =
-        kind == Kind::norm ? (std::int64_t{1} << 61) / weight_units<Real>() : std::int64_t{on.record_limit};
+    const std::int64_t records = kind == Kind::norm ? (std::int64_t{1} << 61) / weight_units<Real>()
+                                                    : std::int64_t{on.record_limit} << spare_bits;
     return {on.exponent(), weight_units<Real>(), bias_units<Real>(), records,
             std::max(raised(weight_units<Real>(), weight_bound<Real>()),
                      raised(bias_units<Real>(), bias_bound<Real>()))};

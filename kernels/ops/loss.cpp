@@ -5,9 +5,13 @@
 namespace holdfast {
 
 std::span<const LossInfo> losses() {
-    static constexpr LossInfo all[] = {{Loss::binary_cross_entropy, "binary_cross_entropy", true},
-                                       {Loss::cross_entropy, "cross_entropy", false},
-                                       {Loss::hinge, "hinge", true}};
+    constexpr double root_of_two = 0x1.6a09e667f3bcdp+0;  // rounded up
+    static constexpr LossInfo all[] = {
+        {Loss::binary_cross_entropy, "binary_cross_entropy", true, true, 1, 0.25},
+        {Loss::cross_entropy, "cross_entropy", false, false, root_of_two, 0.5},
+        {Loss::hinge, "hinge", true, true, 1, std::nullopt},
+        {Loss::one_vs_rest, "one_vs_rest", false, true, 1, 0.25},
+        {Loss::huber, "huber", true, true, 1, 1 / (2 * huber_width)}};
     return all;
 }
 

@@ -4,8 +4,6 @@
 
 namespace holdfast {
 
-namespace {
-
 void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
     switch (ids) {
         case IdKind::given:
@@ -23,8 +21,6 @@ void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
                 "move to other batches and members");
     }
 }
-
-}  // namespace
 
 const char* const settings_condition =
     "no setting, no seed and no constant of scaling was chosen by looking at the private records";

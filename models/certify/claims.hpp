@@ -20,6 +20,8 @@ DataFacts facts_of(const RunManifest& manifest);
 /// Adds to a claim that rests on features made and scaled without looking at the records; else what
 /// `uncovered` does not cover.
 void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim);
+/// The same of what names a record, and so assigns it to members and batches.
+void state_ids(IdKind ids, Relation relation, Guarantee& claim);
 extern const char* const settings_condition;        ///< of every claim
 extern const char* const public_records_condition;  ///< where records beside are taken for public
 

@@ -3,6 +3,9 @@
 #include "kernels/base/error.hpp"
 #include "models/boxes/boxes_training.hpp"
 #include "models/certify/boxes_certificate.hpp"
+#include "models/convex/convex_certificate.hpp"
+#include "models/convex/convex_claim.hpp"
+#include "models/convex/convex_training.hpp"
 #include "models/noisy/noisy_certificate.hpp"
 #include "models/noisy/noisy_claim.hpp"
 #include "models/noisy/noisy_training.hpp"
@@ -41,10 +44,26 @@ const Kind noisy{.name = "noisy",
                  .claim = noisy_claim,
                  .certificate = open_noisy};
 
+const Kind convex{
+    .name = "convex",
+    .secret = false,
+    .settled = settled_for_convex,
+    .training = [](const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
+                   const SecretKey*) { return train_convex(plan, public_records, grid); },
+    .payment = [](const Settings&, const DataFacts&) { return std::optional<Payment>(); },
+    .require_publishable =
+        [](const Settings&) {
+            throw Error(ExitCode::usage, "the parameters of a convex run are for their owner",
+                        "release labels from it, or train with training.kind = \"noisy\" to publish",
+                        "training.kind");
+        },
+    .claim = convex_claim,
+    .certificate = open_convex};
+
 }  // namespace
 
 const std::vector<Kind>& kinds() {
-    static const std::vector<Kind> all{boxes, noisy};
+    static const std::vector<Kind> all{boxes, noisy, convex};
     return all;
 }
 

@@ -1,70 +1,61 @@
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <optional>
+#include <cstddef>
 #include <string>
-#include <vector>
+#include <variant>
 
 #include "dist/data/dataset.hpp"
-#include "models/settings/option.hpp"
+#include "models/nets/feature_bins.hpp"
 
 namespace holdfast {
 
-/// One-hot bins of columns: entry b of a column's bins is `hot` where edges[b - 1] <= x < edges[b], else 0.
-struct FeatureBins {
-    std::vector<double> edges;                      ///< of every column, finite, none below the one before
-    bool keep = true;                               ///< the columns themselves come first
-    double hot = 1;                                 ///< > 0
-    std::vector<std::array<std::size_t, 2>> pairs;  ///< columns whose bins are multiplied, counted from 0
-
-    /// What is wrong with them on records of so many columns; empty: nothing.
-    std::string problem(std::size_t columns) const;
-};
+/// What a record has beside its columns, or instead of them.
+using DerivedFeatures = std::variant<std::monostate, FeatureBins>;
 
 /// What records become before the network sees them: a public function of one record's features alone
-/// (mathematics.md, feature map). Its entries are 0, hot, and columns as InputTransform gives them, each
-/// rounded once to the precision of the records: the same bytes on every machine. As there, a value beyond
-/// the public range counts as its nearest end, and NaN as the low one.
+/// (mathematics.md, feature map). Columns come first, as InputTransform gives them, then what is derived of
+/// them; then the row is scaled to norm_limit, if it is longer. All of it is computed in double by correctly
+/// rounded operations in a fixed order, and each entry is rounded once to the precision of the records: the
+/// same bytes on every machine. As there, a value beyond the public range counts as its nearest end, and NaN
+/// as the low one.
 class FeatureMap {
   public:
-    /// Without bins the identity: the network transforms the columns itself.
-    FeatureMap(std::size_t columns, InputTransform input, std::optional<FeatureBins> bins = std::nullopt);
+    static constexpr std::size_t most_outputs = 1 << 20;
+
+    /// Nothing derived, and norm_limit 0 (none): the identity, the network transforms the columns itself.
+    FeatureMap(std::size_t columns, InputTransform input, DerivedFeatures derived = {}, bool keep = true,
+               double norm_limit = 0);
+    /// What is wrong with them; empty: nothing.
+    static std::string problem(std::size_t columns, const DerivedFeatures& derived, bool keep,
+                               double norm_limit);
 
     std::size_t columns() const { return columns_; }  ///< of the records
     FeatureRange range() const { return input_.range; }
     const InputTransform& input() const { return input_; }
-    const std::optional<FeatureBins>& bins() const { return bins_; }
+    const DerivedFeatures& derived() const { return derived_; }
+    bool keep() const { return keep_; }  ///< the columns come first
+    double norm_limit() const { return norm_limit_; }
+    bool is_identity() const { return std::holds_alternative<std::monostate>(derived_) && norm_limit_ == 0; }
 
     std::size_t outputs() const;                ///< the network's inputs
     InputTransform network_input() const;       ///< what is left for the network to do
     Records operator()(Records records) const;  ///< their features mapped, [n, outputs]
 
+    /// The 2-norm of what the network sees of any record, at most, after its own transform and in either
+    /// precision: public. The bias's 1 is not in it.
+    double norm_bound() const;
+
   private:
     template <typename Real>
-    void append_row(const FeatureMatrix& features, std::size_t row, std::vector<Real>& mapped) const;
+    void map_rows(const FeatureMatrix& features, std::vector<Real>& mapped) const;
+    void map_row(const double* columns, double* mapped) const;
+    void clip(double* row) const;
 
     std::size_t columns_;
     InputTransform input_;
-    std::optional<FeatureBins> bins_;
+    DerivedFeatures derived_;
+    bool keep_;
+    double norm_limit_;
 };
-
-/// Section "features".
-struct FeatureSettings {
-    enum class Map { none, bins };
-    Map map = Map::none;
-    std::int64_t bins = 16;
-    std::vector<double> edges;  ///< instead of so many bins of equal width
-    bool keep = true;
-    double hot = 1.0;
-    std::vector<std::int64_t> pairs;  ///< [i, j, i, j, …], columns counted from 0
-
-    /// Error (usage): pairs of columns that are not there; equal widths of a range that nobody stated.
-    FeatureMap make(std::size_t columns, InputTransform input) const;
-};
-
-std::vector<BasicOption<FeatureSettings>> feature_options();
-/// Error (usage): settings that contradict.
-void check(const FeatureSettings& settings);
 
 }  // namespace holdfast

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "holdfast model";
-constexpr std::uint64_t newest_version = 2;
+constexpr std::uint64_t newest_version = 3;
 constexpr std::uint64_t most_text = 1 << 20;  // bytes of a description
 constexpr int most_depth = 8;                 // of its JSON
 constexpr std::uint64_t most_classes = 1000;  // as network.classes
@@ -37,14 +37,34 @@ json json_of(const InputTransform& input) {
     return {{"shift", input.shift}, {"scale", input.scale}, {"range", {input.range.low, input.range.high}}};
 }
 
+/// What version 2 knows: bins with the same edges for every column, and no limit of the norm.
+bool fits_version_2(const FeatureMap& features) {
+    const auto* bins = std::get_if<FeatureBins>(&features.derived());
+    return bins != nullptr && features.norm_limit() == 0 &&
+           std::all_of(bins->edges.begin(), bins->edges.end(),
+                       [&](const auto& column) { return column == bins->edges.front(); });
+}
+
+/// The oldest version that says all: a model that an older program wrote comes to the same bytes again.
+int version_of(const FeatureMap& features) {
+    return features.is_identity() ? 1 : fits_version_2(features) ? 2 : 3;
+}
+
 json json_of(const FeatureMap& features) {
-    const FeatureBins& bins = *features.bins();
-    return {{"columns", features.columns()},
-            {"input", json_of(features.input())},
-            {"edges", bins.edges},
-            {"keep", bins.keep},
-            {"hot", bins.hot},
-            {"pairs", bins.pairs}};
+    const int version = version_of(features);
+    json object = {
+        {"columns", features.columns()}, {"input", json_of(features.input())}, {"keep", features.keep()}};
+    if (version > 2) {
+        object["map"] = "none";
+        object["norm_limit"] = features.norm_limit();
+    }
+    if (const auto* bins = std::get_if<FeatureBins>(&features.derived())) {
+        if (version > 2) object["map"] = "bins";
+        object["edges"] = version > 2 ? json(bins->edges) : json(bins->edges.front());
+        object["hot"] = bins->hot;
+        object["pairs"] = bins->pairs;
+    }
+    return object;
 }
 
 json description_of(const Model& model) {
@@ -52,7 +72,7 @@ json description_of(const Model& model) {
     for (const LayerShape& layer : model.network.layers()) layers.push_back({layer.in, layer.out});
     const FeatureMap features = model.feature_map();
     json description = {{"format", format_name},
-                        {"version", features.bins() ? 2 : 1},
+                        {"version", version_of(features)},
                         {"layers", layers},
                         {"classes", model.network.classes()},
                         {"loss", info_of(model.network.loss()).name},
@@ -63,7 +83,7 @@ json description_of(const Model& model) {
                         {"program_version", model.version},
                         {"guarantee", model.guarantee},
                         {"cost", model.cost}};
-    if (features.bins()) description["features"] = json_of(features);
+    if (!features.is_identity()) description["features"] = json_of(features);
     return description;
 }
 
@@ -216,29 +236,67 @@ Network network_in(const JsonFields& fields, std::uint64_t most_values) {
     return {layers.front().in, hidden, classes, loss, transform_in(fields.object("input"))};
 }
 
-/// The bins of a model of version 2, whose entries the network takes.
-FeatureMap features_in(const JsonFields& description, const Network& network) {
-    const json object = description.object("features");
-    const JsonFields fields(object, "features.", true);
-    const json* keep = fields.find("keep", true);
-    if (!keep->is_boolean()) fields.wrong("keep", "true or false", *keep);
-    FeatureBins bins{{}, keep->get<bool>(), finite(fields, "hot"), {}};
-    for (const json& edge : fields.list("edges")) {
-        if (!edge.is_number()) fields.wrong("edges", "a list of numbers", edge);
-        bins.edges.push_back(edge.get<double>());
+bool flag(const JsonFields& fields, const char* name) {
+    const json* value = fields.find(name, true);
+    if (!value->is_boolean()) fields.wrong(name, "true or false", *value);
+    return value->get<bool>();
+}
+
+std::vector<double> numbers_in(const JsonFields& fields, const char* name, const json& list) {
+    std::vector<double> numbers;
+    if (!list.is_array()) fields.wrong(name, "a list of lists, one a column", list);
+    for (const json& entry : list) {
+        if (!entry.is_number()) fields.wrong(name, "a list of numbers", entry);
+        numbers.push_back(entry.get<double>());
+    }
+    return numbers;
+}
+
+/// `inputs`: of the network, which are as many as there is anything of in the file.
+FeatureBins bins_in(const JsonFields& fields, std::uint64_t columns, std::uint64_t inputs,
+                    bool edges_of_each) {
+    FeatureBins bins{{}, finite(fields, "hot")};
+    const json edges = fields.list("edges");
+    if (edges_of_each) {
+        for (const json& column : edges) bins.edges.push_back(numbers_in(fields, "edges", column));
+    } else {
+        if ((edges.size() + 1) > inputs / columns)
+            fields.wrong("columns", "as many as, with their bins, the network has inputs", columns);
+        bins.edges.assign(columns, numbers_in(fields, "edges", edges));
     }
     for (const json& pair : fields.list("pairs")) {
         if (!pair.is_array() || pair.size() != 2) fields.wrong("pairs", "a list of [column, column]", pair);
         bins.pairs.push_back({fields.whole(pair[0], "pairs"), fields.whole(pair[1], "pairs")});
     }
+    return bins;
+}
+
+DerivedFeatures derived_in(const JsonFields& fields, std::uint64_t columns, std::uint64_t inputs,
+                           std::uint64_t version) {
+    if (version == 2) return bins_in(fields, columns, inputs, false);
+    const std::string map = fields.text("map");
+    if (map == "none") return {};
+    if (map == "bins") return bins_in(fields, columns, inputs, true);
+    fields.wrong("map", "none or bins", map);
+}
+
+/// The map of a model of version 2 or 3, whose entries the network takes.
+FeatureMap features_in(const JsonFields& description, const Network& network, std::uint64_t version) {
+    const json object = description.object("features");
+    const JsonFields fields(object, "features.", true);
+    const bool keep = flag(fields, "keep");
     const std::uint64_t columns = fields.count("columns");
-    if (columns == 0 || columns > network.inputs())
-        fields.wrong("columns", "from 1 to the inputs of the network", columns);
-    if (const std::string problem = bins.problem(columns); !problem.empty())
+    if (columns == 0 || columns > FeatureMap::most_outputs)
+        fields.wrong("columns", "from 1 to " + std::to_string(FeatureMap::most_outputs), columns);
+    const double norm_limit = version > 2 ? finite(fields, "norm_limit") : 0;
+    const DerivedFeatures derived = derived_in(fields, columns, network.inputs(), version);
+    if (const std::string problem = FeatureMap::problem(columns, derived, keep, norm_limit); !problem.empty())
         throw "the features have " + problem;
-    FeatureMap map(columns, transform_in(fields.object("input"), "features.input."), std::move(bins));
+    const FeatureMap map(columns, transform_in(fields.object("input"), "features.input."), derived, keep,
+                         norm_limit);
     if (map.outputs() != network.inputs())
-        fields.wrong("columns", "as many as, with their bins, the network has inputs", columns);
+        fields.wrong("columns", "as many as, with what the map makes of them, the network has inputs",
+                     columns);
     return map;
 }
 
@@ -285,7 +343,8 @@ Model model_in(const json& description, std::uint64_t most_values) {
                 line(fields, "program_version"),
                 guarantee_in(fields),
                 cost_in(fields)};
-    if (fields.count("version") > 1) model.features = features_in(fields, model.network);
+    if (const std::uint64_t version = fields.count("version"); version > 1)
+        model.features = features_in(fields, model.network, version);
     return model;
 }
 

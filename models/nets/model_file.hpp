@@ -33,10 +33,12 @@ struct StoredModel {
     std::string digest;  ///< of its file: names it
 };
 
-/// Model files, HDF5, of version 1, or 2 where features are mapped:
+/// Model files, HDF5, of version 1, or 2 or 3 where features are mapped, the oldest that says all:
 ///   description        uint8, JSON: format "holdfast model", version, layers [[in, out], …], classes, loss,
 ///                      input {shift, scale, range}, precision, kind, program, program_version, guarantee,
-///                      cost; of version 2, features {columns, input {…}, edges, keep, hot, pairs}
+///                      cost; of version 2, features {columns, input {…}, edges, keep, hot, pairs}; of
+///                      version 3, features {columns, input {…}, keep, map, norm_limit, …}, of map "bins"
+///                      edges [[…] a column], hot, pairs
 ///   layer_0/units      int64 [out, in + 1], the bias last in its row: the parameters
 ///   layer_0/weight     float64 [out, in], layer_0/bias [out]: the same for other programs, each number
 ///                      rounded to nearest, as 60 bits may not fit into a double. layer_1/…

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/nets/feature_map.hpp"
+#include "models/nets/feature_settings.hpp"
 #include "models/nets/network.hpp"
 #include "models/settings/option.hpp"
 

@@ -68,8 +68,7 @@ NoisyState NoisyTrainer::fresh_state(const TrainingPlan& plan) {
     const std::size_t count = state.parameters.size();
     const TrainingSettings& training = plan.settings.training;
     state.slots.assign(make_optimiser(training, plan.gradient_scale().exponent)->slots() * count, 0);
-    state.high_sums.assign(count, 0);
-    state.low_sums.assign(count, 0);
+    state.average = IterateAverage(count);
     return state;
 }
 
@@ -80,8 +79,12 @@ void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
     Stopwatch watch;
     const std::vector<std::int64_t> total = noised(sums.levels.front().lower);
     optimiser_->update(state_.step, plan_.normaliser, {state_.parameters, state_.slots}, total);
-    if (state_.step >= first_averaged()) add_to_average();
-    record_metrics(sums);
+    // At most 2^31 iterates (check of the settings), so no sum leaves an int64.
+    if (state_.step >= steps() - averaged_steps(plan_.settings.noise.average, steps()))
+        state_.average.add(state_.parameters);
+    state_.metrics.push_back(StepMetrics::of_point(plan_.settings.training, state_.step, sums.records,
+                                                   sums.levels.front().surely_correct,
+                                                   plan_.network.layers().size()));
     ++state_.step;
     times.update += watch.lap();
     if (done()) sums_.release();
@@ -94,40 +97,9 @@ std::vector<std::int64_t> NoisyTrainer::noised(std::span<const std::int64_t> sum
     return total;
 }
 
-std::int64_t NoisyTrainer::first_averaged() const {
-    const auto averaged =
-        static_cast<std::int64_t>(std::ceil(plan_.settings.noise.average * static_cast<double>(steps())));
-    return steps() - std::max<std::int64_t>(averaged, 1);
-}
-
-// At most 2^31 iterates (check of the settings), so neither sum leaves an int64.
-void NoisyTrainer::add_to_average() {
-    for (std::size_t p = 0; p < state_.parameters.size(); ++p) {
-        state_.high_sums[p] += state_.parameters[p] >> 32;
-        state_.low_sums[p] += state_.parameters[p] & 0xffffffff;
-    }
-}
-
 std::vector<std::int64_t> NoisyTrainer::result() const {
     ensure(done(), "noisy training is done");
-    const __int128 iterates = steps() - first_averaged();
-    std::vector<std::int64_t> average(state_.parameters.size());
-    for (std::size_t p = 0; p < average.size(); ++p) {
-        const __int128 sum = (static_cast<__int128>(state_.high_sums[p]) << 32) + state_.low_sums[p];
-        const __int128 quotient = sum / iterates;
-        average[p] = static_cast<std::int64_t>(quotient - (sum < 0 && quotient * iterates != sum ? 1 : 0));
-    }
-    return average;
-}
-
-void NoisyTrainer::record_metrics(const StepSums& sums) {
-    StepMetrics metrics = StepMetrics::of(plan_.settings.training, state_.step, sums.records);
-    metrics.correct = metrics.surely_correct = metrics.possibly_correct = sums.levels.front().surely_correct;
-    metrics.width_mean = metrics.width_max = 0;
-    metrics.layer_width_mean.assign(plan_.network.layers().size(), 0);
-    metrics.layer_width_max = metrics.charge_share = metrics.layer_width_mean;
-    metrics.undecided.assign(plan_.network.layers().size() - 1, 0);
-    state_.metrics.push_back(std::move(metrics));
+    return state_.average.rounded_down();
 }
 
 }  // namespace holdfast

@@ -8,6 +8,7 @@
 #include "models/privacy/noise/gaussian_noise.hpp"
 #include "models/training/batches.hpp"
 #include "models/training/gradient_sums.hpp"
+#include "models/training/iterate_average.hpp"
 #include "models/training/optimiser.hpp"
 #include "models/training/step_metrics.hpp"
 
@@ -23,14 +24,12 @@ struct NoisySecrets {
 struct NoisyState {
     std::int64_t step = 0;
     std::vector<std::int64_t> parameters, slots;
-    /// Of the iterates averaged so far, per parameter: sums of value / 2^32 and of the rest, both rounded
-    /// down.
-    std::vector<std::int64_t> high_sums, low_sums;
+    IterateAverage average;
     std::vector<StepMetrics> metrics;
 
     template <typename Archive>
     void serialize(Archive& archive, unsigned) {
-        archive& step& parameters& slots& high_sums& low_sums& metrics;
+        archive& step& parameters& slots& average& metrics;
     }
     std::vector<std::byte> packed() const;
     static NoisyState unpacked(std::span<const std::byte> bytes);  ///< Error (input): damaged
@@ -59,9 +58,6 @@ class NoisyTrainer {
 
   private:
     std::vector<std::int64_t> noised(std::span<const std::int64_t> sums) const;
-    std::int64_t first_averaged() const;
-    void add_to_average();
-    void record_metrics(const StepSums& sums);
 
     const TrainingPlan& plan_;
     const NoisySecrets& secrets_;

@@ -14,7 +14,9 @@ std::int64_t rounded_count(std::uint64_t count) {
         1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
 }
 
-double normaliser(const Settings& settings, const DataShape& data) {
+}  // namespace
+
+double normaliser_of(const Settings& settings, const DataShape& data) {
     const std::int64_t stated = settings.training.expected_records;
     const std::int64_t records = stated > 0 ? stated : rounded_count(data.found);
     const auto batches = static_cast<double>(settings.training.batches);
@@ -23,12 +25,12 @@ double normaliser(const Settings& settings, const DataShape& data) {
     return static_cast<double>(records) / (static_cast<double>(settings.ensemble.members) * batches) + beside;
 }
 
-}  // namespace
-
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend) {
-    return {settings, settings.network.make(settings.feature_map(data.features, data.range)),
-            std::move(backend), normaliser(settings, data), settings.certificate.level_values()};
+    FeatureMap features = settings.feature_map(data.features, data.range);
+    Network network = settings.network.make(features);
+    return {settings,           std::move(features),           std::move(network),
+            std::move(backend), normaliser_of(settings, data), settings.certificate.level_values()};
 }
 
 }  // namespace holdfast

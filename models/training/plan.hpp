@@ -21,6 +21,7 @@ struct DataShape {
 /// What all members of a run share.
 struct TrainingPlan {
     Settings settings;
+    FeatureMap features;  ///< what has become of records before they meet the network
     Network network;
     std::shared_ptr<const Backend> backend;  ///< of settings.training.precision
     double normaliser;                       ///< the public constant B, public records counted in
@@ -30,8 +31,11 @@ struct TrainingPlan {
     GradientScale gradient_scale() const { return settings.clip.scale(backend->precision()); }
 };
 
-/// A plan of all levels. B is the number of records of a member's batch: the stated public count, or where
-/// none is stated the count found, to two significant digits.
+/// B, the number of records of a member's batch: the stated public count, or where none is stated the count
+/// found, to two significant digits.
+double normaliser_of(const Settings& settings, const DataShape& data);
+
+/// A plan of all levels.
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend);
 

@@ -74,6 +74,61 @@ void check_noisy(const Settings& settings) {
                "training.batching");
 }
 
+void check_convex(const Settings& settings) {
+    const TrainingSettings& training = settings.training;
+    const LossInfo& loss = info_of(settings.network.resolved_loss());
+    if (!settings.network.hidden.empty())
+        refuse("convex training has no hidden layers", "set network.hidden = []", "network.hidden");
+    if (!loss.curvature)
+        refuse(std::string("the derivative of ") + loss.name + " jumps, so no step is bounded by it",
+               "set network.loss = \"huber\" or \"binary_cross_entropy\"", "network.loss");
+    if (!loss.separate && settings.convex.derivative_limit < 1)
+        refuse("the derivatives of cross_entropy depend on one another: clamped, they are of no convex loss",
+               "set convex.derivative_limit = 1, or network.loss = \"one_vs_rest\"",
+               "convex.derivative_limit");
+    if (settings.clip.kind == Clip::Kind::norm)
+        refuse("convex training bounds a record by its derivative and its length, and clips no gradient",
+               "leave section clip out, and set convex.derivative_limit or features.norm_limit", "clip.kind");
+    if (training.momentum > 0)
+        refuse("with momentum one record can move later steps further and further",
+               "set training.momentum = 0", "training.momentum");
+    if (training.normalise == Normalise::actual || training.batching == Batching::sequential)
+        refuse("convex training divides by a public number and assigns records by their ids",
+               "leave training.batching = \"hashed\" and training.normalise = \"expected\"",
+               "training.batching");
+    if (training.precision == Precision::single_precision)
+        refuse(
+            "the roundings of single precision are a fifth of what a record may do: convex training is in "
+            "double",
+            "set training.precision = \"double\"", "training.precision");
+    if (training.steps() > INT32_MAX)
+        refuse("more steps than the iterates of a convex training are counted to",
+               "lower training.epochs or training.batches", "training.epochs");
+    if (!settings.certificate.contiguous_levels())
+        refuse("convex training has a distance for every k", "leave certificate.level_list out",
+               "certificate.level_list");
+    if (settings.certificate.charge_rule == ChargeRule::per_batch)
+        refuse("in convex training a record acts once an epoch", "leave certificate.budget = \"per_epoch\"",
+               "certificate.budget");
+    if (settings.certificate.product == Product::rump)
+        refuse("convex training makes no boxes, and no interval products",
+               "leave certificate.product = \"exact\"", "certificate.product");
+}
+
+/// What boxes charge is a bound on every entry of a record's gradient.
+void check_box_clip(const Settings& settings) {
+    if (settings.clip.kind == Clip::Kind::norm)
+        refuse("boxes clip by entries or factors, not by the norm of a gradient",
+               "set clip.kind = \"elementwise\", or training.kind = \"noisy\"", "clip.kind");
+    if (settings.clip.kind != Clip::Kind::factored) return;
+    if (settings.certificate.relation != Relation::add_remove)
+        refuse("factored clipping goes with add_remove only",
+               "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
+    if (settings.certificate.product == Product::rump)
+        refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
+               "certificate.product");
+}
+
 }  // namespace
 
 double TrainingSettings::learning_rate_at(std::int64_t step) const {
@@ -99,8 +154,12 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
     return {
         choice<S>(
             "kind",
-            "boxes: beside the model, what encloses its neighbours; noisy: a model that may be published",
-            &S::kind, {{"boxes", std::string("boxes")}, {"noisy", std::string("noisy")}}),
+            "boxes: beside the model, what encloses its neighbours; noisy: a model that may be published; "
+            "convex: a linear model whose change by one record is known",
+            &S::kind,
+            {{"boxes", std::string("boxes")},
+             {"noisy", std::string("noisy")},
+             {"convex", std::string("convex")}}),
         integer("epochs", "passes over the records", &S::epochs, 1, 1000000),
         integer("batches", "batches a member's epoch is cut into", &S::batches, 1, 1000000),
         real("learning_rate", "alpha", &S::learning_rate, above(0)),
@@ -175,6 +234,30 @@ std::vector<BasicOption<NoiseSettings>> noise_options() {
              &S::average, at_least(0, 1))};
 }
 
+std::vector<BasicOption<ConvexSettings>> convex_options() {
+    using S = ConvexSettings;
+    return {real("derivative_limit",
+                 "c: the derivative by a logit is clamped to +-c, which divides a record's influence by as "
+                 "much; not of "
+                 "cross_entropy",
+                 &S::derivative_limit, at_least(1e-6, 1)),
+            integer("most_records",
+                    "M: a batch of n records counts by 1 - (n - 1) / M, so that one record more moves it by "
+                    "a record's part "
+                    "and no more; a small M makes long steps possible, and weak. 0: 8 times the records of a "
+                    "batch, 16 at "
+                    "least",
+                    &S::most_records, 0, ConvexSettings::greatest_most_records),
+            real("l1",
+                 "soft threshold alpha_t l1 after every step (beside training.l2: an elastic net); biases "
+                 "keep theirs",
+                 &S::l1, at_least(0)),
+            real("box", "parameters are clamped to +-box after every step; 0: to +-1024", &S::box,
+                 at_least(0, 1024)),
+            real("average", "fraction of the last steps whose parameters are averaged; 0: the last alone",
+                 &S::average, at_least(0, 1))};
+}
+
 std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
     using S = EnsembleSettings;
     return {
@@ -185,21 +268,9 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
 void check(const Settings& settings) {
     check(settings.network);
     check(settings.features);
-    const bool whole = settings.clip.kind == Clip::Kind::norm;
     if (settings.noisy()) check_noisy(settings);
-    if (whole && !settings.noisy()) {
-        refuse("boxes clip by entries or factors, not by the norm of a gradient",
-               "set clip.kind = \"elementwise\", or training.kind = \"noisy\"", "clip.kind");
-    }
-    const bool factored = settings.clip.kind == Clip::Kind::factored;
-    if (factored && settings.certificate.relation != Relation::add_remove) {
-        refuse("factored clipping goes with add_remove only",
-               "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
-    }
-    if (factored && settings.certificate.product == Product::rump) {
-        refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
-               "certificate.product");
-    }
+    if (settings.is_convex()) check_convex(settings);
+    if (!settings.noisy() && !settings.is_convex()) check_box_clip(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);
     if (settings.training.batching == Batching::sequential) {
         if (settings.training.batch_size < 1)

@@ -60,6 +60,19 @@ struct NoiseSettings {
     double average = 0.0;  ///< fraction of the last steps whose parameters are averaged; 0: the last alone
 };
 
+/// Section "convex": a model whose change by one record is bounded by convexity (models/mathematics.md,
+/// convex radius).
+struct ConvexSettings {
+    static constexpr std::int64_t greatest_most_records = std::int64_t{1} << 40;
+
+    double derivative_limit = 1.0;  ///< c: derivatives by a logit are clamped to +-c
+    std::int64_t most_records =
+        0;                 ///< M: from M + 1 records on a batch moves nothing; 0: 8 B, and 16 at least
+    double l1 = 0.0;       ///< soft threshold alpha_t l1 after every step, of all but biases
+    double box = 0.0;      ///< parameters stay within +-box; 0: the parameter limit
+    double average = 0.0;  ///< fraction of the last steps whose parameters are averaged; 0: the last alone
+};
+
 /// Section "ensemble".
 struct EnsembleSettings {
     std::int64_t members = 1;
@@ -79,6 +92,7 @@ struct Settings {
               .norm_limit = 1};
     CertificateSettings certificate;
     NoiseSettings noise;
+    ConvexSettings convex;
     EnsembleSettings ensemble;
 
     /// What records of so many columns become, which the network then takes.
@@ -86,6 +100,7 @@ struct Settings {
         return features.make(columns, network.input(range));
     }
     bool noisy() const { return training.kind == "noisy"; }
+    bool is_convex() const { return training.kind == "convex"; }
     /// The part of a member's records that a step expects to take.
     double step_share() const {
         const bool stated = noisy() && noise.sampling_rate > 0;
@@ -97,6 +112,7 @@ std::vector<BasicOption<TrainingSettings>> training_options();
 std::vector<BasicOption<Clip>> clip_options();
 std::vector<BasicOption<CertificateSettings>> certificate_options();
 std::vector<BasicOption<NoiseSettings>> noise_options();
+std::vector<BasicOption<ConvexSettings>> convex_options();
 std::vector<BasicOption<EnsembleSettings>> ensemble_options();
 /// Error (usage): settings that contradict.
 void check(const Settings& settings);

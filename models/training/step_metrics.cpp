@@ -25,6 +25,17 @@ StepMetrics StepMetrics::of(const TrainingSettings& training, std::int64_t step,
     return metrics;
 }
 
+StepMetrics StepMetrics::of_point(const TrainingSettings& training, std::int64_t step, std::int64_t records,
+                                  std::int64_t correct, std::size_t layers) {
+    StepMetrics metrics = of(training, step, records);
+    metrics.correct = metrics.surely_correct = metrics.possibly_correct = correct;
+    metrics.width_mean = metrics.width_max = 0;
+    metrics.layer_width_mean.assign(layers, 0);
+    metrics.layer_width_max = metrics.charge_share = metrics.layer_width_mean;
+    metrics.undecided.assign(layers - 1, 0);
+    return metrics;
+}
+
 nlohmann::json StepMetrics::to_json(std::size_t member) const {
     const auto fraction = [&](std::int64_t count) {
         return records == 0 || count < 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(records);

@@ -34,6 +34,9 @@ struct StepMetrics {
     }
     /// What the settings alone say of a step of so many records.
     static StepMetrics of(const TrainingSettings& training, std::int64_t step, std::int64_t records);
+    /// Of a point of so many layers, which has no width.
+    static StepMetrics of_point(const TrainingSettings& training, std::int64_t step, std::int64_t records,
+                                std::int64_t correct, std::size_t layers);
     std::string text() const;  ///< the figures of the largest level and its layers, as one line
     nlohmann::json to_json(std::size_t member) const;
     void merge(const StepMetrics& other);  ///< of the same step, from a rank with other levels

@@ -65,6 +65,8 @@ all() {
     digests actual 1 moons.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 training.normalise=actual
     digests sequential 1 blobs.h5 network.hidden=[6] certificate.levels=4 clip.gamma=0.01 training.batching=sequential training.batch_size=100 training.batches=7
     digests classes 1 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=12 clip.gamma=0.02 training.batches=4
+    digests one_vs_rest 1 ring.h5 network.hidden=[8] network.classes=3 network.loss=one_vs_rest certificate.levels=6
+    digests huber 1 moons.h5 "${two[@]}" network.loss=huber
     digests classes_members 2 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=6 ensemble.members=3
 }
 

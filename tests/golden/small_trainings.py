@@ -96,10 +96,15 @@ def monotone_exp(x):
     return total * Fraction(2) ** power
 
 
-def loss_derivative(real, c, label, own, others):
+def loss_derivative(real, loss, c, label, own, others):
     """By logit c, c's own logit at one end of the box and the others at the other."""
-    if len(own) == 1:
-        total, target = DOUBLE.round(1 + monotone_exp(-own[0])), label
+    if loss == "huber":
+        width, sign = Fraction(1, 2), 1 if label == 1 else -1
+        rise = DOUBLE.round(DOUBLE.round(own[0] - sign * (1 + width)) / (2 * width))
+        return real.round(max(min(rise, max(-sign, 0)), min(-sign, 0)))
+    if len(own) == 1 or loss == "one_vs_rest":
+        total = DOUBLE.round(1 + monotone_exp(-own[c]))
+        target = label if len(own) == 1 else int(label == c)
     else:
         total, target = Fraction(1), int(label == c)
         for j in range(len(own)):
@@ -133,7 +138,7 @@ def gated(real, bounds, z):
     return real.saturated(low), real.saturated(high)
 
 
-def gradients(real, layers, features, label, entry):
+def gradients(real, loss, layers, features, label, entry):
     """Bounds of one record's clipped gradient, [parameters], in units of the gradient grid."""
     inputs = [[(x, x) for x in features]]
     for layer in layers[:-1]:
@@ -141,8 +146,8 @@ def gradients(real, layers, features, label, entry):
         inputs.append([tuple(real.saturated(max(end, Fraction(0))) for end in bounds) for bounds in sums])
     logits = [affine(real, row, inputs[-1]) for row in layers[-1]]
     lower, upper = [bounds[0] for bounds in logits], [bounds[1] for bounds in logits]
-    delta = [(loss_derivative(real, c, label, lower, upper), loss_derivative(real, c, label, upper, lower))
-             for c in range(len(logits))]
+    delta = [(loss_derivative(real, loss, c, label, lower, upper),
+              loss_derivative(real, loss, c, label, upper, lower)) for c in range(len(logits))]
     entries = []
     for layer, z in zip(reversed(layers), reversed(inputs)):
         one = (Fraction(1), Fraction(1))
@@ -269,7 +274,8 @@ def trained(settings, records, public):
     def gradients_of(group, layers, epoch, number):
         seen = [r for r in group if batch_of(r, seed, epoch, batches) == number]
         labels = [r["y"] % settings["network.classes"] for r in seen]
-        return [gradients(real, layers, [as_seen(settings, real, x) for x in r["x"]], label, clip.entry)
+        loss = settings.get("network.loss", "auto")
+        return [gradients(real, loss, layers, [as_seen(settings, real, x) for x in r["x"]], label, clip.entry)
                 for r, label in zip(seen, labels)]
 
     for step in range(settings["training.epochs"] * batches):
@@ -318,7 +324,7 @@ SETTINGS = {"network.hidden": [2], "network.classes": 2, "network.input_shift": 
 
 
 def changes():
-    """Every relation, budget and clip that go together; then single precision, and three classes of a linear model."""
+    """Every relation, budget and clip that go together; single precision, three classes of a linear model; losses."""
     for relation in ("add_remove", "substitute", "remove"):
         for budget in ("per_epoch", "per_batch"):
             for kind in ("elementwise", "factored"):
@@ -329,6 +335,8 @@ def changes():
                "training.precision": "single"}
     yield {"certificate.relation": "substitute", "certificate.budget": "per_batch", "network.classes": 3,
            "network.hidden": []}
+    for changed in ({"network.loss": "huber"}, {"network.loss": "one_vs_rest", "network.classes": 3}):
+        yield {"certificate.relation": "add_remove", "certificate.budget": "per_epoch", **changed}
 
 
 def text():

@@ -378,17 +378,23 @@ struct Oracle : testing::TestWithParam<Case> {
     void long_sums();
 };
 
-/// p = 1 / (1 + sum of exp(z_j - z_c)) - target, exactly.
+/// p = 1 / (1 + sum of exp(z_j - z_c)) - target, exactly; the straight pieces of the others.
 template <typename Real>
 double exact_loss_gradient(Loss loss, std::size_t outputs, std::size_t c, const Real* own, const Real* others,
                            bool target) {
     if (loss == Loss::hinge) return target ? -(own[0] < 1 ? 1.0 : 0.0) : own[0] > -1 ? 1.0 : 0.0;
+    if (loss == Loss::huber) {
+        const long double margin = target ? own[0] : -own[0], rise = margin - 1.5L;
+        const auto derivative = static_cast<double>(std::clamp(rise, -1.0L, 0.0L));
+        return target ? derivative : -derivative;
+    }
     mpfr_t sum, term;
     mpfr_inits2(160, sum, term, nullptr);
     mpfr_set_ui(sum, 1, MPFR_RNDN);
-    for (std::size_t j = 0; j < (loss == Loss::binary_cross_entropy ? 1 : outputs); ++j) {
-        if (loss == Loss::cross_entropy && j == c) continue;
-        mpfr_set_d(term, loss == Loss::binary_cross_entropy ? 0.0 : others[j * panel_height], MPFR_RNDN);
+    const bool softmax = loss == Loss::cross_entropy;
+    for (std::size_t j = 0; j < (softmax ? outputs : 1); ++j) {
+        if (softmax && j == c) continue;
+        mpfr_set_d(term, softmax ? others[j * panel_height] : 0.0, MPFR_RNDN);
         mpfr_sub_d(term, term, own[c * panel_height], MPFR_RNDN);
         mpfr_exp(term, term, MPFR_RNDN);
         mpfr_add(sum, sum, term, MPFR_RNDN);
@@ -628,7 +634,9 @@ void Oracle<Real>::loss_gradient_holds_points_is_attained_and_optimal() {
         std::vector<std::int32_t> labels(panel_height);
         for (std::int32_t& label : labels)
             label = static_cast<std::int32_t>(draws.below(std::max<std::size_t>(shape.out, 2)));
-        for (const auto& [loss, name, one_logit] : losses()) {
+        for (const LossInfo& info : losses()) {
+            const Loss loss = info.loss;
+            const bool one_logit = info.one_logit;
             const std::size_t outputs = one_logit ? 1 : shape.out, count = 100;
             const auto gradient = [&](const Box& at) {
                 Box delta = empty_box(shape.out * panel_height);

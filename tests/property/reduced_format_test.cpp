@@ -444,6 +444,7 @@ TEST(ReducedFormat, EntriesOfBothClipsIn6Bits) {
 /// Features, hidden units (0: no hidden layer), one logit.
 struct Shape {
     std::size_t inputs, hidden;
+    Loss loss = Loss::binary_cross_entropy;
     std::size_t last_inputs() const { return hidden == 0 ? inputs : hidden; }
     std::size_t first_parameters() const { return hidden * (inputs + 1); }
     std::size_t parameters() const { return first_parameters() + last_inputs() + 1; }
@@ -497,8 +498,7 @@ class Chain {
         for (std::size_t r = 0; r < count_; ++r) {
             const std::int32_t label = labels[r] == Real{1} ? 1 : 0;
             const auto derivative = [&](const Real* own, const Real* others) {
-                return Real(
-                    loss_derivative(Loss::binary_cross_entropy, 1, 0, label, own + r, others + r, count_));
+                return Real(loss_derivative(shape_.loss, 1, 0, label, own + r, others + r, count_));
             };
             delta.lower[r] = derivative(logit.lower, logit.upper);
             delta.upper[r] = derivative(logit.upper, logit.lower);
@@ -563,8 +563,12 @@ TEST(ReducedFormat, NetworkOfTwoHiddenUnits) {
     walk_network("network 1-2-1, 6 bits", {1, 2}, Boxes(among<Float6>({-0.5, 0.25, 3.5})), features);
 }
 TEST(ReducedFormat, NetworkOfTwoFeatures) {
-    walk_network("network 2-1, 5 bits", {2, 0}, Boxes(among<Float5>({-3.5, -0.75, 0, 0.5, 1.25, 6})),
-                 among<Float5>({-7, -2.5, -1.75, -1, -0.75, -0.25, 0, 0.25, 0.5, 1.25, 1.5, 3, 5, 7}));
+    for (const LossInfo& info : losses()) {
+        if (!info.one_logit) continue;
+        walk_network("network 2-1, 5 bits", {2, 0, info.loss},
+                     Boxes(among<Float5>({-3.5, -0.75, 0, 0.5, 1.25, 6})),
+                     among<Float5>({-7, -2.5, -1.75, -1, -0.75, -0.25, 0, 0.25, 0.5, 1.25, 1.5, 3, 5, 7}));
+    }
 }
 
 }  // namespace

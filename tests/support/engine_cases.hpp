@@ -89,6 +89,15 @@ struct StepCase {
     }
 };
 
+/// Any loss of one logit, or any of a logit a class.
+inline Loss any_loss(bool one_logit, std::uint64_t number) {
+    std::vector<Loss> fitting;
+    for (const LossInfo& info : losses()) {
+        if (info.one_logit == one_logit) fitting.push_back(info.loss);
+    }
+    return fitting[number % fitting.size()];
+}
+
 inline std::vector<std::uint32_t> random_batch(std::mt19937_64& engine, std::size_t records) {
     std::vector<std::uint32_t> batch;
     const std::uint64_t kept = engine() % 4;
@@ -127,8 +136,7 @@ inline StepCase random_step(std::uint64_t seed) {
     const std::size_t classes = one_logit ? 2 : 2 + engine() % 4;
     const bool factored = engine() % 2 == 0;
     StepCase step{
-        Network(inputs, hidden, classes,
-                one_logit ? (seed % 2 == 0 ? Loss::binary_cross_entropy : Loss::hinge) : Loss::cross_entropy,
+        Network(inputs, hidden, classes, any_loss(one_logit, seed),
                 {engine() % 2 == 0 ? 0.0 : 0.25, engine() % 2 == 0 ? 1.0 : 1.7}),
         factored
             ? Clip{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3}

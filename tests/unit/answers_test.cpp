@@ -43,6 +43,8 @@ const std::vector<Case>& cases() {
                 made.push_back({hidden, 2, Loss::binary_cross_entropy, precision});
                 made.push_back({hidden, 2, Loss::cross_entropy, precision});
                 made.push_back({hidden, 4, Loss::cross_entropy, precision});
+                made.push_back({hidden, 3, Loss::one_vs_rest, precision});
+                made.push_back({hidden, 2, Loss::huber, precision});
             }
         }
         return made;

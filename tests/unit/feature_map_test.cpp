@@ -1,4 +1,4 @@
-#include "models/nets/feature_map.hpp"
+#include "models/nets/feature_settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,16 +6,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
+#include "models/privacy/rational.hpp"
 #include "tests/support/run_job.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
 namespace {
 
+using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -46,7 +49,7 @@ std::vector<double> mapped(const FeatureMap& map, const std::vector<double>& row
 FeatureSettings bins(std::int64_t count, bool keep = false) {
     FeatureSettings settings;
     settings.map = FeatureSettings::Map::bins;
-    settings.bins = count;
+    settings.bins = {count};
     settings.keep = keep;
     return settings;
 }
@@ -79,7 +82,7 @@ TEST(FeatureMap, PutsEveryValueIntoOneBin) {
 
 TEST(FeatureMap, KeepsColumnsAndMultipliesPairs) {
     FeatureSettings settings = bins(2, true);
-    settings.edges = {0.5};
+    settings.edges = {{0.5}};
     settings.pairs = {1, 0};
     settings.hot = 0.25;
     const FeatureMap map = settings.make(2, {0.5, 4, {0, 1}});
@@ -126,6 +129,107 @@ TEST(FeatureMap, OfNoRecordsHasItsColumnsAndNoneIsTheIdentity) {
     EXPECT_THAT(mapped(none, {7, -9}), ElementsAre(7, -9));
 }
 
+/// The square of a row's 2-norm, exactly.
+Rational squares_of(const FeatureMatrix& features, std::size_t row) {
+    Rational sum(0);
+    for (std::size_t j = 0; j < features.columns(); ++j) {
+        const Rational entry = Rational(features.at(row, j));
+        sum += entry * entry;
+    }
+    return sum;
+}
+
+/// Rows that try to be longer than they may: random ones, and those of extreme entries.
+std::vector<std::vector<double>> hostile_rows(std::size_t columns, FeatureRange range) {
+    std::mt19937_64 random(7);
+    std::uniform_real_distribution<double> inside(range.low, range.high);
+    const std::vector<double> extremes{1e308,      -1e308,    infinity,  -infinity, nan,        range.low,
+                                       range.high, 0x1p-1074, -0x1p-149, 0x1p-1022, -0x1p-126F, 0};
+    std::vector<std::vector<double>> rows;
+    for (const double extreme : extremes) rows.emplace_back(columns, extreme);
+    for (int i = 0; i < 300; ++i) {
+        std::vector<double> row(columns);
+        for (double& entry : row)
+            entry = i % 3 == 0 ? extremes[random() % extremes.size()] : std::ldexp(inside(random), -(i % 40));
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+/// No row of the map, in either precision of the records and of the network, is longer than it says; some
+/// row comes within a millionth of `reached` times it.
+void expect_norms_within_bound(const FeatureMap& map, double reached) {
+    const Rational bound = Rational(map.norm_bound()), most = bound * bound;
+    const InputTransform rest = map.network_input();
+    double longest = 0;
+    for (const bool wide : {false, true}) {
+        const Records records = map(records_of(hostile_rows(map.columns(), map.range()), wide));
+        const FeatureMatrix& features = records.features;
+        ASSERT_EQ(features.columns(), map.outputs());
+        FeatureMatrix seen(map.outputs(), true), seen_in_single(map.outputs(), true);
+        for (std::size_t i = 0; i < features.rows(); ++i) {
+            std::vector<double> row = row_of(features, i), single = row;
+            for (double& entry : row) entry = rest.apply<double>(entry);
+            for (double& entry : single) entry = rest.apply<float>(entry);
+            seen.append(row.data());
+            seen_in_single.append(single.data());
+            ASSERT_LE(squares_of(seen, i), most) << "row " << i;
+            ASSERT_LE(squares_of(seen_in_single, i), most) << "row " << i;
+            longest = std::max(longest, std::sqrt(squares_of(seen, i).get_d()));
+            // What the map made of a record in double, the network leaves as it is.
+            if (wide && !map.is_identity()) {
+                ASSERT_EQ(row, row_of(features, i)) << "row " << i;
+            }
+        }
+    }
+    EXPECT_GE(longest, reached * map.norm_bound() * (1 - 2e-6));
+}
+
+TEST(FeatureMap, NoRowIsLongerThanItsBound) {
+    const InputTransform input{0.3, 1.7, {-2, 5}};
+    expect_norms_within_bound(FeatureSettings{}.make(3, input), 1);
+    expect_norms_within_bound(FeatureSettings{}.make(3, {.range = default_feature_range}), 1);
+    expect_norms_within_bound(bins(5).make(7, input), 1);
+    expect_norms_within_bound(bins(5, true).make(7, input), 1);
+    FeatureSettings hot = bins(5);
+    hot.hot = 0.1;  // a float of it is more
+    hot.pairs = {0, 1};
+    expect_norms_within_bound(hot.make(7, input), 1);
+    for (const double limit : {1e-6, 0.7, 1.0, 3.3, 1e6}) {
+        FeatureSettings settings = bins(5, true);
+        settings.norm_limit = limit;
+        EXPECT_EQ(settings.make(7, input).norm_bound(), limit);
+        expect_norms_within_bound(settings.make(7, input), limit < 1e6 ? 1 : 0);
+        settings.map = FeatureSettings::Map::none;
+        expect_norms_within_bound(settings.make(3, input), limit < 1e6 ? 1 : 0);
+        expect_norms_within_bound(settings.make(400, {.shift = 1e6, .scale = 1e6}), 1);
+        expect_norms_within_bound(settings.make(2, {.scale = 1e6, .range = {-1e308, 1e308}}), 1);
+    }
+}
+
+TEST(FeatureMap, ClipsWhatIsLongerAndNothingElse) {
+    FeatureSettings settings;
+    settings.norm_limit = 5;
+    const FeatureMap map = settings.make(2, {.range = {-100, 100}});
+    EXPECT_FALSE(map.is_identity());
+    EXPECT_THAT(mapped(map, {3, 3.9}), ElementsAre(3, 3.9));
+    EXPECT_THAT(mapped(map, {30, -40}), ElementsAre(DoubleNear(3, 1e-5), DoubleNear(-4, 1e-5)));
+    EXPECT_EQ(map.network_input().range, (FeatureRange{-5, 5}));
+    settings.norm_limit = 200;
+    EXPECT_EQ(settings.make(2, {.range = {50, 100}}).network_input().range, (FeatureRange{0, 100}));
+}
+
+TEST(FeatureMap, TakesEdgesAndCountsOfEachColumn) {
+    FeatureSettings settings = bins(2);
+    settings.bins = {2, 1, 4};
+    settings.pairs = {2, 0};
+    EXPECT_THAT(mapped(settings.make(3, unit_range), {0.6, 0.9, 0.3}),
+                ElementsAre(0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0));
+    settings.edges = {{0.5}, {0.1, 0.95}, {}};
+    settings.pairs = {};
+    EXPECT_THAT(mapped(settings.make(3, unit_range), {0.6, 0.9, 0.3}), ElementsAre(0, 1, 0, 1, 0, 1));
+}
+
 std::string refusal(const std::vector<std::string>& settings, FeatureRange range = {0, 1}) {
     try {
         read_configuration("", settings).settings.feature_map(3, range);
@@ -156,6 +260,15 @@ TEST(FeatureMap, RefusesWhatIsNoMapOfTheColumns) {
     EXPECT_THAT(refusal({"features.map=bin"}), HasSubstr("not one of"));
     EXPECT_THAT(refusal({"features.pairs=[0,1]"}), HasSubstr("there are none"));
     EXPECT_THAT(refusal({on}, {-1e308, 1e308}), HasSubstr("finite"));
+    EXPECT_EQ(refusal({on, "features.bins=[2,1,9]"}), "");
+    EXPECT_EQ(refusal({on, "features.edges=[[0.5],[],[0.1,0.2]]", "features.norm_limit=2"}), "");
+    EXPECT_THAT(refusal({on, "features.bins=[2,2]"}), HasSubstr("edges of 2 columns, where records have 3"));
+    EXPECT_THAT(refusal({on, "features.edges=[[0.5],[0.5]]"}), HasSubstr("edges of 2 columns"));
+    EXPECT_THAT(refusal({on, "features.edges=[[0.5],0.5,[1]]"}), HasSubstr("a list of fewer than"));
+    EXPECT_THAT(refusal({on, "features.bins=[]"}), HasSubstr("one for each column"));
+    EXPECT_THAT(refusal({on, "features.bins=[2,0,2]"}), HasSubstr("outside"));
+    EXPECT_THAT(refusal({"features.norm_limit=-1"}), HasSubstr("outside"));
+    EXPECT_THAT(refusal({"features.norm_limit=true"}), HasSubstr("wants a number"));
 }
 
 /// A table, and the same records as the map gives them, the network's range stated.

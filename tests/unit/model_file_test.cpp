@@ -149,7 +149,7 @@ TEST_F(ModelFileTest, AModelComesBackAsWritten) {
 
 /// Of two columns kept, three bins each and a pair: 2 + 6 + 9 inputs.
 Model with_bins() {
-    const FeatureMap features(2, {0.1, 3, {-1, 2}}, FeatureBins{{0.1, 0.7}, true, 0.5, {{1, 0}}});
+    const FeatureMap features(2, {0.1, 3, {-1, 2}}, FeatureBins{{{0.1, 0.7}, {0.1, 0.7}}, 0.5, {{1, 0}}});
     Model model = one_logit();
     model.network = Network(features.outputs(), {}, 2, Loss::hinge, features.network_input());
     model.parameters.assign(18, 3);
@@ -166,7 +166,7 @@ TEST_F(ModelFileTest, AMapOfTheFeaturesComesBackInVersion2) {
     EXPECT_EQ(read.feature_map().outputs(), 17U);
     EXPECT_EQ(write_model(folder.file("again.h5"), read), digest);
     Model other = with_bins();
-    other.features = FeatureMap(2, {0.1, 3, {-1, 2}}, FeatureBins{{0.1, 0.8}, true, 0.5, {{1, 0}}});
+    other.features = FeatureMap(2, {0.1, 3, {-1, 2}}, FeatureBins{{{0.1, 0.8}, {0.1, 0.8}}, 0.5, {{1, 0}}});
     EXPECT_NE(write_model(folder.file("other.h5"), other), digest);
 }
 
@@ -325,7 +325,7 @@ TEST_F(ModelFileTest, EveryTruncationAndEveryFlippedByteOfTheModelIsNoticed) {
 }
 
 TEST_F(ModelFileTest, ANewerVersionIsNamed) {
-    EXPECT_THAT(refusal_of("/version", 3), HasSubstr("version 3, newer than this program reads (2)"));
+    EXPECT_THAT(refusal_of("/version", 4), HasSubstr("version 4, newer than this program reads (3)"));
     EXPECT_THAT(refusal_of("/version", 0), HasSubstr("\"version\""));
     EXPECT_THAT(refusal_of("/version", "1"), HasSubstr("\"version\""));
 }

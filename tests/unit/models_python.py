@@ -14,7 +14,7 @@ import holdfast_models as models  # noqa: E402
 
 random = np.random.default_rng(7)
 FEATURES = 5
-CASES = [(hidden, classes, loss) for hidden in ([], [7], [6, 4]) for classes, loss in ((2, "binary_cross_entropy"), (2, "hinge"), (2, "cross_entropy"), (4, "cross_entropy"))]
+CASES = [(hidden, classes, loss) for hidden in ([], [7], [6, 4]) for classes, loss in ((2, "binary_cross_entropy"), (2, "hinge"), (2, "cross_entropy"), (4, "cross_entropy"), (2, "huber"), (2, "one_vs_rest"), (4, "one_vs_rest"))]
 
 
 def model_of(hidden, classes, loss, **fields):
@@ -206,6 +206,7 @@ def test_sklearn_gives_the_same_numbers():
     import warnings
 
     from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -225,12 +226,15 @@ def test_sklearn_gives_the_same_numbers():
         found = estimator.decision_function(clipped).reshape(100, -1)
         assert close(found, logits if found.shape == logits.shape else logits[:, 1:] - logits[:, :1])
         assert (estimator.predict(clipped) == labels).all()
+        if loss == "one_vs_rest" and classes > 2:
+            chances = 1 / (1 + np.exp(-logits))
+            assert close(estimator.predict_proba(clipped), chances / chances.sum(axis=1, keepdims=True))
         if loss.endswith("cross_entropy") and classes > 2:
             powers = np.exp(logits - logits.max(axis=1, keepdims=True))
             assert close(estimator.predict_proba(clipped), powers / powers.sum(axis=1, keepdims=True))
     for classes in (2, 3):
         truth = (features[:, 0] > 0).astype(int) + (classes == 3) * (features[:, 1] > 0)
-        for number, estimator in enumerate((LogisticRegression(), LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression()), MLPClassifier([8, 4]), make_pipeline(StandardScaler(), MLPClassifier([6])))):
+        for number, estimator in enumerate((LogisticRegression(), LinearSVC(), OneVsRestClassifier(LogisticRegression()), make_pipeline(StandardScaler(), LogisticRegression()), MLPClassifier([8, 4]), make_pipeline(StandardScaler(), MLPClassifier([6])))):
             estimator.fit(features, truth)
             path = f"fitted_{classes}_{number}.h5"
             models.write_model(path, models.from_sklearn(estimator))

@@ -298,9 +298,10 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.ensemble.members = choices.pick({1, 1, 3});
     settings.certificate.levels = 1 + static_cast<std::int64_t>(choices.below(6));
     settings.network.classes = choices.pick({2, 2, 3});
-    settings.network.loss = settings.network.classes == 2
-                                ? choices.pick({"binary_cross_entropy", "cross_entropy", "hinge"})
-                                : "cross_entropy";
+    settings.network.loss =
+        settings.network.classes == 2
+            ? choices.pick({"binary_cross_entropy", "cross_entropy", "hinge", "huber", "one_vs_rest"})
+            : choices.pick({"cross_entropy", "one_vs_rest"});
     settings.network.hidden.clear();
     for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0;
          --layer)

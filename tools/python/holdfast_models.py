@@ -28,7 +28,7 @@ import numpy as np
 
 UNIT_BITS = 50  # parameters are integers times 2^-50,
 LIMIT = 1 << 60  # of at most 1024
-ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "cross_entropy": False}
+ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "huber": True, "cross_entropy": False, "one_vs_rest": False}
 NO_RANGE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
 DESCRIPTION = ("layers", "classes", "loss", "input", "precision", "kind", "program", "program_version", "guarantee", "cost")
 
@@ -268,22 +268,37 @@ def affine(model):
 
 
 def to_sklearn(model):
-    """LogisticRegression (LinearSVC of a hinge loss) with affine(model)'s coef_ and intercept_.
+    """LogisticRegression (LinearSVC of a hinge or huber loss) with affine(model)'s coef_ and intercept_.
 
-    Features outside model.range must be clipped to it first.
+    Of three classes or more and one_vs_rest, a OneVsRestClassifier of one LogisticRegression a class. Features outside
+    model.range must be clipped to it first.
     """
     from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.preprocessing import LabelBinarizer
     from sklearn.svm import LinearSVC
 
-    estimator = LinearSVC() if model.loss == "hinge" else LogisticRegression()
-    estimator.coef_, estimator.intercept_ = affine(model)
-    estimator.classes_ = np.arange(model.classes)
-    estimator.n_features_in_ = estimator.coef_.shape[1]
-    return estimator
+    coef, intercept = affine(model)
+    classes = np.arange(model.classes)
+
+    def fitted(estimator, coef, intercept, classes):
+        estimator.coef_, estimator.intercept_, estimator.classes_ = coef, intercept, classes
+        estimator.n_features_in_ = coef.shape[1]
+        return estimator
+
+    if model.loss == "one_vs_rest" and model.classes > 2:
+        whole = OneVsRestClassifier(LogisticRegression())
+        whole.estimators_ = [fitted(LogisticRegression(), coef[c : c + 1], intercept[c : c + 1], np.arange(2)) for c in classes]
+        whole.classes_, whole.label_binarizer_ = classes, LabelBinarizer(sparse_output=True).fit(classes)
+        whole.n_features_in_ = coef.shape[1]
+        return whole
+    return fitted(LinearSVC() if model.loss in ("hinge", "huber") else LogisticRegression(), coef, intercept, classes)
 
 
 def from_sklearn(estimator, **fields):
     """Of a fitted linear classifier or MLPClassifier (ReLU), or a Pipeline of StandardScaler and one of these.
+
+    A OneVsRestClassifier of LogisticRegression is linear too.
 
     Its classes must be 0, 1, …, as those of datasets are.
     """
@@ -295,13 +310,17 @@ def from_sklearn(estimator, **fields):
         if classifier.activation != "relu":
             raise ModelError(f"activation {classifier.activation}: networks here have ReLU between their layers")
         layers = [(weight.T, bias) for weight, bias in zip(classifier.coefs_, classifier.intercepts_)]
+    elif all(type(one).__name__ == "LogisticRegression" for one in getattr(classifier, "estimators_", [None])):
+        rows = classifier.estimators_
+        layers = [(np.vstack([one.coef_ for one in rows]), np.concatenate([one.intercept_ for one in rows]))]
     elif hasattr(classifier, "coef_"):
         layers = [(classifier.coef_, np.broadcast_to(classifier.intercept_, len(classifier.coef_)))]
     else:
         raise ModelError(f"{type(classifier).__name__} has neither coef_ nor coefs_")
     for scaler in reversed(scalers):
         layers[0] = unscaled(*layers[0], scaler)
-    loss = "hinge" if "SVC" in type(classifier).__name__ and len(layers[-1][1]) == 1 else None
+    name, one_logit = type(classifier).__name__, len(layers[-1][1]) == 1
+    loss = "hinge" if "SVC" in name and one_logit else "one_vs_rest" if name == "OneVsRestClassifier" and not one_logit else None
     return from_layers(layers, loss, **{"program": "scikit-learn", **fields})
 
 

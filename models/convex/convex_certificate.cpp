@@ -1,0 +1,66 @@
+#include "models/convex/convex_certificate.hpp"
+
+#include <numeric>
+
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "models/convex/convex_claim.hpp"
+#include "models/convex/convex_distances.hpp"
+
+namespace holdfast {
+namespace {
+
+class ConvexCertificate final : public Certificate {
+  public:
+    ConvexCertificate(const RunFolder& run, const RunManifest& manifest, const Settings& settings,
+                      std::string backend)
+        : settings_(settings),
+          facts_(facts_of(manifest)),
+          features_(settings.feature_map(manifest.dataset.features, manifest.dataset.range)),
+          network_(settings.network.make(features_)),
+          distances_(network_, convex_radius(settings, features_, settings.certificate.relation)),
+          levels_(static_cast<std::size_t>(distances_.cap()) + 1),
+          backend_(std::move(backend)),
+          points_(run) {
+        if (points_.members() != static_cast<std::size_t>(settings.ensemble.members) ||
+            points_.levels() != std::vector<std::int64_t>{0} || points_.parameters() != network_.parameters())
+            throw Error(ExitCode::input, "holds other members or parameters than manifest.json says",
+                        "the folder was changed since it was written: train again", run.file("boxes.h5"));
+        std::iota(levels_.begin(), levels_.end(), 0);
+    }
+
+    const std::vector<std::int64_t>& levels() const override { return levels_; }
+    bool nested() const override { return true; }
+
+    /// Whoever asks: there is nothing that could be asked sooner.
+    Certificates distances(std::size_t member, const Records& queries, Asker, int device) const override {
+        // Where it was trained on GPUs, there may be none here: the bits are the same.
+        const auto backend = make_backend(backend_ == "cuda" ? "auto" : backend_, Precision::double_precision,
+                                          Product::exact, device);
+        std::vector<std::int64_t> lower, upper;
+        points_.read(member, 0, lower, upper);
+        return distances_.of(*backend, lower, queries);
+    }
+
+    Guarantee claim() const override { return convex_claim(settings_, facts_); }
+    Guarantee release_claim() const override { return convex_release_claim(settings_, facts_); }
+
+  private:
+    Settings settings_;
+    DataFacts facts_;
+    FeatureMap features_;
+    Network network_;
+    ConvexDistances distances_;
+    std::vector<std::int64_t> levels_;
+    std::string backend_;
+    BoxesReader points_;
+};
+
+}  // namespace
+
+std::unique_ptr<Certificate> open_convex(const RunFolder& run, const RunManifest& manifest,
+                                         const Settings& settings, const std::string& backend) {
+    return std::make_unique<ConvexCertificate>(run, manifest, settings, backend);
+}
+
+}  // namespace holdfast

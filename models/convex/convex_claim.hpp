@@ -1,0 +1,17 @@
+#pragma once
+
+#include "models/certify/claims.hpp"
+
+namespace holdfast {
+
+/// The settings with M as a number, the clip that convex training takes, and one level: a point.
+/// Error (usage): the number of records is not stated.
+Settings settled_for_convex(const Settings& settings);
+
+/// What the distances of a convex run guarantee, with every condition and gap.
+Guarantee convex_claim(const Settings& settings, const DataFacts& facts);
+
+/// The same as the basis of a release. Error (usage): relation `remove`.
+Guarantee convex_release_claim(const Settings& settings, const DataFacts& facts);
+
+}  // namespace holdfast

@@ -1,0 +1,95 @@
+#include "models/convex/convex_distances.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "models/certify/margins.hpp"
+#include "models/convex/upper.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::int64_t greatest_cap = std::int64_t{1} << 20;
+/// Far above what underflow adds to any chain of 2^20 products, far below any margin that decides.
+constexpr double underflow = 0x1p-900;
+
+/// The rows whose values decide: of two classes their margin, else every logit.
+std::vector<std::int64_t> deciding_rows(const Network& network, const std::vector<std::int64_t>& parameters) {
+    if (network.classes() > 2) return parameters;
+    const MarginRows margin(network, parameters.data(), parameters.data());
+    return {margin.layer().lower, margin.layer().lower + parameters.size() / network.outputs()};
+}
+
+}  // namespace
+
+std::int64_t steps_below(double gap, double step, std::int64_t most) {
+    // The rounded quotient is off by less than one, and a rounded fma has the sign of the exact one.
+    auto count = static_cast<std::int64_t>(std::min(std::ceil(gap / step), static_cast<double>(most)));
+    count -= count > 0 && std::fma(static_cast<double>(count - 1), step, -gap) >= 0 ? 1 : 0;
+    count += count < most && std::fma(static_cast<double>(count), step, -gap) < 0 ? 1 : 0;
+    return count;
+}
+
+// Of two classes the margin's row is a difference of two, no longer than twice a row; of more, two logits
+// make a gap.
+ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& radius) : network_(network) {
+    const Rational unit(1, power_of_two(50)),
+        chain(8 * as_rational(static_cast<std::int64_t>(network.inputs() + 4)), power_of_two(53));
+    margin_step_ = round_up((radius.margin + chain * radius.row) * unit);
+    const Rational longest = (network.outputs() == 1 ? 1 : 2) * radius.row * unit * (1 + chain);
+    const Integer cap = floor(longest / Rational(margin_step_));
+    cap_ = cap < greatest_cap ? cap.get_si() : greatest_cap;
+}
+
+double ConvexDistances::step_of(const Records& queries, std::size_t query) const {
+    const InputTransform input = network_.transform();
+    Upper squares(1);
+    for (std::size_t j = 0; j < network_.inputs(); ++j) {
+        const Upper value(std::abs(input.apply<double>(queries.features.at(query, j))));
+        squares = squares + value * value;
+    }
+    return (Upper(margin_step_) * sqrt(squares) + Upper(underflow)).value();
+}
+
+Certificates ConvexDistances::of(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                                 const Records& queries) const {
+    const std::vector<std::int64_t> rows = deciding_rows(network_, parameters);
+    const std::size_t columns = network_.inputs() + 1, values = rows.size() / columns;
+    std::vector<std::uint32_t> all(queries.size());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<double> computed(queries.size() * values);
+    const std::unique_ptr<Engine> engine = backend.engine(network_.shape(), {});
+    engine->set_records(std::vector{queries.view()});
+    engine->outputs({parameters.data(), parameters.data()}, {values, rows.data(), rows.data()}, all,
+                    [&](const OutputBlock& block) {
+                        for (std::size_t r = 0; r < block.count; ++r) {
+                            for (std::size_t v = 0; v < values; ++v)
+                                computed[(block.first + r) * values + v] = block.lower[v * block.stride + r];
+                        }
+                    });
+    Certificates result;
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+        std::vector<double> logits(computed.begin() + static_cast<std::ptrdiff_t>(q * values),
+                                   computed.begin() + static_cast<std::ptrdiff_t>((q + 1) * values));
+        if (values == 1) logits.push_back(0);  // the margin of class 0 against that of class 1
+        add_to(result, logits, step_of(queries, q));
+    }
+    return result;
+}
+
+void ConvexDistances::add_to(Certificates& result, const std::vector<double>& logits, double step) const {
+    const std::size_t classes = logits.size(),
+                      label = greatest_logit(classes, [&](std::size_t c) { return logits[c]; });
+    std::int64_t nearest = cap_ + 1;
+    for (std::size_t j = 0; j < classes; ++j) {
+        const std::int64_t beaten = steps_below(logits[label] - logits[j], step, cap_ + 1);
+        if (j != label) nearest = std::min(nearest, beaten);
+        result.class_distances.push_back(beaten);
+    }
+    result.labels.push_back(static_cast<std::int32_t>(label));
+    result.distances.push_back(std::max<std::int64_t>(0, nearest - 1));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,113 @@
+#include "models/convex/convex_training.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include "kernels/base/error.hpp"
+#include "models/convex/convex_bounds.hpp"
+#include "models/convex/convex_trainer.hpp"
+#include "models/convex/radius.hpp"
+#include "models/training/join_members.hpp"
+
+namespace holdfast {
+namespace {
+
+class GroupConvexTrainer final : public Trainer {
+  public:
+    GroupConvexTrainer(const TrainingPlan& plan, std::size_t member, Records records,
+                       const Records& public_records, ConvexState state, const ProcessGrid& grid)
+        : plan_(plan),
+          member_(member),
+          grid_(grid),
+          trainer_(plan, std::move(records), public_records, std::move(state)) {}
+
+    std::int64_t steps() const override { return trainer_.steps(); }
+    std::int64_t steps_done() const override { return trainer_.state().step; }
+    void step(const Communicator& block_group, PhaseTimes& times) override {
+        trainer_.step(block_group, times);
+    }
+    std::string step_text() const override { return trainer_.state().metrics.back().text(); }
+    std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
+
+    void write_result(const MemberStore& store) const override {
+        if (!grid_.member_group().is_root()) return;
+        const std::vector<std::int64_t> parameters = trainer_.result();
+        MemberWriter writer(store, member_, 1, plan_.network.parameters());
+        writer.write(parameters, parameters);
+        std::string lines;
+        for (const StepMetrics& step : trainer_.state().metrics) lines += step.to_json(member_).dump() + "\n";
+        writer.commit(lines);
+    }
+
+  private:
+    const TrainingPlan& plan_;
+    std::size_t member_;
+    const ProcessGrid& grid_;
+    ConvexTrainer trainer_;
+};
+
+class ConvexTraining final : public Training {
+  public:
+    ConvexTraining(const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid)
+        : plan_(convex_plan(plan)),
+          radius_(convex_radius(plan.settings, plan.features, plan.settings.certificate.relation)),
+          public_records_(public_records),
+          grid_(grid) {
+        if (public_records.size() > 0)
+            throw Error(ExitCode::usage, "convex training takes no public records beside the private ones",
+                        "leave --public out", "--public");
+    }
+
+    /// All ranks hold the same state, so one file of it is enough.
+    std::unique_ptr<Trainer> start(std::size_t member, Records records,
+                                   const std::vector<CheckpointFolder::Payload>& saved) const override {
+        ConvexState state =
+            saved.empty() ? ConvexTrainer::fresh_state(plan_) : ConvexState::unpacked(saved.front());
+        return std::make_unique<GroupConvexTrainer>(plan_, member, std::move(records), public_records_,
+                                                    std::move(state), grid_);
+    }
+
+    std::string join(const RunFolder& run, const MemberStore& store) const override {
+        return join_members(run, store, plan_);
+    }
+
+    nlohmann::json arithmetic() const override {
+        return {{"parameter_unit", parameter_unit},
+                {"parameter_limit", parameter_value(parameter_limit_units)},
+                {"precision", "double"},
+                {"gradient_unit", std::ldexp(1.0, plan_.gradient_scale().exponent)},
+                {"radius", round_up(radius_.all) * parameter_unit},
+                {"margin_radius", round_up(radius_.margin) * parameter_unit}};
+    }
+
+    std::string arithmetic_text() const override {
+        char text[240];
+        std::snprintf(
+            text, sizeof text,
+            "double precision, exact in units of 2^-50 (parameters) and 2^%d (gradients); one record moves "
+            "the parameters by at most %.4g, a margin by %.4g times the length of the query",
+            plan_.gradient_scale().exponent, round_up(radius_.all) * parameter_unit,
+            round_up(radius_.margin) * parameter_unit);
+        return text;
+    }
+
+  private:
+    TrainingPlan plan_;
+    ConvexRadius radius_;
+    const Records& public_records_;
+    const ProcessGrid& grid_;
+};
+
+}  // namespace
+
+TrainingPlan convex_plan(TrainingPlan plan) {
+    plan.settings.clip = convex_clip(plan.settings, plan.features);
+    return plan;
+}
+
+std::unique_ptr<Training> train_convex(const TrainingPlan& plan, const Records& public_records,
+                                       const ProcessGrid& grid) {
+    return std::make_unique<ConvexTraining>(plan, public_records, grid);
+}
+
+}  // namespace holdfast
