@@ -6,6 +6,7 @@
 #include "models/convex/convex_certificate.hpp"
 #include "models/convex/convex_claim.hpp"
 #include "models/convex/convex_training.hpp"
+#include "models/convex/radius.hpp"
 #include "models/noisy/noisy_certificate.hpp"
 #include "models/noisy/noisy_claim.hpp"
 #include "models/noisy/noisy_training.hpp"
@@ -26,9 +27,10 @@ const Kind boxes{
     .payment = [](const Settings&, const DataFacts&) { return std::optional<Payment>(); },
     .require_publishable =
         [](const Settings&) {
-            throw Error(ExitCode::usage, "the parameters of a run with boxes are for their owner",
-                        "release labels from it, or train with training.kind = \"noisy\" to publish",
-                        "training.kind");
+            throw Error(
+                ExitCode::usage, "the parameters of a run with boxes are for their owner",
+                "release labels from it; to publish, train with training.kind = \"convex\" or \"noisy\"",
+                "training.kind");
         },
     .sensitivity = no_sensitivity,
     .claim = certificate_claim,
@@ -51,11 +53,10 @@ const Kind convex{
     .training = [](const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
                    const SecretKey*) { return train_convex(plan, public_records, grid); },
     .payment = [](const Settings&, const DataFacts&) { return std::optional<Payment>(); },
-    .require_publishable =
-        [](const Settings&) {
-            throw Error(ExitCode::usage, "the parameters of a convex run are for their owner",
-                        "release labels from it, or train with training.kind = \"noisy\" to publish",
-                        "training.kind");
+    .require_publishable = [](const Settings&) {},  // what its claim refuses, no noise helps
+    .sensitivity =
+        [](const Settings& settings, const FeatureMap& features) {
+            return std::optional(convex_radius(settings, features, settings.certificate.relation).all);
         },
     .claim = convex_claim,
     .certificate = open_convex};
