@@ -30,13 +30,4 @@ double EvidenceTable::mean(const std::vector<std::vector<double>>& laws) const {
     return total / static_cast<double>(cells_.size());
 }
 
-std::vector<std::vector<std::int64_t>> EvidenceTable::counts() const {
-    const auto classes = static_cast<std::size_t>(classes_);
-    std::vector<std::vector<std::int64_t>> counts(distinct_.size(), std::vector<std::int64_t>(classes, 0));
-    for (const std::vector<std::uint32_t>& model : cells_) {
-        for (const std::uint32_t cell : model) ++counts[cell / classes][cell % classes];
-    }
-    return counts;
-}
-
 }  // namespace holdfast

@@ -42,11 +42,13 @@ class EvidenceTable {
     std::size_t queries() const { return truth_.size(); }
     std::size_t models() const { return cells_.size(); }
     const std::vector<Evidence>& distinct() const { return distinct_; }
+    const Evidence& of(std::size_t model, std::size_t query) const {
+        return distinct_[cells_[model][query] / static_cast<std::uint32_t>(classes_)];
+    }
+    std::int32_t truth(std::size_t query) const { return truth_[query]; }
 
     /// Mean over models of the mean over queries of laws[evidence][true label]; the sums in their order.
     double mean(const std::vector<std::vector<double>>& laws) const;
-    /// How often each evidence met each true label, over all models: [distinct][classes].
-    std::vector<std::vector<std::int64_t>> counts() const;
 
   private:
     using Words = std::vector<std::int64_t>;
