@@ -62,19 +62,16 @@ void certify_job(const Context& context, const Request& request) {
 
     // 2. Every member's stable distances, then the ensemble's.
     Result result{certify_members(context, run, queries, Asker::owner), {}, {}};
-    std::vector<std::int64_t> single;
-    for (std::size_t q = 0; q < queries.size(); ++q) {
-        const Evidence evidence = evidence_of(run, result.members, q);
+    for (const Evidence& evidence : ensemble_evidence(run, result.members)) {
         result.labels.push_back(evidence.label);
         result.distances.push_back(evidence.distance);
-        for (const Certificates& member : result.members) single.push_back(member.distances[q]);
     }
 
     // 3. For the owner: the distances, and a table of certified fractions.
     if (context.world.is_root()) write_distances(run, queries, result);
     const std::string digest = digest_of(result);
-    const std::vector<double> fractions = certified_fractions(single, run.cap());
-    const std::vector<double> ensemble = certified_fractions(result.distances, run.cap());
+    const std::vector<double> fractions = certified_fractions(distance_counts(result.members, run.cap()));
+    const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, run.cap()));
     Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     nlohmann::json table = nlohmann::json::array();

@@ -23,12 +23,6 @@ struct Request {
     double delta = 1e-5;
 };
 
-/// Evidence of every query, single models member by member and the ensemble's.
-struct AllEvidence {
-    std::vector<std::vector<Evidence>> single;  // [members][queries]
-    std::vector<Evidence> ensemble;             // [queries]
-};
-
 /// The deltas at which a mechanism is shown: those it can take.
 std::vector<double> deltas_of(const MechanismInfo& info, double delta) {
     std::vector<double> deltas;
@@ -38,26 +32,18 @@ std::vector<double> deltas_of(const MechanismInfo& info, double delta) {
 }
 
 /// Mean probability that the released label is the true one: exact, nothing is drawn.
-double expected_accuracy(const Mechanism& mechanism, const std::vector<Evidence>& evidence,
-                         const std::vector<std::int32_t>& truth) {
-    std::map<std::vector<std::int64_t>, std::vector<double>>
-        laws;  // queries with the same evidence share their law
-    double total = 0;
-    for (std::size_t q = 0; q < evidence.size(); ++q) {
-        std::vector<std::int64_t> key{evidence[q].label, evidence[q].distance, evidence[q].sparse_distance};
-        key.insert(key.end(), evidence[q].class_distances.begin(), evidence[q].class_distances.end());
-        key.insert(key.end(), evidence[q].votes.begin(), evidence[q].votes.end());
-        auto [law, fresh] = laws.try_emplace(std::move(key));
-        if (fresh) law->second = mechanism.law(evidence[q]);
-        total += law->second[static_cast<std::size_t>(truth[q])];
-    }
-    return total / static_cast<double>(evidence.size());
+double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence) {
+    std::vector<std::vector<double>> laws;
+    for (const Evidence& distinct : evidence.distinct()) laws.push_back(mechanism.law(distinct));
+    return evidence.mean(laws);
 }
 
-double accuracy_of(const std::vector<Evidence>& evidence, const std::vector<std::int32_t>& truth) {
+/// How often labels are the true ones.
+template <typename LabelOf>
+double nominal_accuracy(const std::vector<std::int32_t>& truth, LabelOf label_of) {
     std::size_t correct = 0;
-    for (std::size_t q = 0; q < evidence.size(); ++q) correct += evidence[q].label == truth[q];
-    return static_cast<double>(correct) / static_cast<double>(evidence.size());
+    for (std::size_t q = 0; q < truth.size(); ++q) correct += label_of(q) == truth[q];
+    return static_cast<double>(correct) / static_cast<double>(truth.size());
 }
 
 std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
@@ -76,8 +62,8 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
     return claim;
 }
 
-nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evidence,
-                                  const std::vector<std::int32_t>& truth, const Request& request) {
+nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& single,
+                                  const EvidenceTable& ensemble_evidence, const Request& request) {
     nlohmann::json rows = nlohmann::json::array();
     if (!run.certificate->by_answers()) return rows;
     for (const MechanismInfo& info : mechanism_table()) {
@@ -91,12 +77,7 @@ nlohmann::json private_accuracies(const FinishedRun& run, const AllEvidence& evi
                                                           distance_cap(run, ensemble),
                                                           ensemble ? run.settings.ensemble.members : 0});
                     if (!claim) claim = guarantee_of(mechanism, run, ensemble);
-                    double total = 0;
-                    if (ensemble) total = expected_accuracy(mechanism, evidence.ensemble, truth);
-                    for (const auto& member : evidence.single)
-                        total += ensemble ? 0 : expected_accuracy(mechanism, member, truth);
-                    accuracies.push_back(ensemble ? total
-                                                  : total / static_cast<double>(evidence.single.size()));
+                    accuracies.push_back(expected_accuracy(mechanism, ensemble ? ensemble_evidence : single));
                 }
                 rows.push_back({{"mechanism", info.name},
                                 {"delta", delta},
@@ -165,24 +146,24 @@ void evaluate(const Context& context, const Request& request) {
 
     // 2. Certificates, and from them what a mechanism may see of each query.
     const std::vector<Certificates> members = certify_members(context, run, data, Asker::owner);
-    AllEvidence evidence;
-    std::vector<std::int64_t> single_distances;
+    const std::vector<Evidence> ensemble = ensemble_evidence(run, members);
+    const EvidenceTable single = single_evidence(run, members, data.labels);
+    EvidenceTable together(static_cast<int>(run.classes()), data.labels);
+    together.add_model(ensemble);
+
     double single_accuracy = 0;
-    for (const Certificates& member : members) {
-        std::vector<Evidence>& all = evidence.single.emplace_back();
-        for (std::size_t q = 0; q < data.size(); ++q) all.push_back(evidence_of(run, member, q));
-        single_distances.insert(single_distances.end(), member.distances.begin(), member.distances.end());
-        single_accuracy += accuracy_of(all, data.labels) / static_cast<double>(members.size());
-    }
-    for (std::size_t q = 0; q < data.size(); ++q) evidence.ensemble.push_back(evidence_of(run, members, q));
+    for (const Certificates& member : members)
+        single_accuracy += nominal_accuracy(data.labels, [&](std::size_t q) { return member.labels[q]; }) /
+                           static_cast<double>(members.size());
+    const double ensemble_accuracy =
+        nominal_accuracy(data.labels, [&](std::size_t q) { return ensemble[q].label; });
 
     // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
-    const std::vector<std::int64_t> ensemble_distances = distances_of(evidence.ensemble);
+    const std::vector<std::int64_t> ensemble_distances = distances_of(ensemble);
     const std::int64_t farthest = *std::max_element(ensemble_distances.begin(), ensemble_distances.end());
     std::vector<std::int64_t> ensemble_k(static_cast<std::size_t>(farthest) + 1);
     for (std::size_t k = 0; k < ensemble_k.size(); ++k) ensemble_k[k] = static_cast<std::int64_t>(k);
-    std::vector<std::int64_t> single_counts(static_cast<std::size_t>(run.cap()) + 1, 0);
-    for (const std::int64_t distance : single_distances) ++single_counts[static_cast<std::size_t>(distance)];
+    const std::vector<std::int64_t> single_counts = distance_counts(members, run.cap());
     nlohmann::json result = {
         {"data", request.data},
         {"queries", data.size()},
@@ -190,15 +171,15 @@ void evaluate(const Context& context, const Request& request) {
         {"levels", run.levels()},
         {"relation", name_of(run.settings.certificate.relation)},
         {"members", run.members()},
-        {"accuracy",
-         {{"single", single_accuracy}, {"ensemble", accuracy_of(evidence.ensemble, data.labels)}}},
+        {"accuracy", {{"single", single_accuracy}, {"ensemble", ensemble_accuracy}}},
         {"certified_fraction",
-         {{"single", certified_fractions(single_distances, run.cap())},
+         {{"single", certified_fractions(single_counts)},
           {"ensemble",
-           {{"k", ensemble_k}, {"fraction", certified_fractions(ensemble_distances, farthest)}}}}},
+           {{"k", ensemble_k},
+            {"fraction", certified_fractions(distance_counts(ensemble_distances, farthest))}}}}},
         {"distances", {{"single", single_counts}, {"ensemble", histogram(ensemble_distances)}}},
         {"epsilons", request.epsilons},
-        {"private_accuracy", private_accuracies(run, evidence, data.labels, request)},
+        {"private_accuracy", private_accuracies(run, single, together, request)},
         {"guarantee", run.certificate->claim().to_json()}};
     nlohmann::json figures = result;
     figures.erase("data");  // where the queries lie is no figure

@@ -44,6 +44,11 @@ void unpack(std::span<const std::int64_t> words, std::size_t classes, std::vecto
     }
 }
 
+std::span<const std::int64_t> class_distances_of(const Certificates& member, std::size_t classes,
+                                                 std::size_t query) {
+    return std::span(member.class_distances).subspan(query * classes, classes);
+}
+
 }  // namespace
 
 FinishedRun FinishedRun::open(const std::string& path) {
@@ -83,14 +88,17 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
                                           const Records& queries, Asker asker) {
     if (run.how.threads > 0) omp_set_num_threads(static_cast<int>(run.how.threads));
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
+    const auto [first_member, last_member] = grid.members();
     const std::size_t first = queries.size() * grid.block() / grid.blocks(),
                       last = queries.size() * (grid.block() + 1) / grid.blocks();
     const Records mine = run.features(part_of(queries, first, last));
-    const int device = choose_device(run.how.backend, context.world);
+    std::vector<Certificates> parts = run.certificate->distances_of(
+        first_member, last_member, mine, asker, choose_device(run.how.backend, context.world));
+    if (context.world.size() == 1) return parts;
+
     std::vector<std::int64_t> message;
-    for (std::size_t member = grid.members().first; member < grid.members().last; ++member) {
-        const Certificates part = run.certificate->distances(member, mine, asker, device);
-        const std::vector<std::int64_t> words = packed(member, first, part);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::vector<std::int64_t> words = packed(first_member + i, first, parts[i]);
         message.insert(message.end(), words.begin(), words.end());
     }
     std::vector<Certificates> members(
@@ -108,32 +116,73 @@ Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::si
     evidence.distance = member.distances[query];
     evidence.cap = run.cap();
     evidence.sparse_distance = run.levels()[static_cast<std::size_t>(member.distances[query])];
-    const auto first = member.class_distances.begin() + static_cast<std::ptrdiff_t>(query * run.classes());
-    evidence.class_distances.assign(first, first + static_cast<std::ptrdiff_t>(run.classes()));
+    const std::span<const std::int64_t> costs = class_distances_of(member, run.classes(), query);
+    evidence.class_distances.assign(costs.begin(), costs.end());
     return evidence;
 }
 
 Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& members, std::size_t query) {
-    std::vector<MemberAnswer> answers;
-    for (const Certificates& member : members) {
-        const Evidence single = evidence_of(run, member, query);
-        answers.push_back({single.label, single.distance,
-                           run.classes() > 2 ? single.class_distances : std::vector<std::int64_t>()});
+    const std::size_t classes = run.classes();
+    std::vector<MemberAnswer> answers(members.size());
+    for (std::size_t m = 0; m < members.size(); ++m) {
+        answers[m].label = members[m].labels[query];
+        answers[m].distance = members[m].distances[query];
+        if (classes == 2) continue;  // where they say nothing new
+        const std::span<const std::int64_t> costs = class_distances_of(members[m], classes, query);
+        answers[m].class_distances.assign(costs.begin(), costs.end());
     }
     return aggregate(answers, static_cast<int>(run.classes()), run.cap(), run.aggregation());
+}
+
+std::vector<Evidence> ensemble_evidence(const FinishedRun& run, const std::vector<Certificates>& members) {
+    std::vector<Evidence> all;
+    for (std::size_t q = 0; q < members.front().labels.size(); ++q)
+        all.push_back(evidence_of(run, members, q));
+    return all;
+}
+
+EvidenceTable single_evidence(const FinishedRun& run, const std::vector<Certificates>& members,
+                              const std::vector<std::int32_t>& truth) {
+    const std::size_t classes = run.classes();
+    EvidenceTable table(static_cast<int>(classes), truth);
+    std::vector<std::int64_t> words(2 + classes);
+    for (const Certificates& member : members) {
+        const auto key = [&](std::size_t q) {
+            words[0] = member.labels[q];
+            words[1] = member.distances[q];
+            std::ranges::copy(class_distances_of(member, classes, q), words.begin() + 2);
+            return std::span<const std::int64_t>(words);
+        };
+        table.add_model(key, [&](std::size_t q) { return evidence_of(run, member, q); });
+    }
+    return table;
 }
 
 std::int64_t distance_cap(const FinishedRun& run, bool ensemble) {
     return ensemble ? ensemble_cap(run.settings.ensemble.members, run.cap()) : run.cap();
 }
 
-std::vector<double> certified_fractions(const std::vector<std::int64_t>& distances, std::int64_t most) {
-    std::vector<double> fractions(static_cast<std::size_t>(most) + 1, 0.0);
+std::vector<std::int64_t> distance_counts(const std::vector<std::int64_t>& distances, std::int64_t most) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(most) + 1, 0);
     for (const std::int64_t distance : distances)
-        fractions[static_cast<std::size_t>(std::min(distance, most))] += 1;
-    for (std::size_t k = fractions.size() - 1; k-- > 0;) fractions[k] += fractions[k + 1];
-    for (double& fraction : fractions)
-        fraction /= std::max<double>(1.0, static_cast<double>(distances.size()));
+        ++counts[static_cast<std::size_t>(std::min(distance, most))];
+    return counts;
+}
+
+std::vector<std::int64_t> distance_counts(const std::vector<Certificates>& members, std::int64_t most) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(most) + 1, 0);
+    for (const Certificates& member : members) {
+        const std::vector<std::int64_t> own = distance_counts(member.distances, most);
+        for (std::size_t k = 0; k < counts.size(); ++k) counts[k] += own[k];
+    }
+    return counts;
+}
+
+std::vector<double> certified_fractions(const std::vector<std::int64_t>& counts) {
+    std::vector<double> fractions(counts.size());
+    std::int64_t so_far = 0;
+    for (std::size_t k = counts.size(); k-- > 0;) fractions[k] = static_cast<double>(so_far += counts[k]);
+    for (double& fraction : fractions) fraction /= std::max<double>(1.0, static_cast<double>(so_far));
     return fractions;
 }
 

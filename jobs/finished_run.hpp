@@ -9,6 +9,7 @@
 #include "jobs/run_settings.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/privacy/aggregate.hpp"
+#include "models/privacy/evidence_table.hpp"
 #include "models/training/settings.hpp"
 
 namespace holdfast {
@@ -45,10 +46,20 @@ AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble);
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);
 Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& members, std::size_t query);
 
+/// The ensemble's evidence of every query.
+std::vector<Evidence> ensemble_evidence(const FinishedRun& run, const std::vector<Certificates>& members);
+/// Every member's, one after another; truth: [queries], must outlive it.
+EvidenceTable single_evidence(const FinishedRun& run, const std::vector<Certificates>& members,
+                              const std::vector<std::int32_t>& truth);
+
 /// The largest distance the ensemble (or the single model) can have: public.
 std::int64_t distance_cap(const FinishedRun& run, bool ensemble);
 
-/// Fractions with distance >= k, for k = 0..most.
-std::vector<double> certified_fractions(const std::vector<std::int64_t>& distances, std::int64_t most);
+/// How many distances are 0, 1, …, most; larger ones count as `most`. [most + 1]
+std::vector<std::int64_t> distance_counts(const std::vector<std::int64_t>& distances, std::int64_t most);
+std::vector<std::int64_t> distance_counts(const std::vector<Certificates>& members, std::int64_t most);
+
+/// Of counts, the fractions with distance >= k, for every k of them.
+std::vector<double> certified_fractions(const std::vector<std::int64_t>& counts);
 
 }  // namespace holdfast

@@ -41,6 +41,7 @@ struct Job {
 Run declare_synth(CLI::App& app);
 Run declare_import(CLI::App& app);
 Run declare_inspect(CLI::App& app);
+Run declare_advise(CLI::App& app);
 Run declare_train(CLI::App& app);
 Run declare_certify(CLI::App& app);
 Run declare_evaluate(CLI::App& app);

@@ -21,6 +21,7 @@ constexpr Job jobs[] = {
     {"synth", "Generate a dataset: blobs, halfmoons or tabular", declare_synth},
     {"import", "Make a dataset of a CSV, NPZ, NPY, IDX or HDF5 file", declare_import},
     {"inspect", "Describe a dataset: shapes, ranges, balance, duplicates", declare_inspect},
+    {"advise", "Settings for a private table, by trials on public records", declare_advise},
     {"train", "Train an ensemble with boxes for every level k", declare_train},
     {"certify", "Stable distance of every query", declare_certify},
     {"evaluate", "For the data owner: accuracy, certified fractions, expected private accuracy",

@@ -3,6 +3,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
+#include "models/certify/linear_distances.hpp"
 
 namespace holdfast {
 namespace {
@@ -30,20 +31,37 @@ class BoxesCertificate final : public Certificate {
 
     Certificates distances(std::size_t member, const Records& queries, Asker asker,
                            int device) const override {
-        // Where it was trained on GPUs, there may be none here: the bits are the same.
-        const bool anywhere = !nested() || backend_ == "cuda";
-        const auto backend = make_backend(anywhere ? "auto" : backend_, settings_.training.precision,
-                                          settings_.certificate.product, device);
+        const auto backend = backend_on(device);
         const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
             boxes_.read(member, level, lower, upper);
         };
         return certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
     }
 
+    std::vector<Certificates> distances_of(std::size_t first, std::size_t last, const Records& queries,
+                                           Asker asker, int device) const override {
+        if (!at_once(asker)) return Certificate::distances_of(first, last, queries, asker, device);
+        const MemberLoader load = [&](std::size_t i, std::size_t level, auto& lower, auto& upper) {
+            boxes_.read(first + i, level, lower, upper);
+        };
+        return certify_linear(network_, *backend_on(device), queries, last - first, levels_.size(), load);
+    }
+
     Guarantee claim() const override { return certificate_claim(settings_, facts_); }
     Guarantee release_claim() const override { return holdfast::release_claim(settings_, facts_); }
 
   private:
+    std::shared_ptr<const Backend> backend_on(int device) const {
+        // Where it was trained on GPUs, there may be none here: the bits are the same.
+        const bool anywhere = !nested() || backend_ == "cuda";
+        return make_backend(anywhere ? "auto" : backend_, settings_.training.precision,
+                            settings_.certificate.product, device);
+    }
+    /// Each level costs a pass over the queries for all members, a search some passes for each of them.
+    bool at_once(Asker asker) const {
+        return network_.layers().size() == 1 &&
+               (asker == Asker::release || levels_.size() <= static_cast<std::size_t>(boxes_.members()));
+    }
     LevelSearch search_for(Asker asker) const {
         if (asker == Asker::release) return LevelSearch::exhaustive;
         return nested() ? LevelSearch::bisection : LevelSearch::ascending;

@@ -31,6 +31,14 @@ class Certificate {
     /// does.
     virtual Certificates distances(std::size_t member, const Records& queries, Asker asker,
                                    int device) const = 0;
+    /// The same of members [first, last), in their order; at once where that is cheaper.
+    virtual std::vector<Certificates> distances_of(std::size_t first, std::size_t last,
+                                                   const Records& queries, Asker asker, int device) const {
+        std::vector<Certificates> all;
+        for (std::size_t member = first; member < last; ++member)
+            all.push_back(distances(member, queries, asker, device));
+        return all;
+    }
 
     /// May labels be released from its distances, at a price each? Else they come with the parameters.
     virtual bool by_answers() const { return true; }

@@ -18,6 +18,10 @@ class NoisyCertificate final : public Certificate {
                            int device) const override {
         return point_->distances(member, queries, asker, device);
     }
+    std::vector<Certificates> distances_of(std::size_t first, std::size_t last, const Records& queries,
+                                           Asker asker, int device) const override {
+        return point_->distances_of(first, last, queries, asker, device);
+    }
     bool by_answers() const override { return false; }
     Guarantee claim() const override { return claim_; }
     Guarantee release_claim() const override {

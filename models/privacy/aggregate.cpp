@@ -159,30 +159,54 @@ std::int64_t winning_cost(const Members& members, const std::vector<std::int64_t
     return least;
 }
 
-/// The least cost at which anyone overtakes the winner, less one.
-std::int64_t stable_distance(const Members& members, const std::vector<std::int64_t>& votes, int winner) {
-    const bool per_class = !members.front().class_distances.empty();
-    std::int64_t least = unreachable;
-    for (int b = 0; b < static_cast<int>(votes.size()); ++b) {
-        if (b == winner) continue;
-        least = std::min(least, per_class ? overtaking_cost_per_class(members, votes, winner, b)
-                                          : overtaking_cost(members, votes, winner, b));
+/// What a winner's distance and the classes' are made of.
+struct Distances {
+    std::int64_t overtaking = unreachable;  ///< least cost at which anyone overtakes the winner
+    Costs classes;
+};
+
+/// Of two classes, each turn costing h_i + 1: the least costs of as many of the winner's voters as it takes.
+/// What overtaking_cost() and winning_cost() amount to.
+Distances distances_of_two(const Members& members, const std::vector<std::int64_t>& votes, int winner) {
+    const int other = 1 - winner;
+    const std::int64_t turns = (gain_needed(votes, winner, other) + 1) / 2;
+    Costs costs;
+    costs.reserve(members.size());
+    for (const MemberAnswer& member : members) {
+        if (member.label == winner) costs.push_back(member.distance + 1);
     }
-    return std::max<std::int64_t>(0, least - 1);  // -1: a member is tied between two classes already
+    const auto end = costs.begin() + turns;
+    if (end != costs.end()) std::nth_element(costs.begin(), end, costs.end());
+    Distances found{std::accumulate(costs.begin(), end, std::int64_t{0}), Costs(2, 0)};
+    found.classes[static_cast<std::size_t>(other)] = found.overtaking;
+    return found;
 }
 
-std::vector<std::int64_t> class_distances(const Members& members, const std::vector<std::int64_t>& votes) {
-    const bool per_class = !members.front().class_distances.empty();
+Distances distances_per_class(const Members& members, const std::vector<std::int64_t>& votes, int winner) {
     const int classes = static_cast<int>(votes.size());
-    std::vector<std::int64_t> distances(votes.size(), 0);
-    for (int j = 0; j < classes; ++j) {
-        std::int64_t& distance = distances[static_cast<std::size_t>(j)];
-        if (!per_class) distance = winning_cost(members, votes, j);
-        for (int c = 0; per_class && c < classes; ++c) {
-            if (c != j) distance = std::max(distance, overtaking_cost_per_class(members, votes, c, j));
+    Distances found{unreachable, Costs(votes.size(), 0)};
+    for (int c = 0; c < classes; ++c) {
+        for (int j = 0; j < classes; ++j) {
+            if (c == j) continue;
+            const std::int64_t cost = overtaking_cost_per_class(members, votes, c, j);
+            std::int64_t& greatest = found.classes[static_cast<std::size_t>(j)];
+            greatest = std::max(greatest, cost);
+            if (c == winner) found.overtaking = std::min(found.overtaking, cost);
         }
     }
-    return distances;
+    return found;
+}
+
+Distances distances_of(const Members& members, const std::vector<std::int64_t>& votes, int winner) {
+    if (!members.front().class_distances.empty()) return distances_per_class(members, votes, winner);
+    if (votes.size() == 2) return distances_of_two(members, votes, winner);
+    Distances found;
+    for (int j = 0; j < static_cast<int>(votes.size()); ++j) {
+        found.classes.push_back(winning_cost(members, votes, j));
+        if (j != winner)
+            found.overtaking = std::min(found.overtaking, overtaking_cost(members, votes, winner, j));
+    }
+    return found;
 }
 
 /// Theorem 5.3 of 000: the n smallest distances of all members, n = ceil(|n_1 - n_0|/2).
@@ -215,8 +239,10 @@ Evidence aggregate(const Members& members, int classes, std::int64_t member_cap,
         evidence.distance = published_distance(members, evidence.votes);
         return evidence;
     }
-    evidence.distance = stable_distance(members, evidence.votes, evidence.label);
-    evidence.class_distances = class_distances(members, evidence.votes);
+    Distances distances = distances_of(members, evidence.votes, evidence.label);
+    // -1: a member is tied between two classes already
+    evidence.distance = std::max<std::int64_t>(0, distances.overtaking - 1);
+    evidence.class_distances = std::move(distances.classes);
     return evidence;
 }
 

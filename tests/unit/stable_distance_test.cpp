@@ -6,6 +6,7 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/random.hpp"
+#include "models/certify/linear_distances.hpp"
 
 namespace holdfast {
 namespace {
@@ -219,6 +220,98 @@ TEST(StableDistanceEmpty, NoQueriesHaveNoCertificates) {
     const Certificates found =
         certify(network, *backend, queries(0, 1), 4, boxes.loader(), LevelSearch::bisection);
     EXPECT_TRUE(found.labels.empty() && found.distances.empty() && found.class_distances.empty());
+}
+
+/// Members of a linear network: boxes of widths of their own, the last one's apart from each other and one
+/// level in the middle as wide as can be.
+struct LinearMembers {
+    explicit LinearMembers(const Network& of) : network(of) {}
+    void load(std::size_t member, std::size_t level, std::vector<std::int64_t>& lower,
+              std::vector<std::int64_t>& upper) const {
+        lower = upper = network.initial_parameters(3, member);
+        const std::int64_t step = std::int64_t{1} << (40 + member % 10);
+        for (std::size_t p = 0; p < lower.size(); ++p) {
+            const std::int64_t width = member % 7 == 6 && level == 2
+                                           ? std::int64_t{1} << 59
+                                           : static_cast<std::int64_t>(level) * step;
+            lower[p] -= width;
+            upper[p] += width;
+        }
+    }
+    const Network& network;
+};
+
+TEST(LinearDistances, AreThoseOfEachMemberAlone) {
+    struct Case {
+        std::size_t classes, members;
+        Loss loss;
+        const char* backend;
+        Precision precision;
+        Product product;
+    };
+    const auto real = Precision::double_precision, single = Precision::single_precision;
+    const auto cross = Loss::cross_entropy, binary = Loss::binary_cross_entropy;
+    for (const Case& of : {Case{2, 9, binary, "cpu", real, Product::exact},
+                           {2, 9, cross, "cpu", real, Product::exact},
+                           {2, 9, binary, "cpu", single, Product::exact},
+                           {2, 5, binary, "reference", real, Product::exact},
+                           {2, 9, binary, "auto", real, Product::rump},
+                           {3, 150, cross, "cpu", real, Product::exact},
+                           {5, 9, cross, "cpu", single, Product::exact},
+                           {2, 1100, binary, "cpu", real, Product::exact}}) {
+        const Network network(features, {}, of.classes, of.loss);
+        const auto backend = make_backend(of.backend, of.precision, of.product);
+        const Records records = queries(of.members > 100 ? 20 : 150, 31);
+        const LinearMembers boxes(network);
+        const std::size_t levels = 6;
+        const auto load = [&](std::size_t m, std::size_t level, auto& lower, auto& upper) {
+            boxes.load(m, level, lower, upper);
+        };
+        const std::vector<Certificates> together =
+            certify_linear(network, *backend, records, of.members, levels, load);
+        ASSERT_EQ(together.size(), of.members);
+        std::size_t between = 0;
+        for (std::size_t m = 0; m < of.members; ++m) {
+            const LevelLoader own = [&](std::size_t level, auto& lower, auto& upper) {
+                boxes.load(m, level, lower, upper);
+            };
+            for (const LevelSearch order : {LevelSearch::ascending, LevelSearch::exhaustive}) {
+                const Certificates alone = certify(network, *backend, records, levels, own, order);
+                EXPECT_EQ(together[m].labels, alone.labels) << m;
+                EXPECT_EQ(together[m].distances, alone.distances) << m;
+                EXPECT_EQ(together[m].class_distances, alone.class_distances) << m;
+            }
+            for (const std::int64_t distance : together[m].distances) between += distance > 0 && distance < 5;
+        }
+        EXPECT_GT(between, 10U) << "the cases must differ";
+    }
+}
+
+TEST(LinearDistances, LoadEveryLevelOnceWhateverTheBoxes) {
+    const Network network(features, {}, 2, Loss::binary_cross_entropy);
+    const auto backend = make_backend("cpu");
+    for (const int width : {0, 40, 55}) {
+        Boxes boxes(network, width == 0 ? 0 : std::int64_t{1} << width, contiguous(7));
+        const LevelLoader one = boxes.loader();
+        certify_linear(
+            network, *backend, queries(40, 5), 3, 8,
+            [&](std::size_t, std::size_t level, auto& lower, auto& upper) { one(level, lower, upper); });
+        EXPECT_EQ(boxes.loads, 3U * 8U);
+    }
+}
+
+TEST(LinearDistances, OfNoLevelsButThePointAndOfNoQueries) {
+    const Network network(features, {}, 2, Loss::binary_cross_entropy);
+    const auto backend = make_backend("cpu");
+    const LinearMembers boxes(network);
+    const auto load = [&](std::size_t m, std::size_t level, auto& lower, auto& upper) {
+        boxes.load(m, level, lower, upper);
+    };
+    for (const Certificates& member : certify_linear(network, *backend, queries(50, 2), 4, 1, load)) {
+        EXPECT_EQ(member.distances, std::vector<std::int64_t>(50, 0));
+        EXPECT_EQ(*std::max_element(member.class_distances.begin(), member.class_distances.end()), 1);
+    }
+    EXPECT_TRUE(certify_linear(network, *backend, queries(0, 2), 4, 3, load).front().labels.empty());
 }
 
 }  // namespace

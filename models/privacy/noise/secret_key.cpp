@@ -101,6 +101,11 @@ SecretKey SecretKey::fresh() {
     return key;
 }
 
+SecretKey SecretKey::known_to_all(std::uint64_t seed) {
+    start_sodium();
+    return SecretKey().derived("known to all", std::to_string(seed));
+}
+
 SecretKey SecretKey::read(const std::string& path) {
     start_sodium();
     const KeyFile file(path);

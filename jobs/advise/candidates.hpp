@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/advise/public_numbers.hpp"
+#include "models/training/settings.hpp"
+
+namespace holdfast {
+
+/// Settings worth a trial, of public numbers alone.
+struct Candidate {
+    std::string name;  ///< route and map: "noisy, fine bins"
+    Settings settings;
+};
+
+/// Few of each route: models that are published, votes of plain models, boxes of one model; on the columns as
+/// they are and on bins. How their settings follow from the numbers is said beside each rule.
+std::vector<Candidate> candidates(const PublicNumbers& numbers);
+
+/// Edges of bins of [0, 1]: equal steps, and below the first of them quarters of quarters down to 2^-10,
+/// since a few large amounts leave most of a column near 0.
+std::vector<double> bin_edges(int equal_bins);
+
+}  // namespace holdfast

@@ -1,0 +1,35 @@
+#include "jobs/advise/configuration_text.hpp"
+
+#include <sstream>
+
+#include "jobs/configuration.hpp"
+
+namespace holdfast {
+namespace {
+
+std::string commented(const std::string& text) {
+    std::istringstream lines(text);
+    std::string comments;
+    for (std::string line; std::getline(lines, line);) comments += line.empty() ? "#\n" : "# " + line + "\n";
+    return comments;
+}
+
+}  // namespace
+
+std::string configuration_text(const Settings& settings, const std::string& head) {
+    const Configuration asked{settings, {}}, usual;
+    std::string text = commented(head), section;
+    for (const Option& option : option_table()) {
+        const nlohmann::json value = option.get(asked);
+        if (value == option.get(usual)) continue;
+        const std::size_t dot = option.key.find('.');
+        if (option.key.substr(0, dot) != section) {
+            section = option.key.substr(0, dot);
+            text += "\n[" + section + "]\n";
+        }
+        text += "# " + option.help + "\n" + option.key.substr(dot + 1) + " = " + value.dump() + "\n";
+    }
+    return text;
+}
+
+}  // namespace holdfast

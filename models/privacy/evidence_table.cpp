@@ -1,0 +1,33 @@
+#include "models/privacy/evidence_table.hpp"
+
+namespace holdfast {
+
+EvidenceTable::EvidenceTable(int classes, std::span<const std::int32_t> truth)
+    : classes_(classes), truth_(truth) {}
+
+void EvidenceTable::add_model(const std::vector<Evidence>& evidence) {
+    Words words;
+    const auto key = [&](std::size_t q) {
+        const Evidence& of = evidence[q];
+        words.assign({of.label, of.distance, of.sparse_distance});
+        words.insert(words.end(), of.class_distances.begin(), of.class_distances.end());
+        words.insert(words.end(), of.votes.begin(), of.votes.end());
+        return std::span<const std::int64_t>(words);
+    };
+    add_model(key, [&](std::size_t q) { return evidence[q]; });
+}
+
+double EvidenceTable::mean(const std::vector<std::vector<double>>& laws) const {
+    const auto classes = static_cast<std::size_t>(classes_);
+    std::vector<double> values(distinct_.size() * classes);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = laws[i / classes][i % classes];
+    double total = 0;
+    for (const std::vector<std::uint32_t>& model : cells_) {
+        double sum = 0;
+        for (const std::uint32_t cell : model) sum += values[cell];
+        total += sum / static_cast<double>(truth_.size());
+    }
+    return total / static_cast<double>(cells_.size());
+}
+
+}  // namespace holdfast

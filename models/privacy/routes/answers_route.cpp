@@ -1,0 +1,81 @@
+#include "models/privacy/routes/answers_route.hpp"
+
+#include <cmath>
+#include <map>
+
+#include "models/privacy/accountant/gaussian.hpp"
+#include "models/privacy/composition.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr double least_amount = 1e-6;  // of an epsilon or mu that a mechanism takes (MechanismParameters)
+constexpr double least_delta = 1e-30;
+
+/// A double whose shortest decimal is no more than total/answers.
+double even_share(const Rational& total, std::int64_t answers) {
+    const Rational share = total / as_rational(answers);
+    double value = share.get_d();
+    while (value > 0 && decimal_value(value, "budget") > share) value = std::nextafter(value, 0.0);
+    return value;
+}
+
+/// The same of mu/sqrt(answers).
+double root_share(const Rational& mu, std::int64_t answers) {
+    double value = mu.get_d() / std::sqrt(static_cast<double>(answers));
+    const auto costs_too_much = [&] {
+        const Rational each = decimal_value(value, "budget");
+        return each * each * as_rational(answers) > mu * mu;
+    };
+    while (value > 0 && costs_too_much()) value = std::nextafter(value, 0.0);
+    return value;
+}
+
+double taken(double amount, double least) {
+    return amount < least ? 0 : amount;
+}
+
+}  // namespace
+
+AnswerShares::AnswerShares(const Rational& epsilon, const Rational& delta, std::int64_t answers)
+    : pure_epsilon(taken(epsilon_for_answers(epsilon, delta, answers), least_amount)),
+      epsilon_each(taken(even_share(epsilon, answers), least_amount)),
+      delta_each(taken(even_share(delta, answers), least_delta)),
+      mu(delta == 0 ? 0 : taken(root_share(gaussian_mu(epsilon, delta), answers), least_amount)) {}
+
+double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence) {
+    std::vector<std::vector<double>> laws;
+    std::map<std::vector<std::int64_t>, std::size_t> of_votes;  // all that those see which add noise to them
+    for (const Evidence& distinct : evidence.distinct()) {
+        if (mechanism.info().needs_votes) {
+            const auto [known, fresh] = of_votes.try_emplace(distinct.votes, laws.size());
+            laws.push_back(fresh ? mechanism.law(distinct) : laws[known->second]);
+        } else {
+            laws.push_back(mechanism.law(distinct));
+        }
+    }
+    return evidence.mean(laws);
+}
+
+AnswersFigure answers_accuracy(const MechanismInfo& info, const MechanismParameters& public_sizes,
+                               const EvidenceTable& evidence, const AnswerShares& shares) {
+    AnswersFigure best;
+    const auto consider = [&](double epsilon, double delta, double mu) {
+        MechanismParameters parameters = public_sizes;
+        parameters.epsilon = std::min(epsilon, greatest_epsilon);
+        parameters.delta = delta;
+        parameters.mu = std::min(mu, greatest_epsilon);
+        const double accuracy = expected_accuracy(Mechanism(info.name, parameters), evidence);
+        if (accuracy > best.accuracy) best = {accuracy, parameters.epsilon, delta, parameters.mu};
+    };
+    if (info.gaussian) {
+        if (shares.mu > 0) consider(0, 0, shares.mu);
+        return best;
+    }
+    if (!info.needs_delta && shares.pure_epsilon > 0) consider(shares.pure_epsilon, 0, 0);
+    if (info.takes_delta && shares.epsilon_each > 0 && shares.delta_each > 0)
+        consider(shares.epsilon_each, shares.delta_each, 0);
+    return best;
+}
+
+}  // namespace holdfast
