@@ -23,14 +23,16 @@ namespace {
 struct Request {
     std::string run, queries, ledger, mechanism = default_mechanism().name;
     double epsilon = 0, delta = 0;
+    std::optional<double> threshold;
     std::uint64_t first = 0;
 };
 
 /// A mechanism of public parameters that this run can feed. Errors (usage).
 Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ensemble) {
-    Mechanism mechanism(request.mechanism,
-                        {request.epsilon, request.delta, static_cast<int>(run.classes()),
-                         distance_cap(run, ensemble), ensemble ? run.settings.ensemble.members : 0});
+    Mechanism mechanism(
+        request.mechanism,
+        {request.epsilon, request.delta, static_cast<int>(run.classes()), distance_cap(run, ensemble),
+         ensemble ? run.settings.ensemble.members : 0, 0, request.threshold});
     check_releasable(mechanism.info());
     if (const auto error = misfit(mechanism.info(), available_evidence(run, ensemble))) throw *error;
     return mechanism;
@@ -205,6 +207,9 @@ Run declare_release(CLI::App& app) {
         ->required();
     app.add_option("--epsilon", request->epsilon, "Privacy per answer, public")->required();
     app.add_option("--delta", request->delta, "Per answer, for mechanisms that take one");
+    app.add_option(
+        "--threshold", request->threshold,
+        "Of confident_argmax: the fraction of members that seem to agree; public, 0.7 unless given");
     app.add_option("--mechanism", request->mechanism, "One of the list below")->capture_default_str();
     app.add_option("--ledger", request->ledger,
                    "SQLite file that knows the population's account (holdfast account opens it)")

@@ -195,6 +195,7 @@ TEST(MechanismPrivacy, PermuteAndFlipIsNeverWorseThanTheExponentialMechanism) {
 
 TEST(MechanismPrivacy, NoisyVotesHoldWhenOneMemberChangesItsVote) {
     for (const MechanismInfo& info : private_mechanisms(by_votes)) {
+        if (info.gaussian) continue;  // gaussian_votes_test
         for (const auto& [epsilon, members] : {std::pair{2.0, 1}, {2.0, 4}, {8.0, 1}, {8.0, 4}}) {
             const Mechanism mechanism(info.name, {epsilon, 0, 3, 0, members});
             std::vector<std::pair<std::vector<std::int64_t>, Law>> laws;

@@ -292,18 +292,37 @@ TEST(Mechanisms, DrawsTakeTheSameBitsWhateverTheEvidence) {
     for (const MechanismInfo& info : mechanism_table()) {
         if (!info.releasable()) continue;
         const Mechanism mechanism(info.name, {1.0, info.needs_delta ? 1e-3 : 0.0, 2, 50, 9});
-        std::size_t first = 0;
-        for (const std::int64_t h : {0, 1, 49}) {
-            Evidence evidence = at_distance(h, 2, h % 2 == 0 ? 0 : 1);
-            evidence.class_distances = {h + 1, h + 1};
-            evidence.class_distances[static_cast<std::size_t>(evidence.label)] = 0;
-            evidence.votes = {h % 10, 9 - h % 10};
-            for (std::uint64_t seed = 0; seed < 20; ++seed) {
-                test::SeededBits bits(seed);
+        const bool normal_noise =
+            info.gaussian && info.needs_votes;  // as many as the bits themselves ask for
+        for (std::uint64_t seed = 0; seed < 20; ++seed) {
+            std::size_t first = 0;
+            for (const std::int64_t h : {0, 1, 49}) {
+                Evidence evidence = at_distance(h, 2, h % 2 == 0 ? 0 : 1);
+                evidence.class_distances = {h + 1, h + 1};
+                evidence.class_distances[static_cast<std::size_t>(evidence.label)] = 0;
+                evidence.votes = {h % 10, 9 - h % 10};
+                test::SeededBits bits(seed), others(0);
                 mechanism.draw(evidence, bits);
+                mechanism.draw(evidence, others);
                 if (first == 0) first = bits.drawn();
                 ASSERT_EQ(bits.drawn(), first) << info.name;
+                ASSERT_TRUE(normal_noise || others.drawn() == first) << info.name;
             }
+        }
+    }
+}
+
+TEST(Mechanisms, AThresholdIsAFractionForThoseThatTakeOne) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (const MechanismInfo& info : mechanism_table()) {
+        MechanismParameters asked{1, info.needs_delta ? 1e-6 : 0, 2, 10, 5};
+        for (const double threshold : {0.0, 0.6, 1.0}) {
+            asked.threshold = threshold;
+            EXPECT_EQ(code_of(info.name, asked), info.takes_threshold ? ExitCode::success : ExitCode::usage);
+        }
+        for (const double threshold : {nan, -1e-9, 1.0000001, 1e300}) {
+            asked.threshold = threshold;
+            EXPECT_EQ(code_of(info.name, asked), ExitCode::usage) << threshold;
         }
     }
 }

@@ -44,6 +44,18 @@ void check_sizes(const MechanismParameters& parameters) {
     }
 }
 
+Rational threshold_of(const MechanismInfo& info, const MechanismParameters& parameters) {
+    const double threshold = parameters.threshold.value_or(default_threshold);
+    if (parameters.threshold && !info.takes_threshold) {
+        throw bad_option("threshold", std::string(info.name) + " answers whatever the votes are",
+                         "leave it out or choose confident_argmax");
+    }
+    if (!(threshold >= 0 && threshold <= 1)) {
+        throw bad_option("threshold", "not in [0, 1]", "give a public fraction of the members, such as 0.7");
+    }
+    return decimal_value(threshold, "threshold");
+}
+
 std::string number(double value) {
     return nlohmann::json(value).dump();
 }
@@ -61,7 +73,8 @@ Mechanism::Mechanism(const std::string& name, const MechanismParameters& paramet
     delta_ = decimal_value(parameters.delta, "delta");
     if (info_->gaussian)
         mu_ = parameters.mu > 0 ? decimal_value(parameters.mu, "mu") : gaussian_mu(epsilon_, delta_);
-    law_ = info_->make_law({epsilon_, delta_, mu_, parameters.classes, parameters.cap, parameters.members});
+    law_ = info_->make_law({epsilon_, delta_, mu_, parameters.classes, parameters.cap, parameters.members,
+                            threshold_of(*info_, parameters)});
 }
 
 std::size_t Mechanism::outcomes() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,14 +22,20 @@ struct MechanismParameters {
     /// Of a gaussian mechanism, in place of epsilon and delta (both 0): the mu of one answer, in [1e-6,
     /// 1000].
     double mu = 0;
+    /// In [0, 1], of the members: what a mechanism that takes a threshold asks for before it answers; unset:
+    /// default_threshold.
+    std::optional<double> threshold = std::nullopt;
 };
+
+/// Above the half that one of two classes always has, below what members mostly agree on.
+inline constexpr double default_threshold = 0.7;
 
 /// A mechanism ready to answer: its integer tables are built once, from public parameters only.
 class Mechanism {
   public:
     /// Errors (ExitCode::usage), each naming the option: unknown name; epsilon or delta NaN, infinite or out
-    /// of range; delta missing or not taken; more than two classes with a binary mechanism; votes needed and
-    /// no ensemble.
+    /// of range; delta missing or not taken; likewise the threshold; more than two classes with a binary
+    /// mechanism; votes needed and no ensemble.
     Mechanism(const std::string& name, const MechanismParameters& parameters);
 
     const MechanismInfo& info() const { return *info_; }
@@ -43,12 +50,14 @@ class Mechanism {
     std::vector<double> law(const Evidence& evidence) const;
     /// The law of `draw` as fractions, for tests of the privacy loss (permutations counted as uniform, ties
     /// of noisy counts as split evenly; the slack in the tables pays for the 2^-100 by which the drawn bits
-    /// miss that). Slow for many classes.
+    /// miss that). Slow for many classes. Of mechanisms with normal noise no probability is a fraction: of
+    /// these, that of `law`, to double precision.
     std::vector<Rational> exact_law(const Evidence& evidence) const;
 
     /// One label, or `refused`. The number of random bits and of operations depends on public parameters
-    /// only. Call it once an answer, after the ledger has charged it. Error (ExitCode::usage) for a mechanism
-    /// that is not differentially private; (ExitCode::input) for evidence that does not fit the parameters.
+    /// only; with normal noise on these and the bits themselves. Call it once an answer, after the ledger has
+    /// charged it. Error (ExitCode::usage) for a mechanism that is not differentially private;
+    /// (ExitCode::input) for evidence that does not fit the parameters.
     int draw(const Evidence& evidence, RandomBits& bits) const;
 
     /// What one answer guarantees. `relation`: "add_remove" or "substitute"; "remove" is refused

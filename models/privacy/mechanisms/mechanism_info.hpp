@@ -15,6 +15,7 @@ struct LawParameters {
     int classes;
     std::int64_t cap;      ///< the largest distance evidence can have
     std::int64_t members;  ///< ensemble size; 0 for a single model
+    Rational threshold;    ///< fraction of the members, in [0, 1]
 };
 
 /// All there is to know of a mechanism, in the one file that defines it: a row of the table
@@ -30,6 +31,7 @@ struct MechanismInfo {
     bool needs_class_distances = false;
     bool needs_sparse_levels = false;  ///< speaks of sparse lists of levels only
     bool may_refuse = false;           ///< one outcome more than classes: no label
+    bool takes_threshold = false;      ///< a fraction of the members may be given
     bool gaussian = false;  ///< mu-Gaussian differentially private, mu = gaussian_mu(epsilon, delta)
     /// What privacy rests on beside the draw itself; null: nothing.
     const char* condition = nullptr;
