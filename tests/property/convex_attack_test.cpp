@@ -148,7 +148,7 @@ double farthest(const ConvexRuns& runs, const ConvexRadius& radius, const Parame
 TEST(ConvexAttack, NoNeighbourIsBeyondTheRadiusAndDistancesMoveByOne) {
     double reached = 0;
     std::int64_t decided = 0;
-    for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
         Problem problem(seed);
         SCOPED_TRACE("seed " + std::to_string(seed));
         const ConvexRuns runs(problem.settings_of(), problem.columns());
@@ -224,25 +224,24 @@ TEST(ConvexAttack, ABatchBeyondItsLimitMovesNothing) {
     EXPECT_GT(tightness(settings, full, beyond), 0.99);
 }
 
-TEST(ConvexAttack, FindsAStepWhoseBatchesHaveNoLimit) {
-    // Opposite records that are worth more than the rate allows: without M a step would be no contraction.
+TEST(ConvexAttack, FindsAStepThatIsTooLong) {
     Settings settings = tight_settings(Relation::add_remove);
     settings.convex.derivative_limit = 1;
     settings.convex.most_records = 1 << 20;
     settings.training.epochs = 12;
-    EXPECT_THROW(convex_radius(settings, ConvexRuns(settings, 1).plan.features, Relation::add_remove), Error);
-    settings.training.learning_rate = 4;
+    settings.training.learning_rate = 0.04;
+    const ConvexRuns runs(settings, 1);
+    EXPECT_THROW(convex_radius(settings, runs.plan.features, Relation::add_remove), Error);
     Settings allowed = settings;
     allowed.training.learning_rate = 1e-6;
-    const FeatureMap features = ConvexRuns(settings, 1).plan.features;
-    Rational radius = convex_radius(allowed, features, Relation::add_remove).all * 4000000;
-    Records several = test::no_records(1);
-    for (std::uint64_t id = 1; id <= 40; ++id)
-        test::append(several, id, {id % 2 == 0 ? 1.0 : -1.0}, id % 2 == 0);
-    Records more = several;
-    test::append(more, 99, {1}, 0);
-    const ConvexRuns runs(settings, 1);
-    EXPECT_GT(test::squared_distance(runs.trained(several), runs.trained(more), 0, 2), radius * radius);
+    const Rational would_be = convex_radius(allowed, runs.plan.features, Relation::add_remove).all * 40000;
+    // As many records of either label stay at nothing; one more starts a swing that grows from step to step.
+    Records balanced = test::no_records(1);
+    for (std::uint64_t id = 1; id <= 400; ++id) test::append(balanced, id, {1}, id % 2 == 0);
+    Records more = balanced;
+    test::append(more, 999, {1}, 0);
+    EXPECT_GT(test::squared_distance(runs.trained(balanced), runs.trained(more), 0, 2),
+              100 * would_be * would_be);
 }
 
 }  // namespace

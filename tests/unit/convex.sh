@@ -73,7 +73,7 @@ mpirun -n 2 "$holdfast" train --data blobs.h5 "${convex[@]}" "${many[@]}" --set 
 cmp -s alone/metrics.jsonl blocks/metrics.jsonl || fail "the metrics depend on ranks"
 slow=("${many[@]}" --set training.epochs=3000 --set run.checkpoint_steps=20 --set run.backend=reference)
 train --out whole "${slow[@]}" --set run.backend=cpu > /dev/null 2> err.txt || fail "long: $(cat err.txt)"
-train --out stopped "${slow[@]}" > /dev/null 2> err.txt &
+"$holdfast" train --data blobs.h5 "${convex[@]}" --out stopped "${slow[@]}" > /dev/null 2> err.txt &
 pid=$!
 until compgen -G 'stopped/checkpoints/*/[0-9]*' > /dev/null; do kill -0 $pid 2> /dev/null || break; sleep 0.01; done
 kill -TERM $pid
@@ -104,9 +104,9 @@ seen() { # FOLDER CSV
 }
 table 60 > base.csv
 table 60 '99,1e30,-1e30,1' > more.csv
-table 1 > one.csv
+table 1 > lonely.csv
 seen base base.csv > base.txt
-for other in more one; do
+for other in more lonely; do
     seen $other $other.csv > $other.txt
     diff base.txt $other.txt > diff.txt || fail "$other shows: $(cat diff.txt)"
 done

@@ -70,6 +70,25 @@ TEST(ConvexRadius, IsThatOfItsDefinitionAndALittleMore) {
     }
 }
 
+TEST(ConvexRadius, StaysBelowThatOfTheOptimum) {
+    Settings settings = convex_settings();
+    settings.training.batches = 1;
+    settings.training.expected_records = 1000;
+    settings.training.l2 = 0.05;
+    settings.training.learning_rate = 0.5;
+    settings.training.learning_rate_decay = 0.001;
+    const double optimum = 2 / (1000 * settings.training.l2);  // c = 1, R = 2
+    double before = 0;
+    for (const std::int64_t epochs : {1, 10, 100, 1000}) {
+        settings.training.epochs = epochs;
+        const double radius = value(convex_radius(settings, map_of(3), Relation::add_remove).all);
+        EXPECT_LT(radius, optimum * (1 + 1e-5));
+        EXPECT_GT(radius, before);
+        before = radius;
+    }
+    EXPECT_GT(before, 0.999 * optimum);
+}
+
 TEST(ConvexRadius, OfSeveralLogitsKnowsWhichRowsPullAtOneAnother) {
     Settings settings = convex_settings(5, "cross_entropy");
     settings.training.learning_rate = 0.01;
@@ -139,9 +158,13 @@ TEST(Upper, IsAboveTheExactResult) {
     const double values[] = {0, 0x1p-1074, 1e-300, 0.1, 1.0 / 3, 1, 3, 1e10, 1e300};
     for (const double a : values) {
         for (const double b : values) {
-            if (a * b < 1e300) EXPECT_GE((Upper(a) * Upper(b)).rational(), Rational(a) * Rational(b));
+            if (a * b < 1e300) {
+                EXPECT_GE((Upper(a) * Upper(b)).rational(), Rational(a) * Rational(b));
+            }
             EXPECT_GE((Upper(a) + Upper(b)).rational(), Rational(a) + Rational(b));
-            if (b > 1e-9 && a < 1e200) EXPECT_GE((Upper(a) / b).rational(), Rational(a) / Rational(b));
+            if (b > 1e-9 && a < 1e200) {
+                EXPECT_GE((Upper(a) / b).rational(), Rational(a) / Rational(b));
+            }
         }
         const Rational root = sqrt(Upper(a)).rational();
         EXPECT_GE(root * root, Rational(a));
