@@ -8,6 +8,7 @@
 
 #include "dist/files/digest.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/pate_costs.hpp"
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
@@ -129,6 +130,7 @@ std::string table_of(const nlohmann::json& result) {
         for (const double accuracy : row["accuracy"]) append("%-11.4f", accuracy);
         append("%s", "\n");
     }
+    text += pate_lines(result["pate"]);
     append("nominal accuracy  single %.4f  ensemble %.4f\n", result["accuracy"]["single"].get<double>(),
            result["accuracy"]["ensemble"].get<double>());
     return text;
@@ -180,6 +182,9 @@ void evaluate(const Context& context, const Request& request) {
         {"distances", {{"single", single_counts}, {"ensemble", histogram(ensemble_distances)}}},
         {"epsilons", request.epsilons},
         {"private_accuracy", private_accuracies(run, single, together, request)},
+        {"pate", pate_costs(ensemble, request.epsilons,
+                            {0, request.delta, static_cast<int>(run.classes()), distance_cap(run, true),
+                             run.settings.ensemble.members})},
         {"guarantee", run.certificate->claim().to_json()}};
     nlohmann::json figures = result;
     figures.erase("data");  // where the queries lie is no figure

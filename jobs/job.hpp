@@ -49,6 +49,7 @@ Run declare_account(CLI::App& app);
 Run declare_release(CLI::App& app);
 Run declare_publish(CLI::App& app);
 Run declare_predict(CLI::App& app);
+Run declare_student(CLI::App& app);
 Run declare_statement(CLI::App& app);
 Run declare_report(CLI::App& app);
 Run declare_bench(CLI::App& app);

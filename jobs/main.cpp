@@ -32,6 +32,8 @@ constexpr Job jobs[] = {
     {"publish", "The model of a run that was trained with noise, as a file that anyone may have",
      declare_publish},
     {"predict", "Answer queries with a published model", declare_predict},
+    {"student", "A model that anyone may have, trained on public queries and the labels released for them",
+     declare_student},
     {"statement", "What was released about a population, and the guarantee: for compliance, from a ledger",
      declare_statement},
     {"report", "One self-contained HTML page about a run", declare_report},

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "kernels/base/error.hpp"
 
@@ -23,6 +22,16 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
         context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
                           outside, text_of(range));
     return queries;
+}
+
+std::vector<Digest> query_digests(const Records& queries) {
+    std::vector<Digest> digests;
+    std::vector<double> features(queries.features.columns());
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+        for (std::size_t j = 0; j < features.size(); ++j) features[j] = queries.features.at(q, j);
+        digests.push_back(query_digest(features));
+    }
+    return digests;
 }
 
 Records chosen_records(const Records& records, std::span<const std::size_t> indices) {

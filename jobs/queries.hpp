@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dist/data/dataset.hpp"
 #include "jobs/job.hpp"
 #include "models/nets/feature_map.hpp"
+#include "models/privacy/ledger/query_digest.hpp"
 
 namespace holdfast {
 
@@ -19,6 +21,9 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
 
 /// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.
 void require_labels(const Records& queries, std::size_t classes, const std::string& name);
+
+/// By what a ledger knows each query: of its features as they are in the file.
+std::vector<Digest> query_digests(const Records& queries);
 
 /// The records of the given indices, without labels.
 Records chosen_records(const Records& records, std::span<const std::size_t> indices);

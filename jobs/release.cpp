@@ -48,16 +48,6 @@ Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mecha
     return claim;
 }
 
-std::vector<Digest> digests_of(const Records& queries) {
-    std::vector<Digest> digests;
-    std::vector<double> features(queries.features.columns());
-    for (std::size_t q = 0; q < queries.size(); ++q) {
-        for (std::size_t j = 0; j < features.size(); ++j) features[j] = queries.features.at(q, j);
-        digests.push_back(query_digest(features));
-    }
-    return digests;
-}
-
 /// Rank 0's list, on all ranks. Collective.
 std::vector<std::size_t> agreed(const Communicator& world, std::span<const std::size_t> chosen) {
     std::vector<std::byte> bytes(chosen.size_bytes());
@@ -189,7 +179,7 @@ void release(const Context& context, const Request& request) {
     const std::vector<LedgerAnswer> answers =
         ledger.answer(run.manifest.dataset.digest,
                       {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
-                      digests_of(queries), draw);
+                      query_digests(queries), draw);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.

@@ -88,6 +88,36 @@ TEST_F(LedgerTest, AnAnswerIsRememberedAcrossProcessesModelsAndMechanisms) {
     EXPECT_EQ(again.spending("data")->answers, 1);
 }
 
+TEST_F(LedgerTest, WhatIsRememberedIsReadWithoutACharge) {
+    Ledger ledger(path);
+    ledger.add_version("data", "data", {}, budget(1));
+    ledger.add_version("data", "later", {});
+    ledger.answer("data", half, queries(7, 2), always(3));
+    ledger.answer("data", tenth, queries(9, 1), always(-1));
+    const auto lost = [](std::span<const std::size_t>) -> std::vector<int> {
+        throw std::logic_error("crash");
+    };
+    EXPECT_THROW(ledger.answer("data", tenth, queries(20, 1), lost),
+                 std::logic_error);  // reserved, not drawn
+    const Spending before = *ledger.spending("data");
+    const auto known =
+        ledger.remembered("data", std::vector{query(9), query(5), query(8), query(20), query(8)});
+    ASSERT_EQ(known.size(), 5U);
+    EXPECT_EQ(known[0]->label, -1);
+    EXPECT_EQ(known[0]->epsilon, Rational(1, 10));
+    EXPECT_FALSE(known[1] || known[3]);
+    for (const std::size_t i : {2, 4}) {
+        EXPECT_EQ(known[i]->label, 3);
+        EXPECT_EQ(known[i]->epsilon, Rational(1, 2));
+        EXPECT_EQ(known[i]->mechanism, "stable_rr");
+        EXPECT_EQ(known[i]->guarantee, proved);
+    }
+    EXPECT_FALSE(ledger.remembered("later", queries(7, 1))[0]) << "an answer about another version";
+    EXPECT_EQ(code_of([&] { ledger.remembered("nobody's", queries(7, 1)); }), ExitCode::budget);
+    EXPECT_EQ(ledger.spending("data")->answers, before.answers);
+    EXPECT_EQ(ledger.spending("data")->epsilon, before.epsilon);
+}
+
 TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
     Ledger ledger(path);
     ledger.add_version("data", "data", {}, budget(1));

@@ -79,6 +79,14 @@ std::vector<LedgerPayment> Ledger::payments(const std::string& population) const
     return account ? find_payments(*database_, account->id) : std::vector<LedgerPayment>();
 }
 
+std::vector<std::optional<LedgerAnswer>> Ledger::remembered(const std::string& dataset,
+                                                            std::span<const Digest> queries) const {
+    KnownAnswers answers(*database_, require_account_of(*database_, dataset).id, dataset);
+    std::vector<std::optional<LedgerAnswer>> result;
+    for (const Digest& query : queries) result.push_back(answers.of(query).answer);
+    return result;
+}
+
 bool Ledger::pay(const std::string& dataset, const Payment& payment) {
     check_payment(payment);
     Transaction transaction(*database_);

@@ -176,6 +176,11 @@ class Ledger {
     std::vector<LedgerAnswer> answer(const std::string& dataset, const Charge& charge,
                                      std::span<const Digest> queries, const Draw& draw);
 
+    /// What is remembered of each query to a version of a population's data, and costs nothing; empty where
+    /// no label was ever drawn. Error (ExitCode::budget) where no population has the dataset.
+    std::vector<std::optional<LedgerAnswer>> remembered(const std::string& dataset,
+                                                        std::span<const Digest> queries) const;
+
     /// Pays, in one transaction, for a release about a version of a population's data. True: charged now.
     /// False: this token was charged before for this dataset, and costs nothing, whatever else the payment
     /// says. Error (ExitCode::budget): no population has the dataset, or the payment does not fit; nothing

@@ -9,8 +9,9 @@ namespace holdfast {
 inline constexpr int squared_change_of_counts = 2;
 
 inline constexpr const char* normal_noise_on_votes =
-    "each record is assigned to its ensemble member by a keyed hash of its own id; who asks does not see the "
-    "time that normal noise takes, which depends on its bits (never on a record)";
+    "each record is assigned to its ensemble member by a keyed hash of its own id, and nobody times the "
+    "draws "
+    "of normal noise, which take as long as its bits say (and no record)";
 
 /// Laws of votes with normal noise: their fractions are their doubles.
 class GaussianVotesLaw : public OutcomeLaw {
