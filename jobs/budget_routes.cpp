@@ -115,11 +115,13 @@ Row batch_row(const Question& of) {
 std::vector<Row> rows_by_answers(const Question& of, const std::vector<AnswerShares>& shares) {
     std::vector<Row> rows;
     for (const MechanismInfo& info : mechanism_table()) {
+        // An ensemble of one is the single model, unless its vote is what is noised.
+        if (of.ensemble && of.run.members() == 1 && !info.needs_votes) continue;
         if (!info.releasable() || misfit(info, available_evidence(of.run, of.ensemble))) continue;
         if ((info.gaussian || info.needs_delta) && of.budget.delta == 0) continue;
         rows.push_back(answers_row(of, info, shares));
     }
-    if (of.budget.delta > 0) {
+    if (of.budget.delta > 0 && !(of.ensemble && of.run.members() == 1)) {
         rows.push_back(session_row(of));
         rows.push_back(batch_row(of));
     }
