@@ -1,8 +1,10 @@
 #include "models/privacy/composition.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/big_float.hpp"
 
 namespace holdfast {
@@ -95,6 +97,29 @@ Rational least_composition(const Rational& epsilon, std::int64_t answers, const 
     const Rational basic = basic_composition(epsilon, answers);
     return std::min(
         {basic, advanced_composition(epsilon, answers, delta), optimal_composition(epsilon, answers, delta)});
+}
+
+double epsilon_for_answers(const Rational& total, const Rational& delta, std::int64_t answers) {
+    check(total, answers, delta);
+    if (answers < 1) throw Error(ExitCode::usage, "below 1", "count answers from 1", "answers");
+    const auto fits = [&](double epsilon) {
+        return least_composition(decimal_value(epsilon, "epsilon"), answers, delta) <= total;
+    };
+    // The basic sum always fits, rounded down; about the share of a Gaussian is what can be had at best.
+    double low = Rational(total / as_rational(answers)).get_d();
+    while (!fits(low)) low = std::nextafter(low, 0.0);
+    if (delta == 0) return low;
+    const double gaussian = gaussian_mu(total, delta).get_d() / std::sqrt(static_cast<double>(answers));
+    double high = std::max(low, gaussian);
+    while (fits(high)) {
+        low = high;
+        high *= 1.25;
+    }
+    while (high > low * 1.0001) {
+        const double middle = std::sqrt(low * high);
+        (fits(middle) ? low : high) = middle;
+    }
+    return low;
 }
 
 }  // namespace holdfast

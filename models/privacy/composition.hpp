@@ -21,4 +21,9 @@ Rational optimal_composition(const Rational& epsilon, std::int64_t answers, cons
 /// The least of the three.
 Rational least_composition(const Rational& epsilon, std::int64_t answers, const Rational& delta);
 
+/// The largest epsilon of one answer, to about 1 in 10000, with least_composition(epsilon, answers, delta) <=
+/// total: a double that means its shortest decimal (decimal_value). Error (ExitCode::usage): total <= 0,
+/// answers < 1, delta outside [0, 1).
+double epsilon_for_answers(const Rational& total, const Rational& delta, std::int64_t answers);
+
 }  // namespace holdfast

@@ -48,7 +48,22 @@ void bisect(Rational& low, Rational& high, const Holds& at_low) {
     }
 }
 
+/// Above it mu is that of the tail's bound Phi(-x) <= e^(-x^2/2)/2, which is then tight enough.
+constexpr long largest_exact_pure = 1024;
+
 }  // namespace
+
+Rational normal_tail_lower(const Rational& x) {
+    BigFloat result;
+    tail(result, x, MPFR_RNDD, MPFR_RNDU);
+    return result.rational();
+}
+
+Rational normal_tail_upper(const Rational& x) {
+    BigFloat result;
+    tail(result, x, MPFR_RNDU, MPFR_RNDD);
+    return result.rational();
+}
 
 Rational gaussian_delta(const Rational& mu, const Rational& epsilon) {
     check_not_negative(mu, "mu");
@@ -83,6 +98,17 @@ Rational gaussian_mu(const Rational& epsilon, const Rational& delta) {
     while (fits(high) && high < largest_mu) high *= 2;
     bisect(low, high, fits);
     return low;
+}
+
+Rational gaussian_mu_of_pure(const Rational& epsilon) {
+    check_not_negative(epsilon, "epsilon");
+    if (epsilon == 0) return 0;
+    // x = sqrt(2 epsilon) has Phi(-x) <= e^-epsilon/2 <= 1/(1 + e^epsilon).
+    Rational high = BigFloat(2 * sqrt_upper(2 * epsilon), MPFR_RNDU).short_upper(), low = 0;
+    if (epsilon > largest_exact_pure) return high;
+    const Rational flip = 1 / (1 + exp_upper(epsilon));
+    bisect(low, high, [&](const Rational& mu) { return normal_tail_upper(mu / 2) > flip; });
+    return high;
 }
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 #include "models/privacy/mechanisms/mechanism.hpp"
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 
 namespace holdfast {
@@ -11,8 +12,17 @@ constexpr double least_epsilon = 1e-6, greatest_epsilon = 1000, least_delta = 1e
 constexpr int most_classes = 4096;
 constexpr std::int64_t most_members = 1 << 20;
 
-void check_numbers(const MechanismParameters& parameters) {
+/// Of the amount per answer: epsilon and delta, or a mu.
+void check_amount(const MechanismInfo& info, const MechanismParameters& parameters) {
     // Written so that NaN fails.
+    if (parameters.mu != 0) {
+        if (!info.gaussian) throw bad_option("mu", "not of this mechanism", "give epsilon and delta");
+        if (!(parameters.mu >= least_epsilon && parameters.mu <= greatest_epsilon))
+            throw bad_option("mu", "not in [1e-6, 1000]", "give the mu of one answer, such as 0.1");
+        if (parameters.epsilon != 0 || parameters.delta != 0)
+            throw bad_option("mu", "given beside epsilon or delta", "give one or the other");
+        return;
+    }
     if (!(parameters.epsilon >= least_epsilon && parameters.epsilon <= greatest_epsilon)) {
         throw bad_option("epsilon", "not in [1e-6, 1000]",
                          "give the privacy loss of one answer, such as 0.1");
@@ -21,6 +31,10 @@ void check_numbers(const MechanismParameters& parameters) {
         throw bad_option("delta", "neither 0 nor in [1e-30, 1)",
                          "give 0, or a value far below one over the number of records");
     }
+    check_delta(info, parameters.delta);
+}
+
+void check_sizes(const MechanismParameters& parameters) {
     if (parameters.classes < 2 || parameters.classes > most_classes) {
         throw bad_option("classes", "not in [2, 4096]", "private release needs two classes or more");
     }
@@ -38,14 +52,16 @@ std::string number(double value) {
 
 Mechanism::Mechanism(const std::string& name, const MechanismParameters& parameters)
     : info_(&mechanism_info(name)), parameters_(parameters) {
-    check_numbers(parameters);
-    check_delta(*info_, parameters.delta);
+    check_amount(*info_, parameters);
+    check_sizes(parameters);
     // Of distances the parameters say nothing: draw() sees whether they are there.
     const AvailableEvidence available{parameters.classes, parameters.members > 0, true, true};
     if (const std::optional<Error> error = misfit(*info_, available)) throw *error;
     epsilon_ = decimal_value(parameters.epsilon, "epsilon");
     delta_ = decimal_value(parameters.delta, "delta");
-    law_ = info_->make_law({epsilon_, delta_, parameters.classes, parameters.cap, parameters.members});
+    if (info_->gaussian)
+        mu_ = parameters.mu > 0 ? decimal_value(parameters.mu, "mu") : gaussian_mu(epsilon_, delta_);
+    law_ = info_->make_law({epsilon_, delta_, mu_, parameters.classes, parameters.cap, parameters.members});
 }
 
 std::size_t Mechanism::outcomes() const {
@@ -106,12 +122,15 @@ Guarantee Mechanism::guarantee(const std::string& relation) const {
     }
     std::string cost = number(parameters_.epsilon);
     cost.insert(0, 1, '(').append(", ").append(number(parameters_.delta)).append(")");
+    if (parameters_.mu > 0) cost = number(parameters_.mu) + "-Gaussian";
     if (!info_->releasable()) {
         return Guarantee::not_private(std::string(info_->name) + " claims " + cost + "-differential privacy",
                                       info_->not_private);
     }
-    Guarantee guarantee = Guarantee::proved(
-        "each answer by " + std::string(info_->name) + " is " + cost + "-differentially private", relation);
+    Guarantee guarantee =
+        Guarantee::proved("each answer by " + std::string(info_->name) + " is " + cost +
+                              (parameters_.mu > 0 ? " differentially private" : "-differentially private"),
+                          relation);
     if (info_->condition != nullptr) guarantee.require(info_->condition);
     return guarantee;
 }

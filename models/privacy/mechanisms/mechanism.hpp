@@ -18,6 +18,9 @@ struct MechanismParameters {
     int classes = 2;       ///< in [2, 4096]
     std::int64_t cap = 0;  ///< the largest distance evidence can have, >= 0
     std::int64_t members = 0;  ///< ensemble size; 0 for a single model
+    /// Of a gaussian mechanism, in place of epsilon and delta (both 0): the mu of one answer, in [1e-6,
+    /// 1000].
+    double mu = 0;
 };
 
 /// A mechanism ready to answer: its integer tables are built once, from public parameters only.
@@ -32,7 +35,8 @@ class Mechanism {
     const MechanismParameters& parameters() const { return parameters_; }
     const Rational& epsilon() const { return epsilon_; }
     const Rational& delta() const { return delta_; }
-    std::size_t outcomes() const;  ///< classes, plus one (the last: refused) if it may refuse
+    const Rational& mu() const { return mu_; }  ///< of a gaussian mechanism, else 0
+    std::size_t outcomes() const;               ///< classes, plus one (the last: refused) if it may refuse
 
     /// Probability of every outcome, to double precision; nothing is sampled. [outcomes]
     /// law(evidence)[true label] is the exact expected private accuracy on that query.
@@ -56,7 +60,7 @@ class Mechanism {
 
     const MechanismInfo* info_;
     MechanismParameters parameters_;
-    Rational epsilon_, delta_;
+    Rational epsilon_, delta_, mu_;
     std::unique_ptr<const OutcomeLaw> law_;
 };
 

@@ -10,7 +10,8 @@ namespace holdfast {
 
 /// What the integer tables of a law are built from: checked, exact, public.
 struct LawParameters {
-    Rational epsilon, delta;  ///< per answer
+    Rational epsilon, delta;  ///< per answer; both 0 where mu was given instead
+    Rational mu;              ///< of a gaussian mechanism, else 0
     int classes;
     std::int64_t cap;      ///< the largest distance evidence can have
     std::int64_t members;  ///< ensemble size; 0 for a single model
@@ -29,6 +30,7 @@ struct MechanismInfo {
     bool needs_class_distances = false;
     bool needs_sparse_levels = false;  ///< speaks of sparse lists of levels only
     bool may_refuse = false;           ///< one outcome more than classes: no label
+    bool gaussian = false;  ///< mu-Gaussian differentially private, mu = gaussian_mu(epsilon, delta)
     /// What privacy rests on beside the draw itself; null: nothing.
     const char* condition = nullptr;
     /// Why it is not differentially private: for evaluation only, drawing is refused. Null: it is.

@@ -7,15 +7,15 @@ namespace holdfast {
 
 // Each in the file of its name. To add a mechanism: write its file, declare it here and give it its place.
 namespace mechanisms {
-extern const MechanismInfo stable_rr, class_exponential, permute_and_flip, cauchy, laplace_global,
-    laplace_smooth, ptr, noisy_argmax, one_record_rr, paper_sparse;
+extern const MechanismInfo stable_rr, stable_gauss, class_exponential, permute_and_flip, cauchy,
+    laplace_global, laplace_smooth, ptr, noisy_argmax, one_record_rr, paper_sparse;
 }
 
 std::span<const MechanismInfo> mechanism_table() {
     using namespace mechanisms;
-    static const MechanismInfo table[] = {
-        stable_rr, class_exponential, permute_and_flip, cauchy,      laplace_global, laplace_smooth,
-        ptr,       noisy_argmax,      one_record_rr,    paper_sparse};
+    static const MechanismInfo table[] = {stable_rr,    stable_gauss,   class_exponential, permute_and_flip,
+                                          cauchy,       laplace_global, laplace_smooth,    ptr,
+                                          noisy_argmax, one_record_rr,  paper_sparse};
     return table;
 }
 
