@@ -1,30 +1,102 @@
 #include "jobs/advise/judge.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "jobs/finished_run.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
+#include "models/privacy/routes/answers_route.hpp"
+#include "models/privacy/routes/batch_route.hpp"
+#include "models/privacy/routes/session_route.hpp"
 
 namespace holdfast {
 namespace {
 
+using Accuracies = std::vector<std::optional<double>>;
+
+/// Answer by answer; others are seldom better, and take long.
+constexpr const char* answering[] = {"stable_rr", "stable_gauss", "permute_and_flip"};
+
 /// The same everywhere and for ever: whoever has the model answers what is asked.
-RouteAccuracy model_accuracy(const Certificates& certificates, const std::vector<std::int32_t>& truth,
+RouteAccuracy model_accuracy(const std::vector<Evidence>& evidence, const std::vector<std::int32_t>& truth,
                              std::size_t answers) {
     std::size_t correct = 0;
-    for (std::size_t q = 0; q < truth.size(); ++q) correct += certificates.labels[q] == truth[q];
-    return {"noisy", std::vector<std::optional<double>>(
-                         answers, static_cast<double>(correct) / static_cast<double>(truth.size()))};
+    for (std::size_t q = 0; q < truth.size(); ++q) correct += evidence[q].label == truth[q];
+    return {"noisy", Accuracies(answers, static_cast<double>(correct) / static_cast<double>(truth.size()))};
 }
+
+/// As it would be with so many times the records, and the members with them: distances are so many times as large.
+Evidence enlarged(Evidence evidence, double times) {
+    const auto enlarge = [&](std::int64_t& count) {
+        count = static_cast<std::int64_t>(std::floor(static_cast<double>(count) * times));
+    };
+    enlarge(evidence.distance);
+    enlarge(evidence.cap);
+    for (std::int64_t& distance : evidence.class_distances) {
+        enlarge(distance);
+        distance = std::min(distance, evidence.cap + 1);
+    }
+    evidence.votes.clear();  // nothing here looks at them
+    return evidence;
+}
+
+/// What one budget buys of a run's answers.
+class Answering {
+  public:
+    Answering(const PublicNumbers& numbers, const EvidenceTable& table)
+        : epsilon_(decimal_value(numbers.epsilon, "--epsilon")),
+          delta_(decimal_value(numbers.delta, "--delta")),
+          table_(table),
+          shares_(distance_shares(table, 0)),
+          sizes_{.classes = table.classes(), .cap = table.distinct().front().cap} {}
+
+    std::optional<double> by(const MechanismInfo& info, std::int64_t answers) const {
+        if (answers == 0) return std::nullopt;
+        return answers_accuracy(info, sizes_, table_, AnswerShares(epsilon_, delta_, answers)).accuracy;
+    }
+    std::optional<double> in_session(std::int64_t answers) const {
+        if (answers == 0) return std::nullopt;
+        return session_accuracy(shares_, session_terms(epsilon_, delta_, 1, answers), answers);
+    }
+    std::optional<double> at_once(std::int64_t answers) const {
+        if (answers == 0) return std::nullopt;
+        return batch_accuracy(shares_, epsilon_, delta_, answers);
+    }
+
+  private:
+    Rational epsilon_, delta_;
+    const EvidenceTable& table_;
+    std::vector<DistanceShare> shares_;
+    MechanismParameters sizes_;
+};
 
 }  // namespace
 
-std::vector<RouteAccuracy> judged(const std::string& path, const StandIn& stand_in, const PublicNumbers&,
+std::vector<RouteAccuracy> judged(const std::string& path, const StandIn& stand_in, const PublicNumbers& numbers,
                                   const std::vector<std::int64_t>& answers) {
     const FinishedRun run = FinishedRun::open(path);
     const Records tests = DatasetReader(stand_in.path, "test").read_all();
-    const Records mapped = run.features(tests);
-    if (!run.certificate->by_answers())
-        return {model_accuracy(run.certificate->distances(0, mapped, Asker::owner, 0), tests.labels,
-                               answers.size())};
-    return {};
+    const auto alone = make_serial_communicator();
+    const Context context{*alone, nullptr};
+    std::vector<Evidence> evidence = ensemble_evidence(run, certify_members(context, run, tests, Asker::owner));
+    if (!run.certificate->by_answers()) return {model_accuracy(evidence, tests.labels, answers.size())};
+    for (Evidence& each : evidence) each = enlarged(std::move(each), 1 / stand_in.share(numbers));
+    EvidenceTable table(static_cast<int>(run.classes()), tests.labels);
+    table.add_model(evidence);
+    const Answering answering_run(numbers, table);
+    std::vector<RouteAccuracy> routes;
+    const auto add = [&](const char* name, auto accuracy) {
+        Accuracies& line = routes.emplace_back(RouteAccuracy{name, {}}).by_answers;
+        for (const std::int64_t count : answers) line.push_back(accuracy(count));
+    };
+    for (const char* name : answering) {
+        const MechanismInfo& info = mechanism_info(name);
+        if (info.binary_only && run.classes() > 2) continue;
+        add(name, [&](std::int64_t count) { return answering_run.by(info, count); });
+    }
+    add("session", [&](std::int64_t count) { return answering_run.in_session(count); });
+    add("batch", [&](std::int64_t count) { return answering_run.at_once(count); });
+    return routes;
 }
 
 }  // namespace holdfast
