@@ -83,25 +83,29 @@ ConvexBounds::ConvexBounds(const Settings& settings, const FeatureMap& features)
     norm_ = sqrt(longest * longest + one);
     gradient_ = slope_of(settings) * norm_;
     effective_records_ = (most + one) * (most + one) / (4 * static_cast<double>(most_records_));
-    require_short_steps();
 }
 
-/// Rates never rise, so the first step is the longest.
+Upper ConvexBounds::pull() const {
+    return effective_records_ * curvature_ * norm_ * norm_;
+}
+
+double ConvexBounds::largest_learning_rate() const {
+    constexpr double below = 1 - 0x1p-40;  // what rounding here and in the check may come to
+    return 2 / (2 * training_.l2 + pull().value() / normaliser_) * below;
+}
+
+// Rates never rise, so the first step is the longest.
 void ConvexBounds::require_short_steps() const {
-    const Upper pull = effective_records_ * curvature_ * norm_ * norm_,
-                decay(training_.learning_rate_at(0) * training_.l2);
-    if ((share(0) * pull + Upper(2) * decay).value() <= 2) return;
-    const double largest = 2 / (2 * training_.l2 + pull.value() / normaliser_) * (1 - 1e-9);
-    char rate[64], text[160];
-    std::snprintf(rate, sizeof rate, "%.3g", largest * 0.995);  // whatever the third digit is rounded to
+    const double rate = training_.learning_rate_at(0);
+    if ((share(0) * pull() + Upper(2) * Upper(rate * training_.l2)).value() <= 2) return;
+    char text[160], hint[160];
     std::snprintf(text, sizeof text,
-                  "a learning rate of %.6g is more than steps on records of length %.4g allow: "
-                  "one record could move later steps further and further",
-                  training_.learning_rate_at(0), norm_.value());
-    throw Error(ExitCode::usage, text,
-                std::string("set training.learning_rate to ") + rate +
-                    " or less, or make the features shorter (features.norm_limit)",
-                "training.learning_rate");
+                  "with a learning rate of %.6g one record could move later steps further and further", rate);
+    std::snprintf(
+        hint, sizeof hint,
+        "records of length %.4g allow training.learning_rate = %.6g: lower it, or features.norm_limit",
+        norm_.value(), largest_learning_rate() * (1 - 1e-5));
+    throw Error(ExitCode::usage, text, hint, "training.learning_rate");
 }
 
 Upper ConvexBounds::kept(std::int64_t step) const {

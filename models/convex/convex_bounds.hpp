@@ -35,9 +35,14 @@ class ConvexBounds {
     /// The 2-norm of no parameters on the way exceeds it.
     Upper size() const;
 
+    /// Of the first step, the longest, that its lemma allows.
+    double largest_learning_rate() const;
+    /// Error (usage): a longer step, with the largest learning rate that is allowed.
+    void require_short_steps() const;
+
   private:
     Upper record_rounding(Upper size) const;
-    void require_short_steps() const;
+    Upper pull() const;  ///< N b R^2: how fast a batch's gradient changes at most
 
     TrainingSettings training_;
     double box_, normaliser_;

@@ -35,8 +35,9 @@ std::int64_t steps_below(double gap, double step, std::int64_t most) {
 // Of two classes the margin's row is a difference of two, no longer than twice a row; of more, two logits
 // make a gap.
 ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& radius) : network_(network) {
-    const Rational unit(1, power_of_two(50)),
-        chain(8 * as_rational(static_cast<std::int64_t>(network.inputs() + 4)), power_of_two(53));
+    const Rational unit(1, power_of_two(50));
+    const Rational chain =
+        8 * as_rational(static_cast<std::int64_t>(network.inputs() + 4)) / power_of_two(53);
     margin_step_ = round_up((radius.margin + chain * radius.row) * unit);
     const Rational longest = (network.outputs() == 1 ? 1 : 2) * radius.row * unit * (1 + chain);
     const Integer cap = floor(longest / Rational(margin_step_));

@@ -16,8 +16,8 @@ namespace holdfast {
 /// gap >= 0, step > 0. Lemma: gaps that differ by at most `step` give counts that differ by at most one.
 std::int64_t steps_below(double gap, double step, std::int64_t most);
 
-/// Stable distances of linear models by how far one record moves a margin (models/mathematics.md, convex
-/// distance).
+/// Stable distances of linear models, by how far one record moves a margin
+/// (models/mathematics.md, convex distance).
 class ConvexDistances {
   public:
     ConvexDistances(const Network& network, const ConvexRadius& radius);

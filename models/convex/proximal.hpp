@@ -10,8 +10,8 @@ namespace holdfast {
 
 /// What follows every step of convex training, on the integers themselves: the soft threshold of an l1
 /// penalty, then the clamp to a box. Lemma: both are non-decreasing and move no two integers apart, entry by
-/// entry, so no two parameters in the 2-norm; and neither takes one further from 0 (models/mathematics.md,
-/// convex step).
+/// entry, so no two parameters in the 2-norm; and neither takes one further from 0
+/// (models/mathematics.md, convex step).
 class Proximal {
   public:
     /// `biases`: of the parameters, which are not thresholded.

@@ -35,6 +35,7 @@ Rational in_units(Upper value) {
 
 ConvexRadius convex_radius(const Settings& settings, const FeatureMap& features, Relation relation) {
     const ConvexBounds bounds(settings, features);
+    bounds.require_short_steps();
     const Upper size = bounds.size(), two(2);
     const Upper impulse = relation == Relation::substitute ? two * bounds.gradient() : bounds.gradient();
     const Upper group = moved(bounds, settings, impulse, size);

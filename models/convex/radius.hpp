@@ -16,7 +16,8 @@ struct ConvexRadius {
 };
 
 /// Of settings of training.kind = "convex" on records that `features` has mapped, from public numbers alone.
-/// Errors (usage): as ConvexBounds.
+/// Errors (usage): the number of records is not stated; steps
+/// longer than the theorem allows.
 ConvexRadius convex_radius(const Settings& settings, const FeatureMap& features, Relation relation);
 
 }  // namespace holdfast

@@ -1,0 +1,248 @@
+// Retrains convex models on neighbours, random and made to hurt: never beyond the public radius, and all of
+// it reached (models/mathematics.md, convex radius; models/mathematics.md, convex distance).
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "kernels/base/error.hpp"
+#include "models/convex/convex_bounds.hpp"
+#include "models/convex/convex_distances.hpp"
+#include "models/convex/radius.hpp"
+#include "tests/support/convex_runs.hpp"
+
+namespace holdfast {
+namespace {
+
+using test::ConvexRuns;
+using Parameters = std::vector<std::int64_t>;
+
+/// A problem drawn from a seed: settings at or near the longest steps allowed, and records, some of them at
+/// the ends of the range, of one direction, or on top of each other.
+class Problem {
+  public:
+    explicit Problem(std::uint64_t seed) : engine_(seed), columns_(1 + draw(4)), settings_(settings()) {
+        const std::size_t count = draw(4) == 0 ? draw(60) : draw(10);
+        records_ = test::no_records(columns_);
+        for (std::size_t i = 0; i < count; ++i) test::append(records_, id(), row(), label());
+    }
+
+    const Settings& settings_of() const { return settings_; }
+    std::size_t columns() const { return columns_; }
+    const Records& records() const { return records_; }
+
+    /// The records with one more, one gone, or one replaced.
+    Records neighbour() {
+        const bool more = records_.size() == 0 || draw(2) == 0;
+        if (settings_.certificate.relation != Relation::substitute)
+            return more ? with_one_more() : without_one();
+        Records changed = test::no_records(columns_);
+        const std::size_t which = records_.size() == 0 ? 0 : draw(records_.size());
+        for (std::size_t i = 0; i < records_.size(); ++i)
+            test::append(changed, records_.ids[i], i == which ? row() : row_of(i),
+                         i == which ? label() : records_.labels[i]);
+        return changed;
+    }
+    Records queries(std::size_t count) {
+        Records queries = test::no_records(columns_);
+        for (std::size_t i = 0; i < count; ++i) test::append(queries, i, row(), 0);
+        return queries;
+    }
+
+  private:
+    std::size_t draw(std::size_t below) { return engine_() % below; }
+    double real(double low, double high) {
+        return std::uniform_real_distribution<double>(low, high)(engine_);
+    }
+    std::uint64_t id() { return engine_(); }
+    std::int32_t label() {
+        return static_cast<std::int32_t>(draw(static_cast<std::size_t>(settings_.network.classes)));
+    }
+    std::vector<double> row() {
+        std::vector<double> values;
+        const std::size_t kind = draw(5);
+        for (std::size_t j = 0; j < columns_; ++j) {
+            const double end = draw(2) == 0 ? -1 : 1;
+            values.push_back(kind == 0   ? 1
+                             : kind == 1 ? end
+                             : kind == 2 ? end * 1e300
+                             : kind == 3 ? end * 1e-310
+                                         : real(-1, 1));
+        }
+        return values;
+    }
+    std::vector<double> row_of(std::size_t record) const {
+        std::vector<double> values;
+        for (std::size_t j = 0; j < columns_; ++j) values.push_back(records_.features.at(record, j));
+        return values;
+    }
+    Records with_one_more() {
+        Records more = records_;
+        test::append(more, id(), row(), label());
+        return more;
+    }
+    Records without_one() {
+        Records fewer = test::no_records(columns_);
+        const std::size_t which = draw(records_.size());
+        for (std::size_t i = 0; i < records_.size(); ++i) {
+            if (i != which) test::append(fewer, records_.ids[i], row_of(i), records_.labels[i]);
+        }
+        return fewer;
+    }
+    Settings settings() {
+        const char* losses[] = {"binary_cross_entropy", "huber", "cross_entropy", "one_vs_rest"};
+        const std::size_t loss = draw(4);
+        Settings chosen =
+            test::convex_settings(loss < 2 ? 2 : static_cast<std::int64_t>(2 + draw(3)), losses[loss]);
+        chosen.training.epochs = static_cast<std::int64_t>(1 + draw(4));
+        chosen.training.batches = static_cast<std::int64_t>(1 + draw(3));
+        chosen.training.expected_records = static_cast<std::int64_t>(1 + draw(20));
+        chosen.training.seed = static_cast<std::int64_t>(draw(1000));
+        if (draw(2) == 0) chosen.training.l2 = real(0, 0.5);
+        if (draw(3) == 0) chosen.training.learning_rate_decay = real(0, 2);
+        if (draw(3) == 0) chosen.convex.l1 = real(0, 0.1);
+        if (draw(3) == 0) chosen.convex.box = real(0.01, 1);
+        if (draw(3) == 0) chosen.convex.average = real(0, 1);
+        if (draw(2) == 0) chosen.convex.most_records = static_cast<std::int64_t>(1 + draw(12));
+        if (loss != 2 && draw(2) == 0) chosen.convex.derivative_limit = real(0.01, 1);
+        const Relation relations[] = {Relation::add_remove, Relation::substitute, Relation::remove};
+        chosen.certificate.relation = relations[draw(3)];
+        const ConvexBounds bounds(chosen, ConvexRuns(chosen, columns_).plan.features);
+        chosen.training.learning_rate = bounds.largest_learning_rate() * (draw(2) == 0 ? 1 : real(0.01, 1));
+        return chosen;
+    }
+
+    std::mt19937_64 engine_;
+    std::size_t columns_;
+    Settings settings_;
+    Records records_;
+};
+
+double root(const Rational& square) {
+    return std::sqrt(square.get_d());
+}
+
+/// The largest share of the radius that a neighbour reached, over all parameters.
+double farthest(const ConvexRuns& runs, const ConvexRadius& radius, const Parameters& one,
+                const Parameters& other) {
+    const std::size_t columns = runs.plan.network.inputs() + 1, rows = runs.plan.network.outputs();
+    const Rational all = radius.all * radius.all, margin = radius.margin * radius.margin,
+                   row = radius.row * radius.row;
+    const Integer apart = test::squared_distance(one, other, 0, one.size());
+    EXPECT_LE(apart, all);
+    for (std::size_t a = 0; a < rows; ++a) {
+        EXPECT_LE(test::squared_distance(one, Parameters(one.size()), a * columns, columns), row);
+        for (std::size_t b = 0; b < a; ++b) {
+            Parameters difference_of_one, difference_of_other;
+            for (std::size_t j = 0; j < columns; ++j) {
+                difference_of_one.push_back(one[a * columns + j] - one[b * columns + j]);
+                difference_of_other.push_back(other[a * columns + j] - other[b * columns + j]);
+            }
+            EXPECT_LE(test::squared_distance(difference_of_one, difference_of_other, 0, columns), margin);
+        }
+    }
+    return root(Rational(apart) / all);
+}
+
+TEST(ConvexAttack, NoNeighbourIsBeyondTheRadiusAndDistancesMoveByOne) {
+    double reached = 0;
+    std::int64_t decided = 0;
+    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+        Problem problem(seed);
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const ConvexRuns runs(problem.settings_of(), problem.columns());
+        const ConvexRadius radius = convex_radius(problem.settings_of(), runs.plan.features,
+                                                  problem.settings_of().certificate.relation);
+        const ConvexDistances distances(runs.plan.network, radius);
+        const Records queries = problem.queries(20);
+        const Parameters nominal = runs.trained(problem.records());
+        const Certificates here = distances.of(*runs.plan.backend, nominal, queries);
+        for (int neighbour = 0; neighbour < 4; ++neighbour) {
+            const Parameters other = runs.trained(problem.neighbour());
+            reached = std::max(reached, farthest(runs, radius, nominal, other));
+            const Certificates there = distances.of(*runs.plan.backend, other, queries);
+            for (std::size_t q = 0; q < queries.size(); ++q) {
+                EXPECT_LE(std::abs(here.distances[q] - there.distances[q]), 1);
+                if (here.distances[q] + there.distances[q] >= 1) {
+                    EXPECT_EQ(here.labels[q], there.labels[q]);
+                    ++decided;
+                }
+            }
+            for (std::size_t d = 0; d < here.class_distances.size(); ++d)
+                EXPECT_LE(std::abs(here.class_distances[d] - there.class_distances[d]), 1);
+        }
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(reached, 0.5);
+    EXPECT_GT(decided, 500);
+}
+
+/// One record at the end of the range, its derivative at its limit in every step.
+Settings tight_settings(Relation relation) {
+    Settings settings = test::convex_settings(2, "binary_cross_entropy");
+    settings.convex.derivative_limit = 0.25;
+    settings.certificate.relation = relation;
+    settings.training.epochs = 4;
+    settings.training.batches = 1;
+    settings.training.expected_records = 2;
+    settings.training.learning_rate = 0.1;
+    return settings;
+}
+
+double tightness(const Settings& settings, const Records& one, const Records& other) {
+    const ConvexRuns runs(settings, 1);
+    const ConvexRadius radius = convex_radius(settings, runs.plan.features, settings.certificate.relation);
+    return farthest(runs, radius, runs.trained(one), runs.trained(other));
+}
+
+TEST(ConvexAttack, OneRecordReachesTheWholeRadius) {
+    Records none = test::no_records(1), one = none, flipped = none, several = none;
+    test::append(one, 7, {1}, 1);
+    test::append(flipped, 7, {1}, 0);
+    for (std::uint64_t id = 1; id <= 5; ++id) test::append(several, id, {1}, 0);
+    Records more = several;
+    test::append(more, 7, {1}, 1);
+    EXPECT_GT(tightness(tight_settings(Relation::add_remove), none, one), 0.99);
+    EXPECT_GT(tightness(tight_settings(Relation::substitute), one, flipped), 0.99);
+    // However many others pull the other way: what a record takes from their part makes up for the rest of
+    // its own.
+    EXPECT_GT(tightness(tight_settings(Relation::add_remove), several, more), 0.99);
+    Settings averaged = tight_settings(Relation::add_remove);
+    averaged.convex.average = 0.5;
+    EXPECT_GT(tightness(averaged, none, one), 0.99);
+}
+
+TEST(ConvexAttack, ABatchBeyondItsLimitMovesNothing) {
+    Settings settings = tight_settings(Relation::add_remove);
+    settings.convex.most_records = 4;
+    Records full = test::no_records(1);
+    for (std::uint64_t id = 1; id <= 4; ++id) test::append(full, id, {1}, 1);
+    Records beyond = full;
+    test::append(beyond, 9, {1}, 1);
+    EXPECT_EQ(ConvexRuns(settings, 1).trained(beyond), Parameters(2));
+    EXPECT_GT(tightness(settings, full, beyond), 0.99);
+}
+
+TEST(ConvexAttack, FindsAStepThatIsTooLong) {
+    Settings settings = tight_settings(Relation::add_remove);
+    settings.convex.derivative_limit = 1;
+    settings.convex.most_records = 1 << 20;
+    settings.training.epochs = 12;
+    settings.training.learning_rate = 0.04;
+    const ConvexRuns runs(settings, 1);
+    EXPECT_THROW(convex_radius(settings, runs.plan.features, Relation::add_remove), Error);
+    Settings allowed = settings;
+    allowed.training.learning_rate = 1e-6;
+    const Rational would_be = convex_radius(allowed, runs.plan.features, Relation::add_remove).all * 40000;
+    // As many records of either label stay at nothing; one more starts a swing that grows from step to step.
+    Records balanced = test::no_records(1);
+    for (std::uint64_t id = 1; id <= 400; ++id) test::append(balanced, id, {1}, id % 2 == 0);
+    Records more = balanced;
+    test::append(more, 999, {1}, 0);
+    EXPECT_GT(test::squared_distance(runs.trained(balanced), runs.trained(more), 0, 2),
+              100 * would_be * would_be);
+}
+
+}  // namespace
+}  // namespace holdfast
