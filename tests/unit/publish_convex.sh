@@ -48,7 +48,7 @@ grep -q '"noise":"laplace"' pure.json && grep -q '"delta":0.0' pure.json || fail
 
 # 5. The statement names both, and what they were drawn with; the report opens.
 "$holdfast" statement --quiet --ledger ledger.db --json > statement.json || fail "no statement"
-(($(grep -o '"output_noise"' statement.json | wc -l) == 2)) && grep -q '"noise_scale"' statement.json || fail "the statement does not name the models"
+(($(grep -o '"mechanism":"output_noise"' statement.json | wc -l) == 2)) && grep -q '"noise_scale"' statement.json || fail "the statement does not name the models"
 "$holdfast" report run --quiet > /dev/null 2> err.txt || fail "no report: $(cat err.txt)"
 
 # 6. A noisy run was paid for when it was trained, at its own price.
