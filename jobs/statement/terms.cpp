@@ -151,7 +151,7 @@ Json data_handling() {
              "what was "
              "charged."},
             {"keys",
-             "The key that a training draws its noise from is made for it alone, and destroyed at its end."},
+             "The key that noise is drawn from is made for one training or publication, and then destroyed."},
             {"randomness",
              "Random bits come from libsodium and the operating system; what is drawn from them follows "
              "exact laws."}};

@@ -1,6 +1,6 @@
-// A million draws of each scale against the discrete Laplace law. Frequencies by Chernoff tests at 1e-12 (no normal
-// approximation), some hundred of them: a right sampler fails this file with probability below 1e-9 over the
-// choice of seeds.
+// A million draws of each scale against the discrete Laplace law. Frequencies by Chernoff tests at 1e-12 (no
+// normal approximation), some hundred of them: a right sampler fails this file with probability below 1e-9
+// over the choice of seeds.
 
 #include <gtest/gtest.h>
 

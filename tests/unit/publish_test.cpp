@@ -209,7 +209,7 @@ TEST_F(PublishTest, ParametersThatNothingProtectsStay) {
     train(bare, {"training.kind=noisy", "clip.kind=norm", "network.hidden=[4]", "noise.law=none"});
     const Error of_boxes = error_of([&] { publish(boxes, ledger, model); });
     EXPECT_EQ(of_boxes.code(), ExitCode::usage);
-    EXPECT_THAT(of_boxes.what(), HasSubstr("training.kind = \"noisy\""));
+    EXPECT_THAT(of_boxes.what(), HasSubstr("\"convex\" or \"noisy\""));
     EXPECT_EQ(error_of([&] { publish(bare, ledger, model); }).code(), ExitCode::usage);
 
     // Nor those of another run in the folder of one that was paid for.
