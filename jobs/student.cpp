@@ -4,6 +4,8 @@
 //   holdfast release --run run --queries public.h5 --mechanism gaussian_argmax … --ledger hospital.db
 //   holdfast student --run run --queries public.h5 --ledger hospital.db --out model.h5
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -228,6 +230,7 @@ void student(const Context& context, const Request& request) {
     Records records = chosen_records(queries, lesson.labelled);
     records.labels = lesson.labels;
     const FeatureMap features = settings.feature_map(run.features.columns(), run.features.range());
+    if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     const auto alone = make_serial_communicator();
     const auto backend = make_backend(how.backend, settings.training.precision, Product::exact,
                                       choose_device(how.backend, *alone));

@@ -90,7 +90,7 @@ TEST_F(LedgerTest, AnAnswerIsRememberedAcrossProcessesModelsAndMechanisms) {
 
 TEST_F(LedgerTest, WhatIsRememberedIsReadWithoutACharge) {
     Ledger ledger(path);
-    ledger.add_version("data", "data", {}, budget(1));
+    ledger.add_version("data", "data", {}, budget(2));
     ledger.add_version("data", "later", {});
     ledger.answer("data", half, queries(7, 2), always(3));
     ledger.answer("data", tenth, queries(9, 1), always(-1));

@@ -87,4 +87,10 @@ student --queries fresh.h5:train --out mixed.h5 --json > mixed.json || fail "no 
 student --queries run/boxes.h5 --out x.h5 > out.txt 2> err.txt
 [ $? = 3 ] && [ ! -e x.h5 ] || fail "queries that are none: $(cat err.txt)"
 
+# 7. Beside it, for the owner: what answers cost whatever the votes are, and at these; of one model there are no votes.
+"$holdfast" evaluate --run run --data fresh.h5:train --epsilon 0.5,3 --delta 1e-4 --quiet > table.txt || fail "no evaluation"
+awk '$1 == "gaussian_argmax" && $2 == "any" { any = $5 } $1 == "gaussian_argmax" && $2 == "these" { these = $4 } END { exit !(these > 0 && these < any) }' table.txt || fail "votes that agree save nothing: $(cat table.txt)"
+grep -q 'the figure itself depends on the records' run/evaluation.json || fail "data-dependent costs without their gap"
+! grep -q 'pate\|these' answers.txt model.h5 student.json || fail "a figure of the votes has left the house"
+
 ((failures == 0)) && echo "students learn from released labels alone"
