@@ -68,7 +68,7 @@ TEST_F(BudgetRoutes, OfAnEnsembleAreMechanismsSessionsAndBatches) {
     for (const json& row : budget["routes"]) {
         ASSERT_EQ(row["accuracy"].size(), 3U);
         ASSERT_EQ(row["terms"].size(), 3U);
-        EXPECT_THAT(row["guarantee"]["statement"].get<std::string>(), HasSubstr("together are (1, 0.00001)"));
+        EXPECT_THAT(row["guarantee"]["statement"].get<std::string>(), HasSubstr("together are (1, 1e-05)"));
         for (const json& accuracy : row["accuracy"]) {
             EXPECT_GE(accuracy.get<double>(), 0);
             EXPECT_LE(accuracy.get<double>(), 1);
