@@ -40,6 +40,15 @@ void check_renyi(const Request& request) {
                     "--budget-delta");
 }
 
+void check_gaussian(const Request& request) {
+    if (request.fixed)
+        throw Error(ExitCode::usage, "answers of a fixed epsilon compose by the optimal bound",
+                    "leave --fixed or --composition out", "--composition");
+    if (request.budget_delta == 0)
+        throw Error(ExitCode::usage, "an account of Gaussian privacy needs a delta",
+                    "give a --budget-delta such as 1e-6", "--budget-delta");
+}
+
 /// What can be refused before anything is read or made: a ledger that is not there would be made.
 void check(const Request& request) {
     if (request.data.empty() == request.population.empty()) {
@@ -51,6 +60,7 @@ void check(const Request& request) {
     if (!(request.budget_delta >= 0 && request.budget_delta < 1))
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--budget-delta");
     if (request.composition == "renyi") check_renyi(request);
+    if (request.composition == "gdp") check_gaussian(request);
     std::error_code ignored;
     if (request.budget || std::filesystem::exists(request.ledger, ignored)) return;
     throw Error(ExitCode::usage, "no such ledger",
@@ -66,6 +76,7 @@ std::optional<Account> opening(const Request& request) {
     budget.delta_apart = decimal_value(request.delta_apart, "--delta-apart");
     if (request.composition == "renyi")
         budget.renyi_order = order_for_budget(budget.epsilon, budget.delta - budget.delta_apart);
+    budget.gaussian = request.composition == "gdp";
     return Account{budget, request.relation};
 }
 
@@ -105,6 +116,7 @@ std::string as_text(const Balance& balance) {
                        decimal_text(budget.delta);
     if (budget.fixed_epsilon) text += ", every answer at epsilon " + decimal_text(*budget.fixed_epsilon);
     if (budget.renyi_order) text += ", by a Renyi filter at order " + std::to_string(*budget.renyi_order);
+    if (budget.gaussian) text += ", by a filter of Gaussian privacy";
     if (budget.delta_apart > 0) text += ", delta " + decimal_text(budget.delta_apart) + " set apart";
     text += "\nspent       epsilon " + decimal_text(spent.epsilon) + ", delta " + decimal_text(spent.delta) +
             ", on " + std::to_string(spent.answers) + " answers";
@@ -191,9 +203,10 @@ Run declare_account(CLI::App& app) {
                    "advanced and optimal")
         ->needs(budget);
     app.add_option("--composition", request->composition,
-                   "Rule for what is chosen as answers come: the sum of all epsilons and deltas, or a filter "
-                   "of Renyi privacy at one order, fixed by the budget: for many payments and small answers")
-        ->check(CLI::IsMember({"basic", "renyi"}))
+                   "Rule for what is chosen as answers come: the sum of all epsilons and deltas; a filter of "
+                   "Renyi privacy at one order, fixed by the budget: for many payments and small answers; or "
+                   "gdp, a filter of Gaussian privacy: for answers by stable_gauss and pure ones alone")
+        ->check(CLI::IsMember({"basic", "renyi", "gdp"}))
         ->needs(budget)
         ->capture_default_str();
     app.add_option("--delta-apart", request->delta_apart,

@@ -2,49 +2,24 @@
 // nothing else about the run leaves it. What it prints, charges and exits with is a function of public
 // things, the ledger's balance and the drawn labels: it charges before it computes anything from the records,
 // and it then does the same work whatever they are.
-//   holdfast account --ledger hospital.db --data patients.h5 --budget 10
+//   holdfast account --ledger hospital.db --data patients.h5 --budget 10 --budget-delta 1e-5
 //   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db
+//   holdfast release --run run --queries new.h5:test --total-epsilon 1 --total-delta 1e-6 --ledger
+//   hospital.db holdfast release --run run --queries new.h5:test --session ward --epsilon 1 --delta 1e-6
+//   --ledger hospital.db
 
-#include <cstring>
+#include "jobs/release/release.hpp"
+
+#include <algorithm>
 #include <map>
 
-#include "jobs/finished_run.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
-#include "models/privacy/ledger/ledger.hpp"
-#include "models/privacy/mechanisms/mechanism.hpp"
-#include "models/privacy/mechanisms/mechanism_list.hpp"
 
 namespace holdfast {
 namespace {
-
-struct Request {
-    std::string run, queries, ledger, mechanism = default_mechanism().name;
-    double epsilon = 0, delta = 0;
-    std::uint64_t first = 0;
-};
-
-/// A mechanism of public parameters that this run can feed. Errors (usage).
-Mechanism mechanism_for(const Request& request, const FinishedRun& run, bool ensemble) {
-    Mechanism mechanism(request.mechanism,
-                        {request.epsilon, request.delta, static_cast<int>(run.classes()),
-                         distance_cap(run, ensemble), ensemble ? run.settings.ensemble.members : 0});
-    check_releasable(mechanism.info());
-    if (const auto error = misfit(mechanism.info(), available_evidence(run, ensemble))) throw *error;
-    return mechanism;
-}
-
-Guarantee claim_of(const FinishedRun& run, bool ensemble, const Mechanism& mechanism) {
-    Guarantee claim = run.certificate->release_claim();
-    if (ensemble) claim.combine(aggregation_guarantee(run.aggregation()));
-    claim.combine(mechanism.guarantee(name_of(run.settings.certificate.relation)));
-    claim.require(
-        "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
-        "processor's caches and branches, timed by a neighbour on the machine, are not covered");
-    return claim;
-}
 
 std::vector<Digest> digests_of(const Records& queries) {
     std::vector<Digest> digests;
@@ -56,81 +31,25 @@ std::vector<Digest> digests_of(const Records& queries) {
     return digests;
 }
 
-/// Rank 0's list, on all ranks. Collective.
-std::vector<std::size_t> agreed(const Communicator& world, std::span<const std::size_t> chosen) {
-    std::vector<std::byte> bytes(chosen.size_bytes());
-    std::memcpy(bytes.data(), chosen.data(), bytes.size());
-    world.broadcast(bytes, 0);
-    std::vector<std::size_t> list(bytes.size() / sizeof(std::size_t));
-    std::memcpy(list.data(), bytes.data(), bytes.size());
-    return list;
-}
-
-/// What a mechanism may look at, of the queries that rank 0 has paid for: all ranks work, every level is
-/// asked for every query.
-class PaidEvidence {
-  public:
-    PaidEvidence(const Context& context, const FinishedRun& run, const Records& queries)
-        : context_(context), run_(run), queries_(queries) {}
-
-    /// On rank 0.
-    std::vector<Evidence> of(std::span<const std::size_t> paid) const {
-        const std::vector<Certificates> members = certificates(agreed(context_.world, paid));
-        std::vector<Evidence> evidence;
-        for (std::size_t q = 0; q < paid.size(); ++q) {
-            evidence.push_back(members.size() > 1 ? evidence_of(run_, members, q)
-                                                  : evidence_of(run_, members.front(), q));
-        }
-        return evidence;
-    }
-    /// On the other ranks: helps until rank 0 has done.
-    void help() const {
-        for (;;) {
-            const std::vector<std::size_t> paid = agreed(context_.world, {});
-            if (paid.empty()) return;
-            certificates(paid);
-        }
-    }
-    void done() const { agreed(context_.world, {}); }
-
-  private:
-    std::vector<Certificates> certificates(std::span<const std::size_t> paid) const {
-        return certify_members(context_, run_, chosen_records(queries_, paid), Asker::release);
-    }
-    const Context& context_;
-    const FinishedRun& run_;
-    const Records& queries_;
-};
-
-nlohmann::json cost_of(const Request& request, const std::vector<LedgerAnswer>& answers,
-                       const Spending& spent) {
-    const auto charged = std::count_if(answers.begin(), answers.end(),
-                                       [](const LedgerAnswer& answer) { return !answer.remembered; });
-    return {{"epsilon_per_answer", request.epsilon},
-            {"delta_per_answer", request.delta},
-            {"charged_answers", charged},
-            {"remembered_answers", static_cast<std::int64_t>(answers.size()) - charged},
-            {"spent_epsilon", shown(spent.epsilon)},
-            {"spent_delta", shown(spent.delta)},
-            {"budget_epsilon", shown(spent.budget.epsilon)},
-            {"budget_delta", shown(spent.budget.delta)}};
-}
-
 /// Under which terms the answers were drawn: those of now, and of each earlier time an answer is remembered
-/// from. {mechanism, epsilon, delta, answers: how many, guarantee}, those of now first.
-nlohmann::json terms_of(const std::vector<LedgerAnswer>& answers) {
+/// from. {mechanism, epsilon, delta, together: are these of all of them, answers: how many, guarantee}, those
+/// of now first.
+nlohmann::json terms_of(const std::vector<std::optional<LedgerAnswer>>& answers) {
     std::map<std::string, std::size_t> places;
     nlohmann::json terms = nlohmann::json::array();
     for (const bool remembered : {false, true}) {
-        for (const LedgerAnswer& answer : answers) {
-            if (answer.remembered != remembered) continue;
-            const std::string key =
-                answer.mechanism + answer.epsilon.get_str() + "," + answer.delta.get_str() + answer.guarantee;
+        for (const std::optional<LedgerAnswer>& known : answers) {
+            if (!known || known->remembered != remembered) continue;
+            const LedgerAnswer& answer = *known;
+            const std::string key = answer.mechanism + answer.epsilon.get_str() + "," +
+                                    answer.delta.get_str() + answer.guarantee +
+                                    (answer.together ? " together" : "");
             const auto [place, fresh] = places.try_emplace(key, terms.size());
             if (fresh)
                 terms.push_back({{"mechanism", answer.mechanism},
                                  {"epsilon", shown(answer.epsilon)},
                                  {"delta", shown(answer.delta)},
+                                 {"together", answer.together},
                                  {"answers", 0},
                                  {"guarantee", nlohmann::json::parse(answer.guarantee)}});
             terms[place->second]["answers"] = terms[place->second]["answers"].get<std::int64_t>() + 1;
@@ -139,36 +58,68 @@ nlohmann::json terms_of(const std::vector<LedgerAnswer>& answers) {
     return terms;
 }
 
-void print(const Context& context, const Request& request, const std::vector<LedgerAnswer>& answers,
-           const Spending& spent) {
-    nlohmann::json labels = nlohmann::json::array();
-    std::string text;
-    for (const LedgerAnswer& answer : answers) {
-        labels.push_back(answer.label == refused ? nlohmann::json() : nlohmann::json(answer.label));
-        text += answer.label == refused ? "refused\n" : std::to_string(answer.label) + "\n";
-    }
-    const nlohmann::json cost = cost_of(request, answers, spent), terms = terms_of(answers);
-    context.log->info(
-        "{} answers charged at epsilon {:g}, {} remembered; spent epsilon {} of {}, delta {} of {}",
-        cost["charged_answers"].get<std::int64_t>(), request.epsilon,
-        cost["remembered_answers"].get<std::int64_t>(), decimal_text(spent.epsilon),
-        decimal_text(spent.budget.epsilon), decimal_text(spent.delta), decimal_text(spent.budget.delta));
-    for (const nlohmann::json& term : terms) {
-        context.log->info("{} answers by {} at epsilon {:g}, delta {:g}: {}",
-                          term["answers"].get<std::int64_t>(), term["mechanism"].get<std::string>(),
-                          term["epsilon"].get<double>(), term["delta"].get<double>(),
-                          Guarantee::text_of(term["guarantee"]));
-    }
-    context.print({{"labels", labels}, {"cost", cost}, {"terms", terms}}, text);
+/// "0", "refused", or "unanswered" where a session had ended.
+std::string text_of(const std::optional<LedgerAnswer>& answer) {
+    if (!answer) return "unanswered";
+    return answer->label == refused ? "refused" : std::to_string(answer->label);
 }
 
-void release(const Context& context, const Request& request) {
-    // 1. What is public: the run's settings, what it may claim, the mechanism, the queries.
-    require_ledger(request.ledger);
+void print(const Context& context, Answered answered, const Spending& spent) {
+    nlohmann::json labels = nlohmann::json::array();
+    std::string text;
+    for (const std::optional<LedgerAnswer>& answer : answered.answers) {
+        labels.push_back(answer && answer->label != refused ? nlohmann::json(answer->label)
+                                                            : nlohmann::json());
+        text += text_of(answer) + "\n";
+    }
+    const nlohmann::json terms = terms_of(answered.answers);
+    answered.cost.update({{"spent_epsilon", shown(spent.epsilon)},
+                          {"spent_delta", shown(spent.delta)},
+                          {"budget_epsilon", shown(spent.budget.epsilon)},
+                          {"budget_delta", shown(spent.budget.delta)}});
+    context.log->info("{}; spent epsilon {} of {}, delta {} of {}", answered.said,
+                      decimal_text(spent.epsilon), decimal_text(spent.budget.epsilon),
+                      decimal_text(spent.delta), decimal_text(spent.budget.delta));
+    for (const nlohmann::json& term : terms) {
+        context.log->info(
+            "{} answers by {} at epsilon {:g}, delta {:g}{}: {}", term["answers"].get<std::int64_t>(),
+            term["mechanism"].get<std::string>(), term["epsilon"].get<double>(), term["delta"].get<double>(),
+            term["together"].get<bool>() ? " together" : "", Guarantee::text_of(term["guarantee"]));
+    }
+    nlohmann::json object = {{"labels", labels}, {"cost", answered.cost}, {"terms", terms}};
+    if (!answered.session.is_null()) object["session"] = answered.session;
+    context.print(object, text);
+}
+
+/// How the options want the queries answered.
+using Way = Answered (*)(const Release& release, Ledger& ledger, RandomBits& bits);
+
+/// The way, and the request as that way reads it: a total for a session or a batch is its epsilon. Errors
+/// (usage): no amount, or two.
+std::pair<Way, ReleaseRequest> way_of(ReleaseRequest request) {
+    if (request.total_epsilon != 0) {
+        if (request.by != "session" && request.by != "batch") return {answer_for_total, request};
+        request.epsilon = request.total_epsilon;
+        request.delta = request.total_delta;
+        request.batch = request.by == "batch";
+    }
+    if (request.batch) return {answer_batch, request};
+    if (!request.session.empty()) return {answer_in_session, request};
+    if (request.by == "session")
+        throw Error(ExitCode::usage, "a session has a name, by which it goes on another day",
+                    "give one, such as --session ward", "--session");
+    if (request.epsilon == 0)
+        throw Error(ExitCode::usage, "what may an answer cost?",
+                    "give --epsilon for each answer, or --total-epsilon for all of them", "--epsilon");
+    return {answer_each, request};
+}
+
+void release(const Context& context, const ReleaseRequest& options) {
+    // 1. What is public: the run's settings, what it may claim, how it is to answer, the queries.
+    require_ledger(options.ledger);
+    const auto [answer, request] = way_of(options);
     const FinishedRun run = FinishedRun::open(request.run);
-    const bool ensemble = run.members() > 1;
-    const Mechanism mechanism = mechanism_for(request, run, ensemble);
-    const Guarantee claim = claim_of(run, ensemble, mechanism);
+    run.certificate->release_claim();  // an Error where no release may rest on it
     const Records queries = read_queries(context, run.features, request.queries, request.first);
     const PaidEvidence evidence(context, run, queries);
     if (!context.world.is_root()) return evidence.help();
@@ -179,37 +130,81 @@ void release(const Context& context, const Request& request) {
     check_payer(ledger, {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
                          name_of(run.settings.certificate.relation), request.ledger});
     SystemRandomBits bits;
-    const auto draw = [&](std::span<const std::size_t> paid) {
-        std::vector<int> labels;
-        for (const Evidence& query : evidence.of(paid)) labels.push_back(mechanism.draw(query, bits));
-        return labels;
-    };
-    const std::vector<LedgerAnswer> answers =
-        ledger.answer(run.manifest.dataset.digest,
-                      {mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump()},
-                      digests_of(queries), draw);
+    const std::vector<Digest> digests = digests_of(queries);
+    Answered answered = answer({context, request, run, digests, evidence}, ledger, bits);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.
     const std::string payer = ledger.population_of(run.manifest.dataset.digest).value();
-    print(context, request, answers, ledger.spending(payer).value());
+    print(context, std::move(answered), ledger.spending(payer).value());
 }
 
 }  // namespace
 
+Mechanism mechanism_for(const Release& release, const std::string& name, double epsilon, double delta,
+                        double mu) {
+    const FinishedRun& run = release.run;
+    const bool ensemble = release.ensemble();
+    Mechanism mechanism(name, {epsilon, delta, static_cast<int>(run.classes()), distance_cap(run, ensemble),
+                               ensemble ? run.settings.ensemble.members : 0, mu});
+    check_releasable(mechanism.info());
+    if (const auto error = misfit(mechanism.info(), available_evidence(run, ensemble))) throw *error;
+    return mechanism;
+}
+
+Guarantee claim_of(const FinishedRun& run, const Guarantee& drawn) {
+    Guarantee claim = run.certificate->release_claim();
+    if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
+    claim.combine(drawn);
+    claim.require(
+        "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
+        "processor's caches and branches, timed by a neighbour on the machine, are not covered");
+    return claim;
+}
+
 Run declare_release(CLI::App& app) {
-    auto request = std::make_shared<Request>();
+    auto request = std::make_shared<ReleaseRequest>();
     app.add_option("--run", request->run, "Run folder of holdfast train")->required();
     app.add_option("--queries", request->queries,
                    "Dataset FILE[:SPLIT], split test by default; labels are not read")
         ->required();
-    app.add_option("--epsilon", request->epsilon, "Privacy per answer, public")->required();
-    app.add_option("--delta", request->delta, "Per answer, for mechanisms that take one");
-    app.add_option("--mechanism", request->mechanism, "One of the list below")->capture_default_str();
     app.add_option("--ledger", request->ledger,
                    "SQLite file that knows the population's account (holdfast account opens it)")
         ->required();
+    CLI::Option* epsilon = app.add_option(
+        "--epsilon", request->epsilon, "Privacy per answer, public; of a session or a batch: of all of it");
+    CLI::Option* delta = app.add_option("--delta", request->delta, "Likewise, for mechanisms that take one");
+    CLI::Option* mechanism =
+        app.add_option("--mechanism", request->mechanism, "One of the list below")->capture_default_str();
     app.add_option("--first", request->first, "Only the first so many queries; 0: all");
+    CLI::Option* session = app.add_option(
+        "--session", request->session,
+        "Answer in the session of this name: labels without noise, any number of them, for --epsilon and "
+        "--delta charged at opening; a query too near to the boundary is refused");
+    app.add_option("--refusals", request->refusals, "So many refusals end the session: fixed at opening")
+        ->needs(session)
+        ->capture_default_str();
+    app.add_option("--answers", request->answers,
+                   "About how many queries the session is for: splits its epsilon; fixed at opening")
+        ->needs(session)
+        ->capture_default_str();
+    CLI::Option* batch = app.add_flag(
+        "--batch", request->batch,
+        "All labels of the file at once, or none if one of the queries is too near to the boundary: paid for "
+        "once, refused or not");
+    CLI::Option* total =
+        app.add_option("--total-epsilon", request->total_epsilon,
+                       "Answer the whole file for this, charged at once: the amount of one answer and its "
+                       "mechanism follow from the number of queries");
+    app.add_option("--total-delta", request->total_delta, "Likewise")->needs(total);
+    app.add_option("--by", request->by,
+                   "With a total: stable_rr, stable_gauss, session (with --session), batch, or auto for the "
+                   "better of the first two")
+        ->needs(total)
+        ->capture_default_str();
+    batch->excludes(session)->excludes(mechanism);
+    session->excludes(mechanism);
+    for (CLI::Option* each : {epsilon, delta, mechanism}) total->excludes(each);
     app.footer("Mechanisms:\n" + mechanism_help() + app.get_footer());
     return [request](const Context& context) { release(context, *request); };
 }

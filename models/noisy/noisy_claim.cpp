@@ -92,13 +92,19 @@ std::optional<Payment> noisy_payment(const Settings& settings, const DataFacts& 
                                        {"norm_limit", settings.clip.norm_limit},
                                        {"relation", name_of(steps.relation)},
                                        {"accountant", cost_of_settings(settings).accountant}};
+    std::optional<Rational> mu_squared;  // of the Gaussian mechanism, which all steps are without sampling
+    if (steps.sampling_rate == 1) {
+        const Rational reach = reach_of(steps.relation), sigma(steps.noise_multiplier);
+        mu_squared = as_rational(steps.steps) * reach * reach / (sigma * sigma);
+    }
     return Payment{"",
                    asked_epsilon(settings),
                    delta_of(settings),
                    renyi_curve(steps),
                    "noisy_training",
                    parameters.dump(),
-                   noisy_claim(settings, facts).to_json().dump()};
+                   noisy_claim(settings, facts).to_json().dump(),
+                   mu_squared};
 }
 
 }  // namespace holdfast

@@ -430,7 +430,7 @@ TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutOneIsRefusedAndLeftAsItWas) {
     EXPECT_EQ(error_of([&] { Ledger ledger(path); }).code(), ExitCode::input);
     EXPECT_EQ(folder.read("ledger.db"), before);
     const std::string later = folder.file("later.db");
-    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 4;");
+    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 5;");
     EXPECT_EQ(error_of([&] { Ledger ledger(later); }).code(), ExitCode::input);
 }
 

@@ -16,7 +16,8 @@ namespace {
 bool same(const Account& a, const Account& b) {
     return a.budget.epsilon == b.budget.epsilon && a.budget.delta == b.budget.delta &&
            a.budget.fixed_epsilon == b.budget.fixed_epsilon && a.budget.renyi_order == b.budget.renyi_order &&
-           a.budget.delta_apart == b.budget.delta_apart && a.relation == b.relation;
+           a.budget.delta_apart == b.budget.delta_apart && a.budget.gaussian == b.budget.gaussian &&
+           a.relation == b.relation;
 }
 
 std::string text_of(const Account& terms) {
@@ -24,6 +25,7 @@ std::string text_of(const Account& terms) {
     std::string text = "epsilon " + decimal_text(budget.epsilon) + ", delta " + decimal_text(budget.delta);
     if (budget.fixed_epsilon) text += ", " + decimal_text(*budget.fixed_epsilon) + " an answer";
     if (budget.renyi_order) text += ", the Renyi order " + std::to_string(*budget.renyi_order);
+    if (budget.gaussian) text += ", as Gaussian privacy";
     if (budget.delta_apart != 0) text += ", delta " + decimal_text(budget.delta_apart) + " apart";
     return text + ", " + terms.relation + " neighbours";
 }
@@ -52,12 +54,23 @@ void check_renyi(const Budget& budget) {
                     "give a larger delta or epsilon, or take the basic rule", "budget");
 }
 
+/// A filter of Gaussian privacy that could ever be charged.
+void check_gaussian(const Budget& budget) {
+    if (!budget.gaussian) return;
+    if (budget.fixed_epsilon || budget.renyi_order)
+        throw Error(ExitCode::usage, "an account composes by one rule", "choose one of them", "composition");
+    if (budget.delta == 0)
+        throw Error(ExitCode::usage, "an account of Gaussian privacy needs a delta",
+                    "give a delta such as 1e-6", "delta");
+}
+
 void check_terms(const std::string& population, const Account& terms) {
     if (population.empty())
         throw Error(ExitCode::usage, "a population without a name", "name the people it holds", "population");
     check_amounts(terms.budget.epsilon, terms.budget.delta);
     if (terms.budget.fixed_epsilon) check_amounts(*terms.budget.fixed_epsilon, 0);
     check_renyi(terms.budget);
+    check_gaussian(terms.budget);
     if (terms.relation != "add_remove" && terms.relation != "substitute") {
         throw Error(ExitCode::usage, "'" + terms.relation + "' is no relation that an account can count",
                     "add_remove or substitute", "relation");
@@ -157,7 +170,7 @@ void add_people(const LedgerDatabase& database, std::int64_t account, std::span<
 
 std::optional<StoredAccount> find_account(const LedgerDatabase& database, const std::string& population) {
     Statement select(database,
-                     "SELECT id, relation, epsilon, delta, fixed_epsilon, renyi_order, delta_apart "
+                     "SELECT id, relation, epsilon, delta, fixed_epsilon, renyi_order, delta_apart, gaussian "
                      "FROM accounts WHERE population = ?");
     if (!select.bind(population).step()) return std::nullopt;
     StoredAccount account{
@@ -167,6 +180,7 @@ std::optional<StoredAccount> find_account(const LedgerDatabase& database, const 
     if (!select.is_null(4)) account.terms.budget.fixed_epsilon = parse_rational(select.text(4), "ledger");
     if (!select.is_null(5)) account.terms.budget.renyi_order = select.integer(5);
     account.terms.budget.delta_apart = parse_rational(select.text(6), "ledger");
+    account.terms.budget.gaussian = select.integer(7) != 0;
     return account;
 }
 
@@ -222,12 +236,13 @@ void record_account(const LedgerDatabase& database, const std::string& populatio
     require_named_accounts(database);
     Statement insert(database,
                      "INSERT INTO accounts(population, relation, epsilon, delta, delta_apart, fixed_epsilon, "
-                     "renyi_order) VALUES(?, ?, ?, ?, ?, ?, ?)");
+                     "renyi_order, gaussian) VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(population).bind(terms.relation);
     const Budget& budget = terms.budget;
     insert.bind(budget.epsilon.get_str()).bind(budget.delta.get_str()).bind(budget.delta_apart.get_str());
     budget.fixed_epsilon ? insert.bind(budget.fixed_epsilon->get_str()) : insert.bind_null();
     budget.renyi_order ? insert.bind(*budget.renyi_order) : insert.bind_null();
+    insert.bind(std::int64_t{budget.gaussian});
     insert.step();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/composition.hpp"
 #include "models/privacy/ledger/accounts.hpp"
@@ -10,7 +11,8 @@
 namespace holdfast {
 namespace {
 
-/// What one release costs; rho at the account's order, where the account has one and the release a curve.
+/// What one release costs; where the account adds up something else, that: rho at its Renyi order, where the
+/// release has a curve, or mu^2 of Gaussian privacy.
 struct Cost {
     Rational epsilon, delta;
     std::optional<Rational> rho;
@@ -24,16 +26,25 @@ std::size_t place_of(std::int64_t order) {
     return static_cast<std::size_t>(place - orders.begin());
 }
 
+Rational mu_squared_of(const Rational& epsilon, const Rational& delta) {
+    const Rational mu = delta == 0 ? gaussian_mu_of_pure(epsilon) : gaussian_mu(epsilon, delta);
+    return mu * mu;
+}
+
 Cost cost_of_answer(const Budget& budget, const Rational& epsilon, const Rational& delta) {
     Cost cost{epsilon, delta, std::nullopt};
     if (budget.renyi_order && delta == 0)
         cost.rho = renyi_curve_of_pure(epsilon)[place_of(*budget.renyi_order)];
+    // What has a delta is Gaussian here: all else was refused.
+    if (budget.gaussian) cost.rho = mu_squared_of(epsilon, delta);
     return cost;
 }
 
 Cost cost_of_payment(const Budget& budget, const Payment& payment) {
     Cost cost{payment.epsilon, payment.delta, std::nullopt};
     if (budget.renyi_order && !payment.curve.empty()) cost.rho = payment.curve[place_of(*budget.renyi_order)];
+    if (budget.gaussian)
+        cost.rho = payment.mu_squared ? *payment.mu_squared : mu_squared_of(payment.epsilon, 0);
     return cost;
 }
 
@@ -67,7 +78,7 @@ Sums sums_of(const LedgerDatabase& database, const StoredAccount& account) {
     }
     // Without an order no curve is at it: NULL equals nothing.
     Statement payments(database,
-                       "SELECT p.epsilon, p.delta, c.rho FROM payments p LEFT JOIN curves c "
+                       "SELECT p.epsilon, p.delta, c.rho, p.mu_squared FROM payments p LEFT JOIN curves c "
                        "ON c.payment = p.id AND c.renyi_order = ? WHERE p.account = ?");
     budget.renyi_order ? payments.bind(*budget.renyi_order) : payments.bind_null();
     payments.bind(account.id);
@@ -75,6 +86,9 @@ Sums sums_of(const LedgerDatabase& database, const StoredAccount& account) {
         Cost cost{parse_rational(payments.text(0), "ledger"), parse_rational(payments.text(1), "ledger"),
                   std::nullopt};
         if (!payments.is_null(2)) cost.rho = parse_rational(payments.text(2), "ledger");
+        if (budget.gaussian)
+            cost.rho = payments.is_null(3) ? mu_squared_of(cost.epsilon, 0)
+                                           : parse_rational(payments.text(3), "ledger");
         sums.add(cost);
         ++sums.payments;
     }
@@ -96,22 +110,31 @@ void cost_of_fixed(Spending& spending) {
     spending.delta = spending.budget.delta;
 }
 
+/// All of the delta, once anything is spent; the epsilon that the sum of mu^2 has there.
+void cost_of_gaussian(const Rational& mu_squared, Spending& spending) {
+    spending.delta = spending.budget.delta;
+    spending.epsilon =
+        std::min(spending.budget.epsilon, gaussian_epsilon(sqrt_upper(mu_squared), spending.budget.delta));
+}
+
 Spending spending_of(const Budget& budget, const Sums& sums) {
     Spending spending{budget, sums.answers, sums.payments, sums.epsilon, sums.delta};
+    if (budget.gaussian) {
+        if (sums.rho) cost_of_gaussian(*sums.rho, spending);
+        return spending;
+    }
     if (budget.fixed_epsilon) cost_of_fixed(spending);
     if (sums.rho) spending.epsilon += epsilon_of_renyi(*budget.renyi_order, *sums.rho, delta_of_rho(budget));
     if (budget.renyi_order && (sums.rho || sums.delta > 0)) spending.delta += delta_of_rho(budget);
     return spending;
 }
 
-bool fits(const Spending& spending) {
-    return spending.epsilon <= spending.budget.epsilon && spending.delta <= spending.budget.delta;
-}
-
 bool fits(const Budget& budget, Sums sums, const Cost& cost, std::int64_t more) {
     sums.add(cost, more);
     sums.answers += more;  // of a payment it makes no difference: fixed_epsilon takes none
-    return fits(spending_of(budget, sums));
+    if (budget.gaussian) return sums.rho.value_or(0) <= mu_squared_of(budget.epsilon, budget.delta);
+    const Spending spending = spending_of(budget, sums);
+    return spending.epsilon <= budget.epsilon && spending.delta <= budget.delta;
 }
 
 /// The most answers at `cost` that fit, given that `too_many` do not: what is spent grows with their number.
@@ -149,16 +172,28 @@ std::string left_of(const Budget& budget, const Sums& sums, const Cost& cost) {
         return "epsilon " + left_text(budget.epsilon - spent.epsilon) + ", delta " +
                left_text(budget.delta - spent.delta) + " are left";
     }
+    if (budget.gaussian)
+        return "it adds " + decimal_text(*cost.rho) + " to mu^2, and " +
+               left_text(mu_squared_of(budget.epsilon, budget.delta) - sums.rho.value_or(0)) + " is left";
     const std::int64_t order = *budget.renyi_order;
     const Rational most = renyi_budget(order, budget.epsilon - sums.epsilon, delta_of_rho(budget));
     return "at the Renyi order " + std::to_string(order) + " it costs " + decimal_text(*cost.rho) + ", and " +
            left_text(most - sums.rho.value_or(0)) + " is left";
 }
 
+Error has_no_mu(const std::string& mechanism, const LedgerDatabase& database) {
+    return Error(ExitCode::budget,
+                 "this population's budget is of Gaussian privacy, and " + mechanism +
+                     " has no mu of it: nothing was charged",
+                 "use stable_gauss, a mechanism without delta, or a training in which every step takes all "
+                 "records",
+                 database.path());
+}
+
 }  // namespace
 
 const char* composition_of(const Budget& budget) {
-    return budget.fixed_epsilon ? "fixed" : budget.renyi_order ? "renyi" : "basic";
+    return budget.fixed_epsilon ? "fixed" : budget.renyi_order ? "renyi" : budget.gaussian ? "gdp" : "basic";
 }
 
 void check_amounts(const Rational& epsilon, const Rational& delta) {
@@ -181,6 +216,7 @@ void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccoun
                         decimal_text(*budget.fixed_epsilon) + " each",
                     "ask at that epsilon, by a mechanism without delta", database.path());
     }
+    if (budget.gaussian && charge.delta > 0 && !charge.gaussian) throw has_no_mu(charge.mechanism, database);
     const Sums sums = sums_of(database, account);
     const Cost cost = cost_of_answer(budget, charge.epsilon, charge.delta);
     if (fits(budget, sums, cost, more)) return;
@@ -202,6 +238,8 @@ void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccoun
                         decimal_text(*budget.fixed_epsilon) + " each, and for nothing else",
                     "use a population whose account was opened without --fixed", database.path());
     }
+    if (budget.gaussian && payment.delta > 0 && !payment.mu_squared)
+        throw has_no_mu(payment.mechanism, database);
     const Sums sums = sums_of(database, account);
     const Cost cost = cost_of_payment(budget, payment);
     if (fits(budget, sums, cost, 1)) return;

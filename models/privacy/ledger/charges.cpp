@@ -1,13 +1,19 @@
 #include "models/privacy/ledger/charges.hpp"
 
+#include "models/privacy/mechanisms/outcome_law.hpp"
+
 namespace holdfast {
 
-KnownAnswers::KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset)
+KnownAnswers::KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset,
+                           std::optional<std::int64_t> payment)
     : account_(account),
       dataset_(dataset),
+      payment_(payment),
       select_(database,
-              "SELECT a.label, c.time, c.epsilon, c.delta, c.mechanism, g.text FROM answers a "
+              "SELECT a.label, c.time, coalesce(p.epsilon, c.epsilon), coalesce(p.delta, c.delta), "
+              "c.mechanism, g.text, c.payment FROM answers a "
               "JOIN charges c ON c.id = a.charge JOIN guarantees g ON g.id = c.guarantee "
+              "LEFT JOIN payments p ON p.id = c.payment "
               "WHERE a.account = ? AND a.dataset = ? AND a.query = ?") {}
 
 Known KnownAnswers::of(const Digest& query) {
@@ -15,13 +21,14 @@ Known KnownAnswers::of(const Digest& query) {
     if (select_.bind(account_).bind(dataset_).bind(query).step()) {
         if (select_.is_null(0)) {
             known.reserved = select_.integer(1);
-        } else {
+        } else if (select_.integer(0) != refused || select_.is_null(6) || payment_ == select_.integer(6)) {
             known.answer = LedgerAnswer{static_cast<int>(select_.integer(0)),
                                         true,
                                         parse_rational(select_.text(2), "ledger"),
                                         parse_rational(select_.text(3), "ledger"),
                                         select_.text(4),
-                                        select_.text(5)};
+                                        select_.text(5),
+                                        !select_.is_null(6)};
         }
     }
     select_.reset();
@@ -30,15 +37,17 @@ Known KnownAnswers::of(const Digest& query) {
 
 std::vector<LedgerTerms> find_terms(const LedgerDatabase& database, std::int64_t account) {
     Statement select(database,
-                     "SELECT c.epsilon, c.delta, c.mechanism, g.text, count(*), min(c.time), max(c.time) "
-                     "FROM charges c JOIN guarantees g ON g.id = c.guarantee WHERE c.account = ? "
-                     "GROUP BY c.epsilon, c.delta, c.mechanism, c.guarantee ORDER BY min(c.id)");
+                     "SELECT coalesce(p.epsilon, c.epsilon), coalesce(p.delta, c.delta), c.mechanism, "
+                     "g.text, count(*), min(c.time), max(c.time), c.payment FROM charges c "
+                     "JOIN guarantees g ON g.id = c.guarantee LEFT JOIN payments p ON p.id = c.payment "
+                     "WHERE c.account = ? "
+                     "GROUP BY c.epsilon, c.delta, c.mechanism, c.guarantee, c.payment ORDER BY min(c.id)");
     select.bind(account);
     std::vector<LedgerTerms> terms;
     while (select.step())
         terms.push_back({parse_rational(select.text(0), "ledger"), parse_rational(select.text(1), "ledger"),
                          select.text(2), select.text(3), select.integer(4), select.integer(5),
-                         select.integer(6)});
+                         select.integer(6), !select.is_null(7)});
     return terms;
 }
 
@@ -87,6 +96,24 @@ void record_label(const LedgerDatabase& database, std::int64_t charge, int label
               "= (SELECT account, dataset, query FROM charges WHERE id = ?2)")
         .bind(std::int64_t{label})
         .bind(charge)
+        .step();
+}
+
+void record_covered_answer(const LedgerDatabase& database, const ChargeOrigin& origin, std::int64_t payment,
+                           const std::string& mechanism, const Digest& query, int label) {
+    Statement entry(
+        database,
+        "INSERT INTO charges(account, dataset, query, epsilon, delta, mechanism, guarantee, time, payment) "
+        "VALUES(?, ?, ?, '0', '0', ?, ?, ?, ?) RETURNING id");
+    entry.bind(origin.account).bind(origin.dataset).bind(query).bind(mechanism);
+    entry.bind(origin.guarantee).bind(origin.now).bind(payment);
+    entry.step();
+    Statement(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, ?)")
+        .bind(origin.account)
+        .bind(origin.dataset)
+        .bind(query)
+        .bind(entry.integer(0))
+        .bind(std::int64_t{label})
         .step();
 }
 

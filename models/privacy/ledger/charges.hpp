@@ -19,15 +19,18 @@ struct Known {
     std::optional<std::int64_t> reserved;  ///< when, if so; in milliseconds
 };
 
-/// Looks up one query after the other, about one version of an account's data.
+/// Looks up one query after the other, about one version of an account's data. A refusal that a payment
+/// bought is known to that `payment`, by its row, and to nobody else.
 class KnownAnswers {
   public:
-    KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset);
+    KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset,
+                 std::optional<std::int64_t> payment = std::nullopt);
     Known of(const Digest& query);
 
   private:
     std::int64_t account_;
     std::string dataset_;
+    std::optional<std::int64_t> payment_;
     Statement select_;
 };
 
@@ -51,5 +54,9 @@ std::int64_t record_charge(const LedgerDatabase& database, const ChargeOrigin& o
 /// The answer to the query that a row of record_charge charged, under the terms of that charge; dropped where
 /// a label stands.
 void record_label(const LedgerDatabase& database, std::int64_t charge, int label);
+
+/// An answer that a payment, by its row, covers: it costs nothing more. Replaces what is known of the query.
+void record_covered_answer(const LedgerDatabase& database, const ChargeOrigin& origin, std::int64_t payment,
+                           const std::string& mechanism, const Digest& query, int label);
 
 }  // namespace holdfast

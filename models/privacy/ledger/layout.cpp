@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
+#include <string>
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/guarantee.hpp"
@@ -13,7 +15,7 @@ namespace holdfast {
 namespace {
 
 constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other SQLite files
-constexpr int layout_version = 3;
+constexpr int layout_version = 4;
 
 // Rows name their account by number: millions of people take little room, and an account can be renamed. An
 // answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
@@ -49,6 +51,19 @@ CREATE TABLE publications(payment INTEGER NOT NULL, model TEXT NOT NULL, time IN
                           PRIMARY KEY(payment, model)) STRICT;
 )";
 
+// What layout 4 added: accounts of Gaussian privacy, answers that a payment covers, and sessions: what each
+// is about, its public terms, how many queries it refused, and its threshold, which nothing but the law
+// reads.
+constexpr const char* sessions_layout = R"(
+ALTER TABLE accounts ADD COLUMN gaussian INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE payments ADD COLUMN mu_squared TEXT;
+ALTER TABLE charges ADD COLUMN payment INTEGER;
+CREATE TABLE sessions(payment INTEGER PRIMARY KEY, account INTEGER NOT NULL, name TEXT NOT NULL, run TEXT NOT NULL,
+                      program TEXT NOT NULL, epsilon_one TEXT NOT NULL, epsilon_two TEXT NOT NULL,
+                      delta TEXT NOT NULL, width INTEGER NOT NULL, refusals INTEGER NOT NULL,
+                      refused INTEGER NOT NULL, threshold INTEGER NOT NULL, UNIQUE(account, name)) STRICT;
+)";
+
 // Its accounts could name no order: all they say stays as it was.
 constexpr const char* take_over_layout_2 = R"(
 ALTER TABLE accounts ADD COLUMN renyi_order INTEGER;
@@ -75,7 +90,8 @@ INSERT INTO versions SELECT b.dataset, a.id, 0
     WHERE b.dataset NOT GLOB '*:relation';
 INSERT INTO spent SELECT v.account, o.epsilon, o.delta, o.answers
     FROM old_spent o JOIN versions v ON v.dataset = o.dataset;
-INSERT INTO charges SELECT o.id, v.account, o.dataset, o.query, o.epsilon, o.delta, o.mechanism,
+INSERT INTO charges(id, account, dataset, query, epsilon, delta, mechanism, guarantee, time)
+    SELECT o.id, v.account, o.dataset, o.query, o.epsilon, o.delta, o.mechanism,
            CASE a.relation WHEN 'substitute' THEN 2 ELSE 1 END, o.time
     FROM old_charges o JOIN versions v ON v.dataset = o.dataset JOIN accounts a ON a.id = v.account;
 INSERT INTO answers SELECT v.account, o.dataset, o.query, last.id, o.label
@@ -95,6 +111,7 @@ void set_version(const LedgerDatabase& database) {
 void create_layout(const LedgerDatabase& database) {
     database.run(layout);
     database.run(payments_layout);
+    database.run(sessions_layout);
     std::array<std::byte, 32> key;
     randombytes_buf(key.data(), key.size());
     Statement(database, "INSERT INTO people_key VALUES(?)").bind(key).step();
@@ -116,12 +133,24 @@ void migrate_layout_1(const LedgerDatabase& database) {
     database.run(take_over_layout_1);
 }
 
-void migrate_layout_2(const LedgerDatabase& database) {
-    for (const char* table :
-         {"versions", "people", "people_key", "spent", "guarantees", "charges", "answers"})
+void require_tables(const LedgerDatabase& database, std::initializer_list<const char*> tables) {
+    for (const char* table : tables)
         database.number("SELECT count(*) FROM " + std::string(table));  // an Error if it is not there
+}
+
+void migrate_layout_2(const LedgerDatabase& database) {
+    require_tables(database,
+                   {"versions", "people", "people_key", "spent", "guarantees", "charges", "answers"});
     database.run(take_over_layout_2);
     database.run(payments_layout);
+    database.run(sessions_layout);
+    set_version(database);
+}
+
+void migrate_layout_3(const LedgerDatabase& database) {
+    require_tables(database, {"versions", "people", "people_key", "spent", "guarantees", "charges", "answers",
+                              "payments", "curves", "results", "publications"});
+    database.run(sessions_layout);
     set_version(database);
 }
 
@@ -138,6 +167,7 @@ void create_or_migrate_layout(const LedgerDatabase& database) {
     const std::int64_t version = database.number("PRAGMA user_version");
     if (version == 1) migrate_layout_1(database);
     if (version == 2) migrate_layout_2(database);
+    if (version == 3) migrate_layout_3(database);
     if (database.number("PRAGMA user_version") != layout_version) {
         throw Error(ExitCode::input, "a ledger of another version of this program",
                     "use the version that wrote it", database.path());

@@ -13,7 +13,8 @@ class LedgerDatabase;
 /// Layout 1 kept an account a dataset, under the digest of its content. Each becomes the account of a
 /// population of its own (`migrated_population`), with that dataset as its version, and keeps its budget,
 /// charges and answers; their guarantees, which nobody wrote down, then say so.
-/// Layout 2 had no payments and no Renyi order: they are added, and all that was there stays.
+/// Layout 2 had no payments and no Renyi order, layout 3 no sessions, no answers that a payment covers and no
+/// accounts of Gaussian privacy: they are added, and all that was there stays.
 void create_or_migrate_layout(const LedgerDatabase& database);
 
 /// The name that the account of `dataset` (a digest) was given when its ledger left layout 1.

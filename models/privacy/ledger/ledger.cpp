@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "kernels/base/error.hpp"
@@ -12,6 +13,8 @@
 #include "models/privacy/ledger/database.hpp"
 #include "models/privacy/ledger/layout.hpp"
 #include "models/privacy/ledger/payments.hpp"
+#include "models/privacy/ledger/sessions.hpp"
+#include "models/privacy/mechanisms/outcome_law.hpp"
 
 namespace holdfast {
 namespace {
@@ -175,6 +178,153 @@ std::vector<LedgerAnswer> Ledger::answer(const std::string& dataset, const Charg
         if (drawn.empty())
             std::this_thread::sleep_for(std::chrono::milliseconds(20));  // another process is drawing
     }
+}
+
+namespace {
+
+/// Which queries have no answer, each of equal ones once, in their order.
+std::vector<std::size_t> find_unanswered(KnownAnswers& answers, std::span<const Digest> queries) {
+    std::vector<std::size_t> missing;
+    std::set<Digest> seen;
+    for (std::size_t i = 0; i < queries.size(); ++i)
+        if (seen.insert(queries[i]).second && !answers.of(queries[i]).answer) missing.push_back(i);
+    return missing;
+}
+
+/// What is known of each query now; those equal to one of `drawn` are new.
+std::vector<std::optional<LedgerAnswer>> find_answers(KnownAnswers& answers, std::span<const Digest> queries,
+                                                      std::span<const std::size_t> drawn) {
+    std::set<Digest> fresh;
+    for (const std::size_t i : drawn) fresh.insert(queries[i]);
+    std::vector<std::optional<LedgerAnswer>> found;
+    for (const Digest& query : queries) {
+        found.push_back(answers.of(query).answer);
+        if (found.back()) found.back()->remembered = !fresh.contains(query);
+    }
+    return found;
+}
+
+/// What became of the draw that a payment covers: noted once, and nothing is drawn under it again.
+constexpr const char* answers_drawn = "answers";
+
+}  // namespace
+
+std::int64_t Ledger::unanswered(const std::string& dataset, std::span<const Digest> queries) const {
+    KnownAnswers answers(*database_, require_account_of(*database_, dataset).id, dataset);
+    return static_cast<std::int64_t>(find_unanswered(answers, queries).size());
+}
+
+std::vector<LedgerAnswer> Ledger::answer_together(const std::string& dataset, const Payment& payment,
+                                                  std::span<const Digest> queries, const Draw& draw) {
+    check_payment(payment);
+    const StoredAccount account = require_account_of(*database_, dataset);
+    const auto covered = [&] { return find_payment(*database_, dataset, payment.token); };
+    std::vector<std::size_t> missing;
+    bool drawn = false;
+    {
+        Transaction transaction(*database_);
+        KnownAnswers answers(*database_, account.id, dataset, covered());
+        missing = find_unanswered(answers, queries);
+        drawn = covered() && !find_result(*database_, *covered()).empty();
+        if (!missing.empty() && !covered()) {
+            refuse_unless_affordable(*database_, account, payment);
+            record_payment(
+                *database_,
+                {account.id, dataset, id_of_guarantee(*database_, payment.guarantee), now_in_milliseconds()},
+                payment);
+        }
+        transaction.commit();
+    }
+    if (!missing.empty() && !drawn)
+        store_together(account.id, dataset, payment, queries, missing, draw(missing));
+    KnownAnswers answers(*database_, account.id, dataset, covered());
+    if (drawn) missing.clear();  // refused with all the others, and asked otherwise since
+    std::vector<LedgerAnswer> result;
+    for (std::optional<LedgerAnswer>& answer : find_answers(answers, queries, missing))
+        result.push_back(answer.value_or(LedgerAnswer{refused, true, payment.epsilon, payment.delta,
+                                                      payment.mechanism, payment.guarantee, true}));
+    return result;
+}
+
+void Ledger::store_together(std::int64_t account, const std::string& dataset, const Payment& payment,
+                            std::span<const Digest> queries, std::span<const std::size_t> drawn,
+                            std::span<const int> labels) {
+    ensure(drawn.size() == labels.size(), "one label a query");
+    Transaction transaction(*database_);
+    const std::int64_t row = require_payment(*database_, dataset, payment.token);
+    if (!find_result(*database_, row).empty()) return;  // another process was first
+    KnownAnswers answers(*database_, account, dataset, row);
+    const ChargeOrigin origin{account, dataset, id_of_guarantee(*database_, payment.guarantee),
+                              now_in_milliseconds()};
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+        const Digest& query = queries[drawn[i]];
+        if (!answers.of(query).answer)
+            record_covered_answer(*database_, origin, row, payment.mechanism, query, labels[i]);
+    }
+    record_bought(*database_, row, answers_drawn);
+    transaction.commit();
+}
+
+std::optional<SessionState> Ledger::session(const std::string& dataset, const std::string& name) const {
+    const StoredAccount account = require_account_of(*database_, dataset);
+    const std::optional<StoredSession> session = find_session(*database_, account.id, name);
+    if (!session) return std::nullopt;
+    return session->state;
+}
+
+SessionState Ledger::open_session(const std::string& dataset, const SessionOpening& opening,
+                                  const SessionLaw& law, RandomBits& bits) {
+    Payment payment = opening.payment;
+    payment.token = "session " + opening.name;
+    check_payment(payment);
+    Transaction transaction(*database_);
+    const StoredAccount account = require_account_of(*database_, dataset);
+    if (const auto there = find_session(*database_, account.id, opening.name)) return there->state;
+    if (find_payment(*database_, dataset, payment.token))
+        throw Error(ExitCode::budget,
+                    "the threshold of the session '" + opening.name + "' is lost: it has ended",
+                    "open another, under a name of its own", database_->path());
+    refuse_unless_affordable(*database_, account, payment);
+    const std::int64_t row = record_payment(
+        *database_,
+        {account.id, dataset, id_of_guarantee(*database_, payment.guarantee), now_in_milliseconds()},
+        payment);
+    record_session(*database_, account.id, row, opening, law.terms(), law.draw_threshold(bits));
+    transaction.commit();
+    return find_session(*database_, account.id, opening.name)->state;
+}
+
+std::vector<std::optional<LedgerAnswer>> Ledger::answer_in_session(
+    const std::string& dataset, const SessionOpening& opening, std::span<const Digest> queries,
+    const SessionLaw& law, const Distances& distances, RandomBits& bits) {
+    const StoredAccount account = require_account_of(*database_, dataset);
+    const StoredSession before = require_session(*database_, account.id, dataset, opening);
+    KnownAnswers answers(*database_, account.id, dataset, before.payment);
+    const std::vector<std::size_t> missing =
+        before.state.ended() ? std::vector<std::size_t>() : find_unanswered(answers, queries);
+    if (missing.empty()) return find_answers(answers, queries, {});
+    const std::vector<Evidence> evidence = distances(missing);
+    ensure(evidence.size() == missing.size(), "one distance a query");
+
+    // Drawn and stored in one transaction: until it is committed nobody has seen what came of a draw, and
+    // what a crash undoes may be drawn again. The threshold and the refusals are read anew: others ask too.
+    Transaction transaction(*database_);
+    StoredSession session = require_session(*database_, account.id, dataset, opening);
+    const ChargeOrigin origin{account.id, dataset, id_of_guarantee(*database_, opening.payment.guarantee),
+                              now_in_milliseconds()};
+    std::vector<std::size_t> drawn;
+    for (std::size_t i = 0; i < missing.size() && !session.state.ended(); ++i) {
+        const Digest& query = queries[missing[i]];
+        if (answers.of(query).answer) continue;
+        const bool refuse = law.draw_refusal(evidence[i].distance, session.threshold, bits);
+        session.state.refused += refuse ? 1 : 0;
+        record_covered_answer(*database_, origin, session.payment, opening.payment.mechanism, query,
+                              refuse ? refused : evidence[i].label);
+        drawn.push_back(missing[i]);
+    }
+    record_refusals(*database_, session.payment, session.state.refused);
+    transaction.commit();
+    return find_answers(answers, queries, drawn);
 }
 
 }  // namespace holdfast

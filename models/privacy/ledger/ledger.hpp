@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "models/privacy/evidence.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
 #include "models/privacy/rational.hpp"
+#include "models/privacy/session/session_law.hpp"
 
 namespace holdfast {
 
@@ -33,9 +35,13 @@ struct Budget {
     std::optional<std::int64_t> renyi_order = std::nullopt;
     /// With `renyi_order`: the delta set apart, once and for all, for what has no curve.
     Rational delta_apart = 0;
+    /// A filter of Gaussian privacy: what is mu-Gaussian private adds mu^2, pure answers that of randomised
+    /// response, and nothing else can be paid. The sum is at most gaussian_mu(epsilon, delta)^2
+    /// (models/mathematics.md, gaussian filter).
+    bool gaussian = false;
 };
 
-/// The rule by which an account composes what it is charged: "basic", "fixed" or "renyi".
+/// The rule by which an account composes what it is charged: "basic", "fixed", "renyi" or "gdp".
 const char* composition_of(const Budget& budget);
 
 /// What an account is opened with, once.
@@ -63,6 +69,7 @@ struct Spending {
 struct Charge {
     Rational epsilon, delta;
     std::string mechanism, guarantee;
+    bool gaussian = false;  ///< mu-Gaussian private for mu = gaussian_mu(epsilon, delta)
 };
 
 /// A release that is paid for once, as a whole: all steps of a training, a model to publish.
@@ -73,6 +80,8 @@ struct Payment {
     std::string mechanism;        ///< "noisy", …
     std::string parameters;       ///< JSON text of what it was drawn with; public
     std::string guarantee;        ///< JSON text
+    /// Of the same release, where it is mu-Gaussian private: mu^2.
+    std::optional<Rational> mu_squared = std::nullopt;
 };
 
 /// A model that left the house.
@@ -98,6 +107,7 @@ struct LedgerTerms {
     std::string mechanism, guarantee;
     std::int64_t answers = 0;                    ///< charges, those without a stored answer included
     std::int64_t first_time = 0, last_time = 0;  ///< in milliseconds since 1970
+    bool together = false;  ///< epsilon and delta are those of one payment for all of them
 };
 
 /// One answer: what to print for a query. Its terms are those it was drawn under, whatever was asked now.
@@ -106,6 +116,22 @@ struct LedgerAnswer {
     bool remembered = false;  ///< an earlier answer to the same query: cost nothing now
     Rational epsilon, delta;
     std::string mechanism, guarantee;
+    bool together = false;  ///< epsilon and delta are those of a payment for this and other answers
+};
+
+/// A session as anyone may see it: its threshold is not told.
+struct SessionState {
+    std::string dataset, run, program;  ///< digests of the data and of the run; the program that opened it
+    SessionTerms terms;
+    std::int64_t refused = 0;  ///< queries so far; at terms.refusals it has ended
+
+    bool ended() const { return refused >= terms.refusals; }
+};
+
+/// What a session is opened with.
+struct SessionOpening {
+    std::string name, run, program;
+    Payment payment;  ///< of (terms.epsilon(), terms.delta); its token is the ledger's to choose
 };
 
 /// The account of every population, in one SQLite file of mode 0600: durable (rollback journal, synchronous =
@@ -176,6 +202,39 @@ class Ledger {
     std::vector<LedgerAnswer> answer(const std::string& dataset, const Charge& charge,
                                      std::span<const Digest> queries, const Draw& draw);
 
+    /// Answers queries that one payment covers together: remembered answers first; the payment, which is
+    /// charged before any draw, for the rest; then `draw` with all that are new, once for a payment; then
+    /// stored, all in one transaction. A crash before that leaves the payment charged and nothing seen: the
+    /// same request draws without paying again. A refusal (`refused`) is remembered by this payment alone:
+    /// the query may be asked otherwise. Error (ExitCode::budget) as of pay.
+    std::vector<LedgerAnswer> answer_together(const std::string& dataset, const Payment& payment,
+                                              std::span<const Digest> queries, const Draw& draw);
+
+    /// How many of the queries, equal ones counted once, have no remembered answer.
+    std::int64_t unanswered(const std::string& dataset, std::span<const Digest> queries) const;
+
+    /// A session of the dataset's population, by its name; empty where there is none.
+    std::optional<SessionState> session(const std::string& dataset, const std::string& name) const;
+    /// Pays for a session and draws its threshold, in one transaction; where one of that name is there,
+    /// nothing is charged. Returns what is there then. Errors: ExitCode::budget as of pay, and where its
+    /// threshold was lost.
+    SessionState open_session(const std::string& dataset, const SessionOpening& opening,
+                              const SessionLaw& law, RandomBits& bits);
+
+    /// What a law of distances is drawn from, of each of the given indices of the queries, in their order.
+    using Distances = std::function<std::vector<Evidence>(std::span<const std::size_t>)>;
+
+    /// Answers in a session, in the order of the queries: remembered answers, and those refusals that were
+    /// its own, are free; `distances` is asked once, for all others; then all are drawn and stored in one
+    /// transaction, until so many are refused as end it. Empty where it ended before the query. Errors
+    /// (ExitCode::budget): no such session, or one of another version of the data, run or program, which has
+    /// thereby ended.
+    std::vector<std::optional<LedgerAnswer>> answer_in_session(const std::string& dataset,
+                                                               const SessionOpening& opening,
+                                                               std::span<const Digest> queries,
+                                                               const SessionLaw& law,
+                                                               const Distances& distances, RandomBits& bits);
+
     /// Pays, in one transaction, for a release about a version of a population's data. True: charged now.
     /// False: this token was charged before for this dataset, and costs nothing, whatever else the payment
     /// says. Error (ExitCode::budget): no population has the dataset, or the payment does not fit; nothing
@@ -205,6 +264,11 @@ class Ledger {
     Charged charge(const std::string& dataset, const Charge& charge, std::span<const Digest> queries);
     /// labels[i] belongs to reserved[i], and is dropped where a label stands.
     void store(std::span<const Reservation> reserved, std::span<const int> labels);
+
+    /// labels[i] belongs to queries[drawn[i]]; all are dropped where the payment's were stored before.
+    void store_together(std::int64_t account, const std::string& dataset, const Payment& payment,
+                        std::span<const Digest> queries, std::span<const std::size_t> drawn,
+                        std::span<const int> labels);
 
     std::unique_ptr<LedgerDatabase> database_;
     int patience_;

@@ -27,6 +27,7 @@ void check_payment(const Payment& payment) {
     check_amounts(1, payment.delta);
     ensure(payment.curve.empty() || payment.curve.size() == renyi_orders().size(), "a curve has every order");
     for (const Rational& rho : payment.curve) ensure(rho >= 0, "a Renyi divergence is not negative");
+    ensure(payment.mu_squared.value_or(0) >= 0, "mu^2 is not negative");
 }
 
 std::optional<std::int64_t> find_payment(const LedgerDatabase& database, const std::string& dataset,
@@ -43,14 +44,16 @@ std::int64_t require_payment(const LedgerDatabase& database, const std::string& 
                 "name the ledger that its training was charged to", database.path());
 }
 
-void record_payment(const LedgerDatabase& database, const ChargeOrigin& origin, const Payment& payment) {
+std::int64_t record_payment(const LedgerDatabase& database, const ChargeOrigin& origin,
+                            const Payment& payment) {
     Statement entry(database,
                     "INSERT INTO payments(account, dataset, token, epsilon, delta, mechanism, parameters, "
-                    "guarantee, time) "
-                    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
+                    "guarantee, time, mu_squared) "
+                    "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
     entry.bind(origin.account).bind(origin.dataset).bind(payment.token);
     entry.bind(payment.epsilon.get_str()).bind(payment.delta.get_str());
     entry.bind(payment.mechanism).bind(payment.parameters).bind(origin.guarantee).bind(origin.now);
+    payment.mu_squared ? entry.bind(payment.mu_squared->get_str()) : entry.bind_null();
     entry.step();
     const std::int64_t row = entry.integer(0);
     Statement point(database, "INSERT INTO curves VALUES(?, ?, ?)");
@@ -58,6 +61,7 @@ void record_payment(const LedgerDatabase& database, const ChargeOrigin& origin, 
         point.bind(row).bind(renyi_orders()[i]).bind(payment.curve[i].get_str()).step();
         point.reset();
     }
+    return row;
 }
 
 std::string find_result(const LedgerDatabase& database, std::int64_t payment) {

@@ -24,7 +24,9 @@ std::optional<std::int64_t> find_payment(const LedgerDatabase& database, const s
 /// Error (ExitCode::budget) where there is none.
 std::int64_t require_payment(const LedgerDatabase& database, const std::string& dataset,
                              const std::string& token);
-void record_payment(const LedgerDatabase& database, const ChargeOrigin& origin, const Payment& payment);
+/// Its row.
+std::int64_t record_payment(const LedgerDatabase& database, const ChargeOrigin& origin,
+                            const Payment& payment);
 
 /// The digest of what a payment, by its row, has bought; empty where that is not there.
 std::string find_result(const LedgerDatabase& database, std::int64_t payment);
