@@ -63,6 +63,10 @@ Guarantee all_together(const Question& of, const std::string& what) {
 Row answers_row(const Question& of, const MechanismInfo& info, const std::vector<AnswerShares>& shares) {
     Row row{info.name, {}, {}, all_together(of, "all answers by " + std::string(info.name))};
     if (info.condition != nullptr) row.guarantee.require(info.condition);
+    row.guarantee.require(info.gaussian
+                              ? "the account composes Gaussian answers by the sum of their mu^2"
+                              : "every answer is asked at the terms shown, fixed beforehand, and the "
+                                "account composes such answers by the least bound");
     MechanismParameters sizes;
     sizes.classes = static_cast<int>(of.run.classes());
     sizes.cap = distance_cap(of.run, of.ensemble);
