@@ -9,8 +9,8 @@
 namespace holdfast {
 namespace {
 
-constexpr double least_amount = 1e-6;  // of an epsilon or mu that a mechanism takes (MechanismParameters)
-constexpr double least_delta = 1e-30;
+// What a mechanism takes (MechanismParameters).
+constexpr double least_amount = 1e-6, greatest_amount = 1000, least_delta = 1e-30;
 
 /// A double whose shortest decimal is no more than total/answers.
 double even_share(const Rational& total, std::int64_t answers) {
@@ -62,9 +62,9 @@ AnswersFigure answers_accuracy(const MechanismInfo& info, const MechanismParamet
     AnswersFigure best;
     const auto consider = [&](double epsilon, double delta, double mu) {
         MechanismParameters parameters = public_sizes;
-        parameters.epsilon = std::min(epsilon, greatest_epsilon);
+        parameters.epsilon = std::min(epsilon, greatest_amount);
         parameters.delta = delta;
-        parameters.mu = std::min(mu, greatest_epsilon);
+        parameters.mu = std::min(mu, greatest_amount);
         const double accuracy = expected_accuracy(Mechanism(info.name, parameters), evidence);
         if (accuracy > best.accuracy) best = {accuracy, parameters.epsilon, delta, parameters.mu};
     };

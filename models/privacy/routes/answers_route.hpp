@@ -15,10 +15,10 @@ namespace holdfast {
 struct AnswerShares {
     AnswerShares(const Rational& epsilon, const Rational& delta, std::int64_t answers);
 
-    double pure_epsilon;        ///< of pure mechanisms: the least composition at delta
-    double epsilon_each;        ///< with delta_each: of mechanisms that take a delta, by sums
+    double pure_epsilon;  ///< of pure mechanisms: the least composition at delta
+    double epsilon_each;  ///< with delta_each: of mechanisms that take a delta, by sums
     double delta_each;
-    double mu;                  ///< of Gaussian ones: the budget's mu over sqrt(answers)
+    double mu;  ///< of Gaussian ones: the budget's mu over sqrt(answers)
 };
 
 /// Expected accuracy of a mechanism where each answer may cost so much, and what each then costs.
