@@ -126,8 +126,10 @@ std::vector<Candidate> candidates(const PublicNumbers& numbers) {
     const auto add = [&](const char* kind, Map map, const Settings& settings) {
         all.push_back({kind, name_of(map), settings});
     };
-    for (const Map map : {Map::columns, Map::coarse_bins, Map::fine_bins})
-        add("noisy", map, noisy(numbers, map));
+    std::vector<Map> maps{Map::columns};
+    // Bins of coordinates say less than the coordinates, and cost more: their effects are near linear.
+    if (numbers.columns == Columns::amounts) maps.insert(maps.end(), {Map::coarse_bins, Map::fine_bins});
+    for (const Map map : maps) add("noisy", map, noisy(numbers, map));
     add("votes", Map::columns, votes(numbers, Map::columns));
     add("boxes", Map::columns, boxes(numbers));
     return all;
