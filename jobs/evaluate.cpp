@@ -7,12 +7,14 @@
 #include <map>
 
 #include "dist/files/digest.hpp"
+#include "jobs/budget_routes.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
+#include "models/privacy/routes/answers_route.hpp"
 
 namespace holdfast {
 namespace {
@@ -21,6 +23,8 @@ struct Request {
     std::string run, data;
     std::vector<double> epsilons;
     double delta = 1e-5;
+    std::vector<std::string> budget;
+    std::vector<std::int64_t> answers{1, 10, 100, 1000, 10000, 1000000};
 };
 
 /// The deltas at which a mechanism is shown: those it can take.
@@ -29,13 +33,6 @@ std::vector<double> deltas_of(const MechanismInfo& info, double delta) {
     if (!info.needs_delta) deltas.push_back(0);
     if (info.takes_delta && delta > 0) deltas.push_back(delta);
     return deltas;
-}
-
-/// Mean probability that the released label is the true one: exact, nothing is drawn.
-double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence) {
-    std::vector<std::vector<double>> laws;
-    for (const Evidence& distinct : evidence.distinct()) laws.push_back(mechanism.law(distinct));
-    return evidence.mean(laws);
 }
 
 /// How often labels are the true ones.
@@ -65,7 +62,7 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
 nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& single,
                                   const EvidenceTable& ensemble_evidence, const Request& request) {
     nlohmann::json rows = nlohmann::json::array();
-    if (!run.certificate->by_answers()) return rows;
+    if (!run.certificate->by_answers() || request.epsilons.empty()) return rows;
     for (const MechanismInfo& info : mechanism_table()) {
         for (const double delta : deltas_of(info, request.delta)) {
             for (const bool ensemble : {false, true}) {
@@ -101,16 +98,16 @@ nlohmann::json histogram(const std::vector<std::int64_t>& distances) {
     return {{"value", values}, {"count", sizes}};
 }
 
-std::string table_of(const nlohmann::json& result) {
+std::string table_of(const nlohmann::json& result, bool by_answers) {
     std::string text;
     char line[160];
     const auto append = [&](auto... values) {
         std::snprintf(line, sizeof line, values...);
         text += line;
     };
-    if (result["private_accuracy"].empty()) {
+    if (!by_answers) {
         text = "any number of answers, by the published parameters, have the nominal accuracy\n";
-    } else {
+    } else if (!result["epsilons"].empty()) {
         append("%s", "expected private accuracy\n");
         append("%-31s%-10s", "mechanism", "setting");
         for (const double epsilon : result["epsilons"]) append("eps %-7g", epsilon);
@@ -138,9 +135,13 @@ void evaluate(const Context& context, const Request& request) {
     // 1. The run, and queries with their true labels.
     if (!(request.delta >= 0 && request.delta < 1))
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--delta");
+    std::optional<TotalBudget> budget;
+    if (!request.budget.empty()) budget = parse_budget(request.budget, request.answers);
     const FinishedRun run = FinishedRun::open(request.run);
-    if (run.certificate->by_answers() && request.epsilons.empty())
-        throw Error(ExitCode::usage, "an answer has a price", "give one or more, as 0.1,1", "--epsilon");
+    if (run.certificate->by_answers() && request.epsilons.empty() && !budget)
+        throw Error(ExitCode::usage, "an answer has a price",
+                    "give one or more, as 0.1,1, or what all may cost together: --budget 1,1e-5",
+                    "--epsilon");
     const Records data = read_queries(context, run.features, request.data);
     require_labels(data, run.classes(), request.data);
 
@@ -181,13 +182,15 @@ void evaluate(const Context& context, const Request& request) {
         {"epsilons", request.epsilons},
         {"private_accuracy", private_accuracies(run, single, together, request)},
         {"guarantee", run.certificate->claim().to_json()}};
+    if (budget) result["budget"] = budget_routes(run, single, together, *budget);
     nlohmann::json figures = result;
     figures.erase("data");  // where the queries lie is no figure
     result["digest"] = StreamDigest::of(figures.dump());
 
     // 4. For the owner's eyes.
     if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
-    context.print(result, table_of(result) + "evaluation " +
+    context.print(result, table_of(result, run.certificate->by_answers()) +
+                              (budget ? budget_text(result["budget"]) : "") + "evaluation " +
                               result["digest"].get<std::string>().substr(0, 16) +
                               ", for the data owner only: " + run.folder.file("evaluation.json") + "\n");
 }
@@ -202,6 +205,13 @@ Run declare_evaluate(CLI::App& app) {
     app.add_option("--epsilon", request->epsilons,
                    "Privacy per answer, a comma-separated list; of noisy runs, whose answers are free: none")
         ->delimiter(',');
+    app.add_option(
+           "--budget", request->budget,
+           "EPS[,DELTA] for all answers together, delta 1e-5 if left out: the accuracy of every route")
+        ->delimiter(',');
+    app.add_option("--answers", request->answers, "With --budget: how many answers, a comma-separated list")
+        ->delimiter(',')
+        ->capture_default_str();
     app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
     return [request](const Context& context) { evaluate(context, *request); };
 }

@@ -169,6 +169,31 @@ PrivateAccuracy parse_private_accuracy(const Json& json, std::size_t epsilons) {
     return row;
 }
 
+RouteAccuracy parse_route(const Json& json, std::size_t numbers) {
+    RouteAccuracy row{.route = text_field(json, "route"),
+                      .setting = text_field(json, "setting"),
+                      .accuracy = number_list(json, "accuracy"),
+                      .guarantee = guarantee_field(json)};
+    if (row.accuracy.size() != numbers) {
+        throw Error(ExitCode::input, "\"routes\" of " + row.route + " has " +
+                                         std::to_string(row.accuracy.size()) + " values for " +
+                                         std::to_string(numbers) + " numbers of answers");
+    }
+    return row;
+}
+
+std::optional<BudgetAccuracy> parse_budget_accuracy(const Json& json) {
+    if (json.is_null()) return std::nullopt;
+    BudgetAccuracy budget{.epsilon = number_field(json, "epsilon"),
+                          .delta = number_field(json, "delta"),
+                          .answers = number_list(json, "answers"),
+                          .routes = {},
+                          .refused = text_field(json, "refused")};
+    for (const Json& row : list_field(json, "routes"))
+        budget.routes.push_back(parse_route(row, budget.answers.size()));
+    return budget;
+}
+
 RunEvaluation parse_evaluation(const Json& json) {
     const Json& accuracy = object_field(json, "accuracy");
     const Json& certified = object_field(json, "certified_fraction");
@@ -188,6 +213,7 @@ RunEvaluation parse_evaluation(const Json& json) {
         .distance_ensemble = by_key(distances, "ensemble", "value", "count"),
         .epsilons = number_list(json, "epsilons"),
         .private_accuracy = {},
+        .budget = parse_budget_accuracy(object_field(json, "budget")),
         .guarantee = guarantee_field(json)};
     for (const Json& row : list_field(json, "private_accuracy")) {
         evaluation.private_accuracy.push_back(parse_private_accuracy(row, evaluation.epsilons.size()));

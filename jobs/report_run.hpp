@@ -59,6 +59,21 @@ struct PrivateAccuracy {
     GuaranteeText guarantee;
 };
 
+/// Expected accuracy of one route, one value a number of answers.
+struct RouteAccuracy {
+    std::string route, setting;  ///< setting: "single" (mean over members) or "ensemble"
+    std::vector<double> accuracy;
+    GuaranteeText guarantee;
+};
+
+/// What so many answers come to where all together may cost so much.
+struct BudgetAccuracy {
+    double epsilon, delta;
+    std::vector<double> answers;
+    std::vector<RouteAccuracy> routes;
+    std::string refused;  ///< why there are none
+};
+
 /// evaluation.json.
 struct RunEvaluation {
     std::string data, relation, digest;
@@ -68,6 +83,7 @@ struct RunEvaluation {
     Distribution distance_single, distance_ensemble;    ///< number of queries by h
     std::vector<double> epsilons;
     std::vector<PrivateAccuracy> private_accuracy;
+    std::optional<BudgetAccuracy> budget;  ///< of evaluate --budget
     GuaranteeText guarantee;
 };
 

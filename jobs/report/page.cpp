@@ -22,6 +22,7 @@ std::string missing_evaluation(const RunFiles& run) {
 
 std::string render_report(const RunFiles& run) {
     std::string body = report_header(run);
+    if (run.evaluation) body += budget_section(*run.evaluation);
     if (run.evaluation && run.manifest.boxes()) {
         body += privacy_section(*run.evaluation) + certified_section(*run.evaluation) +
                 distance_section(*run.evaluation);

@@ -48,6 +48,36 @@ TEST(Composition, OptimalIsTheLeastEpsilonWithThatDelta) {
     }
 }
 
+// Most terms of so many answers weigh nothing and are not summed one by one.
+TEST(Composition, OfManyAnswersIsTheLeastEpsilonToo) {
+    for (const double epsilon : {0.001, 0.02}) {
+        for (const int answers : {1601, 1700, 5000, 30000}) {
+            for (const double delta : {1e-9, 1e-5, 0.3}) {
+                const double least = optimal_composition(decimal_value(epsilon, "epsilon"), answers,
+                                                         decimal_value(delta, "delta"))
+                                         .get_d();
+                const double slack = delta * 1e-7;  // of the plain sum below
+                EXPECT_LE(delta_of(epsilon, answers, least), delta + slack) << epsilon << " " << answers;
+                if (least > 0) {
+                    EXPECT_GT(delta_of(epsilon, answers, least - 1e-5), delta - slack)
+                        << epsilon << " " << answers;
+                }
+            }
+        }
+    }
+}
+
+// A delta below what those terms weigh together: they count again.
+TEST(Composition, NoDeltaIsTooSmallForManyAnswers) {
+    const Rational epsilon(1, 100);
+    const auto cost = [&](unsigned long bits) {
+        return optimal_composition(epsilon, 2500, Rational(1) / Rational(power_of_two(bits))).get_d();
+    };
+    EXPECT_LT(cost(100), cost(1000));
+    EXPECT_LT(cost(1000), 24);
+    EXPECT_NEAR(cost(4000), 25, 1e-9);  // below the weight of the first term, which loses 2500 epsilon
+}
+
 TEST(Composition, OneAnswerSavesWhatItsDeltaAllows) {
     // k = 1: (e^eps - delta (1 + e^eps)) is what remains of the ratio.
     const double epsilon = 1, delta = 0.01, growth = std::exp(epsilon);

@@ -170,6 +170,46 @@ TEST_F(Report, ShowsOneModelOnce) {
     EXPECT_THAT(page, Not(HasSubstr(">Ensemble<")));
 }
 
+/// `evaluation` with what evaluate --budget adds.
+std::string with_budget(const std::string& budget) {
+    std::string text = evaluation;
+    return text.insert(1, "\"budget\":" + budget + ",");
+}
+
+TEST_F(Report, DrawsALineARouteAgainstTheNumberOfAnswers) {
+    write("evaluation.json", evaluation);
+    const std::size_t before = count(body_of(page()), "<svg");
+    write("evaluation.json", with_budget(R"json({"epsilon":1,"delta":1e-5,"answers":[1,100,1000000],"routes":[
+  {"route":"stable_rr","setting":"single","accuracy":[0.981,0.5,0.5],"guarantee":{"status":"proved"}},
+  {"route":"stable_rr","setting":"ensemble","accuracy":[0.982,0.6,0.5],"guarantee":{"status":"proved"}},
+  {"route":"cauchy","setting":"single","accuracy":[0.731,0.4,0.3],"guarantee":{"status":"proved"}},
+  {"route":"session","setting":"ensemble","accuracy":[0.1,0.723,0.814],"guarantee":{"status":"proved"}}],"best":[]})json"));
+    const std::string page = body_of(this->page());
+    EXPECT_EQ(count(page, "<svg"), before + 1);
+    EXPECT_THAT(page, HasSubstr("ε = 1, δ = 1e-05"));
+    EXPECT_THAT(page, HasSubstr("session, answers 1e+06: 81.4%"));  // a dot's tooltip
+    EXPECT_THAT(page, Not(HasSubstr("98.1%")));                     // the worse setting
+    for (const char* best : {"98.2%", "72.3%", "81.4%"})
+        EXPECT_THAT(page, HasSubstr(std::string("figure best\">") + best));
+    EXPECT_THAT(page, Not(HasSubstr("figure best\">73.1%")));
+    const std::string chart = page.substr(page.find("against the number of answers, at one"));
+    EXPECT_EQ(count(chart.substr(0, chart.find("</svg>")), "class=\"line "), 4);  // three routes, no privacy
+    EXPECT_EQ(count(chart.substr(0, chart.find("</svg>")), "dashed\""), 1);
+    EXPECT_EQ(count(chart.substr(0, chart.find("</svg>")), ">cauchy<"), 0);  // nowhere the best
+    EXPECT_THAT(page, HasSubstr("outside the guarantee"));
+}
+
+TEST_F(Report, SaysWhyABudgetHasNoRoute) {
+    write("evaluation.json",
+          with_budget(R"({"epsilon":1,"delta":0,"answers":[1],"routes":[],"refused":"<removals>"})"));
+    EXPECT_THAT(page(), HasSubstr("No route: &lt;removals&gt;"));
+    write("evaluation.json",
+          with_budget(R"({"epsilon":1,"answers":[1,2],"routes":[{"route":"ptr","accuracy":[1]}]})"));
+    EXPECT_THAT(error().message(), HasSubstr("ptr has 1 values for 2 numbers of answers"));
+    write("evaluation.json", with_budget("3"));
+    EXPECT_THAT(error().message(), HasSubstr("\"budget\" must be an object"));
+}
+
 TEST_F(Report, SaysThatTheEvaluationIsMissing) {
     const std::string page = this->page();
     EXPECT_THAT(page, HasSubstr("Not evaluated yet."));

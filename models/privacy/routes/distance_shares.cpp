@@ -18,8 +18,8 @@ std::vector<DistanceShare> distance_shares(const EvidenceTable& evidence, std::s
     std::vector<DistanceShare> shares;
     const auto queries = static_cast<double>(evidence.queries());
     for (const auto& [distance, count] : counts)
-        shares.push_back({distance, static_cast<double>(count.all) / queries,
-                          static_cast<double>(count.right) / queries});
+        shares.push_back(
+            {distance, static_cast<double>(count.all) / queries, static_cast<double>(count.right) / queries});
     return shares;
 }
 

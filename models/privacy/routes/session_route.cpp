@@ -51,8 +51,7 @@ double session_accuracy(const std::vector<DistanceShare>& shares, const SessionT
     for (std::size_t w = 0; w < widths.size(); ++w) {
         double refused = 0, right = 0;
         for (const DistanceShare& share : shares) {
-            const double refusal =
-                refusal_probability(terms, share.distance, static_cast<std::int64_t>(w));
+            const double refusal = refusal_probability(terms, share.distance, static_cast<std::int64_t>(w));
             refused += share.all * refusal;
             right += share.right * (1 - refusal);
         }

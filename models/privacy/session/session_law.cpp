@@ -133,7 +133,10 @@ double refusal_probability(const SessionTerms& terms, std::int64_t distance, std
 }
 
 std::vector<double> width_law(const SessionTerms& terms) {
-    return to_doubles(SessionLaw(terms).threshold_law());
+    std::vector<double> law;
+    for (const Integer& entry : threshold_table(terms.epsilon_one, terms.delta))
+        law.push_back(fraction(to_word(entry), 128).get_d());
+    return law;
 }
 
 }  // namespace holdfast

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "jobs/report/chart.hpp"
+#include "jobs/report/guarantees.hpp"
+#include "jobs/report/html.hpp"
+#include "jobs/report/sections.hpp"
+#include "jobs/report/text.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace html;
+
+constexpr int reference_colour = 9;  // grey: no privacy, and routes that are nowhere the best
+
+/// NaN counts as no answer.
+double value_of(double accuracy) {
+    return std::isfinite(accuracy) ? accuracy : 0.0;
+}
+
+double sum_of(const RouteAccuracy& route) {
+    return std::accumulate(route.accuracy.begin(), route.accuracy.end(), 0.0,
+                           [](double sum, double accuracy) { return sum + value_of(accuracy); });
+}
+
+/// Of each route the better of its settings, over all numbers of answers; in the order of the file.
+std::vector<RouteAccuracy> better_settings(const BudgetAccuracy& budget) {
+    std::vector<RouteAccuracy> routes;
+    for (const RouteAccuracy& row : budget.routes) {
+        const auto same = std::find_if(routes.begin(), routes.end(),
+                                       [&](const RouteAccuracy& other) { return other.route == row.route; });
+        if (same == routes.end()) {
+            routes.push_back(row);
+        } else if (sum_of(row) > sum_of(*same)) {
+            *same = row;
+        }
+    }
+    return routes;
+}
+
+double best_at(const std::vector<RouteAccuracy>& routes, std::size_t i) {
+    double best = 0;
+    for (const RouteAccuracy& route : routes) best = std::max(best, value_of(route.accuracy[i]));
+    return best;
+}
+
+/// Does it show as the best somewhere, to the digits that tables have?
+bool somewhere_best(const std::vector<RouteAccuracy>& routes, const RouteAccuracy& route) {
+    for (std::size_t i = 0; i < route.accuracy.size(); ++i) {
+        if (percent_text(route.accuracy[i]) == percent_text(best_at(routes, i))) return true;
+    }
+    return false;
+}
+
+std::string answers_chart(const RunEvaluation& evaluation, const std::vector<RouteAccuracy>& routes) {
+    const BudgetAccuracy& budget = *evaluation.budget;
+    LineChart chart{.description = "Expected accuracy against the number of answers, at one total budget",
+                    .x = {.title = "answers", .ticks = budget.answers, .logarithmic = true},
+                    .y = {.title = "accuracy", .lowest = 0.0, .highest = 1.0, .percent = true},
+                    .width = full_width,
+                    .height = 380};
+    const double nominal =
+        std::max(value_of(evaluation.accuracy_single), value_of(evaluation.accuracy_ensemble));
+    if (nominal > 0)
+        chart.series.push_back({.label = "no privacy",
+                                .x = budget.answers,
+                                .y = std::vector<double>(budget.answers.size(), nominal),
+                                .colour = reference_colour,
+                                .dashed = true});
+    int colour = 0;
+    for (const RouteAccuracy& route : routes) {
+        const bool shown = somewhere_best(routes, route);
+        chart.series.push_back({.label = shown ? route.route : "",
+                                .x = budget.answers,
+                                .y = route.accuracy,
+                                .colour = shown ? colour++ % reference_colour : reference_colour,
+                                .dots = shown});
+    }
+    return draw(chart);
+}
+
+std::string budget_table(const BudgetAccuracy& budget, const std::vector<RouteAccuracy>& routes) {
+    std::string head = element("th", "route") + element("th", "answers by");
+    for (const double answers : budget.answers)
+        head += element("th class=\"figure\"", count_or_dash(answers));
+    std::string rows = element("tr", head + element("th class=\"figure\"", "guarantee")) + "\n";
+    for (const RouteAccuracy& route : routes) {
+        std::string cells =
+            element("td class=\"key\"", escape_html(route.route)) + element("td", escape_html(route.setting));
+        for (std::size_t i = 0; i < route.accuracy.size(); ++i) {
+            const std::string shown = percent_text(route.accuracy[i]);
+            const bool best = shown == percent_text(best_at(routes, i));
+            cells += element(best ? "td class=\"figure best\"" : "td class=\"figure\"", shown);
+        }
+        rows += element("tr", cells + element("td class=\"figure\"", badge(route.guarantee))) + "\n";
+    }
+    return element("div class=\"card wide\"", element("table", rows)) + "\n";
+}
+
+}  // namespace
+
+std::string budget_section(const RunEvaluation& evaluation) {
+    if (!evaluation.budget || evaluation.budget->answers.empty()) return "";
+    const BudgetAccuracy& budget = *evaluation.budget;
+    const std::string total = "ε = " + number_text(budget.epsilon) + ", δ = " + number_text(budget.delta);
+    const std::vector<RouteAccuracy> routes = better_settings(budget);
+    const std::string lead = "Expected accuracy of so many answers where all of them together may cost " +
+                             total +
+                             ", by each route with its best composition. Refused answers count as wrong.";
+    if (routes.empty())
+        return heading("Accuracy against the number of answers", lead) +
+               element("p class=\"note\"", escape_html("No route: " + budget.refused));
+    return heading("Accuracy against the number of answers", lead) +
+           chart_card("", answers_chart(evaluation, routes)) + budget_table(budget, routes) +
+           element(
+               "p class=\"note\"",
+               "Named lines and bold figures: the best for some number of answers; of each route the better "
+               "of one member and the ensemble. These figures depend on the records: whoever chooses a "
+               "route by them does so outside the guarantee.");
+}
+
+}  // namespace holdfast
