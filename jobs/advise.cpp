@@ -30,6 +30,7 @@ struct Request {
 
 /// What is shown for, beside the number that was asked for.
 const std::vector<std::int64_t> shown_answers{1, 100, 10000};
+constexpr std::size_t place_of_hundred = 1;
 
 void check(const PublicNumbers& numbers) {
     const auto require = [](bool holds, const char* option, const char* rule) {
@@ -67,7 +68,7 @@ std::vector<Tried> try_all(const Context& context, const PublicNumbers& numbers,
                            const ScratchFolder& scratch, const std::vector<std::int64_t>& answers) {
     std::vector<Tried> all;
     for (const Candidate& candidate : candidates(numbers)) {
-        context.log->info("trying {}", candidate.name);
+        context.log->info("trying {}", candidate.name());
         const std::string run = scratch.file("run-" + std::to_string(all.size()));
         train_on_stand_in(candidate, numbers, stand_in, run);
         all.push_back({candidate, judged(run, stand_in, numbers, answers)});
@@ -104,7 +105,7 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
                 if (route.by_answers[i]) accuracies[text_of_answers(answers[i])] = *route.by_answers[i];
             }
             rows.push_back(
-                {{"candidate", each.candidate.name}, {"route", route.route}, {"accuracy", accuracies}});
+                {{"candidate", each.candidate.name()}, {"route", route.route}, {"accuracy", accuracies}});
         }
     }
     return rows;
@@ -122,7 +123,8 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
     text += "answers\n";
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
-            std::snprintf(cell, sizeof cell, "%-24s%-16s", each.candidate.name.c_str(), route.route.c_str());
+            std::snprintf(cell, sizeof cell, "%-24s%-16s", each.candidate.name().c_str(),
+                          route.route.c_str());
             text += cell;
             for (const std::optional<double>& accuracy : route.by_answers) {
                 std::snprintf(cell, sizeof cell, "%-8.4f", accuracy.value_or(0));
@@ -144,6 +146,24 @@ std::string said_of(const PublicNumbers& numbers) {
         static_cast<long long>(numbers.classes), text_of_answers(numbers.answers).c_str(), numbers.epsilon,
         numbers.delta, name_of(numbers.relation));
     return text;
+}
+
+/// Of every kind of candidate the best one's configuration, at the answers asked for or where it has none at
+/// 100.
+nlohmann::json configurations_of(const std::vector<Tried>& tried, std::size_t asked,
+                                 const std::string& head) {
+    nlohmann::json texts = nlohmann::json::object();
+    for (const Tried& each : tried) {
+        const std::string& kind = each.candidate.kind;
+        if (texts.contains(kind)) continue;
+        std::vector<Tried> same;
+        std::copy_if(tried.begin(), tried.end(), std::back_inserter(same),
+                     [&](const Tried& other) { return other.candidate.kind == kind; });
+        const bool answers_it = each.routes.front().by_answers[asked].has_value();
+        const Choice best = best_of(same, answers_it ? asked : place_of_hundred);
+        texts[kind] = configuration_text(same[best.candidate].candidate.settings, head);
+    }
+    return texts;
 }
 
 void advise(const Context& context, const Request& request) {
@@ -170,22 +190,26 @@ void advise(const Context& context, const Request& request) {
     const Tried& winner = tried[best.candidate];
     const std::string route = winner.routes[best.route].route;
     const double accuracy = *winner.routes[best.route].by_answers[asked];
-    const std::string table = table_of(tried, answers);
     char reason[200];
     std::snprintf(
         reason, sizeof reason, "Advised: %s, by %s: %.4f of %s answers right on the stand-in, the most",
-        winner.candidate.name.c_str(), route.c_str(), accuracy, text_of_answers(numbers.answers).c_str());
+        winner.candidate.name().c_str(), route.c_str(), accuracy, text_of_answers(numbers.answers).c_str());
     const std::string text = said_of(numbers) + "\nstand-in of " + std::to_string(stand_in.records) +
-                             " records, " + stand_in.description + "\n\n" + table + "\n" + reason + "\n";
-    const std::string configuration = configuration_text(
-        winner.candidate.settings, "Written by holdfast advise, from public numbers alone:\n" + text);
+                             " records, " + stand_in.description + "\n\n" + table_of(tried, answers) + "\n" +
+                             reason + "\n";
+    const std::string head = "Written by holdfast advise, from public numbers alone:\n" + text;
+    const std::string configuration = configuration_text(winner.candidate.settings, head);
     if (!request.out.empty()) write_file_atomically(request.out, configuration, public_mode);
-    context.print(
-        {{"routes", as_json(tried, answers)},
-         {"advised", {{"candidate", winner.candidate.name}, {"route", route}, {"accuracy", accuracy}}},
-         {"stand_in", {{"records", stand_in.records}, {"description", stand_in.description}}},
-         {"configuration", configuration}},
-        request.out.empty() ? text : text + "configuration: " + request.out + "\n");
+    context.print({{"routes", as_json(tried, answers)},
+                   {"advised",
+                    {{"kind", winner.candidate.kind},
+                     {"candidate", winner.candidate.name()},
+                     {"route", route},
+                     {"accuracy", accuracy}}},
+                   {"stand_in", {{"records", stand_in.records}, {"description", stand_in.description}}},
+                   {"configuration", configuration},
+                   {"configurations", configurations_of(tried, asked, head)}},
+                  request.out.empty() ? text : text + "configuration: " + request.out + "\n");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "models/privacy/accountant/gaussian_steps.hpp"
+#include "models/privacy/composition.hpp"
 
 namespace holdfast {
 namespace {
@@ -75,18 +76,39 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
     return settings;
 }
 
-/// Plain models on disjoint parts: how many, by what an answer may cost. A vote of T with two thirds in
-/// favour is T/6 flips from another, and they are to weigh ln 1000. None has fewer than 40 records.
-[[maybe_unused]] Settings votes(const PublicNumbers& numbers, Map map, double answer_epsilon) {
+/// What one of the answers may cost that are wanted of the budget, or of 100 where any number is.
+double answer_epsilon(const PublicNumbers& numbers) {
+    const std::int64_t answers = numbers.answers == 0 ? 100 : numbers.answers;
+    const double each = epsilon_for_answers(decimal_value(numbers.epsilon, "--epsilon"),
+                                            decimal_value(numbers.delta, "--delta"), answers);
+    return std::max(each, 1e-6);
+}
+
+/// Plain models on disjoint parts. A vote of T that two thirds agree on is T/6 flips from another, and they
+/// are to weigh e^3 or more; fewer than 30 say little, and none is to have fewer than 40 records.
+Settings votes(const PublicNumbers& numbers, Map map) {
     Settings settings = linear(numbers, map);
-    const double wanted = 6 * std::log(1000.0) / answer_epsilon,
+    const double wanted = std::max(30.0, 20 / answer_epsilon(numbers)),
                  most = static_cast<double>(numbers.records) / 40;
-    settings.training.epochs = 30;
+    settings.training.epochs = 100;
     settings.training.batches = 1;
     settings.training.learning_rate = rounded(8 / static_cast<double>(numbers.features + 1));
-    settings.clip.gamma = 1;
+    settings.clip.gamma = 1;  // no entry of a gradient is so large: nothing is clipped
     settings.certificate.levels = 0;
-    settings.ensemble.members = std::max<std::int64_t>(1, std::llround(std::min(wanted, most)));
+    settings.ensemble.members = std::clamp<std::int64_t>(std::llround(std::min(wanted, most)), 1, 1000);
+    return settings;
+}
+
+/// One model in boxes: a tiny clip, so that a record weighs little beside all others, and large rates to go
+/// as far; many small batches. Levels for what e^-5 of a flip needs at the cost of one answer.
+Settings boxes(const PublicNumbers& numbers) {
+    Settings settings = linear(numbers, Map::columns);
+    settings.training.epochs = 4;
+    settings.training.batches = std::clamp<std::int64_t>(numbers.records / 300, 1, 64);
+    settings.clip.gamma = 0.005;
+    settings.training.learning_rate = rounded(512.0 / static_cast<double>(settings.training.batches));
+    settings.certificate.levels =
+        std::clamp<std::int64_t>(std::llround(5 / answer_epsilon(numbers)), 20, 100);
     return settings;
 }
 
@@ -101,8 +123,15 @@ std::vector<double> bin_edges(int equal_bins) {
 
 std::vector<Candidate> candidates(const PublicNumbers& numbers) {
     std::vector<Candidate> all;
-    for (const Map map : {Map::columns, Map::coarse_bins, Map::fine_bins})
-        all.push_back({std::string("noisy, ") + name_of(map), noisy(numbers, map)});
+    const auto add = [&](const char* kind, Map map, const Settings& settings) {
+        all.push_back({kind, name_of(map), settings});
+    };
+    std::vector<Map> maps{Map::columns};
+    // Bins of coordinates say less than the coordinates, and cost more: their effects are near linear.
+    if (numbers.columns == Columns::amounts) maps.insert(maps.end(), {Map::coarse_bins, Map::fine_bins});
+    for (const Map map : maps) add("noisy", map, noisy(numbers, map));
+    add("votes", Map::columns, votes(numbers, Map::columns));
+    add("boxes", Map::columns, boxes(numbers));
     return all;
 }
 

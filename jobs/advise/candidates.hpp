@@ -10,8 +10,11 @@ namespace holdfast {
 
 /// Settings worth a trial, of public numbers alone.
 struct Candidate {
-    std::string name;  ///< route and map: "noisy, fine bins"
+    std::string kind;  ///< noisy: a published model; votes: of plain models; boxes: one model in boxes
+    std::string map;   ///< columns | coarse bins | fine bins
     Settings settings;
+
+    std::string name() const { return kind + ", " + map; }
 };
 
 /// Few of each route: models that are published, votes of plain models, boxes of one model; on the columns as

@@ -25,7 +25,8 @@ RouteAccuracy model_accuracy(const std::vector<Evidence>& evidence, const std::v
     return {"noisy", Accuracies(answers, static_cast<double>(correct) / static_cast<double>(truth.size()))};
 }
 
-/// As it would be with so many times the records, and the members with them: distances are so many times as large.
+/// As it would be with so many times the records, and the members with them: distances are so many times as
+/// large.
 Evidence enlarged(Evidence evidence, double times) {
     const auto enlarge = [&](std::int64_t& count) {
         count = static_cast<std::int64_t>(std::floor(static_cast<double>(count) * times));
@@ -72,13 +73,14 @@ class Answering {
 
 }  // namespace
 
-std::vector<RouteAccuracy> judged(const std::string& path, const StandIn& stand_in, const PublicNumbers& numbers,
-                                  const std::vector<std::int64_t>& answers) {
+std::vector<RouteAccuracy> judged(const std::string& path, const StandIn& stand_in,
+                                  const PublicNumbers& numbers, const std::vector<std::int64_t>& answers) {
     const FinishedRun run = FinishedRun::open(path);
     const Records tests = DatasetReader(stand_in.path, "test").read_all();
     const auto alone = make_serial_communicator();
     const Context context{*alone, nullptr};
-    std::vector<Evidence> evidence = ensemble_evidence(run, certify_members(context, run, tests, Asker::owner));
+    std::vector<Evidence> evidence =
+        ensemble_evidence(run, certify_members(context, run, tests, Asker::owner));
     if (!run.certificate->by_answers()) return {model_accuracy(evidence, tests.labels, answers.size())};
     for (Evidence& each : evidence) each = enlarged(std::move(each), 1 / stand_in.share(numbers));
     EvidenceTable table(static_cast<int>(run.classes()), tests.labels);

@@ -108,8 +108,12 @@ std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
     return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
+std::int64_t most_stand_in_records(const PublicNumbers& numbers) {
+    return std::min(numbers.records, std::clamp<std::int64_t>(300000 / numbers.features, 5000, 20000));
+}
+
 StandIn generated_stand_in(const PublicNumbers& numbers, const std::string& path) {
-    const std::int64_t records = std::min(numbers.records, most_stand_in_records);
+    const std::int64_t records = most_stand_in_records(numbers);
     const TypicalTable table(stand_in_seed, numbers);
     write_generated(table, static_cast<std::uint64_t>(records), test_records, path);
     return {path, "generated: " + table.description(), records};
@@ -133,8 +137,8 @@ StandIn stand_in_like(const std::string& like, const PublicNumbers& numbers, con
         return std::pair(hash(order, one), one) < std::pair(hash(order, other), other);
     });
     const std::size_t tests = std::min(all.size() / 4, static_cast<std::size_t>(test_records));
-    const std::size_t trained = std::min(
-        all.size() - tests, static_cast<std::size_t>(std::min(numbers.records, most_stand_in_records)));
+    const std::size_t trained =
+        std::min(all.size() - tests, static_cast<std::size_t>(most_stand_in_records(numbers)));
     const auto part = [&](std::size_t first, std::size_t count) {
         Records records{FeatureMatrix(all.features.columns(), all.features.wide()), {}, {}, {}};
         for (std::size_t i = first; i < first + count; ++i) {

@@ -22,8 +22,9 @@ struct StandIn {
     }
 };
 
-inline constexpr std::int64_t most_stand_in_records = 20000;  ///< a trial takes seconds
-inline constexpr std::uint64_t stand_in_seed = 12;            ///< public: the same advice every time
+/// As many records as a minute of trials bears: 5000 to 20000, fewer of many features.
+std::int64_t most_stand_in_records(const PublicNumbers& numbers);
+inline constexpr std::uint64_t stand_in_seed = 12;  ///< public: the same advice every time
 
 /// Records of which every column has an effect of its own, rising, in steps, or highest in the middle
 /// (amounts); or a linear one, of columns that spread less and less (coordinates). Columns share hidden

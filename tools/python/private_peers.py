@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Private linear models by other libraries, for tools/private_training --peers, which calls this in their environment.
+"""Private linear models by other libraries, for tools/private_training and tools/private_accuracy --peers, which call this in their environment.
 
     private_peers.py FILE.h5 --records N --epsilon E --delta D --runs R [--centre C] [--learning-rate A]
 
-Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of diffprivlib and Opacus that are installed:
+Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of diffprivlib, interpret and Opacus that are installed:
   diffprivlib  LogisticRegression as it comes, at the pure epsilon E; its public bound of a record's norm follows from
                features in [0, 1], bias included.
+  interpret    DPExplainableBoostingClassifier (DP-EBM) as it comes, with 16 bins of public bounds [0, 1].
   Opacus       per-record gradients, clip and noise by its GradSampleModule and DPOptimizer, noise by its PRV accountant,
                in 100 full batches with the schedule and the scaling of jobs/configs/private.toml.
 """
@@ -36,6 +37,18 @@ def by_diffprivlib(asked, x, y, x_test, y_test):
     start = time.monotonic()
     model.fit(x, y)
     return model.score(x_test, y_test), time.monotonic() - start
+
+
+def by_interpret(asked, x, y, x_test, y_test):
+    from interpret.privacy import DPExplainableBoostingClassifier
+
+    columns = x.shape[1]
+    model = DPExplainableBoostingClassifier(epsilon=asked.epsilon, delta=asked.delta, max_bins=16,
+                                            feature_types=["continuous"] * columns,
+                                            privacy_bounds=np.tile([0.0, 1.0], (columns, 1)))
+    start = time.monotonic()
+    model.fit(x, y)
+    return float((model.predict(x_test) == y_test).mean()), time.monotonic() - start
 
 
 def noise_of(asked):
@@ -82,7 +95,7 @@ def main():
     warnings.filterwarnings("ignore")
     data = tables(asked.file)
     results = {}
-    for name, trained in (("diffprivlib", by_diffprivlib), ("opacus", by_opacus)):
+    for name, trained in (("diffprivlib", by_diffprivlib), ("interpret", by_interpret), ("opacus", by_opacus)):
         if importlib.util.find_spec(name) is None:
             continue
         if name == "opacus":
