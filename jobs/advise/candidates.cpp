@@ -36,7 +36,7 @@ Settings linear(const PublicNumbers& numbers, Map map) {
         settings.network.input_scale = 4;
     } else {
         settings.features.map = FeatureSettings::Map::bins;
-        settings.features.edges = bin_edges(map == Map::coarse_bins ? 8 : 16);
+        settings.features.edges = {bin_edges(map == Map::coarse_bins ? 8 : 16)};
         settings.features.keep = false;
     }
     return settings;
