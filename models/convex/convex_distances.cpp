@@ -25,11 +25,11 @@ std::vector<std::int64_t> deciding_rows(const Network& network, const std::vecto
 }  // namespace
 
 std::int64_t steps_below(double gap, double step, std::int64_t most) {
-    // The rounded quotient is off by less than one, and a rounded fma has the sign of the exact one.
-    auto count = static_cast<std::int64_t>(std::min(std::ceil(gap / step), static_cast<double>(most)));
-    count -= count > 0 && std::fma(static_cast<double>(count - 1), step, -gap) >= 0 ? 1 : 0;
-    count += count < most && std::fma(static_cast<double>(count), step, -gap) < 0 ? 1 : 0;
-    return count;
+    // A quotient of at most k rounds to no more than k, one above it to no less: only a last step may be
+    // missed. The sign of a rounded fma is that of the exact one.
+    const auto count = static_cast<std::int64_t>(std::min(std::ceil(gap / step), static_cast<double>(most)));
+    const bool one_more = count < most && std::fma(static_cast<double>(count), step, -gap) < 0;
+    return count + (one_more ? 1 : 0);
 }
 
 // Of two classes the margin's row is a difference of two, no longer than twice a row; of more, two logits
