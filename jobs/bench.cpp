@@ -1,8 +1,10 @@
 // holdfast bench step: one certified training step beside its plain counterpart and the machine's own rate,
-// in one run; holdfast bench noisy: one noisy step beside it.
+// in one run; holdfast bench noisy: one noisy step beside it; holdfast bench linear: the sums of a plain step
+// of a linear network beside the two gemv that the same step takes of plain arithmetic.
 //   holdfast bench step --workload imdb --relation add_remove --clip elementwise --levels 20 --json
 //   mpirun -n 2 holdfast bench step --workload amex_full --clip factored --levels 0..50 --backend cuda
 //   holdfast bench noisy --workload imdb
+//   holdfast bench linear --records 100000 --features 188 --precision single
 
 #include <cblas.h>
 #include <omp.h>
@@ -13,6 +15,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <numeric>
 
 #include "dist/layout/assignment.hpp"
 #include "jobs/job.hpp"
@@ -29,8 +32,9 @@ namespace {
 
 struct Request {
     std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
-                backend = "auto", transport = "auto", precision = "double";
+                backend = "auto", transport = "auto", precision = "double", loss = "binary_cross_entropy";
     int repeats = 3, threads = 0;
+    std::size_t records = 100000, features = 188;
 };
 
 /// Sizes of the published experiments; the records are random, in [0, 1] but for blobs.
@@ -326,23 +330,114 @@ void bench_noisy(const Context& context, const Request& request) {
     context.print(result, text);
 }
 
+void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, const float* matrix, const float* x, float* y) {
+    cblas_sgemv(CblasRowMajor, transpose, rows, columns, 1, matrix, columns, x, 1, 0, y, 1);
+}
+void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, const double* matrix, const double* x,
+          double* y) {
+    cblas_dgemv(CblasRowMajor, transpose, rows, columns, 1, matrix, columns, x, 1, 0, y, 1);
+}
+
+/// Seconds of X theta and then X^T d by OpenBLAS, each thread on its share of the rows.
+template <typename Real>
+double gemv_seconds(const Real* features, std::size_t records, std::size_t columns, int threads) {
+    std::vector<Real> theta(columns, Real{0.5}), margins(records, Real{1});
+    const double start = now();
+#pragma omp parallel num_threads(threads)
+    {
+        const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+        const auto all = static_cast<std::size_t>(omp_get_num_threads());
+        const std::size_t first = records * thread / all, last = records * (thread + 1) / all;
+        const auto rows = static_cast<int>(last - first), width = static_cast<int>(columns);
+        std::vector<Real> sums(columns);
+        gemv(CblasNoTrans, rows, width, features + first * columns, theta.data(), margins.data() + first);
+        gemv(CblasTrans, rows, width, features + first * columns, margins.data() + first, sums.data());
+    }
+    return now() - start;
+}
+
+void bench_linear(const Context& context, const Request& request) {
+    // 1. Random records and the parameters of a fresh member, a point.
+    if (request.threads > 0) omp_set_num_threads(request.threads);
+    const int threads = omp_get_max_threads();
+    const Workload workload{request.records, request.features, {}, 1, 0.05, 1, request.loss};
+    Settings settings = plain_settings_of(workload, request);
+    if (request.clip == "norm") settings = noisy_settings_of(settings, NoiseSettings::Law::none);
+    if (request.clip == "factored") settings.clip.kind = Clip::Kind::factored;
+    const TrainingPlan plan =
+        make_plan(settings, {.features = workload.features},
+                  make_backend(request.backend, settings.training.precision, settings.certificate.product));
+    const Records records = random_records(workload, context.world);
+    const std::vector<std::int64_t> theta = plan.network.initial_parameters(1, 0);
+    std::vector<std::uint32_t> all(records.size());
+    std::iota(all.begin(), all.end(), 0);
+    const std::unique_ptr<Engine> engine = plan.backend->engine(plan.network.shape(), plan.settings.clip);
+    engine->set_records(std::vector{records.view(true)});
+
+    // 2. The step's sums and the two products in turn, the fastest of each.
+    const float* features = records.features.values().data();
+    const bool single = request.precision == "single";
+    const std::vector<double> wide(features, features + (single ? 0 : records.features.values().size()));
+    double step_seconds = 1e300, blas_seconds = 1e300;
+    for (int repeat = 0; repeat < request.repeats; ++repeat) {
+        const double start = now();
+        engine->run(std::vector<Variant>{{theta.data(), theta.data()}},
+                    std::vector<std::span<const std::uint32_t>>{all});
+        engine->finish();
+        step_seconds = std::min(step_seconds, now() - start);
+        const double products = single
+                                    ? gemv_seconds(features, records.size(), workload.features, threads)
+                                    : gemv_seconds(wide.data(), records.size(), workload.features, threads);
+        blas_seconds = std::min(blas_seconds, products);
+    }
+
+    // 3. Features are read once, as floats; by gemv twice, in its own type.
+    const double entries = static_cast<double>(records.size()) * static_cast<double>(workload.features);
+    const double rate = 4e-9 * entries / step_seconds,
+                 blas_rate = (single ? 8e-9 : 16e-9) * entries / blas_seconds;
+    const nlohmann::json result = {{"records", records.size()},
+                                   {"features", workload.features},
+                                   {"loss", request.loss},
+                                   {"clip", request.clip},
+                                   {"precision", request.precision},
+                                   {"backend", plan.backend->name()},
+                                   {"threads", threads},
+                                   {"step_seconds", step_seconds},
+                                   {"gemv_seconds", blas_seconds},
+                                   {"ratio", step_seconds / blas_seconds},
+                                   {"step_gigabytes_per_second", rate},
+                                   {"gemv_gigabytes_per_second", blas_rate},
+                                   {"blas_core", openblas_get_corename()}};
+    char text[240];
+    std::snprintf(text, sizeof text,
+                  "%7zu x %-4zu %-6s %-11s %d threads  step %9.3f ms  gemv twice %9.3f ms  ratio %5.2f  "
+                  "features at %5.1f GB/s, gemv's at %5.1f\n",
+                  records.size(), workload.features, request.precision.c_str(), request.clip.c_str(), threads,
+                  1e3 * step_seconds, 1e3 * blas_seconds, step_seconds / blas_seconds, rate, blas_rate);
+    context.print(result, text);
+}
+
 /// A kind of step, with the options that all kinds have.
 CLI::App* add_kind(CLI::App& app, const std::string& name, const std::string& words, Request& request) {
     CLI::App* kind = app.add_subcommand(name, words);
-    kind->add_option("--workload", request.workload, "blobs, imdb, amex or amex_full (5.5 million records)")
-        ->capture_default_str();
     kind->add_option("--precision", request.precision, "Type the step is computed in (dgemm is double)")
         ->check(CLI::IsMember({"double", "single"}))
         ->capture_default_str();
     kind->add_option("--backend", request.backend, "As run.backend of train: auto, cpu, cuda or reference")
         ->capture_default_str();
-    kind->add_option("--transport", request.transport, "As run.transport of train")
-        ->check(CLI::IsMember({"auto", "mpi", "nccl"}))
-        ->capture_default_str();
     kind->add_option("--repeats", request.repeats, "Runs of which the fastest counts")->capture_default_str();
     kind->add_option("--threads", request.threads, "Of a rank; 0: all cores")->capture_default_str();
     kind->fallthrough();
     return kind;
+}
+
+/// Of the kinds that take whole steps.
+void add_workload(CLI::App& kind, Request& request) {
+    kind.add_option("--workload", request.workload, "blobs, imdb, amex or amex_full (5.5 million records)")
+        ->capture_default_str();
+    kind.add_option("--transport", request.transport, "As run.transport of train")
+        ->check(CLI::IsMember({"auto", "mpi", "nccl"}))
+        ->capture_default_str();
 }
 
 }  // namespace
@@ -359,8 +454,22 @@ Run declare_bench(CLI::App& app) {
         ->capture_default_str();
     step->add_option("--levels", request->levels, "One level k, or 0..K")->capture_default_str();
     CLI::App* noisy = add_kind(app, "noisy", "One noisy training step of that size", *request);
+    for (CLI::App* kind : {step, noisy}) add_workload(*kind, *request);
+    CLI::App* linear =
+        add_kind(app, "linear", "The sums of a step of a linear network, beside gemv", *request);
+    linear->add_option("--records", request->records, "Random records")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    linear->add_option("--features", request->features, "Features of a record")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    linear->add_option("--loss", request->loss, "Loss of two classes")->capture_default_str();
+    linear->add_option("--clip", request->clip, "Clip")
+        ->check(CLI::IsMember({"elementwise", "factored", "norm"}))
+        ->capture_default_str();
     app.require_subcommand(1);
-    return [request, noisy](const Context& context) {
+    return [=](const Context& context) {
+        if (linear->parsed()) return bench_linear(context, *request);
         (noisy->parsed() ? bench_noisy : bench_step)(context, *request);
     };
 }

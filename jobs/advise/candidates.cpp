@@ -45,7 +45,7 @@ Settings linear(const PublicNumbers& numbers, Map map) {
 std::int64_t parameters(const Settings& settings, const PublicNumbers& numbers) {
     const std::int64_t each = settings.features.map == FeatureSettings::Map::none
                                   ? 1
-                                  : static_cast<std::int64_t>(settings.features.edges.size()) + 1;
+                                  : static_cast<std::int64_t>(settings.features.edges.front().size()) + 1;
     return (numbers.features * each + 1) * (numbers.classes == 2 ? 1 : numbers.classes);
 }
 

@@ -35,21 +35,28 @@ HOLDFAST_PORTABLE Number reduced(const Number& argument, double power) {
     using std::fma;
     return fma(power, -ln2_low, fma(power, -ln2_high, argument));
 }
+/// 1/13!, 1/12!, … 1/0!
+struct Coefficients {
+    static constexpr int count = 14;
+    double at[count];
+};
+HOLDFAST_PORTABLE constexpr Coefficients taylor() {
+    return {{1.0 / 6227020800.0, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
+             1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}};
+}
 /// Taylor's polynomial of degree 13 by Horner's rule: what is left out is below 2^-57.
 template <typename Number>
 HOLDFAST_PORTABLE Number polynomial(const Number& reduced) {
     using std::fma;
-    Number sum(1.0 / 6227020800.0);  // 1/13!
-    for (const double coefficient :
-         {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
-          1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
-        sum = fma(sum, reduced, coefficient);
-    }
+    constexpr Coefficients coefficients = taylor();
+    Number sum(coefficients.at[0]);
+    for (int i = 1; i < Coefficients::count; ++i) sum = fma(sum, reduced, coefficients.at[i]);
     return sum;
 }
 /// 2^power by its exponent bits: a biased sum holds 1023 + power in its last bits.
+constexpr double power_bias = 0x1.8p52 + 1023.0;
 HOLDFAST_PORTABLE inline double two_to(double power) {
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(power + (0x1.8p52 + 1023.0)) << 52);
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(power + power_bias) << 52);
 }
 
 }  // namespace exp_steps

@@ -1,6 +1,7 @@
 #include "kernels/cpu/cpu.hpp"
 
 #include "kernels/base/aligned.hpp"
+#include "kernels/cpu/linear_kernels.hpp"
 #include "kernels/cpu/panel_kernels.hpp"
 
 namespace holdfast {
@@ -41,6 +42,27 @@ class CpuLayer final : public PackedLayer {
 };
 
 template <typename Real>
+cpu::LayerView<Real> view_of(const PackedLayer& layer) {
+    return static_cast<const CpuLayer<Real>&>(layer).view();
+}
+
+template <typename Real>
+class CpuLinearStep final : public LinearStep {
+  public:
+    CpuLinearStep(const NetworkShape& network, const Clip& clip) : network_(network), clip_(clip) {}
+    void add(const PackedLayer& layer, const RecordSet& records, std::span<const std::uint32_t> indices,
+             std::int64_t* sums, std::int64_t& correct) override {
+        cpu::add_linear<Real>({network_, clip_, view_of<Real>(layer), records, indices, sums, correct},
+                              buffers_);
+    }
+
+  private:
+    const NetworkShape& network_;
+    const Clip& clip_;
+    cpu::LinearBuffers<Real> buffers_;
+};
+
+template <typename Real>
 class CpuOperations final : public PanelOperations<Real> {
   public:
     using typename PanelOperations<Real>::Interval;
@@ -52,17 +74,17 @@ class CpuOperations final : public PanelOperations<Real> {
         return std::make_unique<CpuLayer<Real>>(shape, lower, upper);
     }
     void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
-        kernels().forward_input(view_of(layer), x, a);
+        kernels().forward_input(view_of<Real>(layer), x, a);
     }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
-        kernels().forward(view_of(layer), z, a);
+        kernels().forward(view_of<Real>(layer), z, a);
     }
     void relu(std::size_t rows, Interval a) const override { kernels().relu(rows, a); }
     std::int64_t undecided(std::size_t rows, std::size_t count, ConstInterval z) const override {
         return kernels().undecided(rows, count, z);
     }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
-        kernels().backward(view_of(layer), delta, z, d);
+        kernels().backward(view_of<Real>(layer), delta, z, d);
     }
     void add_squares(std::size_t rows, const Real* values, double* squares) const override {
         kernels().add_squares(rows, values, squares);
@@ -75,12 +97,11 @@ class CpuOperations final : public PanelOperations<Real> {
         if (selection == nullptr) return cpu::accumulate(product, sums);
         cpu::accumulate_and_select(product, sums, *selection);
     }
-
-  private:
-    static cpu::LayerView<Real> view_of(const PackedLayer& layer) {
-        return static_cast<const CpuLayer<Real>&>(layer).view();
+    std::unique_ptr<LinearStep> linear_step(const NetworkShape& network, const Clip& clip) const override {
+        return std::make_unique<CpuLinearStep<Real>>(network, clip);
     }
 
+  private:
     /// Asked at every call: tests change the instruction set in between.
     static const cpu::LayerKernels<Real>& kernels() { return cpu::layer_kernels<Real>(); }
 };

@@ -299,21 +299,6 @@ std::int64_t UndecidedKernel(std::size_t rows, std::size_t count, BasicConstInte
     return found;
 }
 
-/// As many values as a vector of doubles holds, as doubles; and back.
-HWY_INLINE Vec<double> load_wide(const double* values) {
-    return hn::LoadU(reals<double>, values);
-}
-HWY_INLINE Vec<double> load_wide(const float* values) {
-    return hn::PromoteTo(reals<double>, hn::LoadU(hn::Rebind<float, decltype(reals<double>)>(), values));
-}
-HWY_INLINE void store_narrow(Vec<double> value, double* to) {
-    hn::StoreU(value, reals<double>, to);
-}
-HWY_INLINE void store_narrow(Vec<double> value, float* to) {
-    const hn::Rebind<float, decltype(reals<double>)> floats;
-    hn::StoreU(hn::DemoteTo(floats, value), floats, to);
-}
-
 template <typename Real>
 void AddSquaresKernel(std::size_t rows, const Real* values, double* squares) {
     for (std::size_t r = 0; r < height; r += lanes<double>) {

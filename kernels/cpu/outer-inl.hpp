@@ -34,18 +34,22 @@ struct Outer {
     Real limit = 0;  // Gamma, a multiple of the unit; infinite where the factors were clamped instead
 };
 
-/// make_odd of `count` values clamped to +-limit; the count is a multiple of the lanes.
+/// make_odd of every lane clamped to +-limit.
+template <typename Real>
+HWY_INLINE Vec<Real> odd_clamped_lanes(Vec<Real> value, Real limit) {
+    const Vec<Real> inside =
+        hn::Min(hn::Max(value, hn::Set(reals<Real>, -limit)), hn::Set(reals<Real>, limit));
+    const auto one = hn::BitCast(reals<Real>, hn::Set(integers<Real>, 1));
+    return hn::IfThenElse(hn::Eq(inside, hn::Zero(reals<Real>)), inside, hn::Or(inside, one));
+}
+
+/// Of `count` values, a multiple of the lanes.
 template <typename Real>
 AlignedVector<Real> odd_clamped(const Real* values, std::size_t count, Real limit) {
-    const Vec<Real> lowest = hn::Set(reals<Real>, -limit), highest = hn::Set(reals<Real>, limit);
-    const IntegerVec<Real> one = hn::Set(integers<Real>, 1);
     AlignedVector<Real> odd(count);
-    for (std::size_t i = 0; i < count; i += lanes<Real>) {
-        const Vec<Real> inside = hn::Min(hn::Max(hn::LoadU(reals<Real>, values + i), lowest), highest);
-        const Vec<Real> made = hn::BitCast(reals<Real>, hn::Or(hn::BitCast(integers<Real>, inside), one));
-        const auto zero = hn::Eq(inside, hn::Zero(reals<Real>));
-        hn::StoreU(hn::IfThenElse(zero, inside, made), reals<Real>, odd.data() + i);
-    }
+    for (std::size_t i = 0; i < count; i += lanes<Real>)
+        hn::StoreU(odd_clamped_lanes<Real>(hn::LoadU(reals<Real>, values + i), limit), reals<Real>,
+                   odd.data() + i);
     return odd;
 }
 
@@ -119,6 +123,7 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
 /// beforehand: *_of_ends take both.
 template <typename Real>
 struct Elementwise {
+    static constexpr bool by_factors = false;
     using Sum = IntegerVec<Real>;
     Vec<Real> bias, lowest, highest;
 
@@ -163,6 +168,7 @@ struct Elementwise {
 /// Factors are clamped and odd: an fma onto the biased sum rounds the exact product to the grid.
 template <typename Real>
 struct Factored {
+    static constexpr bool by_factors = true;
     using Sum = Vec<Real>;
     Vec<Real> bias;
 

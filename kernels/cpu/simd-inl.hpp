@@ -64,6 +64,27 @@ HWY_INLINE Vec<Real> saturated_lanes(Vec<Real> values) {
     return hn::Min(hn::Max(values, hn::Set(reals<Real>, -limit)), hn::Set(reals<Real>, limit));
 }
 
+/// As many values as a vector of doubles holds, as doubles; and back.
+using HalfTag = hn::Rebind<float, Tag<double>>;
+HWY_INLINE Vec<double> promoted(Vec<double> values) {
+    return values;
+}
+HWY_INLINE Vec<double> promoted(hn::Vec<HalfTag> values) {
+    return hn::PromoteTo(reals<double>, values);
+}
+HWY_INLINE Vec<double> load_wide(const double* values) {
+    return hn::LoadU(reals<double>, values);
+}
+HWY_INLINE Vec<double> load_wide(const float* values) {
+    return promoted(hn::LoadU(HalfTag(), values));
+}
+HWY_INLINE void store_narrow(Vec<double> value, double* to) {
+    hn::StoreU(value, reals<double>, to);
+}
+HWY_INLINE void store_narrow(Vec<double> value, float* to) {
+    hn::StoreU(hn::DemoteTo(HalfTag(), value), HalfTag(), to);
+}
+
 /// `when_positive` if the value's sign bit is clear, else `when_negative`, without a branch.
 template <typename Real>
 HWY_INLINE const Real* by_sign(Real value, const Real* when_positive, const Real* when_negative) {

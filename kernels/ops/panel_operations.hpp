@@ -7,6 +7,7 @@
 
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/ops/clip.hpp"
+#include "kernels/ops/linear_step.hpp"
 #include "kernels/ops/network_shape.hpp"
 #include "kernels/ops/selection.hpp"
 
@@ -145,6 +146,13 @@ class PanelOperations {
     virtual void add_squares(std::size_t rows, const Real* values, double* squares) const = 0;
     /// values [rows] *= scales [panel_height], in place: in double, then rounded to Real.
     virtual void scale(std::size_t rows, const double* scales, Real* values) const = 0;
+
+    /// Whole steps of a linear network at a point, for one thread; null: this set of operations has none of
+    /// its own, and panels serve. It must not outlive network and clip.
+    virtual std::unique_ptr<LinearStep> linear_step(const NetworkShape& /*network*/,
+                                                    const Clip& /*clip*/) const {
+        return nullptr;
+    }
 
     /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0. A
     /// few numbers a record, so plain loops serve all; in double whatever Real is, then rounded once.

@@ -14,23 +14,23 @@
 namespace holdfast {
 namespace {
 
-/// Up to panel_height records of one set.
+/// Up to panel_height records of one set, or linear_block.
 struct Work {
     const RecordSet* records;
     std::span<const std::uint32_t> indices;
 };
 
-void cut_into_panels(const RecordSet& records, std::span<const std::uint32_t> indices,
-                     std::vector<Work>& work) {
-    for (std::size_t first = 0; first < indices.size(); first += panel_height)
-        work.push_back({&records, indices.subspan(first, std::min(panel_height, indices.size() - first))});
+void cut(const RecordSet& records, std::span<const std::uint32_t> indices, std::size_t piece,
+         std::vector<Work>& work) {
+    for (std::size_t first = 0; first < indices.size(); first += piece)
+        work.push_back({&records, indices.subspan(first, std::min(piece, indices.size() - first))});
 }
 
 /// How threads share a group: pieces of panels x variants, so that one panel and many variants feed all of
 /// them.
 struct Sharing {
-    Sharing(const NetworkShape& network, std::size_t panels, std::size_t variant_count)
-        : threads(threads_for(2.0 * panel_height * static_cast<double>(panels * variant_count) *
+    Sharing(const NetworkShape& network, std::size_t height, std::size_t panels, std::size_t variant_count)
+        : threads(threads_for(2.0 * static_cast<double>(height * panels * variant_count) *
                               static_cast<double>(network.parameters()))),
           variants(variant_count) {
         const auto wanted = static_cast<std::size_t>(threads == 1 ? 1 : 4 * threads);
@@ -89,15 +89,19 @@ class HostEngine final : public Engine {
             selections_.emplace_back();
             if (variant.selected > 0) selections_.back().emplace(layout.parameters, variant.selected);
         }
+        const bool linear = is_linear(variants);
         std::vector<Work> work;
         for (std::size_t set = 0; set < sets_.size(); ++set) {
-            cut_into_panels(sets_[set], indices[set], work);
+            cut(sets_[set], indices[set], linear ? linear_block : panel_height, work);
             message_[StepMessage::records] += static_cast<std::int64_t>(indices[set].size());
         }
         const std::size_t group =
             std::max<std::size_t>(1, bytes_per_thread_ / (layout.stride() * sizeof(std::int64_t)));
-        for (std::size_t first = 0; first < variants.size(); first += group)
-            sum_group(variants.subspan(first, std::min(group, variants.size() - first)), first, work);
+        for (std::size_t first = 0; first < variants.size(); first += group) {
+            const std::span<const Variant> some =
+                variants.subspan(first, std::min(group, variants.size() - first));
+            linear ? sum_points(some, first, work) : sum_group(some, first, work);
+        }
         for (std::size_t v = 0; v < variants.size(); ++v) {
             if (!variants[v].is_point()) continue;  // of a point, one bound was computed for both
             std::copy_n(message_.begin() + static_cast<std::ptrdiff_t>(layout.lower(v)), layout.parameters,
@@ -119,7 +123,7 @@ class HostEngine final : public Engine {
         const PackedNetwork<Real> parameters(network_, operations_, box.lower, box.upper);
         const auto layer = operations_.pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
         std::vector<Work> work;
-        cut_into_panels(sets_.front(), indices, work);
+        cut(sets_.front(), indices, panel_height, work);
         const double products = 2.0 * static_cast<double>(indices.size() * network_.parameters());
         const auto answer = [&](OutputWorker& worker, std::size_t panel) {
             worker.panel.load(*work[panel].records, work[panel].indices);
@@ -138,6 +142,17 @@ class HostEngine final : public Engine {
               panel(engine.network_.inputs(), engine.network_.input) {}
         PanelPass<Real> pass;
         Panel<Real> panel;
+    };
+
+    /// A whole step at points, and a thread's own sums of a group, laid out as a message.
+    struct PointWorker {
+        PointWorker(const HostEngine& engine, std::size_t variants)
+            : step(engine.operations_.linear_step(engine.network_, engine.clip_)),
+              layout(StepMessage::of(variants, engine.network_)),
+              sums(layout.size(), 0) {}
+        std::unique_ptr<LinearStep> step;
+        StepMessage layout;
+        std::vector<std::int64_t> sums;
     };
 
     /// With a thread's own sums of a group, laid out as a message.
@@ -166,13 +181,45 @@ class HostEngine final : public Engine {
         std::vector<double> lower, upper;
     };
 
+    /// Do these operations have a way of their own, without panels?
+    bool is_linear(std::span<const Variant> variants) const {
+        return network_.layers.size() == 1 && operations_.linear_step(network_, clip_) != nullptr &&
+               std::all_of(variants.begin(), variants.end(),
+                           [](const Variant& variant) { return variant.is_point(); });
+    }
+
+    /// All records at the points of one group, which are those from `first_variant` on.
+    void sum_points(std::span<const Variant> variants, std::size_t first_variant,
+                    const std::vector<Work>& work) {
+        std::vector<std::unique_ptr<PackedLayer>> points;
+        for (const Variant& variant : variants)
+            points.push_back(operations_.pack(network_.layers.front(), variant.lower, variant.upper));
+        const Sharing sharing(network_, linear_block, work.size(), variants.size());
+        const auto add = [&](PointWorker& worker, std::size_t piece) {
+            const Work& part = work[sharing.panel(piece)];
+            for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
+                std::int64_t* correct = worker.sums.data() + worker.layout.surely_correct(v);
+                const std::int64_t before = *correct;
+                worker.step->add(*points[v], *part.records, part.indices,
+                                 worker.sums.data() + worker.layout.lower(v), *correct);
+                correct[1] += *correct - before;  // surely is possibly, of a point
+            }
+        };
+        const std::size_t at = StepMessage::of(selections_.size(), network_).lower(first_variant);
+        share(
+            sharing.threads, sharing.pieces, [&] { return PointWorker(*this, variants.size()); }, add,
+            [&](const PointWorker& worker) {
+                for (std::size_t i = 1; i < worker.sums.size(); ++i) message_[at + i - 1] += worker.sums[i];
+            });
+    }
+
     /// All panels at the variants of one group, which are those from `first_variant` on.
     void sum_group(std::span<const Variant> variants, std::size_t first_variant,
                    const std::vector<Work>& work) {
         std::vector<PackedNetwork<Real>> packed;
         for (const Variant& variant : variants)
             packed.emplace_back(network_, operations_, variant.lower, variant.upper);
-        const Sharing sharing(network_, work.size(), variants.size());
+        const Sharing sharing(network_, panel_height, work.size(), variants.size());
         const auto add = [&](SumWorker& worker, std::size_t piece) {
             const Work& part = work[sharing.panel(piece)];
             worker.panel.load(*part.records, part.indices);

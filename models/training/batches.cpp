@@ -15,6 +15,11 @@ std::span<const std::uint32_t> Batches::of_step(std::int64_t step) {
 
 // A counting sort by batch. Rows behind the last sequential batch are in none.
 void Batches::index(std::int64_t epoch) {
+    const bool same_every_epoch = settings_.batches == 1 && settings_.batching == Batching::hashed;
+    if (same_every_epoch && epoch_ >= 0) {
+        epoch_ = epoch;
+        return;
+    }
     const Assignment assignment(static_cast<std::uint64_t>(settings_.seed));
     const auto batches = static_cast<std::uint64_t>(settings_.batches);
     const auto batch_of = [&](std::size_t i) {

@@ -48,6 +48,16 @@ TEST(Batches, AnEpochTakesEveryRecordOnceAndAsItsIdSays) {
     }
 }
 
+TEST(Batches, AloneOneTakesEveryRecordInEveryEpoch) {
+    const Records records = records_of(50);
+    Batches of({.epochs = 3, .batches = 1}, records);
+    for (const std::int64_t step : {0, 1, 2, 0}) {
+        const std::vector<std::uint32_t> indices = batch(of, step);
+        ASSERT_EQ(indices.size(), records.size());
+        for (std::uint32_t i = 0; i < indices.size(); ++i) ASSERT_EQ(indices[i], i);
+    }
+}
+
 TEST(Batches, SequentialOnesAreRowAfterRowAndLeaveTheRestOut) {
     const Records records = records_of(12);  // rows 0 to 22
     Batches of({.epochs = 2, .batches = batches, .batching = Batching::sequential, .batch_size = 5}, records);
