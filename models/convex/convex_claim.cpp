@@ -9,8 +9,6 @@ Settings settled_for_convex(const Settings& asked) {
     Settings settings = asked;
     settings.convex.most_records = most_records_of(asked);
     settings.certificate.levels = 0;
-    settings.clip.kind = Clip::Kind::factored;
-    settings.clip.delta_limit = settings.convex.derivative_limit;
     return settings;
 }
 

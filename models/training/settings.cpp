@@ -86,7 +86,7 @@ void check_convex(const Settings& settings) {
         refuse("the derivatives of cross_entropy depend on one another: clamped, they are of no convex loss",
                "set convex.derivative_limit = 1, or network.loss = \"one_vs_rest\"",
                "convex.derivative_limit");
-    if (settings.clip.kind == Clip::Kind::norm)
+    if (settings.clip.kind != Clip{}.kind)
         refuse("convex training bounds a record by its derivative and its length, and clips no gradient",
                "leave section clip out, and set convex.derivative_limit or features.norm_limit", "clip.kind");
     if (training.momentum > 0)

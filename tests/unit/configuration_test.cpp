@@ -230,16 +230,17 @@ TEST(Precision, OfAManifestThatDoesNotSayIsDouble) {
 TEST(Configuration, TakesEveryKindOfTrainingThereIsAndNoOther) {
     for (const Kind& kind : kinds()) {
         const std::string clip = kind.name == "noisy" ? "norm" : "elementwise";
-        EXPECT_EQ(read_configuration("", {"training.kind=" + kind.name, "clip.kind=" + clip})
-                      .settings.training.kind,
-                  kind.name);
+        EXPECT_EQ(
+            read_configuration("", {"training.kind=" + kind.name, "clip.kind=" + clip, "network.hidden=[]"})
+                .settings.training.kind,
+            kind.name);
     }
     try {
         read_configuration("", {"training.kind=forest"});
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::usage);
-        EXPECT_EQ(error.message(), "training.kind is \"forest\", not one of boxes | noisy");
+        EXPECT_EQ(error.message(), "training.kind is \"forest\", not one of boxes | noisy | convex");
     }
 }
 
