@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "tools/checks/audit_noisy.hpp"
+#include "tools/checks/audit_published.hpp"
 
 namespace holdfast {
 namespace {
@@ -47,10 +48,12 @@ int audit(const Request& request) {
     SystemRandomBits bits;
     std::size_t refuted = 0, missed = 0;
     const std::vector<NoisyAudit> audits = noisy_audits();
+    const auto runs_of = [&](std::int64_t runs) {
+        return std::max<std::int64_t>(2, std::llround(static_cast<double>(runs) * request.runs_part));
+    };
     const auto findings = [&](const std::string& subject, const NoisyAudit& audit, const Play& play) {
-        const auto runs =
-            std::max<std::int64_t>(2, std::llround(static_cast<double>(audit.runs) * request.runs_part));
-        return audit_worlds(subject, audit.claimed, play, runs, deltas, error, key.derived("world", subject));
+        return audit_worlds(subject, audit.claimed, play, runs_of(audit.runs), deltas, error,
+                            key.derived("world", subject));
     };
 
     print_head("Answers: epsilon of the worst neighbours");
@@ -61,7 +64,16 @@ int audit(const Request& request) {
     refuted +=
         print_all({audit_one_run({request.canaries, 2}, deltas.front(), error, key.derived("one run", ""))});
 
-    print_head("The same, of trainings with a fault: each must be refuted");
+    const std::vector<PublishedAudit> published = published_audits();
+    const auto finding = [&](const PublishedAudit& audit, bool honest) {
+        return audit_published(audit, honest, runs_of(audit.runs), error,
+                               key.derived("published", honest ? audit.subject : audit.fault));
+    };
+    print_head("Published convex parameters: with and without a record");
+    for (const PublishedAudit& audit : published) refuted += print_all({finding(audit, true)});
+
+    print_head("The same, of trainings and publications with a fault: each must be refuted");
+    for (const PublishedAudit& audit : published) missed += print_all({finding(audit, false)}) == 0;
     for (const NoisyAudit& audit : audits) {
         if (!audit.fault.empty() && print_all(findings(audit.fault, audit, audit.broken)) == 0) ++missed;
     }
