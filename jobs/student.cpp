@@ -135,16 +135,15 @@ std::optional<Cost> gaussian_cost(const std::vector<LedgerAnswer>& answers) {
 }
 
 /// The least of what is proved of them: the sum of their own terms, Gaussian composition, and all that their
-/// account has spent, as it composes that.
+/// account has spent, as it composes that. Only the last where something was paid for as a whole: it may have
+/// refused queries that are then not among these answers, which shows in the model.
 Cost cost_of(const std::vector<LedgerAnswer>& answers, const Spending& spent) {
     Cost least{spent.epsilon, spent.delta, "all that the account has spent"}, sum{0, 0, "sum of the terms"};
-    bool of_their_own = true;
+    if (spent.payments > 0) return least;
     for (const LedgerAnswer& answer : answers) {
         sum.epsilon += answer.epsilon;
         sum.delta += answer.delta;
-        of_their_own = of_their_own && answer.epsilon > 0;  // else paid for as a part of something
     }
-    if (!of_their_own) return least;
     if (sum.epsilon <= least.epsilon) least = sum;
     if (const std::optional<Cost> gaussian = gaussian_cost(answers);
         gaussian && gaussian->epsilon <= least.epsilon)
@@ -152,7 +151,7 @@ Cost cost_of(const std::vector<LedgerAnswer>& answers, const Spending& spent) {
     return least;
 }
 
-/// Post-processing: what holds of the answers together.
+/// Post-processing: what holds of the answers together (models/mathematics.md, student).
 Guarantee claim_of(const Lesson& lesson, const Cost& cost, const Account& account) {
     Guarantee claim = Guarantee::proved(
         "the parameters, and all that is computed from them, are (" + decimal_text(cost.epsilon) + ", " +

@@ -220,6 +220,7 @@ expect "release: unknown mechanism" 2 'stable_r.*stable_rr' release --run whole 
 expect "release: mechanism not private" 2 'paper_sparse' release --run whole --epsilon 0.1 --mechanism paper_sparse
 expect "release: ptr without delta" 2 'delta' release --run whole --epsilon 0.1 --mechanism ptr
 expect "release: votes of one model" 2 'noisy_argmax.*ensemble' release --run whole --epsilon 0.1 --mechanism noisy_argmax
+expect "release: a threshold that nothing asks for" 2 'threshold.*confident_argmax' release --run whole --epsilon 0.1 --threshold 0.5
 expect "release: a dataset of no account" 2 'ledger\.db.*holdfast account' "$holdfast" release --quiet --run plain --queries table.h5:train --ledger "$ledger" --epsilon 0.1
 expect "release: more than the budget" 6 'epsilon 10, .*20 more do not fit' release --run whole --epsilon 1
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out sparse --set "certificate.level_list=[2,5]" > /dev/null
@@ -236,6 +237,12 @@ expect "release: ledger is another file" 3 'text\.db' "$holdfast" release --quie
 # 7. Models that leave, and what is asked of them
 paid=$scratch/paid.db
 "$holdfast" account --quiet --ledger "$paid" --data blobs.h5 --budget 10 --budget-delta 0.001 > /dev/null || fail "cannot open an account to train on"
+student() { "$holdfast" student --quiet --run whole --out student.h5 "$@"; }
+expect "student: nothing was released" 3 'no answer to any of these queries.*holdfast release --run whole' student --queries blobs.h5 --ledger "$paid"
+expect "student: no such ledger" 2 'no/ledger\.db.*holdfast account' student --queries blobs.h5 --ledger no/ledger.db
+expect "student: with boxes of its own noise" 2 'training\.kind' student --queries blobs.h5 --ledger "$paid" --set training.kind=noisy --set clip.kind=norm
+expect "student: an unknown setting" 2 'training\.epoch.*training\.epochs' student --queries blobs.h5 --ledger "$paid" --set training.epoch=3
+expect "student: queries of other columns" 3 'features, but the model takes' student --ledger "$paid" --queries table.h5:train
 noisy=(--set training.kind=noisy --set clip.kind=norm --set "network.hidden=[]" --set training.epochs=2)
 "$holdfast" train --quiet --data blobs.h5 --out noisy "${noisy[@]}" --ledger "$paid" > /dev/null || fail "noisy training does not train"
 "$holdfast" train --quiet --data blobs.h5 --out bare "${noisy[@]}" --set noise.law=none > /dev/null || fail "training without noise does not train"

@@ -116,13 +116,13 @@ for run in binary ensemble classes; do
         account "$run-$mechanism" $data --budget 100 --budget-delta 0.01
         release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta > out.txt 2> err.txt || { fail "$mechanism on $run: $(cat err.txt)"; continue; }
         grep -qvE "^([0-$last]|refused)$" out.txt && fail "$mechanism on $run printed $(sort -u out.txt)"
-        [ $mechanism = ptr ] || ! grep -q refused out.txt || fail "$mechanism on $run refused"
+        [[ $mechanism == @(ptr|confident_argmax) ]] || ! grep -q refused out.txt || fail "$mechanism on $run refused"
         release "$run-$mechanism" $run $data 0.5 --quiet --mechanism $mechanism --delta $delta --json > again.json || fail "$mechanism on $run, again"
         grep -q '"status":"\(proved\|as published\)' again.json || fail "$mechanism on $run is not private: $(cat again.json)"
         [ "$(grep -o '"labels":\[[^]]*\]' again.json)" = "\"labels\":[$(sed s/refused/null/ out.txt | paste -sd,)]" ] || fail "$mechanism on $run answers twice"
     done < <(releasable_mechanisms)
 done
-for mechanism in stable_rr class_exponential permute_and_flip cauchy laplace_global laplace_smooth ptr noisy_argmax; do
+for mechanism in stable_rr class_exponential permute_and_flip cauchy laplace_global laplace_smooth ptr noisy_argmax gaussian_argmax confident_argmax; do
     [[ " $tried " == *" $mechanism "* ]] || fail "$mechanism is not in --help"
 done
 account fixed two.h5 --budget 0.1 --budget-delta 0.00001 --fixed 0.01

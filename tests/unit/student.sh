@@ -87,7 +87,12 @@ student --queries fresh.h5:train --out mixed.h5 --json > mixed.json || fail "no 
 student --queries run/boxes.h5 --out x.h5 > out.txt 2> err.txt
 [ $? = 3 ] && [ ! -e x.h5 ] || fail "queries that are none: $(cat err.txt)"
 
-# 7. Beside it, for the owner: what answers cost whatever the votes are, and at these; of one model there are no votes.
+# 7. Where something was paid for as a whole the account's bound stands: what it left unanswered, if it did, shows too.
+"$holdfast" train --quiet --data train.h5 --out noisy --ledger ledger.db --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=2 --set training.epochs=2 --set "network.hidden=[]" > /dev/null || fail "no noisy training"
+student --queries fresh.h5:train --out after.h5 --json > after.json || fail "no student after a payment"
+grep -q 'all that the account has spent' after.json && [ "$(field after.json epsilon)" = "$(spent | cut -d: -f2)" ] || fail "after a payment: $(cat after.json), $(spent)"
+
+# 8. Beside it, for the owner: what answers cost whatever the votes are, and at these; of one model there are no votes.
 "$holdfast" evaluate --run run --data fresh.h5:train --epsilon 0.5,3 --delta 1e-4 --quiet > table.txt || fail "no evaluation"
 awk '$1 == "gaussian_argmax" && $2 == "any" { any = $5 } $1 == "gaussian_argmax" && $2 == "these" { these = $4 } END { exit !(these > 0 && these < any) }' table.txt || fail "votes that agree save nothing: $(cat table.txt)"
 grep -q 'the figure itself depends on the records' run/evaluation.json || fail "data-dependent costs without their gap"

@@ -1,4 +1,4 @@
-// PATE: the class of the greatest count of votes with normal noise.
+// PATE: the class of the greatest count of votes with normal noise (models/mathematics.md, gaussian argmax).
 
 #include <algorithm>
 
