@@ -56,7 +56,8 @@ FinishedRun FinishedRun::open(const std::string& path) {
     const RunManifest manifest = RunManifest::read(folder);
     try {
         const Kind& kind = kind_named(manifest.kind);
-        const auto [settings, how] = configuration_from_json(manifest.configuration);
+        auto [settings, how] = configuration_from_json(manifest.configuration);
+        settings.features = settings.features.kept_in(folder.path());
         FeatureMap features = settings.feature_map(manifest.dataset.features, manifest.dataset.range);
         Network network = settings.network.make(features);
         return {folder,

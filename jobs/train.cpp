@@ -236,9 +236,8 @@ class GroupTraining {
 };
 
 /// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
-std::string fingerprint(const TrainingPlan& plan, const std::string& data_digest,
+std::string fingerprint(const TrainingPlan& plan, FeatureRange range, const std::string& data_digest,
                         const std::string& public_digest) {
-    const FeatureRange range = plan.network.transform().range;
     nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high};
     // Noise that another program might put on another sum is not drawn again.
     if (kind_named(plan.settings.training.kind).secret) rest.push_back(version());
@@ -330,7 +329,8 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
 void train(const Context& context, const Request& request) {
     // 1. What is asked for.
     const DatasetReader reader(request.data);
-    const Configuration asked = read_configuration(request.config, request.all_overrides());
+    Configuration asked = read_configuration(request.config, request.all_overrides());
+    asked.settings.features = asked.settings.features.pinned();
     const RunSettings& how = asked.run;
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
@@ -383,7 +383,7 @@ void train(const Context& context, const Request& request) {
         sums.group().transport());
 
     // 4. A new folder, or this run's: where it was interrupted, or where others train their members.
-    const std::string whose = fingerprint(plan, data_digest, public_digest);
+    const std::string whose = fingerprint(plan, reader.info().range, data_digest, public_digest);
     const bool first_here =
         context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();
@@ -402,6 +402,7 @@ void train(const Context& context, const Request& request) {
                           request.ledger};
         std::optional<RunKey> key;
         if (kind.secret && !finished_before) key = paid_run_key(context, run, store, payment, payee);
+        if (context.world.is_root()) settings.features.keep_prefix(run.path());
         training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
         RunManifest manifest =
             manifest_of(plan, how, reader.info(), data_digest, {public_records.size(), public_digest},

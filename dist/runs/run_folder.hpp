@@ -14,6 +14,7 @@ namespace holdfast {
 ///   metrics.jsonl   a line a step
 ///   boxes.h5        lower, upper [members, levels, parameters] int64 parameter units; levels [levels]
 ///   distances.h5, certificates.json, evaluation.json   written by certify and evaluate
+///   prefix.h5       the public model that features.prefix named
 ///   fingerprint     whose run it is, from the start: of configuration and data
 ///   members/, checkpoints/   while it trains (dist/runs/member_store.hpp)
 class RunFolder {

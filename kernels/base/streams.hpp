@@ -16,6 +16,9 @@ constexpr std::uint64_t initial_parameters(std::uint64_t member) {
     return member < 65536 ? 0x1217 + (member << 16) : (std::uint64_t{1} << 63) + member;
 }
 
+// Of the features' seed: counters are words of bits, 2^32 an entry.
+constexpr std::uint64_t fourier_features = 0x666f7572;
+
 // Of an import's seed: counters are ids.
 constexpr std::uint64_t test_split = 0x74657374;
 

@@ -20,6 +20,7 @@ struct FeatureBins {
     /// What is wrong with them; empty: nothing.
     std::string problem() const;
 
+    std::size_t columns() const { return edges.size(); }
     std::size_t outputs() const;
     FeatureRange entries() const { return {0, hot}; }
     double norm() const;  ///< of a record's entries, whatever the record

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/base/error.hpp"
@@ -20,19 +21,36 @@ double largest(FeatureRange range) {
     return std::max(std::abs(range.low), std::abs(range.high));
 }
 
+/// NaN counts as the low end.
+double clamped(double value, FeatureRange range) {
+    return value >= range.low ? std::min(value, range.high) : range.low;
+}
+
+/// Calls act with what is derived, if anything is.
+template <typename Act>
+void with(const DerivedFeatures& derived, Act act) {
+    std::visit(
+        [&](const auto& features) {
+            if constexpr (!std::is_same_v<std::decay_t<decltype(features)>, std::monostate>) act(features);
+        },
+        derived);
+}
+
 }  // namespace
 
 std::string FeatureMap::problem(std::size_t columns, const DerivedFeatures& derived, bool keep,
                                 double norm_limit) {
-    if (!(norm_limit >= 0 && std::isfinite(norm_limit))) return "a norm limit that is negative";
+    if (!(norm_limit == 0 || (norm_limit >= least_norm_limit && norm_limit <= greatest_norm_limit)))
+        return "a norm limit that is neither 0 nor in 1e-6..1e6";
     double outputs = keep ? static_cast<double>(columns) : 0;
+    std::size_t wanted = columns;
+    with(derived, [&](const auto& features) { wanted = features.columns(); });
+    if (wanted != columns)
+        return std::to_string(wanted) + " columns, where records have " + std::to_string(columns);
     if (const auto* bins = std::get_if<FeatureBins>(&derived)) {
-        if (bins->edges.size() != columns)
-            return "edges of " + std::to_string(bins->edges.size()) + " columns, where records have " +
-                   std::to_string(columns);
         if (const std::string problem = bins->problem(); !problem.empty()) return problem;
-        outputs += static_cast<double>(bins->outputs());
     }
+    with(derived, [&](const auto& features) { outputs += static_cast<double>(features.outputs()); });
     if (outputs < 1) return "no entry at all";
     if (outputs > static_cast<double>(most_outputs))
         return "more than " + std::to_string(most_outputs) + " entries a record";
@@ -47,7 +65,7 @@ FeatureMap::FeatureMap(std::size_t columns, InputTransform input, DerivedFeature
 
 std::size_t FeatureMap::outputs() const {
     std::size_t count = keep_ ? columns_ : 0;
-    if (const auto* bins = std::get_if<FeatureBins>(&derived_)) count += bins->outputs();
+    with(derived_, [&](const auto& features) { count += features.outputs(); });
     return count;
 }
 
@@ -59,8 +77,9 @@ InputTransform FeatureMap::network_input() const {
     };
     // What a float adds to an end by rounding is taken off again: the ends stay the ends.
     if (keep_) take({input_.apply<double>(input_.range.low), input_.apply<double>(input_.range.high)});
-    if (const auto* bins = std::get_if<FeatureBins>(&derived_)) take(bins->entries());
+    with(derived_, [&](const auto& features) { take(features.entries()); });
     if (norm_limit_ > 0) hull = {std::max(hull.low, -norm_limit_), std::min(hull.high, norm_limit_)};
+    if (hull.low == hull.high) hull.high = 1;  // of a prefix that gives 0 alone: a range has a width
     return {.range = hull};
 }
 
@@ -72,7 +91,7 @@ double FeatureMap::norm_bound() const {
                                 input_.apply<double>(input_.range.high)};
         squares += static_cast<double>(columns_) * largest(ends) * largest(ends);
     }
-    if (const auto* bins = std::get_if<FeatureBins>(&derived_)) squares += bins->norm() * bins->norm();
+    with(derived_, [&](const auto& features) { squares += features.norm() * features.norm(); });
     return std::sqrt(squares) * margin;
 }
 
@@ -86,12 +105,16 @@ void FeatureMap::clip(double* row) const {
     for (std::size_t j = 0; j < count; ++j) row[j] *= factor;
 }
 
-void FeatureMap::map_row(const double* columns, double* mapped) const {
-    if (keep_)
-        std::transform(columns, columns + columns_, mapped,
-                       [&](double x) { return input_.apply<double>(x); });
+/// columns: clamped to the public range; shifted and scaled on return.
+void FeatureMap::map_row(double* columns, double* mapped) const {
     double* derived = mapped + (keep_ ? columns_ : 0);
-    if (const auto* bins = std::get_if<FeatureBins>(&derived_)) bins->apply(columns, derived);
+    const auto* fourier = std::get_if<FourierFeatures>(&derived_);
+    with(derived_, [&](const auto& features) {
+        if (fourier == nullptr) features.apply(columns, derived);
+    });
+    for (std::size_t j = 0; j < columns_; ++j) columns[j] = input_.apply<double>(columns[j]);
+    if (fourier != nullptr) fourier->apply(columns, derived);
+    if (keep_) std::copy(columns, columns + columns_, mapped);
     if (norm_limit_ > 0) clip(mapped);
 }
 
@@ -99,20 +122,25 @@ template <typename Real>
 void FeatureMap::map_rows(const FeatureMatrix& features, std::vector<Real>& mapped) const {
     constexpr double limit = RealFormat<Real>::saturation;
     const std::size_t count = outputs();
-    const InputTransform clamped{.range = input_.range};
     mapped.resize(features.rows() * count);
     const int threads =
         threads_for(static_cast<double>(features.rows()) * static_cast<double>(count + columns_));
     std::vector<double> rows(static_cast<std::size_t>(threads) * (columns_ + count));  // one of each a thread
+    ThreadFailure failure;
 #pragma omp parallel for num_threads(threads)
     for (std::size_t row = 0; row < features.rows(); ++row) {
-        double* columns = rows.data() + static_cast<std::size_t>(omp_get_thread_num()) * (columns_ + count);
-        double* entries = columns + columns_;
-        for (std::size_t j = 0; j < columns_; ++j) columns[j] = clamped.apply<double>(features.at(row, j));
-        map_row(columns, entries);
-        for (std::size_t j = 0; j < count; ++j)
-            mapped[row * count + j] = static_cast<Real>(std::clamp(entries[j], -limit, limit));
+        failure.guard([&] {
+            double* columns =
+                rows.data() + static_cast<std::size_t>(omp_get_thread_num()) * (columns_ + count);
+            double* entries = columns + columns_;
+            for (std::size_t j = 0; j < columns_; ++j)
+                columns[j] = clamped(features.at(row, j), input_.range);
+            map_row(columns, entries);
+            for (std::size_t j = 0; j < count; ++j)
+                mapped[row * count + j] = static_cast<Real>(std::clamp(entries[j], -limit, limit));
+        });
     }
+    failure.rethrow();
 }
 
 Records FeatureMap::operator()(Records records) const {

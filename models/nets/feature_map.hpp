@@ -6,11 +6,14 @@
 
 #include "dist/data/dataset.hpp"
 #include "models/nets/feature_bins.hpp"
+#include "models/nets/fourier_features.hpp"
+#include "models/nets/frozen_prefix.hpp"
 
 namespace holdfast {
 
-/// What a record has beside its columns, or instead of them.
-using DerivedFeatures = std::variant<std::monostate, FeatureBins>;
+/// What a record has beside its columns, or instead of them. Bins and a prefix take the columns clamped to
+/// their public range, Fourier features take them shifted and scaled besides.
+using DerivedFeatures = std::variant<std::monostate, FeatureBins, FourierFeatures, FrozenPrefix>;
 
 /// What records become before the network sees them: a public function of one record's features alone
 /// (mathematics.md, feature map). Columns come first, as InputTransform gives them, then what is derived of
@@ -21,6 +24,7 @@ using DerivedFeatures = std::variant<std::monostate, FeatureBins>;
 class FeatureMap {
   public:
     static constexpr std::size_t most_outputs = 1 << 20;
+    static constexpr double least_norm_limit = 1e-6, greatest_norm_limit = 1e6;
 
     /// Nothing derived, and norm_limit 0 (none): the identity, the network transforms the columns itself.
     FeatureMap(std::size_t columns, InputTransform input, DerivedFeatures derived = {}, bool keep = true,
@@ -48,7 +52,7 @@ class FeatureMap {
   private:
     template <typename Real>
     void map_rows(const FeatureMatrix& features, std::vector<Real>& mapped) const;
-    void map_row(const double* columns, double* mapped) const;
+    void map_row(double* columns, double* mapped) const;
     void clip(double* row) const;
 
     std::size_t columns_;

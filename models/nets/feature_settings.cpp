@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/base/error.hpp"
+#include "models/nets/model_file.hpp"
 
 namespace holdfast {
 namespace {
@@ -12,14 +13,15 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t most_bins = FeatureBins::most_edges + 1;
+constexpr const char* prefix_file = "/prefix.h5";        // of a run's folder
+constexpr std::size_t most_frequency_entries = 1 << 26;  // 512 MiB
 
 // What options take ---------------------------------------------------------------------------------------
 
 std::vector<std::int64_t> counts_of(const json& value) {
     std::vector<std::int64_t> counts;
-    if (!value.is_array()) return {whole_number(value, 2, most_bins)};
+    if (!value.is_array()) throw std::string("wants a list of whole numbers, one for each column");
     for (const json& entry : value) counts.push_back(whole_number(entry, 1, most_bins));
-    if (counts.empty()) throw std::string("wants a number, or one for each column");
     return counts;
 }
 
@@ -54,25 +56,14 @@ std::vector<std::int64_t> pairs_of(const json& value) {
     return columns;
 }
 
-double norm_limit_of(const json& value) {
-    return value == 0 ? 0 : at_least(1e-6).checked(value);
-}
-
 bool flag_of(const json& value) {
     if (!value.is_boolean()) throw std::string("wants true or false");
     return value.get<bool>();
 }
 
-/// An option whose list of one stands for every column: shown as it is written, without the list around it.
-template <typename Field, typename Read>
-BasicOption<FeatureSettings> for_each_column(std::string key, std::string help, Field FeatureSettings::*field,
-                                             Read read) {
-    BasicOption<FeatureSettings> row = option(std::move(key), std::move(help), field, read);
-    row.get = [field](const FeatureSettings& settings) {
-        const Field& list = settings.*field;
-        return list.size() == 1 ? json(list.front()) : json(list);
-    };
-    return row;
+/// As edges are written: one list for every column stands without the list around it.
+json shown_edges(const FeatureSettings& settings) {
+    return settings.edges.size() == 1 ? json(settings.edges.front()) : json(settings.edges);
 }
 
 // The map -------------------------------------------------------------------------------------------------
@@ -86,54 +77,134 @@ std::vector<double> equal_edges(FeatureRange range, std::int64_t bins) {
     return edges;
 }
 
-/// The list itself, or its one entry for every column.
-template <typename T>
-std::vector<T> one_a_column(const std::vector<T>& list, std::size_t columns) {
-    return list.size() == 1 ? std::vector<T>(columns, list.front()) : list;
+/// One list of edges a column, as the settings say, however many columns they say it of.
+std::vector<std::vector<double>> edges_for(const FeatureSettings& settings, std::size_t columns,
+                                           FeatureRange range) {
+    if (settings.edges.size() == 1) return std::vector(columns, settings.edges.front());
+    if (!settings.edges.empty()) return settings.edges;
+    if (range == default_feature_range)
+        throw Error(ExitCode::usage, "bins of equal width need a public range, and the dataset states none",
+                    "import it with --scale, or set features.edges", "features.map");
+    if (settings.column_bins.empty()) return std::vector(columns, equal_edges(range, settings.bins));
+    std::vector<std::vector<double>> edges;
+    for (const std::int64_t bins : settings.column_bins) edges.push_back(equal_edges(range, bins));
+    return edges;
 }
 
 FeatureBins bins_of(const FeatureSettings& settings, std::size_t columns, FeatureRange range) {
-    FeatureBins bins{one_a_column(settings.edges, columns), settings.hot};
-    if (settings.edges.empty() && range == default_feature_range)
-        throw Error(ExitCode::usage, "bins of equal width need a public range, and the dataset states none",
-                    "import it with --scale, or set features.edges", "features.map");
-    if (settings.edges.empty()) {
-        for (const std::int64_t count : one_a_column(settings.bins, columns))
-            bins.edges.push_back(equal_edges(range, count));
-    }
+    FeatureBins bins{edges_for(settings, columns, range), settings.hot};
     for (std::size_t i = 0; i + 1 < settings.pairs.size(); i += 2)
         bins.pairs.push_back(
             {static_cast<std::size_t>(settings.pairs[i]), static_cast<std::size_t>(settings.pairs[i + 1])});
     return bins;
 }
 
+/// Which entries there will be, before any is made: a list of frequencies may fit no machine.
+FourierFeatures fourier_of(const FeatureSettings& settings, std::size_t columns) {
+    const auto frequencies = static_cast<std::size_t>(settings.frequencies);
+    if (columns > most_frequency_entries / frequencies)
+        throw Error(ExitCode::usage,
+                    std::to_string(frequencies) + " frequencies of " + std::to_string(columns) +
+                        " columns are more than 2^26 numbers",
+                    "set features.frequencies to fewer", "features.map");
+    return FourierFeatures::drawn(columns, frequencies, settings.bandwidth,
+                                  static_cast<std::uint64_t>(settings.seed));
+}
+
+StoredModel prefix_model(const FeatureSettings& settings) {
+    StoredModel stored = read_model(settings.prefix);
+    if (!settings.prefix_digest.empty() && stored.digest != settings.prefix_digest)
+        throw Error(ExitCode::input,
+                    "is model " + stored.digest.substr(0, 16) + ", where features.prefix_digest says " +
+                        settings.prefix_digest.substr(0, 16),
+                    "put back the model that was meant, or leave features.prefix_digest empty",
+                    settings.prefix);
+    return stored;
+}
+
+FrozenPrefix prefix_of(const FeatureSettings& settings, const InputTransform& input) {
+    const Model model = prefix_model(settings).model;
+    if (model.network.layers().size() < 2 || model.features)
+        throw Error(ExitCode::usage,
+                    model.features ? "the prefix maps features itself" : "the prefix has no hidden layer",
+                    "name a model of hidden layers that takes the columns as they are", settings.prefix);
+    if (input.shift != 0 || input.scale != 1)
+        throw Error(ExitCode::usage, "a prefix has the shift and the scale that it was trained with",
+                    "leave network.input_shift and network.input_scale out", "features.prefix");
+    std::vector<LayerShape> hidden = model.network.layers();
+    hidden.pop_back();
+    const auto end = static_cast<std::ptrdiff_t>(model.network.offset(hidden.size()));
+    return {model.network.transform(),
+            std::move(hidden),
+            {model.parameters.begin(), model.parameters.begin() + end}};
+}
+
+DerivedFeatures derived_of(const FeatureSettings& settings, std::size_t columns, InputTransform input) {
+    switch (settings.map) {
+        case FeatureSettings::Map::bins:
+            return bins_of(settings, columns, input.range);
+        case FeatureSettings::Map::fourier:
+            return fourier_of(settings, columns);
+        case FeatureSettings::Map::prefix:
+            return prefix_of(settings, input);
+        case FeatureSettings::Map::none:
+            break;
+    }
+    return {};
+}
+
 }  // namespace
 
+FeatureSettings FeatureSettings::pinned() const {
+    FeatureSettings settings = *this;
+    if (map == Map::prefix) settings.prefix_digest = prefix_model(*this).digest;
+    return settings;
+}
+
+void FeatureSettings::keep_prefix(const std::string& folder) const {
+    if (map == Map::prefix) write_model(folder + prefix_file, prefix_model(*this).model);
+}
+
+FeatureSettings FeatureSettings::kept_in(const std::string& folder) const {
+    FeatureSettings settings = *this;
+    if (map == Map::prefix) settings.prefix = folder + prefix_file;
+    return settings;
+}
+
 FeatureMap FeatureSettings::make(std::size_t columns, InputTransform input) const {
-    if (map == Map::none) return {columns, input, {}, true, norm_limit};
-    DerivedFeatures derived = bins_of(*this, columns, input.range);
-    if (const std::string problem = FeatureMap::problem(columns, derived, keep, norm_limit); !problem.empty())
-        throw Error(ExitCode::usage, "the bins have " + problem,
-                    "change features.pairs, features.bins or features.edges", "features.map");
-    return {columns, input, std::move(derived), keep, norm_limit};
+    if (map == Map::none && norm_limit == 0) return {columns, input};
+    DerivedFeatures derived = derived_of(*this, columns, input);
+    const bool columns_stay = map == Map::none || (keep && map != Map::prefix);
+    const std::string problem = FeatureMap::problem(columns, derived, columns_stay, norm_limit);
+    if (!problem.empty())
+        throw Error(ExitCode::usage, "the map has " + problem,
+                    "change section features, or use data of the columns that it is for", "features.map");
+    return {columns, input, std::move(derived), columns_stay, norm_limit};
 }
 
 std::vector<BasicOption<FeatureSettings>> feature_options() {
     using S = FeatureSettings;
+    BasicOption<S> edges =
+        option("edges",
+               "public edges between the bins instead, ascending, for every column, or a list of one list a "
+               "column; []: equal widths",
+               &S::edges, all_edges_of);
+    edges.get = shown_edges;
     return {
         choice<S>("map", "what a record's features become first, by public numbers alone", &S::map,
-                  {{"none", S::Map::none}, {"bins", S::Map::bins}}),
-        for_each_column("bins",
-                        "bins of equal width over the public range, for every column " +
-                            range_of_whole(2, most_bins) + ", or a list of one number a column",
-                        &S::bins, counts_of),
-        for_each_column(
-            "edges",
-            "public edges between the bins instead, ascending, for every column, or a list of one "
-            "list a column; []: equal widths",
-            &S::edges, all_edges_of),
+                  {{"none", S::Map::none},
+                   {"bins", S::Map::bins},
+                   {"fourier", S::Map::fourier},
+                   {"prefix", S::Map::prefix}}),
+        integer("bins", "bins of equal width over the public range, for every column", &S::bins, 2,
+                most_bins),
+        option("column_bins",
+               "instead, a number for each column, 1 to 1024, as 2 for a flag; []: the same for all",
+               &S::column_bins, counts_of),
+        edges,
         option("keep",
-               "true | false: the columns stay, shifted and scaled as section network says, before the bins",
+               "true | false: the columns stay, shifted and scaled as section network says, before bins "
+               "and Fourier features",
                &S::keep, flag_of),
         real("hot",
              "entry of the bin that a value lies in, all others are 0: a row of d columns has length "
@@ -141,15 +212,41 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
              &S::hot, at_least(1e-6)),
         option("pairs", "columns, counted from 0, whose bins are multiplied: [i, j, i, j, …]", &S::pairs,
                pairs_of),
-        option("norm_limit",
-               "a mapped record that is longer in the 2-norm is scaled to it [1e-06, 1e+06]; 0: none",
-               &S::norm_limit, norm_limit_of)};
+        integer("frequencies",
+                "of map fourier: so many random frequencies w, for each cos and sin of w x over the root of "
+                "their number",
+                &S::frequencies, 1, FeatureMap::most_outputs / 2),
+        real("bandwidth",
+             "of map fourier: records much closer than it look alike, and farther ones do not; of columns as "
+             "the network would see them",
+             &S::bandwidth, at_least(FourierFeatures::least_bandwidth, FourierFeatures::greatest_bandwidth)),
+        integer("seed", "of map fourier: public, of the frequencies", &S::seed, 0),
+        text("prefix",
+             "of map prefix: a public model file, whose last hidden layer gives the features; never one of "
+             "these records, unless it was published",
+             &S::prefix),
+        text("prefix_digest", "the digest of the model in it, as its run keeps it; \"\": any model",
+             &S::prefix_digest),
+        real("norm_limit",
+             "a mapped record that is longer in the 2-norm is scaled to it; 0: none, and none is below 1e-6",
+             &S::norm_limit, at_least(0, FeatureMap::greatest_norm_limit))};
 }
 
 void check(const FeatureSettings& settings) {
-    if (settings.map == FeatureSettings::Map::none && !(settings.pairs.empty() && settings.edges.empty()))
-        throw Error(ExitCode::usage, "features.pairs and features.edges are of bins, and there are none",
+    using Map = FeatureSettings::Map;
+    const bool of_bins = !settings.pairs.empty() || !settings.edges.empty() || !settings.column_bins.empty();
+    if (settings.map != Map::bins && of_bins)
+        throw Error(ExitCode::usage,
+                    "features.pairs, features.edges and features.column_bins are of bins, and there are none",
                     "set features.map = \"bins\"", "features.map");
+    if (settings.norm_limit > 0 && settings.norm_limit < FeatureMap::least_norm_limit)
+        throw Error(ExitCode::usage, "a norm limit below 1e-6 leaves nothing of a record",
+                    "set it to 1e-6 or more, or to 0: none", "features.norm_limit");
+    if ((settings.map == Map::prefix) == settings.prefix.empty())
+        throw Error(ExitCode::usage,
+                    settings.prefix.empty() ? "features.map = \"prefix\" names no model"
+                                            : "features.prefix is not used",
+                    "set features.map = \"prefix\" and features.prefix, or neither", "features.map");
 }
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "models/nets/feature_map.hpp"
@@ -10,17 +11,30 @@ namespace holdfast {
 
 /// Section "features".
 struct FeatureSettings {
-    enum class Map { none, bins };
+    enum class Map { none, bins, fourier, prefix };
     Map map = Map::none;
-    std::vector<std::int64_t> bins{16};      ///< of equal width: of every column, or one number a column
-    std::vector<std::vector<double>> edges;  ///< instead of them: of every column, or one list a column
+    std::int64_t bins = 16;                  ///< of equal width, of every column
+    std::vector<std::int64_t> column_bins;   ///< instead: one number a column
+    std::vector<std::vector<double>> edges;  ///< instead of both: of every column, or one list a column
     bool keep = true;
     double hot = 1.0;
     std::vector<std::int64_t> pairs;  ///< [i, j, i, j, …], columns counted from 0
-    double norm_limit = 0;            ///< 0: none
+    std::int64_t frequencies = 128;
+    double bandwidth = 1.0;
+    std::int64_t seed = 0;      ///< public: of the frequencies
+    std::string prefix;         ///< a model file
+    std::string prefix_digest;  ///< of the model in it; empty: of whichever is there
+    double norm_limit = 0;      ///< 0: none
 
-    /// Error (usage): bins or pairs of columns that are not there; equal widths of a range that nobody
-    /// stated.
+    /// With the digest of the prefix that is there now. Errors (input), as read_model's.
+    FeatureSettings pinned() const;
+    /// Copies the prefix, if there is one, into the folder of a run. Errors (input), as make's; (output).
+    void keep_prefix(const std::string& folder) const;
+    /// With the prefix that lies in the folder of a run.
+    FeatureSettings kept_in(const std::string& folder) const;
+    /// Errors (usage): what does not fit the columns; equal widths of a range that nobody stated; a prefix
+    /// that has no hidden layers, or shift and scale beside those it has. (input): the prefix is not there,
+    /// or is another one than prefix_digest says.
     FeatureMap make(std::size_t columns, InputTransform input) const;
 };
 

@@ -29,8 +29,10 @@ const char* name_of(Precision precision) {
     return precision == Precision::double_precision ? "double" : "single";
 }
 
-std::string group_of(std::size_t layer) {
-    return "layer_" + std::to_string(layer) + "/";
+constexpr const char *own_layers = "layer_", *prefix_layers = "prefix_", *frequencies_name = "frequencies";
+
+std::string group_of(const char* whose, std::size_t layer) {
+    return whose + std::to_string(layer) + "/";
 }
 
 json json_of(const InputTransform& input) {
@@ -50,30 +52,54 @@ int version_of(const FeatureMap& features) {
     return features.is_identity() ? 1 : fits_version_2(features) ? 2 : 3;
 }
 
+json json_of(const std::vector<LayerShape>& layers) {
+    json list = json::array();
+    for (const LayerShape& layer : layers) list.push_back({layer.in, layer.out});
+    return list;
+}
+
+/// What a version says of what is derived. Numbers by the thousand are datasets of their own.
+json json_of(std::monostate, int) {
+    return {{"map", "none"}};
+}
+json json_of(const FeatureBins& bins, int version) {
+    json object = {{"hot", bins.hot}, {"pairs", bins.pairs}};
+    if (version > 2) object["map"] = "bins";
+    object["edges"] = version > 2 ? json(bins.edges) : json(bins.edges.front());
+    return object;
+}
+json json_of(const FourierFeatures& fourier, int) {
+    return {{"map", "fourier"}, {"frequencies", fourier.outputs() / 2}};
+}
+json json_of(const FrozenPrefix& prefix, int) {
+    return {{"map", "prefix"},
+            {"prefix", {{"input", json_of(prefix.input())}, {"layers", json_of(prefix.layers())}}}};
+}
+
 json json_of(const FeatureMap& features) {
     const int version = version_of(features);
-    json object = {
-        {"columns", features.columns()}, {"input", json_of(features.input())}, {"keep", features.keep()}};
-    if (version > 2) {
-        object["map"] = "none";
-        object["norm_limit"] = features.norm_limit();
-    }
-    if (const auto* bins = std::get_if<FeatureBins>(&features.derived())) {
-        if (version > 2) object["map"] = "bins";
-        object["edges"] = version > 2 ? json(bins->edges) : json(bins->edges.front());
-        object["hot"] = bins->hot;
-        object["pairs"] = bins->pairs;
-    }
+    json object =
+        std::visit([&](const auto& derived) { return json_of(derived, version); }, features.derived());
+    object["columns"] = features.columns();
+    object["input"] = json_of(features.input());
+    object["keep"] = features.keep();
+    if (version > 2) object["norm_limit"] = features.norm_limit();
     return object;
 }
 
+/// The numbers by the thousand that what is derived rests on.
+std::vector<std::int64_t> units_of(const FeatureMap& features) {
+    if (const auto* fourier = std::get_if<FourierFeatures>(&features.derived()))
+        return fourier->frequencies();
+    if (const auto* prefix = std::get_if<FrozenPrefix>(&features.derived())) return prefix->units();
+    return {};
+}
+
 json description_of(const Model& model) {
-    json layers = json::array();
-    for (const LayerShape& layer : model.network.layers()) layers.push_back({layer.in, layer.out});
     const FeatureMap features = model.feature_map();
     json description = {{"format", format_name},
                         {"version", version_of(features)},
-                        {"layers", layers},
+                        {"layers", json_of(model.network.layers())},
                         {"classes", model.network.classes()},
                         {"loss", info_of(model.network.loss()).name},
                         {"input", json_of(model.network.transform())},
@@ -87,10 +113,11 @@ json description_of(const Model& model) {
     return description;
 }
 
-std::string digest_of(const std::string& description, const std::vector<std::int64_t>& parameters) {
+std::string digest_of(const std::string& description, const Model& model) {
     StreamDigest digest;
     digest.add(std::as_bytes(std::span(description)));
-    digest.add_values(std::span(parameters));
+    digest.add_values(std::span<const std::int64_t>(units_of(model.feature_map())));
+    digest.add_values(std::span<const std::int64_t>(model.parameters));
     return digest.hex();
 }
 
@@ -124,6 +151,20 @@ void write_layer(hdf5::File& file, const std::string& group, const LayerShape& l
     write_values(file, group + "units", {layer.out, layer.in + 1}, units);
     write_values(file, group + "weight", {layer.out, layer.in}, rounded.weight.data());
     write_values(file, group + "bias", {layer.out}, rounded.bias.data());
+}
+
+void write_layers(hdf5::File& file, const char* whose, const std::vector<LayerShape>& layers,
+                  const std::int64_t* units) {
+    for (std::size_t l = 0; l < layers.size(); units += layers[l++].parameters())
+        write_layer(file, group_of(whose, l), layers[l], units);
+}
+
+void write_derived(hdf5::File& file, const FeatureMap& features) {
+    if (const auto* fourier = std::get_if<FourierFeatures>(&features.derived()))
+        write_values(file, frequencies_name, {fourier->outputs() / 2, fourier->columns()},
+                     fourier->frequencies().data());
+    if (const auto* prefix = std::get_if<FrozenPrefix>(&features.derived()))
+        write_layers(file, prefix_layers, prefix->layers(), prefix->units().data());
 }
 
 bool same_bytes(const std::string& one, const std::string& other) {
@@ -260,9 +301,12 @@ FeatureBins bins_in(const JsonFields& fields, std::uint64_t columns, std::uint64
     if (edges_of_each) {
         for (const json& column : edges) bins.edges.push_back(numbers_in(fields, "edges", column));
     } else {
-        if ((edges.size() + 1) > inputs / columns)
+        const std::vector<double> shared = numbers_in(fields, "edges", edges);
+        if (const std::string problem = FeatureBins{{shared}, bins.hot}.problem(); !problem.empty())
+            throw "the features have " + problem;
+        if (shared.size() + 1 > inputs / columns)  // before so many copies are made
             fields.wrong("columns", "as many as, with their bins, the network has inputs", columns);
-        bins.edges.assign(columns, numbers_in(fields, "edges", edges));
+        bins.edges.assign(columns, shared);
     }
     for (const json& pair : fields.list("pairs")) {
         if (!pair.is_array() || pair.size() != 2) fields.wrong("pairs", "a list of [column, column]", pair);
@@ -271,17 +315,71 @@ FeatureBins bins_in(const JsonFields& fields, std::uint64_t columns, std::uint64
     return bins;
 }
 
-DerivedFeatures derived_in(const JsonFields& fields, std::uint64_t columns, std::uint64_t inputs,
-                           std::uint64_t version) {
+/// All of a dataset that must have this shape.
+template <typename T>
+std::vector<T> values_in(const hdf5::File& file, const std::string& name, const hdf5::Shape& shape) {
+    const hdf5::Dataset dataset = file.dataset(name);
+    if (dataset.type() != hdf5::TypeOf<T>::value || dataset.shape() != shape)
+        throw damaged(file.path(), "'" + name + "' has another type or shape than the description says");
+    return dataset.read_all<T>();
+}
+
+void read_layer(const hdf5::File& file, const std::string& group, const LayerShape& layer,
+                std::vector<std::int64_t>& parameters) {
+    const auto units = values_in<std::int64_t>(file, group + "units", {layer.out, layer.in + 1});
+    for (const std::int64_t value : units) {
+        if (value < -parameter_limit_units || value > parameter_limit_units)
+            throw damaged(file.path(), "'" + group + "units' holds a parameter beyond +-1024");
+    }
+    const Rounded rounded(layer, units.data());
+    if (values_in<double>(file, group + "weight", {layer.out, layer.in}) != rounded.weight ||
+        values_in<double>(file, group + "bias", {layer.out}) != rounded.bias)
+        throw damaged(file.path(), "'" + group + "weight' or 'bias' is not what 'units' says");
+    parameters.insert(parameters.end(), units.begin(), units.end());
+}
+
+std::vector<std::int64_t> read_layers(const hdf5::File& file, const char* whose,
+                                      const std::vector<LayerShape>& layers) {
+    std::vector<std::int64_t> parameters;
+    for (std::size_t l = 0; l < layers.size(); ++l)
+        read_layer(file, group_of(whose, l), layers[l], parameters);
+    return parameters;
+}
+
+FourierFeatures fourier_in(const JsonFields& fields, std::uint64_t columns, const hdf5::File& file) {
+    const std::uint64_t count = fields.count("frequencies");
+    if (count == 0 || count > FeatureMap::most_outputs / 2)
+        fields.wrong("frequencies", "from 1 to " + std::to_string(FeatureMap::most_outputs / 2), count);
+    std::vector<std::int64_t> units = values_in<std::int64_t>(file, frequencies_name, {count, columns});
+    if (const std::string problem = FourierFeatures::problem(columns, units); !problem.empty())
+        throw "the features have " + problem;
+    return {columns, std::move(units)};
+}
+
+FrozenPrefix prefix_in(const JsonFields& features, const hdf5::File& file, std::uint64_t most_values) {
+    const json object = features.object("prefix");
+    const JsonFields fields(object, "features.prefix.", true);
+    std::vector<LayerShape> layers = layers_in(fields, most_values);
+    std::vector<std::int64_t> units = read_layers(file, prefix_layers, layers);
+    return {transform_in(fields.object("input"), "features.prefix.input."), std::move(layers),
+            std::move(units)};
+}
+
+DerivedFeatures derived_in(const JsonFields& fields, std::uint64_t version, std::uint64_t columns,
+                           std::uint64_t inputs, const hdf5::File& file, std::uint64_t most_values) {
     if (version == 2) return bins_in(fields, columns, inputs, false);
     const std::string map = fields.text("map");
     if (map == "none") return {};
     if (map == "bins") return bins_in(fields, columns, inputs, true);
-    fields.wrong("map", "none or bins", map);
+    if (map == "fourier") return fourier_in(fields, columns, file);
+    if (map == "prefix") return prefix_in(fields, file, most_values);
+    fields.wrong("map", "none, bins, fourier or prefix", map);
 }
 
 /// The map of a model of version 2 or 3, whose entries the network takes.
-FeatureMap features_in(const JsonFields& description, const Network& network, std::uint64_t version) {
+FeatureMap features_in(const JsonFields& description, const Network& network, const hdf5::File& file,
+                       std::uint64_t most_values) {
+    const std::uint64_t version = description.count("version");
     const json object = description.object("features");
     const JsonFields fields(object, "features.", true);
     const bool keep = flag(fields, "keep");
@@ -289,7 +387,7 @@ FeatureMap features_in(const JsonFields& description, const Network& network, st
     if (columns == 0 || columns > FeatureMap::most_outputs)
         fields.wrong("columns", "from 1 to " + std::to_string(FeatureMap::most_outputs), columns);
     const double norm_limit = version > 2 ? finite(fields, "norm_limit") : 0;
-    const DerivedFeatures derived = derived_in(fields, columns, network.inputs(), version);
+    const DerivedFeatures derived = derived_in(fields, version, columns, network.inputs(), file, most_values);
     if (const std::string problem = FeatureMap::problem(columns, derived, keep, norm_limit); !problem.empty())
         throw "the features have " + problem;
     const FeatureMap map(columns, transform_in(fields.object("input"), "features.input."), derived, keep,
@@ -333,7 +431,7 @@ json cost_in(const JsonFields& description) {
             {"parameters", fields.object("parameters")}};
 }
 
-Model model_in(const json& description, std::uint64_t most_values) {
+Model model_in(const json& description, const hdf5::File& file, std::uint64_t most_values) {
     const JsonFields fields(description, "", true);
     Model model{network_in(fields, most_values),
                 precision_in(fields),
@@ -343,32 +441,9 @@ Model model_in(const json& description, std::uint64_t most_values) {
                 line(fields, "program_version"),
                 guarantee_in(fields),
                 cost_in(fields)};
-    if (const std::uint64_t version = fields.count("version"); version > 1)
-        model.features = features_in(fields, model.network, version);
+    if (fields.count("version") > 1) model.features = features_in(fields, model.network, file, most_values);
+    model.parameters = read_layers(file, own_layers, model.network.layers());
     return model;
-}
-
-/// All of a dataset that must have this shape.
-template <typename T>
-std::vector<T> values_in(const hdf5::File& file, const std::string& name, const hdf5::Shape& shape) {
-    const hdf5::Dataset dataset = file.dataset(name);
-    if (dataset.type() != hdf5::TypeOf<T>::value || dataset.shape() != shape)
-        throw damaged(file.path(), "'" + name + "' has another type or shape than the description says");
-    return dataset.read_all<T>();
-}
-
-void read_layer(const hdf5::File& file, const std::string& group, const LayerShape& layer,
-                std::vector<std::int64_t>& parameters) {
-    const auto units = values_in<std::int64_t>(file, group + "units", {layer.out, layer.in + 1});
-    for (const std::int64_t value : units) {
-        if (value < -parameter_limit_units || value > parameter_limit_units)
-            throw damaged(file.path(), "'" + group + "units' holds a parameter beyond +-1024");
-    }
-    const Rounded rounded(layer, units.data());
-    if (values_in<double>(file, group + "weight", {layer.out, layer.in}) != rounded.weight ||
-        values_in<double>(file, group + "bias", {layer.out}) != rounded.bias)
-        throw damaged(file.path(), "'" + group + "weight' or 'bias' is not what 'units' says");
-    parameters.insert(parameters.end(), units.begin(), units.end());
 }
 
 void check_version(const std::string& path, const JsonFields& fields) {
@@ -387,14 +462,12 @@ void check_version(const std::string& path, const JsonFields& fields) {
 std::string write_model(const std::string& path, const Model& model,
                         const std::function<void(const std::string& digest)>& before) {
     ensure(model.parameters.size() == model.network.parameters(), "a model has its network's parameters");
-    const std::string description = description_of(model).dump(),
-                      digest = digest_of(description, model.parameters);
+    const std::string description = description_of(model).dump(), digest = digest_of(description, model);
     AtomicPath guard(path, public_mode);
     hdf5::File file = hdf5::File::create(guard.temporary(), path);
     write_text(file, "description", description);
-    for (std::size_t l = 0; l < model.network.layers().size(); ++l)
-        write_layer(file, group_of(l), model.network.layers()[l],
-                    model.parameters.data() + model.network.offset(l));
+    write_derived(file, model.feature_map());
+    write_layers(file, own_layers, model.network.layers(), model.parameters.data());
     write_text(file, "digest", digest);
     file.close();
     const auto taken = [&] {
@@ -418,12 +491,8 @@ StoredModel read_model(const std::string& path) {
     if (gone) throw damaged(path, gone.message());
     try {
         check_version(path, JsonFields(description, "", true));
-        StoredModel stored{model_in(description, bytes / sizeof(double)), read_text(file, "digest")};
-        const Network& network = stored.model.network;
-        for (std::size_t l = 0; l < network.layers().size(); ++l)
-            read_layer(file, group_of(l), network.layers()[l], stored.model.parameters);
-        if (stored.digest != digest_of(text, stored.model.parameters))
-            throw damaged(path, "its digest is another");
+        StoredModel stored{model_in(description, file, bytes / sizeof(double)), read_text(file, "digest")};
+        if (stored.digest != digest_of(text, stored.model)) throw damaged(path, "its digest is another");
         return stored;
     } catch (const std::string& problem) {
         throw damaged(path, problem);

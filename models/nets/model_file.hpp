@@ -37,12 +37,16 @@ struct StoredModel {
 ///   description        uint8, JSON: format "holdfast model", version, layers [[in, out], …], classes, loss,
 ///                      input {shift, scale, range}, precision, kind, program, program_version, guarantee,
 ///                      cost; of version 2, features {columns, input {…}, edges, keep, hot, pairs}; of
-///                      version 3, features {columns, input {…}, keep, map, norm_limit, …}, of map "bins"
-///                      edges [[…] a column], hot, pairs
+///                      version 3, features {columns, input {…}, keep, norm_limit, map, …}: of map "bins"
+///                      edges [[…] of a column, …], hot, pairs; "fourier" frequencies, how many there are;
+///                      "prefix" prefix {input {…}, layers}
+///   frequencies        of map "fourier": int64 [frequencies, columns], 2^-40 turns
+///   prefix_0/…         of map "prefix": as layer_0/…, of each of its layers
 ///   layer_0/units      int64 [out, in + 1], the bias last in its row: the parameters
 ///   layer_0/weight     float64 [out, in], layer_0/bias [out]: the same for other programs, each number
 ///                      rounded to nearest, as 60 bits may not fit into a double. layer_1/…
-///   digest             uint8, hex: BLAKE2b-256 of the description and all units, which names the model
+///   digest             uint8, hex: BLAKE2b-256 of the description and all integers (frequencies, prefix,
+///                      layers), which names the model
 /// The file is a function of the model: no time, path or count of anything is in it. A layer sees
 /// max(0, what the one before gives); the first, (clamp(feature; range) - shift) * scale of each feature, or
 /// of each entry that the map makes of them (FeatureMap).

@@ -12,7 +12,8 @@ namespace holdfast {
 using Word128 = unsigned __int128;
 using Bits256 = std::array<std::uint64_t, 4>;  ///< least significant word first
 
-/// Uniform random bytes. The program has one source, SystemRandomBits; a seedable one exists for tests only.
+/// Uniform random bytes. The program has one source of its own, SystemRandomBits; seedable ones exist for
+/// tests, and for public numbers (models/nets/fourier_features.cpp).
 class RandomBits {
   public:
     virtual ~RandomBits() = default;

@@ -46,7 +46,9 @@ json other_value(const Option& option, const Configuration& configuration) {
 std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "training.batching") return {{"training.batch_size", 10}};
     if (key == "training.kind") return {{"clip.kind", "norm"}};
-    if (key == "features.edges" || key == "features.pairs") return {{"features.map", "bins"}};
+    if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
+        return {{"features.map", "bins"}};
+    if (key == "features.prefix") return {{"features.map", "prefix"}};
     return {};
 }
 

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
+#include "models/nets/model_file.hpp"
 #include "models/privacy/rational.hpp"
 #include "tests/support/run_job.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -49,7 +52,7 @@ std::vector<double> mapped(const FeatureMap& map, const std::vector<double>& row
 FeatureSettings bins(std::int64_t count, bool keep = false) {
     FeatureSettings settings;
     settings.map = FeatureSettings::Map::bins;
-    settings.bins = {count};
+    settings.bins = count;
     settings.keep = keep;
     return settings;
 }
@@ -147,7 +150,7 @@ std::vector<std::vector<double>> hostile_rows(std::size_t columns, FeatureRange 
                                        range.high, 0x1p-1074, -0x1p-149, 0x1p-1022, -0x1p-126F, 0};
     std::vector<std::vector<double>> rows;
     for (const double extreme : extremes) rows.emplace_back(columns, extreme);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 120; ++i) {
         std::vector<double> row(columns);
         for (double& entry : row)
             entry = i % 3 == 0 ? extremes[random() % extremes.size()] : std::ldexp(inside(random), -(i % 40));
@@ -214,6 +217,7 @@ TEST(FeatureMap, ClipsWhatIsLongerAndNothingElse) {
     EXPECT_FALSE(map.is_identity());
     EXPECT_THAT(mapped(map, {3, 3.9}), ElementsAre(3, 3.9));
     EXPECT_THAT(mapped(map, {30, -40}), ElementsAre(DoubleNear(3, 1e-5), DoubleNear(-4, 1e-5)));
+    EXPECT_LT(mapped(map, {3, 4})[1], 4);  // a float of it, or a sum of its squares, may be more than it
     EXPECT_EQ(map.network_input().range, (FeatureRange{-5, 5}));
     settings.norm_limit = 200;
     EXPECT_EQ(settings.make(2, {.range = {50, 100}}).network_input().range, (FeatureRange{0, 100}));
@@ -221,13 +225,202 @@ TEST(FeatureMap, ClipsWhatIsLongerAndNothingElse) {
 
 TEST(FeatureMap, TakesEdgesAndCountsOfEachColumn) {
     FeatureSettings settings = bins(2);
-    settings.bins = {2, 1, 4};
+    settings.column_bins = {2, 1, 4};
     settings.pairs = {2, 0};
     EXPECT_THAT(mapped(settings.make(3, unit_range), {0.6, 0.9, 0.3}),
                 ElementsAre(0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0));
     settings.edges = {{0.5}, {0.1, 0.95}, {}};
     settings.pairs = {};
     EXPECT_THAT(mapped(settings.make(3, unit_range), {0.6, 0.9, 0.3}), ElementsAre(0, 1, 0, 1, 0, 1));
+}
+
+FeatureSettings fourier(std::int64_t frequencies, bool keep = false) {
+    FeatureSettings settings;
+    settings.map = FeatureSettings::Map::fourier;
+    settings.frequencies = frequencies;
+    settings.keep = keep;
+    settings.seed = 3;
+    return settings;
+}
+
+TEST(FourierFeatures, ArePairsOfCosAndSinOfWhatTheNetworkWouldSee) {
+    const FeatureMap map = fourier(9, true).make(3, {0.5, 2, {-1, 4}});
+    const auto& features = std::get<FourierFeatures>(map.derived());
+    const std::vector<double> row{0.7, -9, 3.3}, seen{(0.7 - 0.5) * 2, -3, (3.3 - 0.5) * 2},
+        found = mapped(map, row);
+    ASSERT_EQ(found.size(), 21U);
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_NEAR(found[j], seen[j], 1e-15);
+    for (std::size_t i = 0; i < 9; ++i) {
+        double turns = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            turns += static_cast<double>(features.frequencies()[3 * i + j]) * 0x1p-40 * seen[j];
+        EXPECT_NEAR(found[3 + 2 * i], std::cos(2 * M_PI * turns) / 3, 1e-13);
+        EXPECT_NEAR(found[4 + 2 * i], std::sin(2 * M_PI * turns) / 3, 1e-13);
+    }
+}
+
+TEST(FourierFeatures, AreNormalOfTheSeedAndTheSameEverywhere) {
+    const auto drawn = [](std::uint64_t seed, double bandwidth) {
+        return FourierFeatures::drawn(40, 500, bandwidth, seed).frequencies();
+    };
+    const std::vector<std::int64_t> frequencies = drawn(7, 1), wider = drawn(7, 2);
+    EXPECT_EQ(frequencies, drawn(7, 1));
+    EXPECT_NE(frequencies, drawn(8, 1));
+    // Written down once: a file, a run and a model of today must mean the same tomorrow.
+    EXPECT_THAT(std::vector<std::int64_t>(frequencies.begin(), frequencies.begin() + 3),
+                ElementsAre(-252105691219, 72177086786, -75754031843));
+    double sum = 0, squares = 0;
+    std::size_t beyond = 0;
+    for (std::size_t i = 0; i < frequencies.size(); ++i) {
+        const double turns = static_cast<double>(frequencies[i]) * FourierFeatures::unit * 2 * M_PI;
+        sum += turns;
+        squares += turns * turns;
+        beyond += std::abs(turns) > 1.959964 ? 1 : 0;
+        EXPECT_NEAR(static_cast<double>(wider[i]), static_cast<double>(frequencies[i]) / 2, 1);
+    }
+    const double count = 20000;  // within five of their standard deviations
+    EXPECT_NEAR(sum / count, 0, 5 / std::sqrt(count));
+    EXPECT_NEAR(squares / count, 1, 5 * std::sqrt(2 / count));
+    EXPECT_NEAR(static_cast<double>(beyond) / count, 0.05, 5 * std::sqrt(0.05 * 0.95 / count));
+}
+
+TEST(FourierFeatures, MultiplyToAGaussianOfTheDistance) {
+    FeatureSettings settings = fourier(4000);
+    settings.bandwidth = 0.5;
+    const FeatureMap map = settings.make(2, {.range = {-3, 3}});
+    const std::vector<double> one = mapped(map, {0.2, -0.1});
+    for (const auto& [x, y] :
+         std::vector<std::pair<double, double>>{{0.2, -0.1}, {0.5, 0.1}, {-0.3, 0.2}, {2, 2}}) {
+        const std::vector<double> other = mapped(map, {x, y});
+        const double square = (x - 0.2) * (x - 0.2) + (y + 0.1) * (y + 0.1);
+        EXPECT_NEAR(std::inner_product(one.begin(), one.end(), other.begin(), 0.0), std::exp(-square / 0.5),
+                    0.05);
+    }
+}
+
+TEST(FourierFeatures, NoRowIsLongerThanItsBound) {
+    const InputTransform input{0.3, 1.7, {-2, 5}}, far{.shift = 1e6, .scale = 1e6, .range = {-1e308, 1e308}};
+    for (const std::int64_t frequencies : {1, 3, 100}) {
+        expect_norms_within_bound(fourier(frequencies).make(3, input), 1);
+        expect_norms_within_bound(fourier(frequencies).make(3, far), 1);
+        EXPECT_LT(fourier(frequencies).make(3, far).norm_bound(), 1 + 1e-6);
+    }
+    expect_norms_within_bound(fourier(5, true).make(3, input), 0.9);
+    FeatureSettings clipped = fourier(5, true);
+    clipped.norm_limit = 1.5;
+    expect_norms_within_bound(clipped.make(3, input), 1);
+}
+
+TEST(FourierFeatures, AreFunctionsOfTheRecordAlone) {
+    const FeatureMap map = fourier(6, true).make(4, {0.1, 3, {-2, 5}});
+    const std::vector<std::vector<double>> rows = hostile_rows(4, {-2, 5});
+    const Records all = map(records_of(rows, true)), in_float = map(records_of(rows, false));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_EQ(row_of(all.features, i), mapped(map, rows[i]));
+        // Of what a float file holds, in double the same numbers but for their one rounding.
+        std::vector<double> rounded(rows[i].begin(), rows[i].end());
+        for (double& entry : rounded) entry = static_cast<float>(entry);
+        std::vector<double> expected = mapped(map, rounded);
+        for (double& entry : expected) entry = static_cast<float>(entry);
+        EXPECT_EQ(row_of(in_float.features, i), expected);
+    }
+}
+
+/// A public model of three columns, its hidden layers of 4 and 2, in a file.
+struct Prefix : testing::Test {
+    TemporaryFolder folder;
+    std::string path = folder.file("public.h5");
+    Network network{3, {4, 2}, 2, Loss::hinge, {0.25, 1.5, {-1, 2}}};
+
+    Model model(std::uint64_t seed) const {
+        return {network,
+                Precision::double_precision,
+                network.initial_parameters(seed, 0),
+                "elsewhere",
+                "a",
+                "b",
+                {{"status", "not differentially private"},
+                 {"statement", "a model"},
+                 {"relation", ""},
+                 {"conditions", nlohmann::json::array()}},
+                nullptr};
+    }
+    FeatureSettings settings() const {
+        FeatureSettings features;
+        features.map = FeatureSettings::Map::prefix;
+        features.prefix = path;
+        return features;
+    }
+    static std::string refusal(const FeatureSettings& settings, std::size_t columns = 3,
+                               InputTransform input = {}) {
+        try {
+            settings.make(columns, input);
+        } catch (const Error& error) {
+            EXPECT_FALSE(error.hint().empty());
+            return error.message();
+        }
+        return "";
+    }
+};
+
+TEST_F(Prefix, GivesWhatItsLastHiddenLayerGives) {
+    write_model(path, model(5));
+    const FeatureMap map = settings().make(3, {.range = {-5, 5}});
+    EXPECT_FALSE(map.keep());
+    const std::vector<std::int64_t> units = model(5).parameters;
+    for (const std::vector<double>& row : hostile_rows(3, {-5, 5})) {
+        std::vector<double> values;
+        for (const double x : row) values.push_back(((x >= -1 ? std::min(x, 2.0) : -1) - 0.25) * 1.5);
+        std::size_t at = 0;
+        for (const std::size_t width : {4, 2}) {
+            std::vector<double> next;
+            for (std::size_t i = 0; i < width; ++i, at += values.size() + 1) {
+                double sum = parameter_value(units[at + values.size()]);
+                for (std::size_t j = 0; j < values.size(); ++j)
+                    sum += parameter_value(units[at + j]) * values[j];
+                next.push_back(std::max(sum, 0.0));
+            }
+            values = next;
+        }
+        EXPECT_EQ(mapped(map, row), values);
+    }
+    expect_norms_within_bound(map, 0.5);
+    FeatureSettings clipped = settings();
+    clipped.norm_limit = 0.05;
+    expect_norms_within_bound(clipped.make(3, {.range = {-5, 5}}), 1);
+}
+
+TEST_F(Prefix, IsTheOneThatWasMeant) {
+    write_model(path, model(5));
+    const FeatureSettings pinned = settings().pinned();
+    EXPECT_EQ(pinned.prefix_digest.size(), 64U);
+    EXPECT_EQ(refusal(pinned), "");
+    pinned.keep_prefix(folder.path());
+    std::filesystem::remove(path);
+    EXPECT_THAT(refusal(pinned), HasSubstr("No such file"));
+    EXPECT_EQ(refusal(pinned.kept_in(folder.path())), "");
+    write_model(path, model(6));
+    EXPECT_THAT(refusal(pinned), HasSubstr("where features.prefix_digest says"));
+    EXPECT_THROW(pinned.pinned(), Error);
+    EXPECT_EQ(refusal(settings()), "");
+}
+
+TEST_F(Prefix, ThatIsNoneIsRefused) {
+    write_model(path, model(5));
+    EXPECT_THAT(refusal(settings(), 4), HasSubstr("3 columns, where records have 4"));
+    EXPECT_THAT(refusal(settings(), 3, {.shift = 1}), HasSubstr("shift and the scale"));
+    EXPECT_THAT(refusal(settings(), 3, {.scale = 2}), HasSubstr("shift and the scale"));
+    std::filesystem::remove(path);
+    network = Network(3, {}, 2, Loss::hinge);
+    write_model(path, model(5));
+    EXPECT_THAT(refusal(settings()), HasSubstr("no hidden layer"));
+    const FeatureMap bins_of_three = bins(4).make(3, unit_range);
+    network = Network(12, {2}, 2, Loss::hinge, bins_of_three.network_input());
+    Model with_map = model(5);
+    with_map.features = bins_of_three;
+    std::filesystem::remove(path);
+    write_model(path, with_map);
+    EXPECT_THAT(refusal(settings()), HasSubstr("maps features itself"));
 }
 
 std::string refusal(const std::vector<std::string>& settings, FeatureRange range = {0, 1}) {
@@ -260,14 +453,22 @@ TEST(FeatureMap, RefusesWhatIsNoMapOfTheColumns) {
     EXPECT_THAT(refusal({"features.map=bin"}), HasSubstr("not one of"));
     EXPECT_THAT(refusal({"features.pairs=[0,1]"}), HasSubstr("there are none"));
     EXPECT_THAT(refusal({on}, {-1e308, 1e308}), HasSubstr("finite"));
-    EXPECT_EQ(refusal({on, "features.bins=[2,1,9]"}), "");
+    EXPECT_EQ(refusal({on, "features.column_bins=[2,1,9]"}), "");
     EXPECT_EQ(refusal({on, "features.edges=[[0.5],[],[0.1,0.2]]", "features.norm_limit=2"}), "");
-    EXPECT_THAT(refusal({on, "features.bins=[2,2]"}), HasSubstr("edges of 2 columns, where records have 3"));
-    EXPECT_THAT(refusal({on, "features.edges=[[0.5],[0.5]]"}), HasSubstr("edges of 2 columns"));
+    EXPECT_THAT(refusal({on, "features.column_bins=[2,2]"}), HasSubstr("2 columns, where records have 3"));
+    EXPECT_THAT(refusal({on, "features.edges=[[0.5],[0.5]]"}), HasSubstr("2 columns, where records have 3"));
     EXPECT_THAT(refusal({on, "features.edges=[[0.5],0.5,[1]]"}), HasSubstr("a list of fewer than"));
-    EXPECT_THAT(refusal({on, "features.bins=[]"}), HasSubstr("one for each column"));
-    EXPECT_THAT(refusal({on, "features.bins=[2,0,2]"}), HasSubstr("outside"));
+    EXPECT_THAT(refusal({on, "features.column_bins=2"}), HasSubstr("one for each column"));
+    EXPECT_THAT(refusal({on, "features.column_bins=[2,0,2]"}), HasSubstr("outside"));
+    EXPECT_THAT(refusal({"features.map=fourier", "features.frequencies=0"}), HasSubstr("outside"));
+    EXPECT_THAT(refusal({"features.map=fourier", "features.bandwidth=0"}), HasSubstr("outside"));
+    EXPECT_THAT(refusal({"features.map=fourier", "features.frequencies=524288"}),
+                HasSubstr("entries a record"));
+    EXPECT_THAT(refusal({"features.map=prefix"}), HasSubstr("names no model"));
+    EXPECT_THAT(refusal({"features.prefix=a.h5"}), HasSubstr("is not used"));
     EXPECT_THAT(refusal({"features.norm_limit=-1"}), HasSubstr("outside"));
+    EXPECT_THAT(refusal({"features.norm_limit=1e-7"}), HasSubstr("below 1e-6"));
+    EXPECT_THAT(refusal({"features.column_bins=[2,2,2]"}), HasSubstr("there are none"));
     EXPECT_THAT(refusal({"features.norm_limit=true"}), HasSubstr("wants a number"));
 }
 
@@ -275,11 +476,13 @@ TEST(FeatureMap, RefusesWhatIsNoMapOfTheColumns) {
 struct MappedBefore : testing::Test {
     TemporaryFolder folder;
     std::string raw = folder.file("raw.h5"), before = folder.file("before.h5");
-    std::vector<std::string> map{"features.map=bins", "features.bins=5", "features.pairs=[0,1,2,1]",
-                                 "network.input_scale=2", "network.input_shift=0.25"};
+    const std::vector<std::string> bins{"features.map=bins", "features.bins=5", "features.pairs=[0,1,2,1]",
+                                        "network.input_scale=2", "network.input_shift=0.25"};
 
-    void write(bool wide) const {
+    void write(bool wide, const std::vector<std::string>& map) const {
         const FeatureRange range{-0.5, 1.5};
+        std::filesystem::remove(raw);
+        std::filesystem::remove(before);
         DatasetWriter first(raw), second(before);
         const FeatureMap features = read_configuration("", map).settings.feature_map(6, range);
         const std::string source = folder.file("blobs.h5");
@@ -320,18 +523,43 @@ struct MappedBefore : testing::Test {
 
 TEST_F(MappedBefore, TrainsAndCertifiesToTheSameBytes) {
     for (const bool wide : {false, true}) {
-        write(wide);
+        write(wide, bins);
         for (const std::vector<std::string>& kind : std::vector<std::vector<std::string>>{
                  {"clip.gamma=0.01", "ensemble.members=2"},
                  {"clip.gamma=0.01", "training.precision=single", "certificate.relation=substitute"},
                  {"training.kind=noisy", "clip.kind=norm", "noise.sampling_rate=1", "noise.law=none"}}) {
             const std::string name = std::to_string(wide) + kind.back();
             std::vector<std::string> with_map = kind;
-            with_map.insert(with_map.end(), map.begin(), map.end());
+            with_map.insert(with_map.end(), bins.begin(), bins.end());
             const auto one = trained(raw, name + "-raw", with_map);
             EXPECT_EQ(one, trained(before, name + "-before", kind));
             EXPECT_NE(one, trained(raw, name + "-none", kind));
         }
+    }
+}
+
+TEST_F(MappedBefore, WithAnyMapTrainsAndCertifiesToTheSameBytes) {
+    const std::string prefix = folder.file("public.h5");
+    const Network hidden(6, {5}, 2, Loss::hinge);
+    write_model(
+        prefix,
+        {hidden,
+         Precision::double_precision,
+         hidden.initial_parameters(1, 0),
+         "elsewhere",
+         "a",
+         "b",
+         {{"status", "none"}, {"statement", ""}, {"relation", ""}, {"conditions", nlohmann::json::array()}},
+         nullptr});
+    for (const std::vector<std::string>& map : std::vector<std::vector<std::string>>{
+             {"features.norm_limit=0.7", "network.input_scale=2"},
+             {"features.map=fourier", "features.frequencies=9", "network.input_shift=0.25"},
+             {"features.map=prefix", "features.prefix=" + prefix, "features.norm_limit=1"}}) {
+        write(false, map);
+        std::vector<std::string> boxes{"clip.gamma=0.01"}, with_map = map;
+        with_map.insert(with_map.end(), boxes.begin(), boxes.end());
+        EXPECT_EQ(trained(raw, map[0] + "-raw", with_map), trained(before, map[0] + "-before", boxes))
+            << map[0];
     }
 }
 

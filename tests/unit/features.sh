@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# features.sh HOLDFAST: bins of a table from training to answers: every job maps what it reads and nobody else has to
-# know; the same bytes on any number of ranks; a query is the same to the ledger whatever a run makes of it.
+# features.sh HOLDFAST: maps of a table's features from training to answers: every job maps what it reads and nobody else
+# has to know; the same bytes on any number of ranks; a query is the same to the ledger whatever a run makes of it; a
+# prefix is the model that was meant.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
 field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2- | tr -d ' "'; }
@@ -27,7 +28,7 @@ accuracy() { "$holdfast" evaluate --run "$1" --data table.h5 --epsilon 1 --quiet
 "$holdfast" certify --run run --queries table.h5 --quiet --json > one.json || fail "no certificates"
 mpirun -n 2 "$holdfast" certify --run ranks --queries table.h5 --quiet --json > two.json || fail "no certificates on 2 ranks"
 [ -n "$(field one.json digest)" ] && [ "$(field one.json digest)" = "$(field two.json digest)" ] || fail "other certificates on 2 ranks"
-"$holdfast" account --quiet --ledger ledger.db --data table.h5 --budget 9 --budget-delta 1e-4 > /dev/null || fail "no account"
+"$holdfast" account --quiet --ledger ledger.db --data table.h5 --budget 99 --budget-delta 1e-3 > /dev/null || fail "no account"
 release() { "$holdfast" release --ledger ledger.db --run "$1" --queries table.h5 --first 5 --epsilon 0.2 --quiet; }
 release run > first.txt || fail "no release"
 spent() { "$holdfast" account --ledger ledger.db --data table.h5 --quiet --json | grep -o '"spent_epsilon":[^,}]*'; }
@@ -63,5 +64,49 @@ refused table.h5 'two columns a pair' --set "features.pairs=[0]"
 refused wide.h5 'public range' --set training.expected_records=20
 [ "$(spent)" = "$before" ] || fail "a refused map was charged"
 
-((failures == 0)) && echo "bins serve every job, and the ledger sees none of them"
+# 5. Fourier features: trained with noise, published, predicted, on any number of ranks.
+noisy=(--data table.h5 --ledger ledger.db --quiet --set training.kind=noisy --set clip.kind=norm --set training.epochs=40 --set training.learning_rate=10 --set noise.epsilon=5)
+fourier=(--set features.map=fourier --set features.frequencies=40 --set features.bandwidth=0.3 --set features.keep=false --set "network.hidden=[]")
+published() { # NAME: of a run of that name, whose published model must answer as the run does
+    "$holdfast" publish --run "$1" --ledger ledger.db --out "$1.h5" --quiet > /dev/null || fail "$1 is not published"
+    "$holdfast" predict --model "$1.h5" --queries table.h5 --accuracy --quiet > accuracy.txt || fail "$1 does not predict"
+    [ "$(cut -d' ' -f2 accuracy.txt)" = "$(accuracy "$1")" ] || fail "$1: predict finds $(cat accuracy.txt), evaluate $(accuracy "$1")"
+}
+"$holdfast" train "${noisy[@]}" "${fourier[@]}" --out waves > /dev/null || fail "Fourier features do not train"
+published waves
+[[ $(accuracy waves) > 0.9 ]] || fail "Fourier features show nothing: $(accuracy waves)"
+"$holdfast" train "${boxes[@]}" "${fourier[@]}" --out few > /dev/null || fail "boxes of Fourier features do not train"
+mpirun -n 3 "$holdfast" train "${boxes[@]}" "${fourier[@]}" --out many > /dev/null || fail "not on 3 ranks"
+cmp -s few/boxes.h5 many/boxes.h5 || fail "other boxes of Fourier features on 3 ranks"
+
+# 6. The hidden layers of a public model, here of one that was published. The run has its own copy.
+"$holdfast" train "${noisy[@]}" --set "network.hidden=[8]" --set features.norm_limit=1 --out clipped > /dev/null || fail "clipped features do not train"
+published clipped
+"$holdfast" train "${noisy[@]}" --set "network.hidden=[8]" --out hidden > /dev/null || fail "no model of hidden layers"
+published hidden
+prefix=(--set features.map=prefix --set features.prefix=hidden.h5 --set features.norm_limit=1 --set "network.hidden=[]")
+"$holdfast" train "${noisy[@]}" "${prefix[@]}" --out after > /dev/null || fail "behind a prefix nothing trains"
+mkdir away
+mv hidden.h5 away
+published after
+(cd away && "$holdfast" evaluate --run ../after --data ../table.h5 --epsilon 1 --quiet > /dev/null) || fail "the run is lost without the file"
+"$holdfast" train "${boxes[@]}" "${prefix[@]/hidden.h5/away/hidden.h5}" --out boxed > /dev/null || fail "boxes behind a prefix"
+"$holdfast" certify --run boxed --queries table.h5 --quiet --json > one.json || fail "no certificates behind a prefix"
+release boxed > again.txt || fail "no release behind a prefix"
+
+# Another model in its place is refused, by the run and by who trains.
+cp boxed/prefix.h5 kept.h5
+cp after.h5 boxed/prefix.h5
+"$holdfast" certify --run boxed --queries table.h5 --quiet > /dev/null 2> err.txt
+[ $? = 3 ] && grep -q 'features.prefix_digest says' err.txt || fail "a changed prefix: $(cat err.txt)"
+before=$(spent)
+pinned=$(field boxed/manifest.json features.prefix_digest)
+[ ${#pinned} = 64 ] || fail "the manifest pins no prefix: $pinned"
+"$holdfast" train "${noisy[@]}" "${prefix[@]/hidden.h5/clipped.h5}" --set "features.prefix_digest=$pinned" --out refused > out.txt 2> err.txt
+[ $? = 3 ] && [ ! -s out.txt ] && [ ! -e refused ] && grep -q 'features.prefix_digest says' err.txt || fail "another prefix: $(cat err.txt)"
+"$holdfast" train "${noisy[@]}" "${prefix[@]/hidden.h5/clipped.h5}" --out refused > out.txt 2> err.txt
+[ $? = 2 ] && [ ! -e refused ] && grep -q 'maps features itself' err.txt || fail "a prefix with a map: $(cat err.txt)"
+[ "$(spent)" = "$before" ] || fail "a refused prefix was charged"
+
+((failures == 0)) && echo "maps of features serve every job, and the ledger sees none of them"
 exit $((failures > 0))

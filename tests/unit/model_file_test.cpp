@@ -170,6 +170,101 @@ TEST_F(ModelFileTest, AMapOfTheFeaturesComesBackInVersion2) {
     EXPECT_NE(write_model(folder.file("other.h5"), other), digest);
 }
 
+/// Models of one logit on whatever the map gives.
+Model with(const FeatureMap& features) {
+    Model model = one_logit();
+    model.network = Network(features.outputs(), {}, 2, Loss::hinge, features.network_input());
+    model.parameters.assign(features.outputs() + 1, 3);
+    model.features = features;
+    return model;
+}
+
+std::vector<FeatureMap> maps_of_version_3() {
+    const InputTransform input{0.1, 3, {-1, 2}};
+    return {
+        FeatureMap(2, input, {}, true, 0.5),
+        FeatureMap(2, input, FeatureBins{{{0.1, 0.7}, {}}, 0.5, {{1, 0}}}, false),
+        FeatureMap(2, input, FeatureBins{{{0.1}, {0.1}}, 0.5}, true, 2),
+        FeatureMap(2, input, FourierFeatures(2, {5, -6, 7, FourierFeatures::limit, 0, -9}), false, 0.5),
+        FeatureMap(2, input,
+                   FrozenPrefix({0.5, 2, {0, 1}}, {{2, 3}, {3, 1}}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4}),
+                   false, 1)};
+}
+
+TEST_F(ModelFileTest, EveryMapComesBackInVersion3) {
+    std::vector<std::string> digests;
+    Records records{FeatureMatrix(2, true), {}, {}, {}};
+    for (const std::vector<double>& row : {std::vector<double>{0.2, 1.7}, {-3, 0.6}, {0.1, 0.1}})
+        records.features.append(row.data());
+    for (const FeatureMap& map : maps_of_version_3()) {
+        const std::string name = std::to_string(digests.size());
+        digests.push_back(write_model(folder.file(name), with(map)));
+        const Model read = read_model(folder.file(name)).model;
+        EXPECT_EQ(write_model(folder.file(name + "again"), read), digests.back());
+        EXPECT_EQ(read.feature_map()(records).features.wide_values(), map(records).features.wide_values());
+        EXPECT_EQ(read.feature_map().norm_bound(), map.norm_bound());
+        const auto text =
+            hdf5::File::open_read(folder.file(name)).dataset("description").read_all<std::uint8_t>();
+        EXPECT_EQ(json::parse(text.begin(), text.end())["version"], 3);
+    }
+    std::sort(digests.begin(), digests.end());
+    EXPECT_EQ(std::unique(digests.begin(), digests.end()), digests.end());
+}
+
+TEST_F(ModelFileTest, EveryFlippedByteOfAMapIsNoticed) {
+    for (const std::size_t which : {3, 4}) {
+        std::filesystem::remove(path);
+        const std::string whole = written(with(maps_of_version_3()[which]), "model.h5");
+        const auto units = hdf5::File::open_read(path)
+                               .dataset(which == 3 ? "frequencies" : "prefix_0/units")
+                               .read_all<std::int64_t>();
+        const std::string part(reinterpret_cast<const char*>(units.data()), 8 * units.size());
+        const std::size_t at = whole.find(part);
+        ASSERT_NE(at, std::string::npos);
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            std::string changed = whole;
+            changed[at + i] = static_cast<char>(changed[at + i] ^ 0x10);
+            EXPECT_NE(refusal(folder.write("changed.h5", changed)), "") << i;
+        }
+    }
+}
+
+TEST_F(ModelFileTest, AMapOfVersion3ThatDoesNotFitIsNamed) {
+    const auto changed = [&](json features, const std::string& pointer, const json& value) {
+        json object = description();
+        object["version"] = 3;
+        features.update({{"columns", 2}, {"input", object["input"]}, {"keep", false}, {"norm_limit", 1.0}});
+        object["features"] = features;
+        if (!pointer.empty()) object[json::json_pointer(pointer)] = value;
+        return refusal(file_of(object.dump()));
+    };
+    const json none{{"map", "none"}, {"keep", true}},
+        bins{{"map", "bins"},
+             {"edges", {json::array(), json::array()}},
+             {"hot", 1.0},
+             {"pairs", json::array()}},
+        fourier{{"map", "fourier"}, {"frequencies", 1}};
+    EXPECT_EQ(changed(none, "/features/keep", true), "");
+    EXPECT_EQ(changed(bins, "", 0), "");
+    EXPECT_THAT(changed(none, "", 0), HasSubstr("no entry at all"));
+    EXPECT_THAT(changed(bins, "/features/map", "other"), HasSubstr("none, bins, fourier or prefix"));
+    EXPECT_THAT(changed(bins, "/features/map", 1), HasSubstr("features.map"));
+    EXPECT_THAT(changed(bins, "/features/norm_limit", -1), HasSubstr("a norm limit"));
+    EXPECT_THAT(changed(bins, "/features/norm_limit", nullptr), HasSubstr("features.norm_limit"));
+    EXPECT_THAT(changed(bins, "/features/edges", {1, 2}), HasSubstr("features.edges"));
+    EXPECT_THAT(changed(bins, "/features/edges", json::array({json::array({0.1})})),
+                HasSubstr("1 columns, where records have 2"));
+    EXPECT_THAT(changed(bins, "/features/columns", 1 << 30), HasSubstr("features.columns"));
+    EXPECT_THAT(changed(fourier, "/features/frequencies", 0), HasSubstr("features.frequencies"));
+    EXPECT_THAT(changed(fourier, "/features/frequencies", 1 << 30), HasSubstr("features.frequencies"));
+    EXPECT_THAT(changed(fourier, "", 0), HasSubstr("frequencies"));
+    const json prefix{{"map", "prefix"}};
+    EXPECT_THAT(changed(prefix, "", 0), HasSubstr("features.prefix"));
+    EXPECT_THAT(changed(prefix, "/features/prefix", {{"layers", {{1 << 30, 1 << 30}}}}),
+                HasSubstr("features.prefix.layers"));
+    EXPECT_THAT(changed(prefix, "/features/prefix", {{"layers", {{2, 2}}}}), HasSubstr("prefix_0"));
+}
+
 TEST_F(ModelFileTest, AMapThatDoesNotFitIsNamed) {
     const auto changed = [&](const std::string& pointer, const json& value) {
         json object = description();

@@ -1,5 +1,6 @@
 """Run by models_python.sh in an empty folder: models_python.py HOLDFAST TOOLS."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -112,6 +113,46 @@ def test_published_models_with_bins_are_read():
     assert predict("--model", "again.h5", "--queries", "bins.h5", "--scores") == predict("--model", "mapped.h5", "--queries", "bins.h5", "--scores")
     refused("mapped()", models.affine, model)
     refused("6 columns", model.logits, queries[:, :5])
+
+
+MAPS = {
+    "shorter": ["features.norm_limit=0.6"],
+    "columns": ["features.map=bins", "features.edges=[[0],[],[0.25,0.5],[],[0.1],[-1,0,1]]", "features.pairs=[2,5]"],
+    "clipped": ["features.map=bins", "features.edges=[0,0.5]", "features.norm_limit=2", "network.input_scale=3"],
+    "fourier": ["features.map=fourier", "features.frequencies=20", "features.seed=3", "network.input_shift=0.5"],
+    "waves": ["features.map=fourier", "features.frequencies=7", "features.keep=false", "features.bandwidth=0.2"],
+    "prefix": ["features.map=prefix", "features.prefix=public.h5"],
+    "short_prefix": ["features.map=prefix", "features.prefix=public.h5", "features.norm_limit=1"],
+}
+
+
+def test_published_models_of_every_map_are_read():
+    data = ["--data", "maps.h5", "--ledger", "maps.db"]
+    run("synth", "blobs", "--records", "200", "--test", "50", "--out", "maps.h5")
+    run("account", *data, "--budget", "9", "--budget-delta", "1e-4")
+    widths = [(6, 5), (5, 4), (4, 1)]
+    layers = [(random.normal(size=(rows, width)), random.normal(size=rows)) for width, rows in widths]
+    models.write_model("public.h5", models.from_layers(layers, "hinge", range=(-1.0, 2.0), shift=0.25, scale=1.5))
+    with h5py.File("maps.h5") as file:
+        queries = file["x_test"][...]
+    for name, settings in MAPS.items():
+        words = ["training.kind=noisy", "clip.kind=norm", "network.hidden=[3]", "training.epochs=2", *settings]
+        run("train", *data, "--out", name, *(f"--set={word}" for word in words))
+        run("publish", "--run", name, "--ledger", "maps.db", "--out", f"{name}.h5")
+        model = models.read_model(f"{name}.h5")
+        labels, logits = scores(f"{name}.h5", "maps.h5")
+        assert close(logits, model.logits(queries), 1e-5) and (labels == model.labels(queries)).all(), name
+        assert not close(logits, dataclasses.replace(model, units=[-layer for layer in model.units]).logits(queries), 1e-5)
+        assert model.description()["version"] == 3
+        models.write_model(f"{name}_again.h5", model)
+        answers = [predict("--model", path, "--queries", "maps.h5", "--scores") for path in (f"{name}.h5", f"{name}_again.h5")]
+        assert answers[0] == answers[1], name
+        with h5py.File(f"{name}.h5") as one, h5py.File(f"{name}_again.h5") as other:
+            assert sorted(one) == sorted(other), name
+        if model.map_units:
+            model.map_units[0][0, 0] += 2**38
+            models.write_model(f"{name}_other.h5", model)
+            assert predict("--model", f"{name}_other.h5", "--queries", "maps.h5", "--scores") != answers[0], name
 
 
 def test_accuracy_is_that_of_the_labels():

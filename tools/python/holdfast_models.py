@@ -24,9 +24,11 @@ import sys
 import tempfile
 
 import h5py
+import holdfast_features
 import numpy as np
 
-UNIT_BITS = 50  # parameters are integers times 2^-50,
+ModelError = holdfast_features.ModelError
+UNIT_BITS = holdfast_features.UNIT_BITS  # parameters are integers times 2^-50,
 LIMIT = 1 << 60  # of at most 1024
 ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "huber": True, "cross_entropy": False, "one_vs_rest": False}
 NO_RANGE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
@@ -39,10 +41,6 @@ NOT_PRIVATE = {
     "relation": "",
     "conditions": [],
 }
-
-
-class ModelError(ValueError):
-    """A file, module or estimator that is no model, and why."""
 
 
 @dataclasses.dataclass
@@ -61,20 +59,21 @@ class Model:
     program_version: str = ""
     guarantee: dict = dataclasses.field(default_factory=lambda: dict(NOT_PRIVATE))
     cost: dict = None
-    features: dict = None  # what a record becomes first: columns, input, edges, keep, hot, pairs
+    features: dict = None  # what a record becomes first, as the file's description says it
+    map_units: list = dataclasses.field(default_factory=list)  # of Fourier features [frequencies]; of a prefix, as units
 
     def mapped(self, features):
         """float64 [n, entries]: what the first layer's clamp, shift and scale take; without a map the features."""
         values = np.asarray(features, np.float64)
-        return values if self.features is None else with_bins(values, **self.features)
+        return values if self.features is None else holdfast_features.mapped(values, self.features, self.map_units)
 
     def weight(self, layer):
         """float64 [out, in]: the nearest doubles."""
-        return rounded(self.units[layer])[:, :-1]
+        return holdfast_features.rounded(self.units[layer])[:, :-1]
 
     def bias(self, layer):
         """float64 [out]"""
-        return rounded(self.units[layer])[:, -1]
+        return holdfast_features.rounded(self.units[layer])[:, -1]
 
     def logits(self, features):
         """float64 [n, outputs]; up to rounding what `holdfast predict --scores` gives in double precision."""
@@ -92,7 +91,7 @@ class Model:
     def description(self):
         return {
             "format": "holdfast model",
-            "version": 1 if self.features is None else 2,
+            "version": 1 if self.features is None else 3 if "map" in self.features else 2,
             "layers": [[layer.shape[1] - 1, layer.shape[0]] for layer in self.units],
             "classes": self.classes,
             "loss": self.loss,
@@ -105,23 +104,6 @@ class Model:
             "cost": self.cost,
             **({} if self.features is None else {"features": self.features}),
         }
-
-
-def with_bins(values, columns, input, edges, keep, hot, pairs):
-    """One-hot bins of every column, then of the products of pairs, behind the columns themselves if they are kept."""
-    if values.ndim != 2 or values.shape[1] != columns:
-        raise ModelError(f"features of shape {values.shape}: the model takes {columns} columns")
-    low, high = input["range"]
-    inside = np.where(values >= low, np.minimum(values, high), low)  # NaN counts as the low end
-    bins, each = np.searchsorted(edges, inside, side="right"), len(edges) + 1
-    parts = [(inside - input["shift"]) * input["scale"]] if keep else []
-    parts += [hot * (bins[:, [j]] == np.arange(each)) for j in range(columns)]
-    parts += [hot * (bins[:, [i]] * each + bins[:, [j]] == np.arange(each * each)) for i, j in pairs]
-    return np.concatenate(parts, axis=1)
-
-
-def rounded(units):
-    return np.ldexp(units.astype(np.float64), -UNIT_BITS)
 
 
 def units_of(weight, bias, where):
@@ -173,19 +155,27 @@ def model_in(file, path):
     description = json.loads(text)
     if description["format"] != "holdfast model":
         raise ModelError(f"{path}: is no model of holdfast")
-    if description["version"] not in (1, 2):
-        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 and 2")
-    units = [
-        values(file, f"layer_{layer}/units", np.int64, (rows, width + 1))
-        for layer, (width, rows) in enumerate(description["layers"])
-    ]
-    if bytes(values(file, "digest", np.uint8)).decode() != digest_of(text, units):
+    if description["version"] not in (1, 2, 3):
+        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 to 3")
+    units = layers_in(file, "layer", description["layers"])
+    map_units = map_units_in(file, description.get("features", {}))
+    if bytes(values(file, "digest", np.uint8)).decode() != digest_of(text, map_units + units):
         raise ModelError(f"{path}: its digest is another: fetch or publish it again")
     fields = {name: description[name] for name in DESCRIPTION if name not in ("layers", "input")}
-    if description["version"] == 2:
-        fields["features"] = description["features"]
+    if description["version"] > 1:
+        fields.update(features=description["features"], map_units=map_units)
     given = description["input"]
     return checked(Model(units, shift=given["shift"], scale=given["scale"], range=tuple(given["range"]), **fields), path)
+
+
+def layers_in(file, whose, layers):
+    return [values(file, f"{whose}_{number}/units", np.int64, (rows, width + 1)) for number, (width, rows) in enumerate(layers)]
+
+
+def map_units_in(file, features):
+    if features.get("map") == "fourier":
+        return [values(file, "frequencies", np.int64, (features["frequencies"], features["columns"]))]
+    return layers_in(file, "prefix", features["prefix"]["layers"]) if features.get("map") == "prefix" else []
 
 
 def values(file, name, dtype, shape=None):
@@ -205,21 +195,29 @@ def values(file, name, dtype, shape=None):
 def write_model(path, model):
     """Writes the file, complete or not at all, and replaces none; returns its digest."""
     description = json.dumps(checked(model, path).description(), sort_keys=True, allow_nan=False).encode()
-    digest = digest_of(description, model.units)
+    digest = digest_of(description, model.map_units + model.units)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(os.path.abspath(path))) as folder:
         partial = os.path.join(folder, "model.h5")
         with h5py.File(partial, "w") as file:
             for name, text in (("description", description), ("digest", digest.encode())):
                 file.create_dataset(name, data=np.frombuffer(text, np.uint8))
-            for layer, units in enumerate(model.units):
-                file.create_dataset(f"layer_{layer}/units", data=units, dtype="<i8")
-                file.create_dataset(f"layer_{layer}/weight", data=model.weight(layer), dtype="<f8")
-                file.create_dataset(f"layer_{layer}/bias", data=model.bias(layer), dtype="<f8")
+            if model.features and model.features.get("map") == "fourier":
+                file.create_dataset("frequencies", data=model.map_units[0], dtype="<i8")
+            else:
+                write_layers(file, "prefix", model.map_units)
+            write_layers(file, "layer", model.units)
         try:
             os.link(partial, path)
         except FileExistsError:
             raise ModelError(f"{path}: another file is there, and is kept") from None
     return digest
+
+
+def write_layers(file, whose, layers):
+    for number, units in enumerate(layers):
+        both = holdfast_features.rounded(units)
+        for name, part, dtype in (("units", units, "<i8"), ("weight", both[:, :-1], "<f8"), ("bias", both[:, -1], "<f8")):
+            file.create_dataset(f"{whose}_{number}/{name}", data=part, dtype=dtype)
 
 
 def from_layers(layers, loss=None, **fields):
@@ -263,8 +261,8 @@ def affine(model):
     units = model.units[0]
     if units.shape[0] == 2:
         units = units[1:] - units[:1]  # exact
-    coef = rounded(units[:, :-1]) * model.scale
-    return coef, rounded(units[:, -1]) - coef.sum(axis=1) * model.shift
+    coef = holdfast_features.rounded(units[:, :-1]) * model.scale
+    return coef, holdfast_features.rounded(units[:, -1]) - coef.sum(axis=1) * model.shift
 
 
 def to_sklearn(model):
