@@ -111,7 +111,7 @@ Row batch_row(const Question& of) {
         row.accuracy.push_back(mean_over_models(models, [&](const auto& shares) {
             return batch_accuracy(shares, of.budget.epsilon, of.budget.delta, answers);
         }));
-        row.terms.push_back({{"epsilon", of.budget.epsilon.get_d()}, {"delta", of.budget.delta.get_d()}});
+        row.terms.push_back({{"epsilon", shown(of.budget.epsilon)}, {"delta", shown(of.budget.delta)}});
     }
     return row;
 }
@@ -189,7 +189,7 @@ nlohmann::json budget_routes(const FinishedRun& run, const EvidenceTable& single
                              const EvidenceTable& ensemble, const TotalBudget& budget) {
     nlohmann::json routes = nlohmann::json::array();
     nlohmann::json result = {
-        {"epsilon", budget.epsilon.get_d()}, {"delta", budget.delta.get_d()}, {"answers", budget.answers}};
+        {"epsilon", shown(budget.epsilon)}, {"delta", shown(budget.delta)}, {"answers", budget.answers}};
     const bool by_answers = run.certificate->by_answers();
     std::vector<AnswerShares> shares;
     try {

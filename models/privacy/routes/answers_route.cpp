@@ -3,8 +3,8 @@
 #include <cmath>
 #include <map>
 
-#include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/composition.hpp"
+#include "models/privacy/session/total_route.hpp"
 
 namespace holdfast {
 namespace {
@@ -20,17 +20,6 @@ double even_share(const Rational& total, std::int64_t answers) {
     return value;
 }
 
-/// The same of mu/sqrt(answers).
-double root_share(const Rational& mu, std::int64_t answers) {
-    double value = mu.get_d() / std::sqrt(static_cast<double>(answers));
-    const auto costs_too_much = [&] {
-        const Rational each = decimal_value(value, "budget");
-        return each * each * as_rational(answers) > mu * mu;
-    };
-    while (value > 0 && costs_too_much()) value = std::nextafter(value, 0.0);
-    return value;
-}
-
 double taken(double amount, double least) {
     return amount < least ? 0 : amount;
 }
@@ -41,7 +30,7 @@ AnswerShares::AnswerShares(const Rational& epsilon, const Rational& delta, std::
     : pure_epsilon(taken(epsilon_for_answers(epsilon, delta, answers), least_amount)),
       epsilon_each(taken(even_share(epsilon, answers), least_amount)),
       delta_each(taken(even_share(delta, answers), least_delta)),
-      mu(delta == 0 ? 0 : taken(root_share(gaussian_mu(epsilon, delta), answers), least_amount)) {}
+      mu(delta == 0 ? 0 : taken(mu_for_answers(epsilon, delta, answers), least_amount)) {}
 
 double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence) {
     std::vector<std::vector<double>> laws;
