@@ -42,11 +42,9 @@ Settings linear(const PublicNumbers& numbers, Map map) {
     return settings;
 }
 
-std::int64_t parameters(const Settings& settings, const PublicNumbers& numbers) {
-    const std::int64_t each = settings.features.map == FeatureSettings::Map::none
-                                  ? 1
-                                  : static_cast<std::int64_t>(settings.features.edges.front().size()) + 1;
-    return (numbers.features * each + 1) * (numbers.classes == 2 ? 1 : numbers.classes);
+double parameters(const Settings& settings, const PublicNumbers& numbers) {
+    const FeatureMap map = settings.feature_map(static_cast<std::size_t>(numbers.features), {0, 1});
+    return static_cast<double>(settings.network.make(map).parameters());
 }
 
 /// Full batches, so that every step sees every record and its noise is the least. Of 100 steps each goes as
@@ -61,7 +59,7 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
         noise_multiplier_for(decimal_value(numbers.epsilon, "--epsilon"),
                              decimal_value(numbers.delta, "--delta"), 1, steps, numbers.relation);
     const double rate = (map == Map::columns ? 1 : 2) * static_cast<double>(numbers.records) /
-                        (multiplier * std::sqrt(static_cast<double>(parameters(settings, numbers))));
+                        (multiplier * std::sqrt(parameters(settings, numbers)));
     const double times = std::clamp(rate / greatest_rate, 1.0, static_cast<double>(most_steps) / steps);
     settings.training.kind = "noisy";
     settings.training.epochs = std::lround(steps * times);
@@ -107,8 +105,8 @@ Settings boxes(const PublicNumbers& numbers) {
     settings.training.batches = std::clamp<std::int64_t>(numbers.records / 300, 1, 64);
     settings.clip.gamma = 0.005;
     settings.training.learning_rate = rounded(512.0 / static_cast<double>(settings.training.batches));
-    settings.certificate.levels =
-        std::clamp<std::int64_t>(std::llround(5 / answer_epsilon(numbers)), 20, 100);
+    settings.certificate.levels = std::min(
+        numbers.records, std::clamp<std::int64_t>(std::llround(5 / answer_epsilon(numbers)), 20, 100));
     return settings;
 }
 

@@ -13,7 +13,15 @@ constexpr std::size_t factors = 6;
 constexpr std::int64_t test_records = 2000;
 
 /// Streams of the keyed hash. Those of rows are shifted by 16 bits of column or class.
-enum Stream : std::uint64_t { shape = 1, weight = 2, own = 3, factor = 4, label_noise = 5, order = 6 };
+enum Stream : std::uint64_t {
+    column_form = 1,
+    effect_form = 2,
+    weight = 3,
+    own = 4,
+    factor = 5,
+    label_noise = 6,
+    order = 7
+};
 std::uint64_t stream_of(Stream stream, std::size_t index) {
     return static_cast<std::uint64_t>(index) << 16 | stream;
 }
@@ -43,7 +51,23 @@ void require_fit(const DatasetInfo& info, const PublicNumbers& numbers) {
 }  // namespace
 
 TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers)
-    : hash_{seed}, numbers_(numbers) {}
+    : hash_{seed}, numbers_(numbers) {
+    const auto columns = static_cast<std::size_t>(numbers.features),
+               classes = static_cast<std::size_t>(numbers.classes);
+    for (std::size_t j = 0; j < columns; ++j) {
+        const double falling = std::sqrt(1 + static_cast<double>(j));
+        columns_.push_back(
+            {hash_(stream_of(column_form, j), 0) % 4, numbers.columns == Columns::amounts ? 1 : 1 / falling});
+        spread_ = std::hypot(spread_, columns_[j].spread);
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+        for (std::size_t j = 0; j < columns; ++j) {
+            const std::uint64_t form =
+                numbers.columns == Columns::amounts ? hash_(stream_of(effect_form, j), c) % 3 : 0;
+            effects_.push_back({form, columns_[j].spread * hash_.normal(stream_of(weight, j), c)});
+        }
+    }
+}
 
 std::vector<std::string> TypicalTable::feature_names() const {
     std::vector<std::string> names;
@@ -59,12 +83,10 @@ std::string TypicalTable::description() const {
 }
 
 /// Where a standard normal value comes to lie in [0, 1].
-double TypicalTable::column(std::size_t index, double standard) const {
-    if (numbers_.columns == Columns::coordinates) {
-        const double spread = 1 / (8 * std::sqrt(1 + static_cast<double>(index)));
-        return std::clamp(0.5 + spread * standard, 0.0, 1.0);
-    }
-    switch (hash_(stream_of(shape, index), 0) % 4) {
+double TypicalTable::placed(const Column& column, double standard) const {
+    if (numbers_.columns == Columns::coordinates)
+        return std::clamp(0.5 + column.spread * standard / 8, 0.0, 1.0);
+    switch (column.form) {
         case 0:
             return std::clamp(0.4 + standard / 8, 0.0, 1.0);
         case 1:
@@ -76,34 +98,29 @@ double TypicalTable::column(std::size_t index, double standard) const {
     }
 }
 
-double TypicalTable::effect(std::size_t index, std::size_t label, double standard) const {
-    const double size = hash_.normal(stream_of(weight, index), 2 * label);
-    if (numbers_.columns == Columns::coordinates)
-        return size * standard / std::sqrt(1 + static_cast<double>(index));
-    switch (hash_(stream_of(weight, index), 100 + label) % 3) {
+double TypicalTable::value(const Effect& effect, double standard) {
+    switch (effect.form) {
         case 0:
-            return size * standard;
+            return effect.size * standard;
         case 1:
-            return size * (standard > 0.3 ? 1 : -0.5);
+            return effect.size * (standard > 0.3 ? 1 : -0.5);
         default:
-            return size * (std::abs(standard) - 0.8);
+            return effect.size * (std::abs(standard) - 0.8);
     }
 }
 
 std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
-    const auto columns = static_cast<std::size_t>(numbers_.features),
-               classes = static_cast<std::size_t>(numbers_.classes);
-    std::vector<double> standard(columns);
-    for (std::size_t j = 0; j < columns; ++j) {
+    std::vector<double> standard(columns_.size());
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
         const double shared = hash_.normal(stream_of(factor, j % factors), row);
         standard[j] = 0.6 * shared + 0.8 * hash_.normal(stream_of(own, j), row);
-        features[j] = column(j, standard[j]);
+        features[j] = placed(columns_[j], standard[j]);
     }
-    std::vector<double> scores(classes);
-    for (std::size_t c = 0; c < classes; ++c) {
-        for (std::size_t j = 0; j < columns; ++j) scores[c] += effect(j, c, standard[j]);
-        scores[c] +=
-            0.5 * std::sqrt(static_cast<double>(columns)) * hash_.normal(stream_of(label_noise, c), row);
+    std::vector<double> scores(static_cast<std::size_t>(numbers_.classes));
+    auto effect = effects_.begin();
+    for (std::size_t c = 0; c < scores.size(); ++c) {
+        scores[c] = 0.5 * spread_ * hash_.normal(stream_of(label_noise, c), row);
+        for (const double each : standard) scores[c] += value(*effect++, each);
     }
     return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "dist/data/generate.hpp"
 #include "jobs/advise/public_numbers.hpp"
@@ -39,11 +40,22 @@ class TypicalTable final : public Generator {
     std::string description() const override;
 
   private:
-    double column(std::size_t index, double standard) const;
-    double effect(std::size_t index, std::size_t label, double standard) const;
+    struct Column {
+        std::uint64_t form;
+        double spread;  ///< of all its values and effects
+    };
+    struct Effect {
+        std::uint64_t form;
+        double size;
+    };
+    double placed(const Column& column, double standard) const;
+    static double value(const Effect& effect, double standard);
 
     KeyedHash hash_;
     PublicNumbers numbers_;
+    double spread_ = 0;
+    std::vector<Column> columns_;
+    std::vector<Effect> effects_;  ///< [classes, features]
 };
 
 /// Writes a generated one.

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# advise.sh HOLDFAST: advice follows from public numbers and public records alone, is the same every time, and is a
+# configuration that train takes; it leaves nothing behind.
+set -uo pipefail
+source "$(dirname "$0")/../support/script.sh"
+mkdir tmp
+export TMPDIR=$scratch/tmp
+# expect CODE WORDS COMMAND…: exits so, saying so.
+expect() {
+    local code=$1 words=$2
+    shift 2
+    "$@" >out.txt 2>err.txt
+    local status=$?
+    ((status == code)) || fail "exit $status for $code: $* ($(<err.txt))"
+    grep -q -e "$words" err.txt || fail "$*: \"$words\" is not in: $(<err.txt)"
+}
+valued() { python3 -c "import json, sys; said = json.load(open('$1')); print($2)"; } # FILE EXPRESSION, of the object `said`
+
+# The same twice, and what --out holds is what --json says.
+advise=("$holdfast" advise --records 600 --features 5 --epsilon 1 --quiet)
+"${advise[@]}" --queries 20 --out a.toml --json >a.json || fail "no advice"
+"${advise[@]}" --queries 20 --out b.toml --json >b.json || fail "no advice again"
+cmp -s a.json b.json && cmp -s a.toml b.toml || fail "other advice at the second time"
+[[ $(valued a.json "said['configuration'] == open('a.toml').read()") == True ]] || fail "a.toml is not what was advised"
+[[ $(valued a.json "sorted(said['configurations'])") == "['boxes', 'noisy', 'votes']" ]] || fail "kinds: $(<a.json)"
+[[ $(valued a.json "sorted({key for row in said['routes'] for key in row['accuracy']})") == "['1', '100', '10000', '20', 'any']" ]] ||
+    fail "answers: $(<a.json)"
+[[ -z $(ls -A tmp) ]] || fail "left behind: $(ls -A tmp)"
+[[ $(stat -c %a tmp) == 755 ]] || fail "the folder of temporary files was changed"
+best=$(valued a.json "max(row['accuracy']['20'] for row in said['routes']) == said['advised']['accuracy']")
+[[ $best == True ]] || fail "another one is better: $(<a.json)"
+
+# Any number of answers: a published model, which train takes as it is, at the public number and the whole budget.
+"${advise[@]}" --relation substitute --delta 1e-6 --out any.toml >words || fail "no advice for any number"
+grep -q 'Advised: noisy' words || fail "no model for any number of answers: $(<words)"
+"$holdfast" synth tabular --records 600 --test 50 --features 5 --out table.h5 --quiet >/dev/null || fail "synth"
+"$holdfast" account --ledger ledger.db --data table.h5 --budget 1 --budget-delta 1e-6 --relation substitute --quiet >/dev/null || fail "account"
+"$holdfast" train --config any.toml --data table.h5 --ledger ledger.db --out run --quiet >said 2>&1 || fail "train refuses any.toml: $(<said)"
+grep -q 'cost epsilon 1, delta 1e-06' said || fail "another cost: $(<said)"
+[[ $(valued run/manifest.json "said['configuration']['training.expected_records'], said['relation']") == "(600, 'substitute')" ]] ||
+    fail "another number or relation"
+for kind in votes boxes; do
+    valued a.json "said['configurations']['$kind']" >$kind.toml
+    "$holdfast" train --config $kind.toml --data table.h5 --out $kind --quiet >said 2>&1 || fail "train refuses $kind: $(<said)"
+done
+
+# A stand-in decides: of records whose class is whether a column lies in the middle, only bins can tell it.
+awk 'BEGIN { srand(1); print "a,b,y"
+    for (i = 0; i < 8000; ++i) { a = rand(); b = rand(); print a "," b "," (a > 0.25 && a < 0.75) } }' >middle.csv
+awk 'BEGIN { srand(1); print "a,b,y"
+    for (i = 0; i < 600; ++i) { a = rand(); b = rand(); print a "," b "," (a + b > 1) } }' >sum.csv
+for table in middle sum; do
+    "$holdfast" import $table.csv --label y --scale '*=0:1' --out $table.h5 --population public --quiet >/dev/null || fail "import $table"
+done
+like=("$holdfast" advise --features 2 --epsilon 1 --json --quiet)
+"${like[@]}" --records 8000 --like middle.h5 >middle.json || fail "--like middle.h5"
+[[ $(valued middle.json "'bins' in said['advised']['candidate'] and said['advised']['accuracy'] > 0.9") == True ]] || fail "middle: $(<middle.json)"
+"${like[@]}" --records 300 --like sum.h5 --epsilon 0.3 >sum.json || fail "--like sum.h5"
+[[ $(valued sum.json "said['advised']['candidate']") == "noisy, columns" ]] || fail "sum: $(<sum.json)"
+
+# A table a hundred times as large as its stand-in: less noise, and the longer distances of more members.
+"${like[@]}" --records 60000 --like sum.h5 --epsilon 0.3 --queries 100 >large.json || fail "a large table"
+[[ $(valued large.json "said['stand_in']['records']") == 450 ]] || fail "stand-in: $(<large.json)"
+more=$(python3 -c "
+import json
+small, large = ({row['candidate'] + row['route']: row['accuracy']['100'] for row in json.load(open(name))['routes']} for name in ('sum.json', 'large.json'))
+print(large['noisy, columnsnoisy'] > small['noisy, columnsnoisy'] and large['votes, columnsstable_rr'] > small['votes, columnsstable_rr'] + 0.1)")
+[[ $more == True ]] || fail "more records serve no better: $(<sum.json) $(<large.json)"
+
+# Several classes, coordinates.
+"$holdfast" advise --records 3000 --features 4 --classes 3 --columns coordinates --epsilon 1 --queries 1 --out three.toml --quiet >/dev/null || fail "three classes"
+grep -q '^classes = 3' three.toml || fail "three classes: $(<three.toml)"
+
+# What is refused, and where.
+expect 2 '--epsilon' "${like[@]}" --records 9 --epsilon 0
+expect 2 '--epsilon' "${like[@]}" --records 9 --epsilon nan
+expect 2 '--delta' "${like[@]}" --records 9 --delta 0.5
+expect 2 '--records' "${like[@]}" --records 0
+expect 2 '--classes' "${like[@]}" --records 9 --classes 1
+expect 2 '--queries' "${like[@]}" --records 9 --queries -1
+expect 2 '--features' "$holdfast" advise --records 9 --features 0 --epsilon 1
+expect 2 '--relation' "${like[@]}" --records 9 --relation remove
+expect 2 '--columns' "${like[@]}" --records 9 --columns words
+expect 3 'but --features 3' "$holdfast" advise --records 9 --features 3 --epsilon 1 --like sum.h5
+expect 3 'missing.h5' "${like[@]}" --records 9 --like missing.h5
+"$holdfast" synth blobs --records 5 --test 0 --out five.h5 --quiet >/dev/null
+expect 3 'only 5 records' "$holdfast" advise --records 9 --features 6 --epsilon 1 --like five.h5
+expect 4 'out.toml' "${like[@]}" --records 9 --out no/folder/out.toml
+TMPDIR=$scratch/missing expect 4 'TMPDIR' "${like[@]}" --records 9
+[[ -z $(ls -A tmp) ]] || fail "left behind: $(ls -A tmp)"
+
+((failures == 0)) && echo "advice as it should be"
