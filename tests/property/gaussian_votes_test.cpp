@@ -158,6 +158,8 @@ TEST(GaussianVotes, SeveralClassesAreWhatEveryPairOfNoisesComesTo) {
 TEST(GaussianVotes, ManyEqualCountsHaveEqualChancesAndLawsKeepSmallOnes) {
     const Mechanism many("gaussian_argmax", {1, 1e-3, 100, 0, 100});
     for (const double p : many.law(of_votes(Votes(100, 1)))) EXPECT_NEAR(p, 0.01, 1e-13);
+    const GaussianCounts thousands(gaussian_deviation(1, 2, 1), 4096);
+    for (const double p : thousands.greatest(Votes(4096, 1))) ASSERT_NEAR(p * 4096, 1, 1e-12);
     const Mechanism sharp("gaussian_argmax", {100, 1e-3, 3, 0, 8});
     const Law law = sharp.law(of_votes({8, 0, 0}));
     const double alone = below(-8 * mu_of(100, 1e-3) / 2);  // against the first; the other never wins
