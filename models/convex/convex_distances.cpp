@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/certify/margins.hpp"
+#include "models/convex/mapped_length.hpp"
 
 namespace holdfast {
 namespace {
@@ -48,8 +49,7 @@ std::int64_t steps_below(double gap, double step, std::int64_t most) {
 
 // Of two classes the margin's row is a difference of two, no longer than twice a row; of more, two logits
 // make a gap.
-ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& radius)
-    : network_(network), radius_(radius) {
+ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& radius) : network_(network) {
     const Rational unit(1, power_of_two(50));
     const Rational chain =
         8 * as_rational(static_cast<std::int64_t>(network.inputs() + 4)) / power_of_two(53);
@@ -60,25 +60,14 @@ ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& rad
     cap_ = cap < greatest_cap ? cap.get_si() : greatest_cap;
 }
 
-Upper ConvexDistances::length_of(const Records& queries, std::size_t query) const {
-    const InputTransform input = network_.transform();
-    Upper squares(1);
-    for (std::size_t j = 0; j < network_.inputs(); ++j) {
-        const Upper value(std::abs(input.apply<double>(queries.features.at(query, j))));
-        squares = squares + value * value;
-    }
-    return sqrt(squares);
-}
-
-double ConvexDistances::step_of(const Records& queries, std::size_t query) const {
-    return (Upper(margin_step_) * length_of(queries, query) + Upper(underflow)).value();
+double ConvexDistances::step_of(Upper length) const {
+    return (Upper(margin_step_) * length + Upper(underflow)).value();
 }
 
 Certificates ConvexDistances::of(const Backend& backend, const std::vector<std::int64_t>& parameters,
                                  const Records& queries) const {
-    return counted(backend, parameters, queries, cap_, [&](std::size_t q, double gap) {
-        return steps_below(gap, step_of(queries, q), cap_ + 1);
-    });
+    return counted(backend, parameters, queries, cap_,
+                   [&](Upper length, double gap) { return steps_below(gap, step_of(length), cap_ + 1); });
 }
 
 Certificates ConvexDistances::of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
@@ -87,21 +76,18 @@ Certificates ConvexDistances::of_removals(const Backend& backend, const std::vec
     const Upper rows = network_.outputs() == 1 ? Upper(1) : sqrt(Upper(2));
     std::vector<Upper> moved{Upper(0)};
     for (std::size_t k = 1; k < radii.size(); ++k) {
-        const Upper own =
-            Upper(std::nextafter(static_cast<double>(radii[k]), INFINITY)) * Upper(0x1p-50) * rows +
-            Upper(rounding_);
-        moved.push_back(min(own, Upper(static_cast<double>(k)) * Upper(margin_step_)));
+        const Upper units(std::nextafter(static_cast<double>(radii[k]), INFINITY));
+        moved.push_back(min(units * Upper(parameter_unit) * rows + Upper(rounding_),
+                            Upper(static_cast<double>(k)) * Upper(margin_step_)));
     }
-    return counted(
-        backend, parameters, queries, static_cast<std::int64_t>(radii.size()) - 1,
-        [&](std::size_t q, double gap) {
-            const Upper length = length_of(queries, q);
-            std::int64_t levels = gap > 0 ? 1 : 0;
-            while (levels > 0 && static_cast<std::size_t>(levels) < moved.size() &&
-                   (moved[static_cast<std::size_t>(levels)] * length + Upper(underflow)).value() < gap)
-                ++levels;
-            return levels;
-        });
+    const auto levels_below = [&](Upper length, double gap) {
+        const auto reaches = [&](Upper margin) {
+            return (margin * length + Upper(underflow)).value() >= gap;
+        };
+        const auto first = std::find_if(moved.begin() + 1, moved.end(), reaches);
+        return gap > 0 ? static_cast<std::int64_t>(first - moved.begin()) : 0;
+    };
+    return counted(backend, parameters, queries, static_cast<std::int64_t>(radii.size()) - 1, levels_below);
 }
 
 Certificates ConvexDistances::counted(const Backend& backend, const std::vector<std::int64_t>& parameters,
@@ -126,7 +112,8 @@ Certificates ConvexDistances::counted(const Backend& backend, const std::vector<
         std::vector<double> logits(computed.begin() + static_cast<std::ptrdiff_t>(q * values),
                                    computed.begin() + static_cast<std::ptrdiff_t>((q + 1) * values));
         if (values == 1) logits.push_back(0);  // the margin of class 0 against that of class 1
-        add_to(result, logits, cap, [&](double gap) { return levels_below(q, gap); });
+        const Upper length = mapped_length(network_, queries.features, q);
+        add_to(result, logits, cap, [&](double gap) { return levels_below(length, gap); });
     }
     return result;
 }

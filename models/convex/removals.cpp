@@ -7,6 +7,7 @@
 
 #include "kernels/ops/loss_rule.hpp"
 #include "models/convex/convex_reach.hpp"
+#include "models/convex/mapped_length.hpp"
 
 namespace holdfast {
 namespace {
@@ -44,6 +45,8 @@ Removals::Removals(const TrainingPlan& plan, const Records& records)
       engine_(plan.backend->engine(plan.network.shape(), {})),
       influences_(records.size()) {
     engine_->set_records(std::vector{records.view()});
+    for (std::size_t record = 0; record < records.size(); ++record)
+        lengths_.push_back(mapped_length(plan.network, records.features, record).value());
     ConvexReach reach(bounds_, plan.settings);
     for (std::int64_t step = bounds_.steps() - 1; step >= 0; --step) {
         shares_[static_cast<std::size_t>(step)] = (bounds_.share(step) * reach.before(step)).value();
@@ -56,18 +59,14 @@ Removals::Removals(const TrainingPlan& plan, const Records& records)
 Upper Removals::gradient_of(std::uint32_t record, std::span<const double> logits, Upper rounding) const {
     const Network& network = plan_.network;
     const double limit = plan_.settings.clip.delta_limit;
-    Upper derivatives, length(1);
+    Upper derivatives;
     for (std::size_t c = 0; c < logits.size(); ++c) {
         const double derivative = loss_derivative(network.loss(), logits.size(), c, records_.labels[record],
                                                   logits.data(), logits.data(), 1);
         const Upper clamped(std::min(std::abs(derivative), limit));
         derivatives = derivatives + clamped * clamped;
     }
-    for (std::size_t j = 0; j < network.inputs(); ++j) {
-        const Upper value(std::abs(network.transform().apply<double>(records_.features.at(record, j))));
-        length = length + value * value;
-    }
-    return (sqrt(derivatives) + rounding) * sqrt(length);
+    return (sqrt(derivatives) + rounding) * Upper(lengths_[record]);
 }
 
 void Removals::add(std::int64_t step, std::span<const std::int64_t> parameters,

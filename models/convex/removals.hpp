@@ -38,6 +38,7 @@ class Removals {
     Upper size_, rounding_;       ///< of one group: parameters, and both trainings' steps
     std::vector<double> shares_;  ///< [steps] of a gradient in the result
     std::unique_ptr<Engine> engine_;
+    std::vector<double> lengths_;     ///< [records] |(phi, 1)|_2
     std::vector<double> influences_;  ///< [records] so far
 };
 
