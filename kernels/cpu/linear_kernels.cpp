@@ -32,14 +32,14 @@ constexpr std::size_t records_of_sums =
     std::min(linear_block, lanes<Real>* static_cast<std::size_t>(BasicGradientGrid<Real>::block_limit));
 static_assert(records_of_sums<float> % group<float> == 0 && records_of_sums<double> % group<double> == 0);
 
+/// Does max give the second operand where one is no number? On x86 it does.
+constexpr bool max_takes_second = HWY_ARCH_X86 && lanes < double >> 1 && HWY_TARGET != HWY_EMU128;
+
 /// `low` where x is less or no number.
 template <typename V>
 HWY_INLINE V at_least(V x, V low) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
-    return hn::Max(x, low);  // the second operand, if one is no number
-#else
+    if constexpr (max_takes_second) return hn::Max(x, low);
     return hn::IfThenElse(hn::Ge(x, low), x, low);
-#endif
 }
 
 /// InputTransform::apply() of a vector of `Feature`, up to the sign of a zero, of which nothing comes.
@@ -153,7 +153,8 @@ class LinearPass {
           buffers_(buffers),
           in_(block.layer.shape.in),
           out_(block.layer.shape.out),
-          rule_(outer_of(block.clip)) {
+          rule_(outer_of(block.clip)),
+          clamps_(reaches_in(block.clip, block.network.input)) {
         buffers.columns.resize(in_ * group<Real>);
         buffers.logits.resize(out_ * group<Real>);
         buffers.deltas.resize(out_ * group<Real>);
@@ -300,27 +301,29 @@ class LinearPass {
         return sum;
     }
 
-    void outer() {
+    void outer() { clamps_ ? outer_tiles<true>() : outer_tiles<false>(); }
+    template <bool Clamps>
+    HWY_INLINE void outer_tiles() {
         std::size_t o = 0;
-        for (; o + 2 <= out_; o += 2) outer_tile<2>(o);
-        for (; o < out_; ++o) outer_tile<1>(o);
+        for (; o + 2 <= out_; o += 2) outer_tile<2, Clamps>(o);
+        for (; o < out_; ++o) outer_tile<1, Clamps>(o);
     }
-    template <std::size_t Rows>
+    template <std::size_t Rows, bool Clamps>
     HWY_INLINE void outer_tile(std::size_t row) {
         const Real delta_limit = block_.clip.template delta_clamp<Real>(),
                    activation_limit = block_.clip.template activation_clamp<Real>();
         Vec<Real> delta[Rows][width];
         for (std::size_t o = 0; o < Rows; ++o) {
             for (std::size_t v = 0; v < width; ++v)
-                delta[o][v] =
-                    factor(buffers_.deltas.data() + (row + o) * group<Real> + v * lanes<Real>, delta_limit);
+                delta[o][v] = factor<true>(buffers_.deltas.data() + (row + o) * group<Real> + v * lanes<Real>,
+                                           delta_limit);
         }
         const Real* columns = buffers_.columns.data();
         Real* sums = buffers_.sums.data() + row * lanes<Real>;
         Vec<Real> z[width];
         for (std::size_t j = 0; j < in_; ++j) {
             for (std::size_t v = 0; v < width; ++v)
-                z[v] = factor(columns + j * group<Real> + v * lanes<Real>, activation_limit);
+                z[v] = factor<Clamps>(columns + j * group<Real> + v * lanes<Real>, activation_limit);
             add_products<Rows>(delta, z, sums + j * out_ * lanes<Real>);
         }
         for (std::size_t v = 0; v < width; ++v) z[v] = hn::Set(reals<Real>, Real{1});
@@ -336,10 +339,18 @@ class LinearPass {
         }
     }
     /// Of a clip by factors, clamped and made odd.
-    HWY_INLINE Vec<Real> factor(const Real* values, Real limit) const {
+    template <bool Clamps>
+    static HWY_INLINE Vec<Real> factor(const Real* values, Real limit) {
         const Vec<Real> value = hn::Load(reals<Real>, values);
-        if constexpr (Rule::by_factors) return odd_clamped_lanes<Real>(value, limit);
-        return value;
+        if constexpr (!Rule::by_factors) return value;
+        return Clamps ? odd_clamped_lanes<Real>(value, limit) : odd_lanes<Real>(value);
+    }
+
+    /// Does the clip reach into the public range of what the network sees? That is monotone in the feature.
+    static bool reaches_in(const Clip& clip, const InputTransform& input) {
+        const Real limit = clip.activation_clamp<Real>();
+        const auto beyond = [&](double feature) { return std::abs(input.apply<Real>(feature)) > limit; };
+        return clip.by_factors() && (beyond(input.range.low) || beyond(input.range.high));
     }
 
     static HWY_INLINE typename Rule::Sum load_sum(const Real* at) {
@@ -360,6 +371,7 @@ class LinearPass {
     LinearBuffers<Real>& buffers_;
     std::size_t in_, out_, count_ = 0;
     Rule rule_;
+    bool clamps_;
     std::size_t rows_[group<Real>], ahead_[group<Real>];
     std::int32_t labels_[group<Real>] = {};
 };

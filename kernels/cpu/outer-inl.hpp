@@ -34,13 +34,16 @@ struct Outer {
     Real limit = 0;  // Gamma, a multiple of the unit; infinite where the factors were clamped instead
 };
 
-/// make_odd of every lane clamped to +-limit.
+/// make_odd of every lane.
+template <typename Real>
+HWY_INLINE Vec<Real> odd_lanes(Vec<Real> value) {
+    const Vec<Real> one = hn::BitCast(reals<Real>, hn::Set(integers<Real>, 1));
+    return hn::IfThenElse(hn::Eq(value, hn::Zero(reals<Real>)), value, hn::Or(value, one));
+}
 template <typename Real>
 HWY_INLINE Vec<Real> odd_clamped_lanes(Vec<Real> value, Real limit) {
-    const Vec<Real> inside =
-        hn::Min(hn::Max(value, hn::Set(reals<Real>, -limit)), hn::Set(reals<Real>, limit));
-    const auto one = hn::BitCast(reals<Real>, hn::Set(integers<Real>, 1));
-    return hn::IfThenElse(hn::Eq(inside, hn::Zero(reals<Real>)), inside, hn::Or(inside, one));
+    return odd_lanes<Real>(
+        hn::Min(hn::Max(value, hn::Set(reals<Real>, -limit)), hn::Set(reals<Real>, limit)));
 }
 
 /// Of `count` values, a multiple of the lanes.
