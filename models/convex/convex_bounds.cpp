@@ -13,7 +13,7 @@ namespace {
 
 /// What a computed derivative by a logit is off the exact one at the computed logits (models/mathematics.md,
 /// convex rounding).
-constexpr double derivative_rounding = 0x1p-41;
+constexpr double logit_rounding = 0x1p-41;
 /// Two factors made odd, of their product.
 constexpr double odd_rounding = 0x1p-50;
 
@@ -113,12 +113,14 @@ Upper ConvexBounds::kept(std::int64_t step) const {
     return min(Upper(1), Upper(std::nextafter(1 - decay, 2.0)));
 }
 
-/// Of one record's integers, from the exact gradient of its loss at these parameters.
+Upper ConvexBounds::derivative_rounding(std::size_t logits, Upper size) const {
+    const Upper columns = Upper::of_count(inputs_ + 4);  // (p + 1) / (1 - (p + 1) u) and more
+    return sqrt(Upper::of_count(logits)) * Upper(logit_rounding) + columns * Upper(0x1p-53) * norm_ * size;
+}
+
 Upper ConvexBounds::record_rounding(Upper size) const {
-    const Upper columns =
-        Upper::of_count(inputs_ + 4);  // what (p + 1) / (1 - (p + 1) u) grows to is in the rest
-    const Upper chain = columns * Upper(0x1p-53) * norm_ * size;
-    const Upper derivative = sqrt(Upper::of_count(rows_)) * Upper(derivative_rounding + odd_rounding) + chain;
+    const Upper derivative =
+        derivative_rounding(rows_, size) + sqrt(Upper::of_count(rows_)) * Upper(odd_rounding);
     return norm_ * derivative + sqrt(Upper::of_count(parameters_)) * Upper(unit_) / 2;
 }
 

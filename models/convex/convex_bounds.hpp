@@ -30,10 +30,16 @@ class ConvexBounds {
     /// The share of a step's gradient sum in the parameters, alpha_t / B: what the optimiser multiplies by.
     Upper share(std::int64_t step) const { return Upper(training_.learning_rate_at(step) / normaliser_); }
     Upper kept(std::int64_t step) const;  ///< 1 - alpha_t lambda
+    /// What the derivatives of a record by this many logits are off, together, at parameters of at most this
+    /// size.
+    Upper derivative_rounding(std::size_t logits, Upper size) const;
+    /// |integers of a record - its exact gradient|_2.
+    Upper record_rounding(Upper size) const;
     /// |computed step - exact step|_2 where the parameters before it have a 2-norm of at most `size`.
     Upper rounding(std::int64_t step, Upper size) const;
     /// The 2-norm of no parameters on the way exceeds it.
     Upper size() const;
+    double unit() const { return unit_; }  ///< of the gradient grid
 
     /// Of the first step, the longest, that its lemma allows.
     double largest_learning_rate() const;
@@ -41,7 +47,6 @@ class ConvexBounds {
     void require_short_steps() const;
 
   private:
-    Upper record_rounding(Upper size) const;
     Upper pull() const;  ///< N b R^2: how fast a batch's gradient changes at most
 
     TrainingSettings training_;

@@ -19,12 +19,14 @@ class ConvexCertificate final : public Certificate {
           features_(settings.feature_map(manifest.dataset.features, manifest.dataset.range)),
           network_(settings.network.make(features_)),
           distances_(network_, convex_radius(settings, features_, settings.certificate.relation)),
-          levels_(static_cast<std::size_t>(distances_.cap()) + 1),
+          levels_(removals() ? settings.certificate.level_values()
+                             : std::vector<std::int64_t>(static_cast<std::size_t>(distances_.cap()) + 1)),
           backend_(std::move(backend)),
           points_(run) {
         if (points_.members() != static_cast<std::size_t>(settings.ensemble.members) ||
-            points_.levels() != std::vector<std::int64_t>{0} || points_.parameters() != network_.parameters())
-            throw Error(ExitCode::input, "holds other members or parameters than manifest.json says",
+            points_.levels() != settings.certificate.level_values() ||
+            points_.parameters() != network_.parameters())
+            throw Error(ExitCode::input, "holds other members, levels or parameters than manifest.json says",
                         "the folder was changed since it was written: train again", run.file("boxes.h5"));
         std::iota(levels_.begin(), levels_.end(), 0);
     }
@@ -37,15 +39,23 @@ class ConvexCertificate final : public Certificate {
         // Where it was trained on GPUs, there may be none here: the bits are the same.
         const auto backend = make_backend(backend_ == "cuda" ? "auto" : backend_, Precision::double_precision,
                                           Product::exact, device);
-        std::vector<std::int64_t> lower, upper;
-        points_.read(member, 0, lower, upper);
-        return distances_.of(*backend, lower, queries);
+        std::vector<std::int64_t> point, lower, upper;
+        points_.read(member, 0, point, upper);
+        if (!removals()) return distances_.of(*backend, point, queries);
+        std::vector<std::int64_t> radii;
+        for (std::size_t level = 0; level < levels_.size(); ++level) {
+            points_.read(member, level, lower, upper);
+            radii.push_back(upper.front() - point.front());
+        }
+        return distances_.of_removals(*backend, point, radii, queries);
     }
 
     Guarantee claim() const override { return convex_claim(settings_, facts_); }
     Guarantee release_claim() const override { return convex_release_claim(settings_, facts_); }
 
   private:
+    bool removals() const { return settings_.certificate.relation == Relation::remove; }
+
     Settings settings_;
     DataFacts facts_;
     FeatureMap features_;

@@ -8,7 +8,7 @@ namespace holdfast {
 Settings settled_for_convex(const Settings& asked) {
     Settings settings = asked;
     settings.convex.most_records = most_records_of(asked);
-    settings.certificate.levels = 0;
+    if (asked.certificate.relation != Relation::remove) settings.certificate.levels = 0;
     return settings;
 }
 

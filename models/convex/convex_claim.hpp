@@ -4,7 +4,7 @@
 
 namespace holdfast {
 
-/// The settings with M as a number, and one level: a point.
+/// The settings with M as a number, and one level, a point; but for removals, which have theirs.
 /// Error (usage): the number of records is not stated.
 Settings settled_for_convex(const Settings& settings);
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "models/certify/margins.hpp"
-#include "models/convex/upper.hpp"
+#include "models/convex/mapped_length.hpp"
 
 namespace holdfast {
 namespace {
@@ -22,14 +22,29 @@ std::vector<std::int64_t> deciding_rows(const Network& network, const std::vecto
     return {margin.layer().lower, margin.layer().lower + parameters.size() / network.outputs()};
 }
 
+/// `beaten`: how many levels leave a gap as it is.
+template <typename Beaten>
+void add_to(Certificates& result, const std::vector<double>& logits, std::int64_t cap, Beaten beaten) {
+    const std::size_t classes = logits.size(),
+                      label = greatest_logit(classes, [&](std::size_t c) { return logits[c]; });
+    std::int64_t nearest = cap + 1;
+    for (std::size_t j = 0; j < classes; ++j) {
+        const std::int64_t levels = beaten(logits[label] - logits[j]);
+        if (j != label) nearest = std::min(nearest, levels);
+        result.class_distances.push_back(levels);
+    }
+    result.labels.push_back(static_cast<std::int32_t>(label));
+    result.distances.push_back(std::max<std::int64_t>(0, nearest - 1));
+}
+
 }  // namespace
 
 std::int64_t steps_below(double gap, double step, std::int64_t most) {
-    // The rounded quotient is off by less than one, and a rounded fma has the sign of the exact one.
-    auto count = static_cast<std::int64_t>(std::min(std::ceil(gap / step), static_cast<double>(most)));
-    count -= count > 0 && std::fma(static_cast<double>(count - 1), step, -gap) >= 0 ? 1 : 0;
-    count += count < most && std::fma(static_cast<double>(count), step, -gap) < 0 ? 1 : 0;
-    return count;
+    // A quotient of at most k rounds to no more than k, one above it to no less: only a last step may be
+    // missed. The sign of a rounded fma is that of the exact one.
+    const auto count = static_cast<std::int64_t>(std::min(std::ceil(gap / step), static_cast<double>(most)));
+    const bool one_more = count < most && std::fma(static_cast<double>(count), step, -gap) < 0;
+    return count + (one_more ? 1 : 0);
 }
 
 // Of two classes the margin's row is a difference of two, no longer than twice a row; of more, two logits
@@ -38,24 +53,46 @@ ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& rad
     const Rational unit(1, power_of_two(50));
     const Rational chain =
         8 * as_rational(static_cast<std::int64_t>(network.inputs() + 4)) / power_of_two(53);
+    rounding_ = round_up(chain * radius.row * unit);
     margin_step_ = round_up((radius.margin + chain * radius.row) * unit);
     const Rational longest = (network.outputs() == 1 ? 1 : 2) * radius.row * unit * (1 + chain);
     const Integer cap = floor(longest / Rational(margin_step_));
     cap_ = cap < greatest_cap ? cap.get_si() : greatest_cap;
 }
 
-double ConvexDistances::step_of(const Records& queries, std::size_t query) const {
-    const InputTransform input = network_.transform();
-    Upper squares(1);
-    for (std::size_t j = 0; j < network_.inputs(); ++j) {
-        const Upper value(std::abs(input.apply<double>(queries.features.at(query, j))));
-        squares = squares + value * value;
-    }
-    return (Upper(margin_step_) * sqrt(squares) + Upper(underflow)).value();
+double ConvexDistances::step_of(Upper length) const {
+    return (Upper(margin_step_) * length + Upper(underflow)).value();
 }
 
 Certificates ConvexDistances::of(const Backend& backend, const std::vector<std::int64_t>& parameters,
                                  const Records& queries) const {
+    return counted(backend, parameters, queries, cap_,
+                   [&](Upper length, double gap) { return steps_below(gap, step_of(length), cap_ + 1); });
+}
+
+Certificates ConvexDistances::of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                                          const std::vector<std::int64_t>& radii,
+                                          const Records& queries) const {
+    const Upper rows = network_.outputs() == 1 ? Upper(1) : sqrt(Upper(2));
+    std::vector<Upper> moved{Upper(0)};
+    for (std::size_t k = 1; k < radii.size(); ++k) {
+        const Upper units(std::nextafter(static_cast<double>(radii[k]), INFINITY));
+        moved.push_back(min(units * Upper(parameter_unit) * rows + Upper(rounding_),
+                            Upper(static_cast<double>(k)) * Upper(margin_step_)));
+    }
+    const auto levels_below = [&](Upper length, double gap) {
+        const auto reaches = [&](Upper margin) {
+            return (margin * length + Upper(underflow)).value() >= gap;
+        };
+        const auto first = std::find_if(moved.begin() + 1, moved.end(), reaches);
+        return gap > 0 ? static_cast<std::int64_t>(first - moved.begin()) : 0;
+    };
+    return counted(backend, parameters, queries, static_cast<std::int64_t>(radii.size()) - 1, levels_below);
+}
+
+Certificates ConvexDistances::counted(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                                      const Records& queries, std::int64_t cap,
+                                      const CountLevels& levels_below) const {
     const std::vector<std::int64_t> rows = deciding_rows(network_, parameters);
     const std::size_t columns = network_.inputs() + 1, values = rows.size() / columns;
     std::vector<std::uint32_t> all(queries.size());
@@ -75,22 +112,10 @@ Certificates ConvexDistances::of(const Backend& backend, const std::vector<std::
         std::vector<double> logits(computed.begin() + static_cast<std::ptrdiff_t>(q * values),
                                    computed.begin() + static_cast<std::ptrdiff_t>((q + 1) * values));
         if (values == 1) logits.push_back(0);  // the margin of class 0 against that of class 1
-        add_to(result, logits, step_of(queries, q));
+        const Upper length = mapped_length(network_, queries.features, q);
+        add_to(result, logits, cap, [&](double gap) { return levels_below(length, gap); });
     }
     return result;
-}
-
-void ConvexDistances::add_to(Certificates& result, const std::vector<double>& logits, double step) const {
-    const std::size_t classes = logits.size(),
-                      label = greatest_logit(classes, [&](std::size_t c) { return logits[c]; });
-    std::int64_t nearest = cap_ + 1;
-    for (std::size_t j = 0; j < classes; ++j) {
-        const std::int64_t beaten = steps_below(logits[label] - logits[j], step, cap_ + 1);
-        if (j != label) nearest = std::min(nearest, beaten);
-        result.class_distances.push_back(beaten);
-    }
-    result.labels.push_back(static_cast<std::int32_t>(label));
-    result.distances.push_back(std::max<std::int64_t>(0, nearest - 1));
 }
 
 }  // namespace holdfast

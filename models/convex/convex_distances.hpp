@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
 #include "kernels/ops/engine.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/convex/radius.hpp"
+#include "models/convex/upper.hpp"
 #include "models/nets/network.hpp"
 
 namespace holdfast {
@@ -24,17 +26,26 @@ class ConvexDistances {
 
     /// No distance is larger, whatever the records: public, at most 2^20.
     std::int64_t cap() const { return cap_; }
-    /// s: what one record may move a computed margin of the query by, rounding included; of the query alone.
-    double step_of(const Records& queries, std::size_t query) const;
+    /// What one record may move a computed margin by, rounding included, of a query whose |(m(x), 1)|_2 is
+    /// `length`: of the query alone.
+    double step_of(Upper length) const;
     /// Labels, bit by bit those of answers_of(), and distances; the work is the same for any parameters.
     Certificates of(const Backend& backend, const std::vector<std::int64_t>& parameters,
                     const Records& queries) const;
+    /// The same where the removal of k records moves all parameters by at most radii[k] units in the 2-norm,
+    /// radii[0] = 0, or by k times the radius: distances up to the last k
+    /// (models/mathematics.md, convex removals).
+    Certificates of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                             const std::vector<std::int64_t>& radii, const Records& queries) const;
 
   private:
-    void add_to(Certificates& result, const std::vector<double>& logits, double step) const;
+    /// How many levels 0, 1, … of a query of this length leave a gap as it is.
+    using CountLevels = std::function<std::int64_t(Upper length, double gap)>;
+    Certificates counted(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                         const Records& queries, std::int64_t cap, const CountLevels& levels_below) const;
 
     const Network& network_;
-    double margin_step_;  ///< of a query of length 1
+    double rounding_, margin_step_;  ///< of a query of length 1
     std::int64_t cap_;
 };
 

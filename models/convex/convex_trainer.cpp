@@ -34,6 +34,8 @@ ConvexTrainer::ConvexTrainer(const TrainingPlan& plan, Records records, const Re
       public_batches_(plan.settings.training, public_records),
       sums_(plan, *records_, public_records),
       state_(std::move(state)) {
+    if (plan.settings.certificate.relation == Relation::remove && state_.step == 0)
+        removals_ = std::make_unique<Removals>(plan, *records_);
     ensure(plan.backend->precision() == Precision::double_precision, "convex training is in double");
 }
 
@@ -49,6 +51,7 @@ void ConvexTrainer::step(const Communicator& ranks, PhaseTimes& times) {
     const StepRecords records{batches_.of_step(state_.step), public_batches_.of_step(state_.step)};
     StepSums sums = sums_.of({&point, 1}, records, ranks, times);
     Stopwatch watch;
+    if (removals_) removals_->add(state_.step, state_.parameters, records.private_ones, sums);
     const std::span<std::int64_t> sum = sums.levels.front().lower;
     for (std::int64_t& entry : sum) entry = counted_sum(entry, sums.records, most_records_);
     optimiser_->update(state_.step, plan_.normaliser, {state_.parameters, {}}, sum);

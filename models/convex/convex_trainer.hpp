@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/convex/proximal.hpp"
+#include "models/convex/removals.hpp"
 #include "models/training/batches.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/iterate_average.hpp"
@@ -52,6 +53,9 @@ class ConvexTrainer {
     const ConvexState& state() const { return state_; }
     /// Once it is done: the last parameters, or their average over the last steps, rounded down.
     std::vector<std::int64_t> result() const;
+    /// Of relation `remove`, and of a training that began here: what removals may do to the result; else
+    /// null.
+    const Removals* removals() const { return removals_.get(); }
 
   private:
     const TrainingPlan& plan_;
@@ -61,6 +65,7 @@ class ConvexTrainer {
     Proximal proximal_;
     Batches batches_, public_batches_;
     GradientSums sums_;
+    std::unique_ptr<Removals> removals_;
     ConvexState state_;
 };
 

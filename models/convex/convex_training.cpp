@@ -30,16 +30,29 @@ class GroupConvexTrainer final : public Trainer {
     std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
 
     void write_result(const MemberStore& store) const override {
+        const std::vector<std::int64_t> radii = level_radii(), parameters = trainer_.result();
         if (!grid_.member_group().is_root()) return;
-        const std::vector<std::int64_t> parameters = trainer_.result();
-        MemberWriter writer(store, member_, 1, plan_.network.parameters());
-        writer.write(parameters, parameters);
+        MemberWriter writer(store, member_, radii.size(), parameters.size());
+        for (const std::int64_t radius : radii)
+            writer.write(moved(parameters, -radius), moved(parameters, radius));
         std::string lines;
         for (const StepMetrics& step : trainer_.state().metrics) lines += step.to_json(member_).dump() + "\n";
         writer.commit(lines);
     }
 
   private:
+    /// Of relation `remove` the boxes of levels 1..K are as wide as the removal of k records may move the
+    /// point in the 2-norm: they hold what that leaves, and say how far. Else there is the point alone.
+    std::vector<std::int64_t> level_radii() const {
+        if (trainer_.removals() == nullptr) return {0};
+        const auto levels = static_cast<std::size_t>(plan_.settings.certificate.levels);
+        return trainer_.removals()->radii(levels, grid_.block_group());
+    }
+    static std::vector<std::int64_t> moved(std::vector<std::int64_t> parameters, std::int64_t by) {
+        for (std::int64_t& parameter : parameters) parameter += by;
+        return parameters;
+    }
+
     const TrainingPlan& plan_;
     std::size_t member_;
     const ProcessGrid& grid_;
@@ -58,11 +71,12 @@ class ConvexTraining final : public Training {
                         "leave --public out", "--public");
     }
 
-    /// All ranks hold the same state, so one file of it is enough.
+    /// All ranks hold the same state, so one file of it is enough. What removals may do is in none: such a
+    /// training begins again.
     std::unique_ptr<Trainer> start(std::size_t member, Records records,
                                    const std::vector<CheckpointFolder::Payload>& saved) const override {
-        ConvexState state =
-            saved.empty() ? ConvexTrainer::fresh_state(plan_) : ConvexState::unpacked(saved.front());
+        const bool again = saved.empty() || plan_.settings.certificate.relation == Relation::remove;
+        ConvexState state = again ? ConvexTrainer::fresh_state(plan_) : ConvexState::unpacked(saved.front());
         return std::make_unique<GroupConvexTrainer>(plan_, member, std::move(records), public_records_,
                                                     std::move(state), grid_);
     }

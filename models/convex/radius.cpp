@@ -1,30 +1,24 @@
 #include "models/convex/radius.hpp"
 
 #include "models/convex/convex_bounds.hpp"
-#include "models/training/iterate_average.hpp"
+#include "models/convex/convex_reach.hpp"
 
 namespace holdfast {
 namespace {
 
-/// How far apart the results of a group are, in parameter values. What enters the parameters in step s
-/// reaches the result by the factor C_s = w_s + (1 - alpha_(s+1) lambda) C_(s+1), w_s the weight of the
-/// iterate behind the step.
+/// How far apart the results of a group are, in parameter values.
 Upper moved(const ConvexBounds& bounds, const Settings& settings, Upper impulse, Upper size) {
-    const std::int64_t averaged = averaged_steps(settings.convex.average, bounds.steps()),
-                       first_averaged = bounds.steps() - averaged, batches = settings.training.batches;
-    const Upper weight = averaged == 1 ? Upper(1) : Upper(1) / static_cast<double>(averaged);
-    Upper reach, epochs, greatest, rounding;
+    Upper epochs, greatest, rounding;
+    ConvexReach reach(bounds, settings);
     for (std::int64_t step = bounds.steps() - 1; step >= 0; --step) {
-        reach = bounds.kept(step + 1) * reach;
-        if (step >= first_averaged) reach = reach + weight;
-        greatest = max(greatest, bounds.share(step) * reach);
-        rounding = rounding + bounds.rounding(step, size) * reach;
-        if (step % batches != 0) continue;
+        const Upper share = bounds.share(step) * reach.before(step);
+        greatest = max(greatest, share);
+        rounding = rounding + bounds.rounding(step, size) * reach.factor();
+        if (step % settings.training.batches != 0) continue;
         epochs = epochs + greatest;
         greatest = Upper();
     }
-    const Upper whole_units = sqrt(Upper::of_count(bounds.parameters())) * Upper(parameter_unit);
-    return impulse * epochs + Upper(2) * rounding + (averaged > 1 ? whole_units : Upper());
+    return impulse * epochs + Upper(2) * rounding + reach.average_rounding();
 }
 
 Rational in_units(Upper value) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -176,6 +177,62 @@ TEST(ConvexAttack, NoNeighbourIsBeyondTheRadiusAndDistancesMoveByOne) {
     }
     EXPECT_GT(reached, 0.5);
     EXPECT_GT(decided, 500);
+}
+
+Records without(const Records& records, const std::vector<std::size_t>& gone) {
+    Records rest = test::no_records(records.features.columns());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        if (std::find(gone.begin(), gone.end(), i) != gone.end()) continue;
+        std::vector<double> row;
+        for (std::size_t j = 0; j < records.features.columns(); ++j) row.push_back(records.features.at(i, j));
+        test::append(rest, records.ids[i], row, records.labels[i]);
+    }
+    return rest;
+}
+
+TEST(ConvexAttack, NoRemovalGoesBeyondItsRadiusAndNoCertifiedLabelChanges) {
+    double reached = 0, of_uniform = 0;
+    std::int64_t certified = 0;
+    for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
+        Problem problem(seed);
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Settings settings = problem.settings_of();
+        settings.certificate.relation = Relation::remove;
+        const ConvexRuns runs(settings, problem.columns());
+        const ConvexRadius radius = convex_radius(settings, runs.plan.features, Relation::remove);
+        ConvexTrainer trainer = runs.start(problem.records(), ConvexTrainer::fresh_state(runs.plan));
+        ConvexRuns::finish(trainer);
+        const Parameters nominal = trainer.result();
+        constexpr std::size_t most = 6;
+        const std::vector<std::int64_t> radii = trainer.removals()->radii(most, QuietCommunicator());
+        EXPECT_TRUE(std::is_sorted(radii.begin(), radii.end()));
+        of_uniform = std::max(of_uniform, static_cast<double>(radii[1]) / radius.all.get_d());
+        const ConvexDistances distances(runs.plan.network, radius);
+        const Records queries = problem.queries(20);
+        const Certificates here = distances.of_removals(*runs.plan.backend, nominal, radii, queries);
+        for (std::size_t attack = 0; attack < 6 && problem.records().size() > 0; ++attack) {
+            std::vector<std::size_t> gone;
+            for (std::size_t k = 0; k <= attack; ++k)
+                gone.push_back((7 * attack + 3 * k) % problem.records().size());
+            std::sort(gone.begin(), gone.end());
+            gone.erase(std::unique(gone.begin(), gone.end()), gone.end());
+            const Parameters other = runs.trained(without(problem.records(), gone));
+            const Integer apart = test::squared_distance(nominal, other, 0, nominal.size()),
+                          allowed(static_cast<long>(radii[gone.size()]));
+            EXPECT_LE(apart, allowed * allowed);
+            reached = std::max(reached, std::sqrt(apart.get_d()) / allowed.get_d());
+            const Certificates there = distances.of(*runs.plan.backend, other, queries);
+            for (std::size_t q = 0; q < queries.size(); ++q) {
+                if (here.distances[q] < static_cast<std::int64_t>(gone.size())) continue;
+                EXPECT_EQ(here.labels[q], there.labels[q]);
+                ++certified;
+            }
+        }
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(reached, 0.9);
+    EXPECT_GT(certified, 500);
+    EXPECT_LT(of_uniform, 2);  // own part, and what the others gain by it
 }
 
 /// One record at the end of the range, its derivative at its limit in every step.

@@ -62,9 +62,14 @@ train --out removals --set certificate.relation=remove > /dev/null 2> err.txt ||
 "$holdfast" certify --run removals --queries blobs.h5 --quiet > /dev/null 2> err.txt || fail "removals: $(cat err.txt)"
 "$holdfast" release --run removals --queries blobs.h5 --epsilon 1 --ledger ledger.db --quiet > /dev/null 2> err.txt && fail "removals were released from"
 grep -q 'removals' err.txt || fail "no word of removals: $(cat err.txt)"
+certified() { python3 -c 'import json, sys; print(next(row["member"] for row in json.load(open(sys.argv[1] + "/certificates.json"))["certified"] if row["k"] == 50))' "$1"; }
+python3 -c 'import sys; sys.exit(float(sys.argv[1]) < float(sys.argv[2]))' "$(certified removals)" "$(certified run)" ||
+    fail "removals are certified less than any change: $(certified removals), $(certified run)"
+mpirun -n 2 "$holdfast" train --data blobs.h5 "${convex[@]}" --set certificate.relation=remove --set run.grid=1x1x2 --out removals2 > /dev/null 2> err.txt || fail "removals on two ranks: $(cat err.txt)"
+digest() { grep -o '"digest": "[0-9a-f]*"' "$1/manifest.json" | tail -1; }
+[[ $(digest removals) == "$(digest removals2)" ]] || fail "what removals may do depends on ranks"
 
 # Members, classes, losses; the same bytes on one rank and two, and after a stop.
-digest() { grep -o '"digest": "[0-9a-f]*"' "$1/manifest.json" | tail -1; }
 many=(--set ensemble.members=3 --set network.loss=one_vs_rest --set convex.l1=0.0001 --set convex.average=0.5 --set convex.derivative_limit=0.4)
 train --out alone "${many[@]}" > /dev/null 2> err.txt || fail "members: $(cat err.txt)"
 mpirun -n 2 "$holdfast" train --data blobs.h5 "${convex[@]}" "${many[@]}" --out ranks > /dev/null 2> err.txt || fail "two ranks: $(cat err.txt)"

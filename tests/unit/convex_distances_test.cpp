@@ -6,6 +6,7 @@
 #include <random>
 
 #include "models/certify/answers.hpp"
+#include "models/convex/mapped_length.hpp"
 #include "tests/support/convex_runs.hpp"
 
 namespace holdfast {
@@ -92,7 +93,9 @@ TEST(ConvexDistances, HaveTheLabelsOfTheModelAndTheGapsOfItsLogits) {
             const auto label = static_cast<std::size_t>(found.labels[q]);
             double least = INFINITY;
             for (std::size_t j = 0; j < classes; ++j) {
-                const double steps = (logits[label] - logits[j]) / distances.step_of(model.queries, q);
+                const double steps =
+                    (logits[label] - logits[j]) /
+                    distances.step_of(mapped_length(model.runs.plan.network, model.queries.features, q));
                 const auto beaten = static_cast<double>(found.class_distances[q * classes + j]);
                 EXPECT_NEAR(beaten, std::ceil(steps), std::abs(steps - std::round(steps)) < 1e-6 ? 1 : 0);
                 if (j != label) least = std::min(least, beaten);
@@ -136,8 +139,9 @@ TEST(ConvexDistances, TheStepCoversTheRadiusAndTheRoundingOfAMargin) {
             const Rational value(model.queries.features.at(q, j));
             squares += value * value;
         }
-        const Rational step(distances.step_of(model.queries, q)), margin(1, 64),
-            rounding(640 / Rational(power_of_two(53)));
+        const Rational step(
+            distances.step_of(mapped_length(model.runs.plan.network, model.queries.features, q))),
+            margin(1, 64), rounding(640 / Rational(power_of_two(53)));
         EXPECT_GE(step * step, (margin + rounding) * (margin + rounding) * squares);
         EXPECT_LE(step * step, margin * margin * squares * Rational(1000001, 1000000));
     }
