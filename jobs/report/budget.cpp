@@ -122,7 +122,7 @@ std::string budget_section(const RunEvaluation& evaluation) {
                "Bold: the best, as far as the digits show; grey lines: mechanisms that are nowhere the best. "
                "Of each route the better of one member and the ensemble. These figures depend on the "
                "records: "
-               "whoever chooses a route by them does so outside the guarantee.");
+               "a route chosen by them is chosen outside the guarantee.");
 }
 
 }  // namespace holdfast
