@@ -6,22 +6,27 @@
 
 namespace holdfast {
 
-std::string token_of(const Release& release, const std::string& route, const Rational& epsilon,
-                     const Rational& delta) {
+namespace {
+
+/// Names what a payment is for: its amounts and what is drawn under them, the run and the queries, in any
+/// order. Public.
+std::string token_of(const Release& release, const std::string& route, const Payment& payment) {
     std::vector<Digest> queries = release.digests;
     std::sort(queries.begin(), queries.end());
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
-    const std::string about =
-        route + " " + epsilon.get_str() + " " + delta.get_str() + " " + release.run.manifest.digest + " ";
+    const std::string about = payment.epsilon.get_str() + " " + payment.delta.get_str() + " " +
+                              payment.parameters + " " + release.run.manifest.digest;
     StreamDigest digest;
     digest.add(std::as_bytes(std::span(about)));
     for (const Digest& query : queries) digest.add(std::as_bytes(std::span(query)));
     return route + " " + digest.hex();
 }
 
+}  // namespace
+
 Answered answer_under(Payment payment, const std::string& route, const Release& release, Ledger& ledger,
                       const Ledger::Draw& draw) {
-    payment.token = token_of(release, route, payment.epsilon, payment.delta);
+    payment.token = token_of(release, route, payment);
     const bool before = ledger.paid(release.dataset(), payment.token);
     Answered answered;
     std::int64_t fresh = 0;

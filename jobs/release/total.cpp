@@ -50,8 +50,10 @@ Answered answer_for_total(const Release& release, Ledger& ledger, RandomBits& bi
                    delta = decimal_value(request.total_delta, "--total-delta");
     const std::int64_t answers =
         std::max<std::int64_t>(1, ledger.unanswered(release.dataset(), release.digests));
+    const bool counts_mu = ledger.account(ledger.population_of(release.dataset()).value())->budget.gaussian;
+    const std::string by = counts_mu && request.by == "auto" ? "stable_gauss" : request.by;
     const TotalRoute route = route_for_total(epsilon, delta, answers, static_cast<int>(release.run.classes()),
-                                             distance_cap(release.run, release.ensemble()), request.by);
+                                             distance_cap(release.run, release.ensemble()), by);
     const Mechanism mechanism = mechanism_for(release, route.mechanism, route.epsilon, 0, route.mu);
     Guarantee drawn =
         total_guarantee(route, epsilon, delta, name_of(release.run.settings.certificate.relation));

@@ -35,14 +35,23 @@ Json entry_of(const LedgerTerms& terms) {
     return {{"kind", "answers"},
             {"answers", terms.answers},
             {"mechanism", terms.mechanism},
-            {"epsilon_an_answer", shown(terms.epsilon)},
-            {"delta_an_answer", shown(terms.delta)},
+            {terms.together ? "epsilon_together" : "epsilon_an_answer", shown(terms.epsilon)},
+            {terms.together ? "delta_together" : "delta_an_answer", shown(terms.delta)},
             {"first", date_of(terms.first_time)},
             {"last", date_of(terms.last_time)},
             {"guarantee", guarantee_of(terms.guarantee)}};
 }
 
 Json entry_of(const LedgerPayment& payment) {
+    const Json parameters = parsed(payment.parameters);
+    if (parameters.contains("kind"))  // of answers: listed by their terms too, which say how many
+        return {{"kind", "payment_for_answers"},
+                {"mechanism", payment.mechanism},
+                {"epsilon_together", shown(payment.epsilon)},
+                {"delta_together", shown(payment.delta)},
+                {"charged", date_of(payment.time)},
+                {"parameters", parameters},
+                {"guarantee", guarantee_of(payment.guarantee)}};
     Json models = Json::array();
     for (const Publication& publication : payment.publications)
         models.push_back({{"published", date_of(publication.time)}, {"digest", publication.model_digest}});
@@ -51,7 +60,7 @@ Json entry_of(const LedgerPayment& payment) {
             {"epsilon_on_its_own", shown(payment.epsilon)},
             {"delta_on_its_own", shown(payment.delta)},
             {"charged", date_of(payment.time)},
-            {"parameters", parsed(payment.parameters)},
+            {"parameters", parameters},
             {"models", models},
             {"guarantee", guarantee_of(payment.guarantee)}};
 }

@@ -106,6 +106,15 @@ Json composition_section(const Budget& budget) {
                 {"theorem",
                  "Feldman, Zrnic 2021 (Renyi filter); Canonne, Kamath, Steinke 2020 (conversion); Holdfast's "
                  "mathematics, renyi filter (releases without a curve)"}};
+    if (rule == "gdp")
+        return {{"rule", rule},
+                {"meaning",
+                 "Each release is told apart no better than two normal laws mu apart; the sum of all mu^2 "
+                 "stays below that of the budget. A pure answer counts as randomised response does. "
+                 "Questions, mechanisms and amounts may be chosen as answers come."},
+                {"theorem",
+                 "Dong, Roth, Su 2022 (Gaussian differential privacy); Smith, Thakurta 2022 (adaptive "
+                 "amounts); Holdfast's mathematics, gaussian filter"}};
     return {{"rule", rule},
             {"meaning",
              "The sum of all epsilons and the sum of all deltas. Questions, mechanisms and amounts may be "
@@ -123,7 +132,7 @@ Json threat_model() {
            "is "
            "drawn from a keyed stream holds against whoever cannot break its cipher"}},
          {{"who", "those who ask"},
-          {"sees", "labels, what they cost, refusals for want of budget and exit codes"},
+          {"sees", "labels, what they cost, refusals and exit codes"},
           {"held_against", "questions chosen as answers come, by many who share what they learn"}},
          {{"who", "the owner of the data"},
           {"sees", "everything: records, run folders, ledger, unprotected figures on accuracy"},
@@ -147,9 +156,8 @@ Json data_handling() {
              "A release is charged before anything about it is computed from the records; a crash leaves it "
              "charged."},
             {"memory",
-             "A remembered answer is given again as it was drawn. A refusal depends on the budget and on "
-             "what was "
-             "charged."},
+             "A remembered answer is given again as it was drawn. A refusal for want of budget depends on "
+             "what was charged alone; one by a session, a batch or a mechanism is drawn, and paid for."},
             {"keys",
              "The key that a training draws its noise from is made for it alone, and destroyed at its end."},
             {"randomness",

@@ -93,7 +93,7 @@ python3 - renyi.db << 'END'
 import sqlite3, sys
 ledger = sqlite3.connect(sys.argv[1])
 dataset, account = ledger.execute("SELECT dataset, account FROM versions").fetchone()
-ledger.execute("INSERT INTO payments VALUES(1, ?, ?, ?, '1/2', '1/10000000', 'noisy', '{}', 1, 1700000000000)", (account, dataset, "0123456789abcdef" * 4))
+ledger.execute("INSERT INTO payments VALUES(1, ?, ?, ?, '1/2', '1/10000000', 'noisy', '{}', 1, 1700000000000, NULL)", (account, dataset, "0123456789abcdef" * 4))
 ledger.execute("INSERT INTO publications VALUES(1, ?, 1700100000000)", ("fedcba9876543210" * 4,))
 ledger.commit()
 END

@@ -60,7 +60,7 @@ grep -o '"terms":.*' other.json > terms.txt
 # 3. --json: labels, cost, the terms they were drawn under, and nothing else.
 release first binary more.h5 0.1 --quiet --json > release.json || fail "--json"
 keys=$(grep -o '"[a-z_]*":' release.json | sort -u | tr -d '":' | paste -sd' ')
-expected="answers budget_delta budget_epsilon charged_answers conditions cost delta delta_per_answer epsilon epsilon_per_answer gap guarantee labels mechanism relation remembered_answers spent_delta spent_epsilon statement status terms"
+expected="answers budget_delta budget_epsilon charged_answers conditions cost delta delta_per_answer epsilon epsilon_per_answer gap guarantee labels mechanism relation remembered_answers spent_delta spent_epsilon statement status terms together"
 for key in $keys; do [[ " $expected " == *" $key "* ]] || fail "--json says $key"; done
 for key in labels cost terms mechanism guarantee status relation; do [[ " $keys " == *" $key "* ]] || fail "--json does not say $key"; done
 [ "$(field release.json spent_epsilon)" = 6.0 ] || fail "20 more answers at 0.1 make 6: $(cat release.json)"

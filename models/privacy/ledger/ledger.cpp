@@ -276,6 +276,8 @@ SessionState Ledger::open_session(const std::string& dataset, const SessionOpeni
                                   const SessionLaw& law, RandomBits& bits) {
     Payment payment = opening.payment;
     payment.token = "session " + opening.name;
+    ensure(payment.epsilon == law.terms().epsilon() && payment.delta == law.terms().delta,
+           "a session is paid for by its terms");
     check_payment(payment);
     Transaction transaction(*database_);
     const StoredAccount account = require_account_of(*database_, dataset);

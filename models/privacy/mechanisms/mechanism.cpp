@@ -122,15 +122,14 @@ Guarantee Mechanism::guarantee(const std::string& relation) const {
     }
     std::string cost = number(parameters_.epsilon);
     cost.insert(0, 1, '(').append(", ").append(number(parameters_.delta)).append(")");
-    if (parameters_.mu > 0) cost = number(parameters_.mu) + "-Gaussian";
     if (!info_->releasable()) {
         return Guarantee::not_private(std::string(info_->name) + " claims " + cost + "-differential privacy",
                                       info_->not_private);
     }
+    const std::string is = parameters_.mu > 0 ? number(parameters_.mu) + "-Gaussian differentially private"
+                                              : cost + "-differentially private";
     Guarantee guarantee =
-        Guarantee::proved("each answer by " + std::string(info_->name) + " is " + cost +
-                              (parameters_.mu > 0 ? " differentially private" : "-differentially private"),
-                          relation);
+        Guarantee::proved("each answer by " + std::string(info_->name) + " is " + is, relation);
     if (info_->condition != nullptr) guarantee.require(info_->condition);
     return guarantee;
 }
