@@ -169,11 +169,11 @@ PrivateAccuracy parse_private_accuracy(const Json& json, std::size_t epsilons) {
     return row;
 }
 
-RouteAccuracy parse_route(const Json& json, std::size_t numbers) {
-    RouteAccuracy row{.route = text_field(json, "route"),
-                      .setting = text_field(json, "setting"),
-                      .accuracy = number_list(json, "accuracy"),
-                      .guarantee = guarantee_field(json)};
+BudgetRoute parse_route(const Json& json, std::size_t numbers) {
+    BudgetRoute row{.route = text_field(json, "route"),
+                    .setting = text_field(json, "setting"),
+                    .accuracy = number_list(json, "accuracy"),
+                    .guarantee = guarantee_field(json)};
     if (row.accuracy.size() != numbers) {
         throw Error(ExitCode::input, "\"routes\" of " + row.route + " has " +
                                          std::to_string(row.accuracy.size()) + " values for " +
@@ -182,13 +182,13 @@ RouteAccuracy parse_route(const Json& json, std::size_t numbers) {
     return row;
 }
 
-std::optional<BudgetAccuracy> parse_budget_accuracy(const Json& json) {
+std::optional<BudgetFigures> parse_budget_accuracy(const Json& json) {
     if (json.is_null()) return std::nullopt;
-    BudgetAccuracy budget{.epsilon = number_field(json, "epsilon"),
-                          .delta = number_field(json, "delta"),
-                          .answers = number_list(json, "answers"),
-                          .routes = {},
-                          .refused = text_field(json, "refused")};
+    BudgetFigures budget{.epsilon = number_field(json, "epsilon"),
+                         .delta = number_field(json, "delta"),
+                         .answers = number_list(json, "answers"),
+                         .routes = {},
+                         .refused = text_field(json, "refused")};
     for (const Json& row : list_field(json, "routes"))
         budget.routes.push_back(parse_route(row, budget.answers.size()));
     return budget;

@@ -60,17 +60,17 @@ struct PrivateAccuracy {
 };
 
 /// Expected accuracy of one route, one value a number of answers.
-struct RouteAccuracy {
+struct BudgetRoute {
     std::string route, setting;  ///< setting: "single" (mean over members) or "ensemble"
     std::vector<double> accuracy;
     GuaranteeText guarantee;
 };
 
 /// What so many answers come to where all together may cost so much.
-struct BudgetAccuracy {
+struct BudgetFigures {
     double epsilon, delta;
     std::vector<double> answers;
-    std::vector<RouteAccuracy> routes;
+    std::vector<BudgetRoute> routes;
     std::string refused;  ///< why there are none
 };
 
@@ -83,7 +83,7 @@ struct RunEvaluation {
     Distribution distance_single, distance_ensemble;    ///< number of queries by h
     std::vector<double> epsilons;
     std::vector<PrivateAccuracy> private_accuracy;
-    std::optional<BudgetAccuracy> budget;  ///< of evaluate --budget
+    std::optional<BudgetFigures> budget;  ///< of evaluate --budget
     GuaranteeText guarantee;
 };
 

@@ -20,17 +20,17 @@ double value_of(double accuracy) {
     return std::isfinite(accuracy) ? accuracy : 0.0;
 }
 
-double sum_of(const RouteAccuracy& route) {
+double sum_of(const BudgetRoute& route) {
     return std::accumulate(route.accuracy.begin(), route.accuracy.end(), 0.0,
                            [](double sum, double accuracy) { return sum + value_of(accuracy); });
 }
 
 /// Of each route the better of its settings, over all numbers of answers; in the order of the file.
-std::vector<RouteAccuracy> better_settings(const BudgetAccuracy& budget) {
-    std::vector<RouteAccuracy> routes;
-    for (const RouteAccuracy& row : budget.routes) {
+std::vector<BudgetRoute> better_settings(const BudgetFigures& budget) {
+    std::vector<BudgetRoute> routes;
+    for (const BudgetRoute& row : budget.routes) {
         const auto same = std::find_if(routes.begin(), routes.end(),
-                                       [&](const RouteAccuracy& other) { return other.route == row.route; });
+                                       [&](const BudgetRoute& other) { return other.route == row.route; });
         if (same == routes.end()) {
             routes.push_back(row);
         } else if (sum_of(row) > sum_of(*same)) {
@@ -40,24 +40,27 @@ std::vector<RouteAccuracy> better_settings(const BudgetAccuracy& budget) {
     return routes;
 }
 
-double best_at(const std::vector<RouteAccuracy>& routes, std::size_t i) {
+double best_at(const std::vector<BudgetRoute>& routes, std::size_t i) {
     double best = 0;
-    for (const RouteAccuracy& route : routes) best = std::max(best, value_of(route.accuracy[i]));
+    for (const BudgetRoute& route : routes) best = std::max(best, value_of(route.accuracy[i]));
     return best;
 }
 
-/// Does it show as the best somewhere, to the digits that tables have?
-bool somewhere_best(const std::vector<RouteAccuracy>& routes, const RouteAccuracy& route) {
+/// Answers one by one that are nowhere the best, to the digits that tables have, stay without a name.
+bool named(const std::vector<BudgetRoute>& routes, const BudgetRoute& route) {
+    for (const char* whole : {"session", "batch", "published", "noisy"}) {
+        if (route.route == whole) return true;
+    }
     for (std::size_t i = 0; i < route.accuracy.size(); ++i) {
         if (percent_text(route.accuracy[i]) == percent_text(best_at(routes, i))) return true;
     }
     return false;
 }
 
-std::string answers_chart(const RunEvaluation& evaluation, const std::vector<RouteAccuracy>& routes) {
-    const BudgetAccuracy& budget = *evaluation.budget;
+std::string answers_chart(const RunEvaluation& evaluation, const std::vector<BudgetRoute>& routes) {
+    const BudgetFigures& budget = *evaluation.budget;
     LineChart chart{.description = "Expected accuracy against the number of answers, at one total budget",
-                    .x = {.title = "answers", .ticks = budget.answers, .logarithmic = true},
+                    .x = {.title = "answers", .ticks = budget.answers, .logarithmic = true, .whole = true},
                     .y = {.title = "accuracy", .lowest = 0.0, .highest = 1.0, .percent = true},
                     .width = full_width,
                     .height = 380};
@@ -70,8 +73,8 @@ std::string answers_chart(const RunEvaluation& evaluation, const std::vector<Rou
                                 .colour = reference_colour,
                                 .dashed = true});
     int colour = 0;
-    for (const RouteAccuracy& route : routes) {
-        const bool shown = somewhere_best(routes, route);
+    for (const BudgetRoute& route : routes) {
+        const bool shown = named(routes, route);
         chart.series.push_back({.label = shown ? route.route : "",
                                 .x = budget.answers,
                                 .y = route.accuracy,
@@ -81,12 +84,12 @@ std::string answers_chart(const RunEvaluation& evaluation, const std::vector<Rou
     return draw(chart);
 }
 
-std::string budget_table(const BudgetAccuracy& budget, const std::vector<RouteAccuracy>& routes) {
+std::string budget_table(const BudgetFigures& budget, const std::vector<BudgetRoute>& routes) {
     std::string head = element("th", "route") + element("th", "answers by");
     for (const double answers : budget.answers)
         head += element("th class=\"figure\"", count_or_dash(answers));
     std::string rows = element("tr", head + element("th class=\"figure\"", "guarantee")) + "\n";
-    for (const RouteAccuracy& route : routes) {
+    for (const BudgetRoute& route : routes) {
         std::string cells =
             element("td class=\"key\"", escape_html(route.route)) + element("td", escape_html(route.setting));
         for (std::size_t i = 0; i < route.accuracy.size(); ++i) {
@@ -103,9 +106,9 @@ std::string budget_table(const BudgetAccuracy& budget, const std::vector<RouteAc
 
 std::string budget_section(const RunEvaluation& evaluation) {
     if (!evaluation.budget || evaluation.budget->answers.empty()) return "";
-    const BudgetAccuracy& budget = *evaluation.budget;
+    const BudgetFigures& budget = *evaluation.budget;
     const std::string total = "ε = " + number_text(budget.epsilon) + ", δ = " + number_text(budget.delta);
-    const std::vector<RouteAccuracy> routes = better_settings(budget);
+    const std::vector<BudgetRoute> routes = better_settings(budget);
     const std::string lead = "Expected accuracy of so many answers where all of them together may cost " +
                              total +
                              ", by each route with its best composition. Refused answers count as wrong.";
@@ -116,9 +119,10 @@ std::string budget_section(const RunEvaluation& evaluation) {
            chart_card("", answers_chart(evaluation, routes)) + budget_table(budget, routes) +
            element(
                "p class=\"note\"",
-               "Named lines and bold figures: the best for some number of answers; of each route the better "
-               "of one member and the ensemble. These figures depend on the records: whoever chooses a "
-               "route by them does so outside the guarantee.");
+               "Bold: the best, as far as the digits show; grey lines: mechanisms that are nowhere the best. "
+               "Of each route the better of one member and the ensemble. These figures depend on the "
+               "records: "
+               "a route chosen by them is chosen outside the guarantee.");
 }
 
 }  // namespace holdfast

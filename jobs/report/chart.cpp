@@ -74,7 +74,7 @@ std::string draw_dots(const Series& series, const LineChart& chart, const Scale&
     for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i) {
         if (!scale_x.shows(series.x[i]) || !scale_y.shows(series.y[i])) continue;
         const std::string value = (series.label.empty() ? "" : series.label + ", ") + chart.x.title + " " +
-                                  number_text(series.x[i]) + ": " + value_text(chart.y, series.y[i]);
+                                  tick_text(chart.x, series.x[i]) + ": " + value_text(chart.y, series.y[i]);
         svg += "<circle class=\"dot " + series_class(series.colour) + "\" cx=\"" +
                at(scale_x.pixel(series.x[i])) + "\" cy=\"" + at(scale_y.pixel(series.y[i])) +
                "\" r=\"3.2\"><title>" + escape_html(value) + "</title></circle>";

@@ -61,6 +61,7 @@ std::vector<double> ticks_of(const Axis& axis, const Scale& scale, double pixels
 }
 
 std::string tick_text(const Axis& axis, double value) {
+    if (axis.whole && value == std::floor(value)) return count_text(static_cast<long long>(value));
     return axis.percent ? number_text(100 * value) + "%" : number_text(value);
 }
 

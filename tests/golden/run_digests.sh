@@ -17,7 +17,7 @@ source "$(dirname "$0")/../support/script.sh"
 "$holdfast" import ring.csv --label y --id id --scale '*=0:100' --test-fraction 0.1 --out ring.h5 --quiet > /dev/null
 
 # Of evaluation.json, the rows of later mechanisms left out: one more is no other law of those before.
-without_later() { sed -E 's/"accuracy":[^{}]*"guarantee":\{[^{}]*\},"mechanism":"(one_record_rr|gaussian_argmax|confident_argmax)"//g'; }
+without_later() { sed -E 's/"accuracy":[^{}]*"guarantee":\{[^{}]*\},"mechanism":"(one_record_rr|stable_gauss|gaussian_argmax|confident_argmax)"//g'; }
 
 # Of metrics.jsonl, what later programs say of layers left out: it decides nothing.
 without_layers() { sed -E 's/"(charge_share|layer_width_mean|layer_width_max|undecided)":\[[^]]*\],//g'; }

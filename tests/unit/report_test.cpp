@@ -187,8 +187,8 @@ TEST_F(Report, DrawsALineARouteAgainstTheNumberOfAnswers) {
     const std::string page = body_of(this->page());
     EXPECT_EQ(count(page, "<svg"), before + 1);
     EXPECT_THAT(page, HasSubstr("ε = 1, δ = 1e-05"));
-    EXPECT_THAT(page, HasSubstr("session, answers 1e+06: 81.4%"));  // a dot's tooltip
-    EXPECT_THAT(page, Not(HasSubstr("98.1%")));                     // the worse setting
+    EXPECT_THAT(page, HasSubstr("session, answers 1\u202f000\u202f000: 81.4%"));  // a dot's tooltip
+    EXPECT_THAT(page, Not(HasSubstr("98.1%")));                                   // the worse setting
     for (const char* best : {"98.2%", "72.3%", "81.4%"})
         EXPECT_THAT(page, HasSubstr(std::string("figure best\">") + best));
     EXPECT_THAT(page, Not(HasSubstr("figure best\">73.1%")));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # holdfast report and holdfast doctor, run as programs: files, modes, exit codes.
 set -euo pipefail
-holdfast=$1
+holdfast=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
@@ -31,6 +31,25 @@ grep -q 'manifest.json: malformed JSON' "$scratch/output" || fail "malformed: $(
 [[ ! -e $scratch/other.html ]] || fail "a report of a malformed run"
 echo "$manifest" >"$scratch/run/manifest.json"
 [[ $(exit_code "$holdfast" report "$scratch/run" --out "$scratch/none/page.html") == 4 ]] || fail "unwritable: exit code"
+
+# What evaluate --budget finds is printed, written for the owner alone, and drawn.
+cd "$scratch"
+"$holdfast" synth blobs --records 300 --test 50 --seed 3 --out blobs.h5 --quiet >/dev/null
+"$holdfast" train --quiet --data blobs.h5 --out blobs --set network.hidden=[] --set certificate.levels=20 --set clip.gamma=0.01 \
+    --set training.expected_records=300 --set training.epochs=6 --set training.learning_rate=8 >/dev/null
+"$holdfast" evaluate --quiet --run blobs --data blobs.h5 --budget 1,1e-6 --answers 1,100,20000 >budget.txt || fail "evaluate --budget"
+grep -q '(1, 1e-06), refusals counted as wrong' budget.txt || fail "the budget is not said: $(cat budget.txt)"
+for route in stable_rr stable_gauss session batch; do grep -q "^$route " budget.txt || fail "no route $route"; done
+grep -q 'outside the guarantee' budget.txt || fail "does not say that choosing is outside the guarantee"
+[[ $(stat -c %a blobs/evaluation.json) == 600 ]] || fail "others may read the evaluation"
+"$holdfast" report blobs --out blobs.html >/dev/null || fail "report of a budget"
+grep -q 'Expected accuracy against the number of answers' blobs.html || fail "the budget is not drawn"
+mpirun -n 2 "$holdfast" evaluate --quiet --run blobs --data blobs.h5 --budget 1,1e-6 --answers 1,100,20000 | cmp - budget.txt ||
+    fail "two ranks give another budget"
+[[ $(exit_code "$holdfast" evaluate --run blobs --data blobs.h5) == 2 ]] || fail "neither --epsilon nor --budget: exit code"
+grep -q -- '--budget 1,1e-5' "$scratch/output" || fail "does not name --budget: $(cat "$scratch/output")"
+[[ $(exit_code "$holdfast" evaluate --run blobs --data blobs.h5 --budget 1,2) == 2 ]] || fail "a delta of 2: exit code"
+[[ $(exit_code "$holdfast" evaluate --run blobs --data blobs.h5 --budget 1 --answers 0) == 2 ]] || fail "0 answers: exit code"
 
 "$holdfast" doctor | grep -c '^  ok  *rounding  *to nearest$' || fail "doctor: table"
 "$holdfast" doctor --json | grep -c '"sound":true' || fail "doctor: --json"
