@@ -71,7 +71,7 @@ std::vector<Tried> try_all(const Context& context, const PublicNumbers& numbers,
         context.log->info("trying {}", candidate.name());
         const std::string run = scratch.file("run-" + std::to_string(all.size()));
         train_on_stand_in(candidate, numbers, stand_in, run);
-        all.push_back({candidate, judged(run, stand_in, numbers, answers)});
+        all.push_back({candidate, judged(candidate, run, stand_in, numbers, answers)});
     }
     return all;
 }

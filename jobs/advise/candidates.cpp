@@ -97,14 +97,16 @@ Settings votes(const PublicNumbers& numbers, Map map) {
     return settings;
 }
 
-/// One model in boxes: a tiny clip, so that a record weighs little beside all others, and large rates to go
-/// as far; many small batches. Levels for what e^-5 of a flip needs at the cost of one answer.
+/// One model in boxes: a tiny clip, so that a record weighs little beside all others, many small batches, and
+/// rates so large that all steps together may move a parameter by 2. Levels for what e^-5 of a flip needs at
+/// the cost of one answer.
 Settings boxes(const PublicNumbers& numbers) {
     Settings settings = linear(numbers, Map::columns);
     settings.training.epochs = 4;
     settings.training.batches = std::clamp<std::int64_t>(numbers.records / 300, 1, 64);
     settings.clip.gamma = 0.005;
-    settings.training.learning_rate = rounded(512.0 / static_cast<double>(settings.training.batches));
+    settings.training.learning_rate =
+        rounded(2 / (settings.clip.gamma * static_cast<double>(settings.training.steps())));
     settings.certificate.levels = std::min(
         numbers.records, std::clamp<std::int64_t>(std::llround(5 / answer_epsilon(numbers)), 20, 100));
     return settings;

@@ -1,7 +1,6 @@
 #include "jobs/advise/judge.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "jobs/finished_run.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
@@ -25,11 +24,11 @@ RouteAccuracy model_accuracy(const std::vector<Evidence>& evidence, const std::v
     return {"noisy", Accuracies(answers, static_cast<double>(correct) / static_cast<double>(truth.size()))};
 }
 
-/// As it would be with so many times the records, and the members with them: distances are so many times as
-/// large.
+/// As it would be with so many times the members, or of one model the records: distances are so many times as
+/// large; beyond 10^5 they serve for any epsilon.
 Evidence enlarged(Evidence evidence, double times) {
     const auto enlarge = [&](std::int64_t& count) {
-        count = static_cast<std::int64_t>(std::floor(static_cast<double>(count) * times));
+        count = static_cast<std::int64_t>(std::min(1e5, static_cast<double>(count) * times));
     };
     enlarge(evidence.distance);
     enlarge(evidence.cap);
@@ -73,8 +72,9 @@ class Answering {
 
 }  // namespace
 
-std::vector<RouteAccuracy> judged(const std::string& path, const StandIn& stand_in,
-                                  const PublicNumbers& numbers, const std::vector<std::int64_t>& answers) {
+std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& path,
+                                  const StandIn& stand_in, const PublicNumbers& numbers,
+                                  const std::vector<std::int64_t>& answers) {
     const FinishedRun run = FinishedRun::open(path);
     const Records tests = DatasetReader(stand_in.path, "test").read_all();
     const auto alone = make_serial_communicator();
@@ -82,7 +82,10 @@ std::vector<RouteAccuracy> judged(const std::string& path, const StandIn& stand_
     std::vector<Evidence> evidence =
         ensemble_evidence(run, certify_members(context, run, tests, Asker::owner));
     if (!run.certificate->by_answers()) return {model_accuracy(evidence, tests.labels, answers.size())};
-    for (Evidence& each : evidence) each = enlarged(std::move(each), 1 / stand_in.share(numbers));
+    const std::int64_t members = candidate.settings.ensemble.members, tried = run.settings.ensemble.members;
+    const double times =
+        members > 1 ? static_cast<double>(members) / static_cast<double>(tried) : 1 / stand_in.share(numbers);
+    for (Evidence& each : evidence) each = enlarged(std::move(each), times);
     EvidenceTable table(static_cast<int>(run.classes()), tests.labels);
     table.add_model(evidence);
     const Answering answering_run(numbers, table);

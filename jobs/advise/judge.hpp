@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/advise/public_numbers.hpp"
+#include "jobs/advise/candidates.hpp"
 #include "jobs/advise/stand_in.hpp"
 
 namespace holdfast {
@@ -16,9 +16,9 @@ struct RouteAccuracy {
     std::vector<std::optional<double>> by_answers;  ///< as asked; unset: this route cannot answer so many
 };
 
-/// Of the run of a trial, every route that it serves, for each number of answers (0: any number), on the
-/// stand-in's split test.
-std::vector<RouteAccuracy> judged(const std::string& run, const StandIn& stand_in,
+/// Of the run of a candidate's trial, every route that it serves, for each number of answers (0: any number),
+/// on the stand-in's split test.
+std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& run, const StandIn& stand_in,
                                   const PublicNumbers& numbers, const std::vector<std::int64_t>& answers);
 
 }  // namespace holdfast

@@ -20,8 +20,9 @@ Settings tried(const Settings& asked, const PublicNumbers& numbers, const StandI
     Settings settings = kind_named(asked.training.kind).settled(asked);
     settings.training.expected_records = stand_in.records;
     settings.noise.multiplier *= share;
-    const auto members = static_cast<double>(asked.ensemble.members);
-    settings.ensemble.members = std::max<std::int64_t>(1, std::lround(members * share));
+    const std::int64_t members = asked.ensemble.members;
+    settings.ensemble.members = std::max<std::int64_t>(std::min<std::int64_t>(members, 10),
+                                                       std::llround(static_cast<double>(members) * share));
     return settings;
 }
 

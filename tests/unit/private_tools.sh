@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # private_tools.sh HOLDFAST: the settings that tools/private_settings names are those that its rule gives and that train
-# takes; tools/private_training measures with them.
+# takes; tools/private_training measures with them, and tools/private_accuracy with what holdfast advise says.
 set -uo pipefail
 tools=$(realpath "$(dirname "$0")/../../tools")
 source "$(dirname "$0")/../support/script.sh"
@@ -36,5 +36,24 @@ lines=$("$tools/private_training" table.h5:3000:0.5 --epsilon 1,10 --runs 2 --pr
 refused "$tools/private_training" missing.h5 --program "$holdfast"
 refused "$tools/private_training" table.h5 --program "$holdfast" --runs 0
 refused "$tools/private_training" table.h5 --program "$holdfast" --epsilon 0
+
+# Every route at one total budget; a session or a batch that refuses all gets nothing right.
+"$holdfast" synth tabular --records 700 --test 200 --features 4 --out small.h5 --quiet >/dev/null || fail "synth"
+"$tools/private_accuracy" small.h5:650 --total 1,1e-5 --runs 1 --program "$holdfast" --json >measured.json 2>words ||
+    fail "private_accuracy: $(<words)"
+python3 - <<'END' || fail "measured: $(<measured.json)"
+import json
+[table] = json.load(open("measured.json"))["tables"]
+assert table["file"] == "small.h5" and table["records"] == 650 and table["route"] == "noisy", table
+assert list(table["any_number"]) == ["noisy"] and set(table["answers"]) == {"1", "100", "10000"}, table
+for routes in table["answers"].values():
+    assert routes["noisy"] == table["any_number"]["noisy"] and {"votes, stable_rr", "boxes, session"} < set(routes), routes
+    assert all(0 <= accuracy <= 1 for accuracy in routes.values()), routes
+assert table["answers"]["1"]["votes, stable_rr"] > table["answers"]["10000"]["votes, stable_rr"]
+END
+refused "$tools/private_accuracy" missing.h5 --program "$holdfast"
+refused "$tools/private_accuracy" small.h5 --program "$holdfast" --total 1
+refused "$tools/private_accuracy" small.h5:650:words --program "$holdfast"
+refused "$tools/private_accuracy" small.h5 --program "$holdfast" --total 0,1e-5
 
 ((failures == 0)) && echo "private settings and their measure as they should be"

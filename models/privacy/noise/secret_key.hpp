@@ -17,7 +17,8 @@ class SecretKey {
 
     /// From libsodium's random bytes. Error (internal) where it cannot start.
     static SecretKey fresh();
-    /// The same for everybody who names the seed: it hides nothing, and is for trials on public records alone.
+    /// The same for everybody who names the seed: it hides nothing, and is for trials on public records
+    /// alone.
     static SecretKey known_to_all(std::uint64_t seed);
     /// Of write_new. Error (input): the file is missing, cannot be read, others may read or write it, or it
     /// is damaged.
