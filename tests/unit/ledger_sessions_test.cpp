@@ -360,6 +360,22 @@ TEST_F(TogetherTest, OfProcessesThatAskAtOnceOneAnswersAll) {
     EXPECT_EQ(ledger.spending("people")->payments, 1);
 }
 
+// The second draws while the first does: it stores first, and what the first drew is dropped, whole.
+TEST_F(TogetherTest, WhatIsDrawnAtOnceIsDrawnOnce) {
+    for (const int stored : {0, refused}) {
+        Ledger ledger = with_budget();
+        const Payment file = payment("file" + std::to_string(stored), 1, 0);
+        const std::vector<Digest> asked = queries(100 * stored, 5);
+        const auto answers =
+            ledger.answer_together("a", file, asked, [&](std::span<const std::size_t> missing) {
+                Ledger(path).answer_together("a", file, asked, always(stored));
+                return std::vector<int>(missing.size(), 1);
+            });
+        for (const LedgerAnswer& answer : answers) EXPECT_EQ(answer.label, stored);
+        EXPECT_EQ(ledger.terms("people").back().answers, 5);
+    }
+}
+
 struct GaussianAccountTest : SessionsTest {};
 
 TEST_F(GaussianAccountTest, AnswersAddTheirMuSquared) {

@@ -236,6 +236,21 @@ TEST(NoisyClaim, ResolvesAMultiplierThatKeepsToItsBudget) {
     }
 }
 
+TEST(NoisyClaim, HasTheMuOfItsStepsWithoutSamplingAlone) {
+    Settings settings = some_settings();
+    settings.noise.epsilon = 100;
+    EXPECT_FALSE(noisy_payment(settled_for_noise(settings), {})->mu_squared.has_value());
+    settings.noise.sampling_rate = 1;
+    for (const Relation relation : {Relation::add_remove, Relation::substitute}) {
+        settings.certificate.relation = relation;
+        const Settings settled = settled_for_noise(settings);
+        const int reach = relation == Relation::substitute ? 2 : 1;
+        const Rational multiplier(settled.noise.multiplier);
+        EXPECT_EQ(noisy_payment(settled, {})->mu_squared.value() * multiplier * multiplier,
+                  as_rational(settled.training.steps()) * reach * reach);
+    }
+}
+
 TEST(NoisyClaim, RefusesWhatNoBudgetAllows) {
     Settings settings = some_settings();
     settings.training.expected_records = 0;

@@ -10,10 +10,10 @@
 namespace holdfast::mechanisms {
 namespace {
 
-/// The greatest x in [low, high] of which `holds`, to 2^-100; it does of low, and not beyond high.
+/// The greatest x in [low, high] of which `holds`, to 2^-64; it does of low, and not beyond high.
 template <typename Holds>
 Rational greatest(Rational low, Rational high, const Holds& holds) {
-    while (high - low > Rational(1, power_of_two(100))) {
+    while (high - low > Rational(1, power_of_two(64))) {
         const Rational middle = (low + high) / 2;
         (holds(middle) ? low : high) = middle;
     }
