@@ -142,8 +142,9 @@ TEST(ConvexBounds, BatchesAreLimitedByEightTimesTheirRecordsUnlessStated) {
 
 TEST(ConvexClip, LeavesRoomForAsManyRecordsAsCount) {
     Settings settings = convex_settings();
-    for (const std::int64_t most : {std::int64_t{1}, (std::int64_t{1} << 22) - 1, std::int64_t{1} << 22,
-                                    std::int64_t{1} << 30, ConvexSettings::greatest_most_records}) {
+    for (const std::int64_t most :
+         {std::int64_t{1}, (std::int64_t{1} << 22) - 1, std::int64_t{1} << 22, (std::int64_t{1} << 23) - 1,
+          std::int64_t{1} << 30, ConvexSettings::greatest_most_records}) {
         settings.convex.most_records = most;
         const Clip clip = convex_clip(settings, map_of(3, 100));
         const GradientScale scale = clip.scale<double>();
