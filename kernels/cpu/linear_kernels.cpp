@@ -158,7 +158,6 @@ class LinearPass {
         buffers.columns.resize(in_ * group<Real>);
         buffers.logits.resize(out_ * group<Real>);
         buffers.deltas.resize(out_ * group<Real>);
-        buffers.squares.resize(group<Real>);
         buffers.sums.resize((in_ + 1) * out_ * lanes<Real>);
     }
 
@@ -278,27 +277,33 @@ class LinearPass {
 
     /// NormRule::scale_of() the square of each record's gradient.
     void clip_records() {
-        const Vec<double> inside =
-            hn::Set(reals<double>, NormRule<Real>::inside(block_.clip, block_.network.parameters()));
-        for (std::size_t r = 0; r < group<Real>; r += side) {
-            const Vec<double> square =
-                hn::Mul(squares(out_, buffers_.deltas.data() + r, hn::Zero(reals<double>)),
-                        squares(in_, buffers_.columns.data() + r, hn::Set(reals<double>, 1.0)));
-            const Vec<double> norm = hn::Sqrt(square);
-            const Vec<double> scale =
-                hn::IfThenElse(hn::Gt(norm, inside), hn::Div(inside, norm), hn::Set(reals<double>, 1.0));
+        const Vec<double> one = hn::Set(reals<double>, 1.0),
+                          inside = hn::Set(reals<double>,
+                                           NormRule<Real>::inside(block_.clip, block_.network.parameters()));
+        Vec<double> delta_squares[parts], z_squares[parts];
+        for (std::size_t p = 0; p < parts; ++p) {
+            delta_squares[p] = hn::Zero(reals<double>);
+            z_squares[p] = one;
+        }
+        add_squares(out_, buffers_.deltas.data(), delta_squares);
+        add_squares(in_, buffers_.columns.data(), z_squares);
+        for (std::size_t p = 0; p < parts; ++p) {
+            const Vec<double> norm = hn::Sqrt(hn::Mul(delta_squares[p], z_squares[p]));
+            const Vec<double> scale = hn::IfThenElse(hn::Gt(norm, inside), hn::Div(inside, norm), one);
             for (std::size_t o = 0; o < out_; ++o) {
-                Real* delta = buffers_.deltas.data() + o * group<Real> + r;
+                Real* delta = buffers_.deltas.data() + o * group<Real> + p * side;
                 store_narrow(hn::Mul(load_wide(delta), scale), delta);
             }
         }
     }
-    static HWY_INLINE Vec<double> squares(std::size_t rows, const Real* values, Vec<double> sum) {
+    static constexpr std::size_t parts = group<Real> / side;  // of a group, in vectors of doubles
+    static HWY_INLINE void add_squares(std::size_t rows, const Real* values, Vec<double> (&sums)[parts]) {
         for (std::size_t row = 0; row < rows; ++row) {
-            const Vec<double> value = load_wide(values + row * group<Real>);
-            sum = fused(value, value, sum);
+            for (std::size_t p = 0; p < parts; ++p) {
+                const Vec<double> value = load_wide(values + row * group<Real> + p * side);
+                sums[p] = fused(value, value, sums[p]);
+            }
         }
-        return sum;
     }
 
     void outer() { clamps_ ? outer_tiles<true>() : outer_tiles<false>(); }

@@ -13,7 +13,6 @@ template <typename Real>
 struct LinearBuffers {
     AlignedVector<Real> columns;         // [in, group]: what the network sees of the group's features
     AlignedVector<Real> logits, deltas;  // [out, group]
-    AlignedVector<double> squares;       // [group]
     AlignedVector<Real> sums;            // [in + 1, out, lanes]: as biased Reals, or their bits
 };
 

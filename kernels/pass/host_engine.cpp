@@ -188,6 +188,11 @@ class HostEngine final : public Engine {
                            [](const Variant& variant) { return variant.is_point(); });
     }
 
+    /// Where the sums of a group begin in the message.
+    std::size_t start_of(std::size_t first_variant) const {
+        return StepMessage::of(selections_.size(), network_).lower(first_variant);
+    }
+
     /// All records at the points of one group, which are those from `first_variant` on.
     void sum_points(std::span<const Variant> variants, std::size_t first_variant,
                     const std::vector<Work>& work) {
@@ -205,7 +210,7 @@ class HostEngine final : public Engine {
                 correct[1] += *correct - before;  // surely is possibly, of a point
             }
         };
-        const std::size_t at = StepMessage::of(selections_.size(), network_).lower(first_variant);
+        const std::size_t at = start_of(first_variant);
         share(
             sharing.threads, sharing.pieces, [&] { return PointWorker(*this, variants.size()); }, add,
             [&](const PointWorker& worker) {
@@ -236,7 +241,7 @@ class HostEngine final : public Engine {
             }
         };
         const StepMessage whole = StepMessage::of(selections_.size(), network_);
-        const std::size_t at = whole.lower(first_variant);
+        const std::size_t at = start_of(first_variant);
         share(
             sharing.threads, sharing.pieces, [&] { return SumWorker(*this, variants.size()); }, add,
             [&](const SumWorker& worker) {
