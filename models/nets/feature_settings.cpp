@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <string>
 
+#include "dist/files/atomic_file.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/model_file.hpp"
 
@@ -162,7 +164,13 @@ FeatureSettings FeatureSettings::pinned() const {
 }
 
 void FeatureSettings::keep_prefix(const std::string& folder) const {
-    if (map == Map::prefix) write_model(folder + prefix_file, prefix_model(*this).model);
+    if (map != Map::prefix) return;
+    AtomicPath copy(folder + prefix_file);
+    std::ofstream(copy.temporary(), std::ios::binary) << std::ifstream(prefix, std::ios::binary).rdbuf();
+    FeatureSettings copied = *this;
+    copied.prefix = copy.temporary();
+    prefix_model(copied);  // whole, and the one that is meant
+    copy.commit();
 }
 
 FeatureSettings FeatureSettings::kept_in(const std::string& folder) const {

@@ -28,7 +28,8 @@ struct FeatureSettings {
 
     /// With the digest of the prefix that is there now. Errors (input), as read_model's.
     FeatureSettings pinned() const;
-    /// Copies the prefix, if there is one, into the folder of a run. Errors (input), as make's; (output).
+    /// Copies the prefix, if there is one, into the folder of a run. Errors (input), as make's: what lies
+    /// there afterwards is the one that is meant; (output), as AtomicPath's.
     void keep_prefix(const std::string& folder) const;
     /// With the prefix that lies in the folder of a run.
     FeatureSettings kept_in(const std::string& folder) const;

@@ -94,8 +94,9 @@ published after
 "$holdfast" certify --run boxed --queries table.h5 --quiet --json > one.json || fail "no certificates behind a prefix"
 release boxed > again.txt || fail "no release behind a prefix"
 
+[ "$(stat -c %a after/prefix.h5)" = 600 ] || fail "the copy is not its owner's alone"
+
 # Another model in its place is refused, by the run and by who trains.
-cp boxed/prefix.h5 kept.h5
 cp after.h5 boxed/prefix.h5
 "$holdfast" certify --run boxed --queries table.h5 --quiet > /dev/null 2> err.txt
 [ $? = 3 ] && grep -q 'features.prefix_digest says' err.txt || fail "a changed prefix: $(cat err.txt)"
