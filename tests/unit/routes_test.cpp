@@ -147,7 +147,7 @@ TEST(BatchRoute, AccuracyIsThatOfEverySequenceOfQueries) {
 TEST(AnswersRoute, SharesAddUpToNoMoreThanTheBudgetAndNearlyAllOfIt) {
     for (const Rational& epsilon : {Rational(1, 10), Rational(1), Rational(7, 3)}) {
         for (const Rational& delta : {Rational(1, 100000), Rational(1, 3)}) {
-            for (const std::int64_t answers : {1, 2, 3, 10, 77, 1000}) {
+            for (const std::int64_t answers : {1, 2, 5, 6, 14, 15, 29, 1000}) {
                 const AnswerShares shares(epsilon, delta, answers);
                 const auto decimal = [](double value) { return decimal_value(value, "share"); };
                 const Rational pure = least_composition(decimal(shares.pure_epsilon), answers, delta);
