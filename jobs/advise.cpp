@@ -166,6 +166,13 @@ nlohmann::json configurations_of(const std::vector<Tried>& tried, std::size_t as
     return texts;
 }
 
+/// What is said of a stand-in that is smaller than the table.
+std::string scaled_of(const PublicNumbers& numbers, const StandIn& stand_in) {
+    if (stand_in.records == numbers.records) return "";
+    return "\n(its noise, members and distances weigh as they will on " + std::to_string(numbers.records) +
+           " records; accuracies are those of so many fewer, and serve to compare)";
+}
+
 void advise(const Context& context, const Request& request) {
     // 1. What anybody may know.
     const PublicNumbers numbers = numbers_of(request);
@@ -195,8 +202,8 @@ void advise(const Context& context, const Request& request) {
         reason, sizeof reason, "Advised: %s, by %s: %.4f of %s answers right on the stand-in, the most",
         winner.candidate.name().c_str(), route.c_str(), accuracy, text_of_answers(numbers.answers).c_str());
     const std::string text = said_of(numbers) + "\nstand-in of " + std::to_string(stand_in.records) +
-                             " records, " + stand_in.description + "\n\n" + table_of(tried, answers) + "\n" +
-                             reason + "\n";
+                             " records, " + stand_in.description + scaled_of(numbers, stand_in) + "\n\n" +
+                             table_of(tried, answers) + "\n" + reason + "\n";
     const std::string head = "Written by holdfast advise, from public numbers alone:\n" + text;
     const std::string configuration = configuration_text(winner.candidate.settings, head);
     if (!request.out.empty()) write_file_atomically(request.out, configuration, public_mode);
