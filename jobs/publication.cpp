@@ -60,7 +60,8 @@ Payment payment_of(const FinishedRun& run, const PublicationTerms& terms, const 
             noise.curve(),
             "output_noise",
             parameters.dump(),
-            claim_of(run, terms).to_json().dump()};
+            claim_of(run, terms).to_json().dump(),
+            noise.mu_squared()};
 }
 
 /// The noisy parameters of one publication: their files, and what its token is bound to.

@@ -40,11 +40,12 @@ OutputNoise OutputNoise::of(const Rational& epsilon, const Rational& delta, cons
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0 or a value such as 1e-6", "--delta");
     if (delta == 0) {
         LaplaceNoise noise = laplace_of(epsilon, sensitivity, values);
-        return {"laplace", static_cast<double>(noise.scale()), renyi_curve_of_pure(epsilon), noise};
+        return {"laplace", static_cast<double>(noise.scale()), renyi_curve_of_pure(epsilon), std::nullopt,
+                noise};
     }
     const Rational mu = gaussian_mu(epsilon, delta);
     GaussianNoise noise = gaussian_of(mu, sensitivity);
-    return {"gaussian", noise.sigma(), renyi_curve_of_concentrated(mu * mu / 2), noise};
+    return {"gaussian", noise.sigma(), renyi_curve_of_concentrated(mu * mu / 2), mu * mu, noise};
 }
 
 void OutputNoise::add_to(std::span<std::int64_t> values, const SecretKey& key) const {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,6 +30,8 @@ class OutputNoise {
     double scale() const { return scale_; }
     /// Of Renyi differential privacy. [renyi_orders().size()]
     const std::vector<Rational>& curve() const { return curve_; }
+    /// Of Gaussian noise, which is mu-Gaussian differentially private.
+    const std::optional<Rational>& mu_squared() const { return mu_squared_; }
 
     /// Adds the noise of a key that is used for nothing else, and clamps to the limit of parameters (2^60
     /// units), within which `values` must lie.
@@ -35,12 +39,18 @@ class OutputNoise {
 
   private:
     using Noise = std::variant<GaussianNoise, LaplaceNoise>;
-    OutputNoise(std::string law, double scale, std::vector<Rational> curve, Noise noise)
-        : law_(std::move(law)), scale_(scale), curve_(std::move(curve)), noise_(noise) {}
+    OutputNoise(std::string law, double scale, std::vector<Rational> curve,
+                std::optional<Rational> mu_squared, Noise noise)
+        : law_(std::move(law)),
+          scale_(scale),
+          curve_(std::move(curve)),
+          mu_squared_(std::move(mu_squared)),
+          noise_(noise) {}
 
     std::string law_;
     double scale_;
     std::vector<Rational> curve_;
+    std::optional<Rational> mu_squared_;
     Noise noise_;
 };
 
