@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "jobs/published_accuracy.hpp"
 #include "kernels/base/error.hpp"
+#include "models/kinds/kinds.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/routes/answers_route.hpp"
 #include "models/privacy/routes/batch_route.hpp"
@@ -149,6 +151,28 @@ std::vector<Row> rows_by_parameters(const Question& of) {
              std::vector<nlohmann::json>(numbers, nlohmann::json::object()), of.run.certificate->claim()}};
 }
 
+/// So do those that are given noise when they are published, an ensemble's average; nothing where they must
+/// not leave, or no noise serves.
+std::vector<Row> rows_by_publication(const Question& of, const Records& queries) {
+    const Kind& kind = kind_named(of.run.manifest.kind);
+    const std::optional<Rational> sensitivity = kind.sensitivity(of.run.settings, of.run.features);
+    if (!sensitivity || of.ensemble != (of.run.members() > 1)) return {};
+    const std::size_t numbers = of.budget.answers.size();
+    Row row{"published",
+            {},
+            std::vector<nlohmann::json>(numbers, nlohmann::json::object()),
+            all_together(of, "the parameters that are published, and all answers by them,")};
+    double accuracy = 0;
+    try {
+        accuracy = published_accuracy(of.run, *sensitivity, {of.budget.epsilon, of.budget.delta}, queries);
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::usage) throw;
+        return {};
+    }
+    row.accuracy.assign(numbers, accuracy);
+    return {row};
+}
+
 nlohmann::json best_of(const nlohmann::json& routes, const std::vector<std::int64_t>& answers) {
     nlohmann::json best = nlohmann::json::array();
     for (std::size_t i = 0; i < answers.size() && !routes.empty(); ++i) {
@@ -186,7 +210,8 @@ TotalBudget parse_budget(const std::vector<std::string>& budget, std::vector<std
 }
 
 nlohmann::json budget_routes(const FinishedRun& run, const EvidenceTable& single,
-                             const EvidenceTable& ensemble, const TotalBudget& budget) {
+                             const EvidenceTable& ensemble, const Records& queries,
+                             const TotalBudget& budget) {
     nlohmann::json routes = nlohmann::json::array();
     nlohmann::json result = {
         {"epsilon", shown(budget.epsilon)}, {"delta", shown(budget.delta)}, {"answers", budget.answers}};
@@ -204,7 +229,9 @@ nlohmann::json budget_routes(const FinishedRun& run, const EvidenceTable& single
     for (const bool together : {false, true}) {
         const Question of{run, together ? ensemble : single, together, budget};
         if (!serves) break;
-        for (const Row& row : by_answers ? rows_by_answers(of, shares) : rows_by_parameters(of))
+        std::vector<Row> rows = by_answers ? rows_by_answers(of, shares) : rows_by_parameters(of);
+        for (Row& row : rows_by_publication(of, queries)) rows.push_back(std::move(row));
+        for (const Row& row : rows)
             routes.push_back({{"route", row.route},
                               {"setting", together ? "ensemble" : "single"},
                               {"accuracy", row.accuracy},

@@ -24,13 +24,15 @@ TotalBudget parse_budget(const std::vector<std::string>& budget, std::vector<std
 /// best composition, refusals counted as wrong:
 ///   {epsilon, delta, answers: [Q], routes: [{route, setting: "single" | "ensemble", accuracy: [Q],
 ///    terms: [Q], guarantee}], best: [{answers, route, setting, accuracy}]}
-/// route: a mechanism, "session", "batch", or "noisy", the parameters of a noisy run that cost no more than
-/// the budget. terms: what an answer costs, {epsilon, delta} or {mu}, empty where the budget does not reach
-/// so far; of a session {refusals}, of all that are tried the one with the best accuracy. A run that may
-/// release nothing has no routes, and `refused` says why. For the owner: every figure depends on the records,
-/// and so does a choice made by them.
+/// route: a mechanism, "session", "batch", "noisy", the parameters of a noisy run that cost no more than the
+/// budget, or "published", those of a convex run with noise (published_accuracy). `queries`: those of the
+/// evidence, labelled. terms: what an answer costs, {epsilon, delta} or {mu}, empty where the budget does not
+/// reach so far; of a session {refusals}, of all that are tried the one with the best accuracy. A run that
+/// may release nothing has no routes, and `refused` says why. For the owner: every figure depends on the
+/// records, and so does a choice made by them.
 nlohmann::json budget_routes(const FinishedRun& run, const EvidenceTable& single,
-                             const EvidenceTable& ensemble, const TotalBudget& budget);
+                             const EvidenceTable& ensemble, const Records& queries,
+                             const TotalBudget& budget);
 
 /// As a table.
 std::string budget_text(const nlohmann::json& routes);

@@ -187,7 +187,7 @@ void evaluate(const Context& context, const Request& request) {
                             {0, request.delta, static_cast<int>(run.classes()), distance_cap(run, true),
                              run.settings.ensemble.members})},
         {"guarantee", run.certificate->claim().to_json()}};
-    if (budget) result["budget"] = budget_routes(run, single, together, *budget);
+    if (budget) result["budget"] = budget_routes(run, single, together, data, *budget);
     nlohmann::json figures = result;
     figures.erase("data");  // where the queries lie is no figure
     result["digest"] = StreamDigest::of(figures.dump());

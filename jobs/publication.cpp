@@ -9,7 +9,6 @@
 #include "jobs/run_key.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/model_file.hpp"
-#include "models/privacy/noise/output_noise.hpp"
 #include "models/privacy/noise/secret_key.hpp"
 
 namespace holdfast {
@@ -144,11 +143,17 @@ std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
     return average;
 }
 
+OutputNoise publication_noise(const FinishedRun& run, const Rational& sensitivity,
+                              const PublicationTerms& terms) {
+    return OutputNoise::of(terms.epsilon, terms.delta, sensitivity_of_average(run, sensitivity),
+                           run.network.parameters());
+}
+
 PaidParameters noisy_parameters(const Context& context, const FinishedRun& run, const Rational& sensitivity,
                                 const PublicationTerms& terms, const std::string& ledger,
                                 const std::string& out) {
     const Rational moved = sensitivity_of_average(run, sensitivity);
-    const OutputNoise noise = OutputNoise::of(terms.epsilon, terms.delta, moved, run.network.parameters());
+    const OutputNoise noise = publication_noise(run, sensitivity, terms);
     Payment payment = payment_of(run, terms, noise, moved);
     const NoisyCopy copy(run, payment);
     const Payee payee{run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,

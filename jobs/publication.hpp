@@ -7,6 +7,7 @@
 #include "jobs/finished_run.hpp"
 #include "jobs/job.hpp"
 #include "models/privacy/ledger/ledger.hpp"
+#include "models/privacy/noise/output_noise.hpp"
 
 namespace holdfast {
 
@@ -24,6 +25,10 @@ struct PaidParameters {
 /// The one point that the run came to: of several members their average, each entry rounded down. Error
 /// (input): it is not what the manifest names.
 std::vector<std::int64_t> parameters_of(const FinishedRun& run);
+
+/// The noise that its parameters get for these terms. Error (usage): none serves.
+OutputNoise publication_noise(const FinishedRun& run, const Rational& sensitivity,
+                              const PublicationTerms& terms);
 
 /// The parameters of a run, that one record moves by at most `sensitivity` (of a member, in the 2-norm and in
 /// parameter units), with the noise that these terms ask for: charged once before it is drawn from a key
