@@ -70,8 +70,10 @@ void certify_job(const Context& context, const Request& request) {
     // 3. For the owner: the distances, and a table of certified fractions.
     if (context.world.is_root()) write_distances(run, queries, result);
     const std::string digest = digest_of(result);
-    const std::vector<double> fractions = certified_fractions(distance_counts(result.members, run.cap()));
-    const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, run.cap()));
+    const std::vector<std::int64_t> levels = shown_levels(run, result.members);
+    const auto most = static_cast<std::int64_t>(levels.size()) - 1;
+    const std::vector<double> fractions = certified_fractions(distance_counts(result.members, most));
+    const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, most));
     Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     nlohmann::json table = nlohmann::json::array();
@@ -79,12 +81,11 @@ void certify_job(const Context& context, const Request& request) {
         "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
     const std::size_t stride = std::max<std::size_t>(1, fractions.size() / 10);
     for (std::size_t level = 0; level < fractions.size(); ++level) {
-        table.push_back(
-            {{"k", run.levels()[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
+        table.push_back({{"k", levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
         if (level % stride != 0 && level + 1 != fractions.size()) continue;
         char line[96];
-        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n",
-                      static_cast<long long>(run.levels()[level]), fractions[level], ensemble[level]);
+        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n", static_cast<long long>(levels[level]),
+                      fractions[level], ensemble[level]);
         text += line;
     }
     const nlohmann::json object = {{"queries", queries.size()},

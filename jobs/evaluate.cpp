@@ -166,12 +166,14 @@ void evaluate(const Context& context, const Request& request) {
     const std::int64_t farthest = *std::max_element(ensemble_distances.begin(), ensemble_distances.end());
     std::vector<std::int64_t> ensemble_k(static_cast<std::size_t>(farthest) + 1);
     for (std::size_t k = 0; k < ensemble_k.size(); ++k) ensemble_k[k] = static_cast<std::int64_t>(k);
-    const std::vector<std::int64_t> single_counts = distance_counts(members, run.cap());
+    const std::vector<std::int64_t> levels = shown_levels(run, members);
+    const std::vector<std::int64_t> single_counts =
+        distance_counts(members, static_cast<std::int64_t>(levels.size()) - 1);
     nlohmann::json result = {
         {"data", request.data},
         {"queries", data.size()},
         {"classes", run.classes()},
-        {"levels", run.levels()},
+        {"levels", levels},
         {"relation", name_of(run.settings.certificate.relation)},
         {"members", run.members()},
         {"accuracy", {{"single", single_accuracy}, {"ensemble", ensemble_accuracy}}},

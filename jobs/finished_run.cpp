@@ -163,6 +163,16 @@ std::int64_t distance_cap(const FinishedRun& run, bool ensemble) {
     return ensemble ? ensemble_cap(run.settings.ensemble.members, run.cap()) : run.cap();
 }
 
+std::vector<std::int64_t> shown_levels(const FinishedRun& run, const std::vector<Certificates>& members) {
+    std::size_t count = run.settings.certificate.level_values().size();
+    for (const Certificates& member : members) {
+        for (const std::int64_t distance : member.distances)
+            count = std::max(count, static_cast<std::size_t>(distance) + 1);
+    }
+    return {run.levels().begin(),
+            run.levels().begin() + static_cast<std::ptrdiff_t>(std::min(count, run.levels().size()))};
+}
+
 std::vector<std::int64_t> distance_counts(const std::vector<std::int64_t>& distances, std::int64_t most) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(most) + 1, 0);
     for (const std::int64_t distance : distances)

@@ -55,6 +55,10 @@ EvidenceTable single_evidence(const FinishedRun& run, const std::vector<Certific
 /// The largest distance the ensemble (or the single model) can have: public.
 std::int64_t distance_cap(const FinishedRun& run, bool ensemble);
 
+/// The levels that tables of the members' distances show: those asked for in the configuration, and as many
+/// more as the farthest distance needs, where there are more.
+std::vector<std::int64_t> shown_levels(const FinishedRun& run, const std::vector<Certificates>& members);
+
 /// How many distances are 0, 1, …, most; larger ones count as `most`. [most + 1]
 std::vector<std::int64_t> distance_counts(const std::vector<std::int64_t>& distances, std::int64_t most);
 std::vector<std::int64_t> distance_counts(const std::vector<Certificates>& members, std::int64_t most);

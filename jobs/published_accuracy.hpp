@@ -1,0 +1,16 @@
+#pragma once
+
+#include "jobs/finished_run.hpp"
+#include "jobs/publication.hpp"
+
+namespace holdfast {
+
+/// For the owner: what parameters that `holdfast publish` gives noise for these terms would get right of
+/// labelled queries, the mean over `noises_tried` noises of keys that everybody knows, so that it is the same
+/// every time. `sensitivity`: as of noisy_parameters. Errors: as OutputNoise::of; as parameters_of.
+double published_accuracy(const FinishedRun& run, const Rational& sensitivity, const PublicationTerms& terms,
+                          const Records& queries);
+
+inline constexpr int noises_tried = 20;
+
+}  // namespace holdfast
