@@ -200,16 +200,16 @@ TEST_F(RunFolderTest, ADamagedManifestIsAnInputErrorNamingTheFile) {
 
 TEST_F(RunFolderTest, ARunOfAnotherKindIsRefusedNamingThoseThereAre) {
     const RunFolder run = finished();
-    RunManifest convex;
-    convex.kind = "convex";
-    convex.configuration = convex.arithmetic = convex.guarantee = nlohmann::json::object();
-    convex.write(run);
+    RunManifest later;
+    later.kind = "later";
+    later.configuration = later.arithmetic = later.guarantee = nlohmann::json::object();
+    later.write(run);
     try {
         FinishedRun::open(path);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::input);
-        EXPECT_EQ(error.message(), "a run of kind \"convex\"; this program knows boxes, noisy");
+        EXPECT_EQ(error.message(), "a run of kind \"later\"; this program knows boxes, noisy, convex");
         EXPECT_EQ(error.where(), run.file("manifest.json"));
     }
 }
