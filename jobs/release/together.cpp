@@ -6,13 +6,12 @@
 
 namespace holdfast {
 
-std::string token_of(const Release& release, const std::string& route, const Rational& epsilon,
-                     const Rational& delta) {
+std::string token_of(const Release& release, const std::string& route, const Payment& payment) {
     std::vector<Digest> queries = release.digests;
     std::sort(queries.begin(), queries.end());
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
-    const std::string about =
-        route + " " + epsilon.get_str() + " " + delta.get_str() + " " + release.run.manifest.digest + " ";
+    const std::string about = route + " " + payment.epsilon.get_str() + " " + payment.delta.get_str() + " " +
+                              payment.parameters + " " + release.run.public_name() + " ";
     StreamDigest digest;
     digest.add(std::as_bytes(std::span(about)));
     for (const Digest& query : queries) digest.add(std::as_bytes(std::span(query)));
@@ -21,7 +20,7 @@ std::string token_of(const Release& release, const std::string& route, const Rat
 
 Answered answer_under(Payment payment, const std::string& route, const Release& release, Ledger& ledger,
                       const Ledger::Draw& draw) {
-    payment.token = token_of(release, route, payment.epsilon, payment.delta);
+    payment.token = token_of(release, route, payment);
     const bool before = ledger.paid(release.dataset(), payment.token);
     Answered answered;
     std::int64_t fresh = 0;

@@ -178,6 +178,20 @@ TEST_F(SessionsTest, AnotherVersionRunOrProgramEndsIt) {
     EXPECT_THAT(message("a", other), HasSubstr("no session 'unknown'"));
 }
 
+TEST_F(SessionsTest, OpenedMeanwhileAtOtherTermsItIsNotAskedByThose) {
+    Ledger ledger = with_budget();
+    ledger.open_session("a", opening, law, bits);
+    const SessionLaw dearer(session_terms(5, hundredth, 3));
+    SessionOpening late = opening;
+    late.payment.epsilon = 5;
+    EXPECT_EQ(ledger.open_session("a", late, dearer, bits).terms, terms);
+    EXPECT_EQ(ledger.spending("people")->epsilon, 1);
+    const Error error =
+        error_of([&] { ledger.answer_in_session("a", late, queries(0, 1), dearer, never, bits); });
+    EXPECT_EQ(error.code(), ExitCode::budget);
+    EXPECT_THAT(error.message(), HasSubstr("other terms"));
+}
+
 TEST_F(SessionsTest, ALostThresholdIsNotDrawnAgain) {
     with_budget().open_session("a", opening, law, bits);
     run_sql(path, "DELETE FROM sessions;");

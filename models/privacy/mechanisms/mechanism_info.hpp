@@ -44,6 +44,7 @@ struct MechanismInfo {
 
 /// The condition of every mechanism scaled by the stable distance.
 inline constexpr const char* nested_distances =
-    "the stable distance comes from boxes at every level 1..K, nested between neighbouring datasets";
+    "the stable distance comes from boxes at every level 1..K, nested between neighbouring datasets, or from "
+    "the public radius of a convex training";
 
 }  // namespace holdfast
