@@ -84,6 +84,8 @@ says by.json 'd["cost"]["route"] == "batch" and d["cost"]["spent_epsilon"] == 4'
 release total crowd.h5 --total-epsilon 1 --total-delta 0.001 --by session --session s --json --quiet > by.json || fail "a total by a session"
 says by.json 'd["cost"]["route"] == "session" and d["cost"]["spent_epsilon"] == 5'
 refused "a total by what is none" 2 '--by' release total two.h5 --total-epsilon 1 --by cauchy
+refused "a total by two ways" 2 'give --by batch' release total two.h5 --total-epsilon 1 --batch
+refused "a total by two ways" 2 'give --by session' release total two.h5 --total-epsilon 1 --session s
 refused "a total beside an amount" 2 'excludes' release total two.h5 --total-epsilon 1 --epsilon 1
 refused "no amount" 2 'what may an answer cost' release total two.h5
 refused "a session without a name" 2 'has a name' release total crowd.h5 --total-epsilon 1 --total-delta 0.001 --by session
