@@ -6,17 +6,23 @@
 
 namespace holdfast {
 
+namespace {
+
+/// Names what a payment is for: its amounts and what is drawn under them, the run and the queries, in any
+/// order. Public.
 std::string token_of(const Release& release, const std::string& route, const Payment& payment) {
     std::vector<Digest> queries = release.digests;
     std::sort(queries.begin(), queries.end());
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
-    const std::string about = route + " " + payment.epsilon.get_str() + " " + payment.delta.get_str() + " " +
-                              payment.parameters + " " + release.run.public_name() + " ";
+    const std::string about = payment.epsilon.get_str() + " " + payment.delta.get_str() + " " +
+                              payment.parameters + " " + release.run.public_name();
     StreamDigest digest;
     digest.add(std::as_bytes(std::span(about)));
     for (const Digest& query : queries) digest.add(std::as_bytes(std::span(query)));
     return route + " " + digest.hex();
 }
+
+}  // namespace
 
 Answered answer_under(Payment payment, const std::string& route, const Release& release, Ledger& ledger,
                       const Ledger::Draw& draw) {
