@@ -142,6 +142,20 @@ TEST_F(SessionsTest, ARefusalIsNoAnswerForOthers) {
     EXPECT_EQ(ask(ledger, queries(0, 1), never), std::vector<int>{0});  // what is known is known to all
 }
 
+TEST_F(SessionsTest, WhatItRefusesWhileAnotherDrawsForItIsPaidForOnce) {
+    Ledger ledger = with_budget();
+    ledger.open_session("a", opening, law, bits);
+    const Charge single{hundredth, 0, "stable_rr", proved};
+    const auto answers = ledger.answer("a", single, queries(0, 1), [&](std::span<const std::size_t>) {
+        EXPECT_EQ(ask(ledger, queries(0, 1), at(0)), std::vector<int>{refused});
+        return std::vector<int>{1};
+    });
+    EXPECT_EQ(answers[0].label, 1);
+    EXPECT_EQ(answers[0].mechanism, "stable_rr");
+    EXPECT_EQ(ledger.spending("people")->answers, 1);
+    EXPECT_EQ(ask(ledger, queries(0, 1), never), std::vector<int>{1});
+}
+
 TEST_F(SessionsTest, EqualQueriesOfOneRequestAreDrawnOnce) {
     Ledger ledger = with_budget();
     ledger.open_session("a", opening, law, bits);
