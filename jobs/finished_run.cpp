@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dist/files/digest.hpp"
 #include "dist/layout/process_grid.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/queries.hpp"
@@ -83,6 +84,14 @@ AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble) {
             .votes = ensemble,
             .class_distances = !ensemble || run.aggregation() != Aggregation::paper,
             .sparse_levels = !run.settings.certificate.contiguous_levels()};
+}
+
+std::string FinishedRun::public_name() const {
+    Settings named = settings;
+    named.features.prefix.clear();  // the model in it is named by its digest, wherever the file lies
+    const nlohmann::json rest = {manifest.public_records.digest, manifest.dataset.range.low,
+                                 manifest.dataset.range.high, manifest.program, manifest.version};
+    return StreamDigest::of(deciding_settings(named) + rest.dump());
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,

@@ -32,6 +32,9 @@ struct FinishedRun {
     Aggregation aggregation() const { return aggregation_from_name(settings.ensemble.aggregate); }
     const std::vector<std::int64_t>& levels() const { return certificate->levels(); }
     std::int64_t cap() const { return certificate->cap(); }  ///< of one member
+    /// What it was trained by, as a digest: public, and the same whatever the private records were. The
+    /// manifest's digest is that of the result: whether two runs came to the same tells of the records.
+    std::string public_name() const;
 };
 
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared

@@ -42,6 +42,7 @@ Guarantee claim_of(const FinishedRun& run, const PublicationTerms& terms) {
     claim.require(
         "who sees the parameters does not know the key of their noise, which is destroyed once it is drawn, "
         "and cannot tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");
+    claim.require("nobody times the draws of the noise, which take as long as its bits say (and no record)");
     claim.require("nothing else of the run leaves its owner but what this ledger is charged for");
     return claim;
 }

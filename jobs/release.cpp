@@ -87,7 +87,13 @@ using Way = Answered (*)(const Release& release, Ledger& ledger, RandomBits& bit
 /// (usage): no amount, or two.
 std::pair<Way, ReleaseRequest> way_of(ReleaseRequest request) {
     if (request.total_epsilon != 0) {
-        if (request.by != "session" && request.by != "batch") return {answer_for_total, request};
+        if (request.by != "session" && request.by != "batch") {
+            if (request.batch || !request.session.empty())
+                throw Error(ExitCode::usage,
+                            "a total is answered in a session or as a batch only if it says so",
+                            request.batch ? "give --by batch" : "give --by session", "--by");
+            return {answer_for_total, request};
+        }
         request.epsilon = request.total_epsilon;
         request.delta = request.total_delta;
         request.batch = request.by == "batch";

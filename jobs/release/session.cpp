@@ -44,7 +44,7 @@ SessionOpening opening_of(const Release& release, const SessionTerms& terms) {
                                        {"width", terms.width},
                                        {"refusals", terms.refusals}};
     return {release.request.session,
-            release.run.manifest.digest,
+            release.run.public_name(),
             "holdfast " + std::string(version()),
             {"", terms.epsilon(), terms.delta, {}, "session", parameters.dump(), claim.to_json().dump()}};
 }

@@ -15,7 +15,7 @@ std::string token_of(const Release& release, const std::string& route, const Pay
     std::sort(queries.begin(), queries.end());
     queries.erase(std::unique(queries.begin(), queries.end()), queries.end());
     const std::string about = payment.epsilon.get_str() + " " + payment.delta.get_str() + " " +
-                              payment.parameters + " " + release.run.manifest.digest;
+                              payment.parameters + " " + release.run.public_name();
     StreamDigest digest;
     digest.add(std::as_bytes(std::span(about)));
     for (const Digest& query : queries) digest.add(std::as_bytes(std::span(query)));

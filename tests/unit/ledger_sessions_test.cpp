@@ -142,6 +142,20 @@ TEST_F(SessionsTest, ARefusalIsNoAnswerForOthers) {
     EXPECT_EQ(ask(ledger, queries(0, 1), never), std::vector<int>{0});  // what is known is known to all
 }
 
+TEST_F(SessionsTest, WhatItRefusesWhileAnotherDrawsForItIsPaidForOnce) {
+    Ledger ledger = with_budget();
+    ledger.open_session("a", opening, law, bits);
+    const Charge single{hundredth, 0, "stable_rr", proved};
+    const auto answers = ledger.answer("a", single, queries(0, 1), [&](std::span<const std::size_t>) {
+        EXPECT_EQ(ask(ledger, queries(0, 1), at(0)), std::vector<int>{refused});
+        return std::vector<int>{1};
+    });
+    EXPECT_EQ(answers[0].label, 1);
+    EXPECT_EQ(answers[0].mechanism, "stable_rr");
+    EXPECT_EQ(ledger.spending("people")->answers, 1);
+    EXPECT_EQ(ask(ledger, queries(0, 1), never), std::vector<int>{1});
+}
+
 TEST_F(SessionsTest, EqualQueriesOfOneRequestAreDrawnOnce) {
     Ledger ledger = with_budget();
     ledger.open_session("a", opening, law, bits);
@@ -176,6 +190,20 @@ TEST_F(SessionsTest, AnotherVersionRunOrProgramEndsIt) {
     other = opening;
     other.name = "unknown";
     EXPECT_THAT(message("a", other), HasSubstr("no session 'unknown'"));
+}
+
+TEST_F(SessionsTest, OpenedMeanwhileAtOtherTermsItIsNotAskedByThose) {
+    Ledger ledger = with_budget();
+    ledger.open_session("a", opening, law, bits);
+    const SessionLaw dearer(session_terms(5, hundredth, 3));
+    SessionOpening late = opening;
+    late.payment.epsilon = 5;
+    EXPECT_EQ(ledger.open_session("a", late, dearer, bits).terms, terms);
+    EXPECT_EQ(ledger.spending("people")->epsilon, 1);
+    const Error error =
+        error_of([&] { ledger.answer_in_session("a", late, queries(0, 1), dearer, never, bits); });
+    EXPECT_EQ(error.code(), ExitCode::budget);
+    EXPECT_THAT(error.message(), HasSubstr("other terms"));
 }
 
 TEST_F(SessionsTest, ALostThresholdIsNotDrawnAgain) {

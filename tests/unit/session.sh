@@ -84,6 +84,8 @@ says by.json 'd["cost"]["route"] == "batch" and d["cost"]["spent_epsilon"] == 4'
 release total crowd.h5 --total-epsilon 1 --total-delta 0.001 --by session --session s --json --quiet > by.json || fail "a total by a session"
 says by.json 'd["cost"]["route"] == "session" and d["cost"]["spent_epsilon"] == 5'
 refused "a total by what is none" 2 '--by' release total two.h5 --total-epsilon 1 --by cauchy
+refused "a total by two ways" 2 'give --by batch' release total two.h5 --total-epsilon 1 --batch
+refused "a total by two ways" 2 'give --by session' release total two.h5 --total-epsilon 1 --session s
 refused "a total beside an amount" 2 'excludes' release total two.h5 --total-epsilon 1 --epsilon 1
 refused "no amount" 2 'what may an answer cost' release total two.h5
 refused "a session without a name" 2 'has a name' release total crowd.h5 --total-epsilon 1 --total-delta 0.001 --by session
@@ -101,7 +103,32 @@ account each --budget 1 --budget-delta 0.00001 --composition gdp
 run=wide release each many.h5 --epsilon 0.05 --delta 0.0000001 --mechanism stable_gauss --first 60 --json --quiet > each.json || fail "60 answers at .05 in 1"
 says each.json 'd["cost"]["charged_answers"] == 60 and d["cost"]["spent_epsilon"] < 1'
 
-# 6. Two ranks give the same, and the statement tells all of it.
+# 6. Runs and files are told apart by what is public. Two trainings that came to the same parameters (here all batches
+# are beyond their limit) are two runs, or whether they did could be asked for nothing.
+still() { "$holdfast" train --quiet --data two.h5 --out $1 --set training.kind=convex --set "network.hidden=[]" --set features.norm_limit=1 --set training.expected_records=400 --set convex.most_records=1 --set training.learning_rate=$2 > /dev/null || fail "$1 does not train"; }
+still slow 0.1
+still fast 0.2
+digest() { grep -o '"digest": "[0-9a-f]*"' "$1/manifest.json" | tail -1; }
+[ "$(digest slow)" = "$(digest fast)" ] || fail "what was to come to the same did not"
+account same --budget 5 --budget-delta 0.01
+run=slow release same two.h5 --session s --epsilon 1 --delta 0.0001 --quiet > /dev/null || fail "a session of one"
+run=fast refused "a run that came to the same" 6 'opened with another run' release same two.h5 --session s
+run=slow release same more.h5 --batch --epsilon 1 --delta 0.001 --json --quiet > /dev/null || fail "a batch of one"
+run=fast release same more.h5 --batch --epsilon 1 --delta 0.001 --json --quiet > other.json || fail "a batch of another"
+says other.json 'd["cost"]["charged"] and d["cost"]["spent_epsilon"] == 3'
+# A process killed behind its charge for 20 answers; one answer is missing later, which is drawn at all of the total.
+account cut --budget 5 --budget-delta 0.01 --composition gdp
+total=(--first 20 --total-epsilon 1 --total-delta 0.000001 --by stable_rr --json --quiet)
+release cut two.h5 "${total[@]}" > /dev/null || fail "a total of 20"
+python3 -c 'import sqlite3; d = sqlite3.connect("cut.db"); d.executescript("DELETE FROM answers; DELETE FROM charges; DELETE FROM results")'
+release cut two.h5 "${total[@]}" > cut.json || fail "a total of 20 after a crash"
+says cut.json 'not d["cost"]["charged"] and d["cost"]["new_answers"] == 20'
+python3 -c 'import sqlite3; d = sqlite3.connect("cut.db"); d.executescript("DELETE FROM answers; DELETE FROM charges; DELETE FROM results")'
+release cut two.h5 --first 19 --epsilon 0.01 --quiet > /dev/null || fail "19 answers"
+release cut two.h5 "${total[@]}" > cut.json || fail "the one that is left"
+says cut.json 'd["cost"]["charged"] and d["cost"]["new_answers"] == 1'
+
+# 7. Two ranks give the same, and the statement tells all of it.
 mpirun -n 2 "$holdfast" release --quiet --ledger ward.db --run run --queries two.h5 --session june > ranks.txt || fail "two ranks"
 cmp <(sed -n 1,40p ranks.txt) <(release ward two.h5 --session june --quiet) || fail "two ranks answer otherwise"
 account both --budget 3 --budget-delta 0.001

@@ -90,12 +90,15 @@ std::int64_t record_charge(const LedgerDatabase& database, const ChargeOrigin& o
     return row;
 }
 
+// What a payment for other answers too has refused meanwhile is no answer to who was charged for this one.
 void record_label(const LedgerDatabase& database, std::int64_t charge, int label) {
     Statement(database,
-              "UPDATE answers SET label = ?1, charge = ?2 WHERE label IS NULL AND (account, dataset, query) "
-              "= (SELECT account, dataset, query FROM charges WHERE id = ?2)")
+              "UPDATE answers SET label = ?1, charge = ?2 WHERE (label IS NULL OR (label = ?3 AND "
+              "(SELECT payment FROM charges WHERE id = answers.charge) IS NOT NULL)) AND "
+              "(account, dataset, query) = (SELECT account, dataset, query FROM charges WHERE id = ?2)")
         .bind(std::int64_t{label})
         .bind(charge)
+        .bind(std::int64_t{refused})
         .step();
 }
 

@@ -308,7 +308,7 @@ std::vector<std::optional<LedgerAnswer>> Ledger::answer_in_session(
     const std::string& dataset, const SessionOpening& opening, std::span<const Digest> queries,
     const SessionLaw& law, const Distances& distances, RandomBits& bits) {
     const StoredAccount account = require_account_of(*database_, dataset);
-    const StoredSession before = require_session(*database_, account.id, dataset, opening);
+    const StoredSession before = require_session(*database_, account.id, dataset, opening, law.terms());
     KnownAnswers answers(*database_, account.id, dataset, before.payment);
     const std::vector<std::size_t> missing =
         before.state.ended() ? std::vector<std::size_t>() : find_unanswered(answers, queries);
@@ -319,7 +319,7 @@ std::vector<std::optional<LedgerAnswer>> Ledger::answer_in_session(
     // Drawn and stored in one transaction: until it is committed nobody has seen what came of a draw, and
     // what a crash undoes may be drawn again. The threshold and the refusals are read anew: others ask too.
     Transaction transaction(*database_);
-    StoredSession session = require_session(*database_, account.id, dataset, opening);
+    StoredSession session = require_session(*database_, account.id, dataset, opening, law.terms());
     const ChargeOrigin origin{account.id, dataset, id_of_guarantee(*database_, opening.payment.guarantee),
                               now_in_milliseconds()};
     std::vector<std::size_t> drawn;

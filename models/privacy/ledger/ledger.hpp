@@ -233,7 +233,7 @@ class Ledger {
     /// its own, are free; `distances` is asked once, for all others; then all are drawn and stored in one
     /// transaction, until so many are refused as end it. Empty where it ended before the query. Errors
     /// (ExitCode::budget): no such session, or one of another version of the data, run or program, which has
-    /// thereby ended.
+    /// thereby ended, or of another law.
     std::vector<std::optional<LedgerAnswer>> answer_in_session(const std::string& dataset,
                                                                const SessionOpening& opening,
                                                                std::span<const Digest> queries,

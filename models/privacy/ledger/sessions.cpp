@@ -20,7 +20,8 @@ std::optional<StoredSession> find_session(const LedgerDatabase& database, std::i
 }
 
 StoredSession require_session(const LedgerDatabase& database, std::int64_t account,
-                              const std::string& dataset, const SessionOpening& opening) {
+                              const std::string& dataset, const SessionOpening& opening,
+                              const SessionTerms& terms) {
     const std::optional<StoredSession> session = find_session(database, account, opening.name);
     const auto refuse = [&](const std::string& message) {
         return Error(ExitCode::budget, message, "open another, under a name of its own", database.path());
@@ -34,6 +35,9 @@ StoredSession require_session(const LedgerDatabase& database, std::int64_t accou
     require(session->state.dataset == dataset, "version of the data");
     require(session->state.run == opening.run, "run");
     require(session->state.program == opening.program, "program");
+    // Another process may have opened it meanwhile: it was charged for its own law, and draws by no other.
+    if (session->state.terms != terms)
+        throw refuse("the session '" + opening.name + "' was opened at other terms meanwhile");
     return *session;
 }
 

@@ -20,9 +20,10 @@ struct StoredSession {
 
 std::optional<StoredSession> find_session(const LedgerDatabase& database, std::int64_t account,
                                           const std::string& name);
-/// Errors (ExitCode::budget): none of that name, or one of other data, run or program.
+/// Errors (ExitCode::budget): none of that name, or one of other data, run, program or terms.
 StoredSession require_session(const LedgerDatabase& database, std::int64_t account,
-                              const std::string& dataset, const SessionOpening& opening);
+                              const std::string& dataset, const SessionOpening& opening,
+                              const SessionTerms& terms);
 void record_session(const LedgerDatabase& database, std::int64_t account, std::int64_t payment,
                     const SessionOpening& opening, const SessionTerms& terms, std::int64_t threshold);
 void record_refusals(const LedgerDatabase& database, std::int64_t payment, std::int64_t refused);

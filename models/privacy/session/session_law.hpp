@@ -21,6 +21,7 @@ struct SessionTerms {
     std::int64_t refusals = 0;
 
     Rational epsilon() const { return epsilon_one + epsilon_two; }  ///< what it costs, beside delta
+    bool operator==(const SessionTerms&) const = default;
 };
 
 inline constexpr std::int64_t usual_session_answers = 10000;
