@@ -94,6 +94,9 @@ std::pair<Way, ReleaseRequest> way_of(ReleaseRequest request) {
                             request.batch ? "give --by batch" : "give --by session", "--by");
             return {answer_for_total, request};
         }
+        if (request.by == "batch" && !request.session.empty())
+            throw Error(ExitCode::usage, "a batch is answered outside any session", "give one of them",
+                        "--session");
         request.epsilon = request.total_epsilon;
         request.delta = request.total_delta;
         request.batch = request.by == "batch";

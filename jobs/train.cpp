@@ -238,9 +238,10 @@ class GroupTraining {
 /// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
 std::string fingerprint(const TrainingPlan& plan, FeatureRange range, const std::string& data_digest,
                         const std::string& public_digest) {
-    nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high};
-    // Noise that another program might put on another sum is not drawn again.
-    if (kind_named(plan.settings.training.kind).secret) rest.push_back(version());
+    // The program too: what is proved is of the bits of one, and noise that another might put on another sum
+    // is not drawn again.
+    const nlohmann::json rest = {data_digest, public_digest, plan.normaliser,
+                                 range.low,   range.high,    version()};
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
 
