@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/kinds/trainer_of.hpp"
 #include "models/training/join_members.hpp"
 
 namespace holdfast {
@@ -45,19 +46,11 @@ std::optional<MemberState> resumed_state(const std::vector<CheckpointFolder::Pay
     return joined;
 }
 
-class BoxesTrainer final : public Trainer {
+class BoxesTrainer final : public TrainerOf<MemberTrainer> {
   public:
     BoxesTrainer(const TrainingPlan& plan, Records records, const Records& public_records, MemberState state,
                  const ProcessGrid& grid)
-        : plan_(plan), grid_(grid), trainer_(plan, std::move(records), public_records, std::move(state)) {}
-
-    std::int64_t steps() const override { return trainer_.steps(); }
-    std::int64_t steps_done() const override { return trainer_.state().step; }
-    void step(const Communicator& block_group, PhaseTimes& times) override {
-        trainer_.step(block_group, times);
-    }
-    std::string step_text() const override { return trainer_.state().metrics.back().text(); }
-    std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
+        : TrainerOf(plan, std::move(records), public_records, std::move(state)), plan_(plan), grid_(grid) {}
 
     /// Level by level, so that no rank holds more than its own and one.
     void write_result(const MemberStore& store) const override {
@@ -81,9 +74,7 @@ class BoxesTrainer final : public Trainer {
             }
         }
         if (!group.is_root()) return;
-        std::string lines;
-        for (const StepMetrics& step : metrics) lines += step.to_json(member).dump() + "\n";
-        writer->commit(lines);
+        writer->commit(metrics_lines(metrics, member));
     }
 
   private:
@@ -103,7 +94,6 @@ class BoxesTrainer final : public Trainer {
 
     const TrainingPlan& plan_;
     const ProcessGrid& grid_;
-    MemberTrainer trainer_;
 };
 
 class BoxesTraining final : public Training {

@@ -7,27 +7,20 @@
 #include "models/convex/convex_bounds.hpp"
 #include "models/convex/convex_trainer.hpp"
 #include "models/convex/radius.hpp"
+#include "models/kinds/trainer_of.hpp"
 #include "models/training/join_members.hpp"
 
 namespace holdfast {
 namespace {
 
-class GroupConvexTrainer final : public Trainer {
+class GroupConvexTrainer final : public TrainerOf<ConvexTrainer> {
   public:
     GroupConvexTrainer(const TrainingPlan& plan, std::size_t member, Records records,
                        const Records& public_records, ConvexState state, const ProcessGrid& grid)
-        : plan_(plan),
+        : TrainerOf(plan, std::move(records), public_records, std::move(state)),
+          plan_(plan),
           member_(member),
-          grid_(grid),
-          trainer_(plan, std::move(records), public_records, std::move(state)) {}
-
-    std::int64_t steps() const override { return trainer_.steps(); }
-    std::int64_t steps_done() const override { return trainer_.state().step; }
-    void step(const Communicator& block_group, PhaseTimes& times) override {
-        trainer_.step(block_group, times);
-    }
-    std::string step_text() const override { return trainer_.state().metrics.back().text(); }
-    std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
+          grid_(grid) {}
 
     void write_result(const MemberStore& store) const override {
         const std::vector<std::int64_t> radii = level_radii(), parameters = trainer_.result();
@@ -35,9 +28,7 @@ class GroupConvexTrainer final : public Trainer {
         MemberWriter writer(store, member_, radii.size(), parameters.size());
         for (const std::int64_t radius : radii)
             writer.write(moved(parameters, -radius), moved(parameters, radius));
-        std::string lines;
-        for (const StepMetrics& step : trainer_.state().metrics) lines += step.to_json(member_).dump() + "\n";
-        writer.commit(lines);
+        writer.commit(metrics_lines(trainer_.state().metrics, member_));
     }
 
   private:
@@ -56,7 +47,6 @@ class GroupConvexTrainer final : public Trainer {
     const TrainingPlan& plan_;
     std::size_t member_;
     const ProcessGrid& grid_;
-    ConvexTrainer trainer_;
 };
 
 class ConvexTraining final : public Training {

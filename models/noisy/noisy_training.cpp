@@ -6,42 +6,32 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/ops/norm_rule.hpp"
+#include "models/kinds/trainer_of.hpp"
 #include "models/noisy/noisy_trainer.hpp"
 #include "models/training/join_members.hpp"
 
 namespace holdfast {
 namespace {
 
-class GroupNoisyTrainer final : public Trainer {
+class GroupNoisyTrainer final : public TrainerOf<NoisyTrainer> {
   public:
     GroupNoisyTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
                       const NoisySecrets& secrets, NoisyState state, const ProcessGrid& grid)
-        : plan_(plan),
-          grid_(grid),
-          trainer_(plan, std::move(records), public_records, secrets, std::move(state)) {}
-
-    std::int64_t steps() const override { return trainer_.steps(); }
-    std::int64_t steps_done() const override { return trainer_.state().step; }
-    void step(const Communicator& block_group, PhaseTimes& times) override {
-        trainer_.step(block_group, times);
-    }
-    std::string step_text() const override { return trainer_.state().metrics.back().text(); }
-    std::vector<std::byte> packed_state() const override { return trainer_.state().packed(); }
+        : TrainerOf(plan, std::move(records), public_records, secrets, std::move(state)),
+          plan_(plan),
+          grid_(grid) {}
 
     void write_result(const MemberStore& store) const override {
         if (!grid_.member_group().is_root()) return;
         const std::vector<std::int64_t> parameters = trainer_.result();
         MemberWriter writer(store, 0, 1, plan_.network.parameters());
         writer.write(parameters, parameters);
-        std::string lines;
-        for (const StepMetrics& step : trainer_.state().metrics) lines += step.to_json(0).dump() + "\n";
-        writer.commit(lines);
+        writer.commit(metrics_lines(trainer_.state().metrics, 0));
     }
 
   private:
     const TrainingPlan& plan_;
     const ProcessGrid& grid_;
-    NoisyTrainer trainer_;
 };
 
 class NoisyTraining final : public Training {

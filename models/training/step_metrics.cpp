@@ -79,4 +79,10 @@ void StepMetrics::merge(const StepMetrics& other) {
     correct = nominal;
 }
 
+std::string metrics_lines(const std::vector<StepMetrics>& steps, std::size_t member) {
+    std::string lines;
+    for (const StepMetrics& step : steps) lines += step.to_json(member).dump() + "\n";
+    return lines;
+}
+
 }  // namespace holdfast

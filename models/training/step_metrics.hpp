@@ -42,4 +42,7 @@ struct StepMetrics {
     void merge(const StepMetrics& other);  ///< of the same step, from a rank with other levels
 };
 
+/// A member's lines of metrics.jsonl.
+std::string metrics_lines(const std::vector<StepMetrics>& steps, std::size_t member);
+
 }  // namespace holdfast
