@@ -159,7 +159,9 @@ nlohmann::json configurations_of(const std::vector<Tried>& tried, std::size_t as
         std::vector<Tried> same;
         std::copy_if(tried.begin(), tried.end(), std::back_inserter(same),
                      [&](const Tried& other) { return other.candidate.kind == kind; });
-        const bool answers_it = each.routes.front().by_answers[asked].has_value();
+        const bool answers_it = std::any_of(each.routes.begin(), each.routes.end(), [&](const auto& route) {
+            return route.by_answers[asked].has_value();
+        });
         const Choice best = best_of(same, answers_it ? asked : place_of_hundred);
         texts[kind] = configuration_text(same[best.candidate].candidate.settings, head);
     }

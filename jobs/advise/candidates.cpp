@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "models/convex/convex_bounds.hpp"
 #include "models/privacy/accountant/gaussian_steps.hpp"
 #include "models/privacy/composition.hpp"
 
@@ -74,6 +75,33 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
     return settings;
 }
 
+/// A model whose change by one record convexity bounds: records of length 1 and a bias, steps as long as its
+/// lemma allows for any number of records from 6 on, since fewer longer ones end sooner. How far all of them
+/// together may go is what a record's weight grows with: by N epsilon / 10, so that a margin of 1 is 5 /
+/// epsilon records wide, and one answer there is hardly ever turned.
+Settings convex(const PublicNumbers& numbers, Map map) {
+    constexpr double margin = 0.95;
+    constexpr std::int64_t most_steps = 400;
+    Settings settings = linear(numbers, map);
+    settings.training.kind = "convex";
+    settings.certificate.levels = 0;
+    settings.convex.derivative_limit = 0.3;
+    if (numbers.classes > 2) settings.network.loss = "one_vs_rest";
+    if (map == Map::columns)
+        settings.features.norm_limit = 1;
+    else
+        settings.features.hot = 1 / std::sqrt(static_cast<double>(numbers.features));
+    settings.training.batches = 1;
+    const FeatureMap features = settings.feature_map(static_cast<std::size_t>(numbers.features), {0, 1});
+    const double longest = margin * ConvexBounds(settings, features).largest_learning_rate();
+    const double all =
+        0.1 * static_cast<double>(numbers.records) * numbers.epsilon / settings.convex.derivative_limit;
+    const double steps = std::clamp(std::ceil(all / longest), 1.0, static_cast<double>(most_steps));
+    settings.training.epochs = std::lround(steps);
+    settings.training.learning_rate = rounded(std::min(longest, all / steps));
+    return settings;
+}
+
 /// What one of the answers may cost that are wanted of the budget, or of 100 where any number is.
 double answer_epsilon(const PublicNumbers& numbers) {
     const std::int64_t answers = numbers.answers == 0 ? 100 : numbers.answers;
@@ -130,6 +158,8 @@ std::vector<Candidate> candidates(const PublicNumbers& numbers) {
     // Bins of coordinates say less than the coordinates, and cost more: their effects are near linear.
     if (numbers.columns == Columns::amounts) maps.insert(maps.end(), {Map::coarse_bins, Map::fine_bins});
     for (const Map map : maps) add("noisy", map, noisy(numbers, map));
+    const Map best_map = numbers.columns == Columns::amounts ? Map::fine_bins : Map::columns;
+    add("convex", best_map, convex(numbers, best_map));
     add("votes", Map::columns, votes(numbers, Map::columns));
     add("boxes", Map::columns, boxes(numbers));
     return all;

@@ -1,8 +1,12 @@
 #include "jobs/advise/judge.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "jobs/finished_run.hpp"
+#include "jobs/published_accuracy.hpp"
+#include "kernels/base/error.hpp"
+#include "models/kinds/kinds.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/routes/answers_route.hpp"
 #include "models/privacy/routes/batch_route.hpp"
@@ -24,11 +28,32 @@ RouteAccuracy model_accuracy(const std::vector<Evidence>& evidence, const std::v
     return {"noisy", Accuracies(answers, static_cast<double>(correct) / static_cast<double>(truth.size()))};
 }
 
+/// Of parameters that are given noise for the whole budget when they are published: that which covers a
+/// record among as many as there will be. Nothing: they are not to be published, or no noise serves.
+std::optional<double> published(const Candidate& candidate, const FinishedRun& run, const Records& tests,
+                                const PublicNumbers& numbers) {
+    const Kind& kind = kind_named(candidate.settings.training.kind);
+    const std::optional<Rational> sensitivity =
+        kind.sensitivity(kind.settled(candidate.settings), run.features);
+    if (!sensitivity) return std::nullopt;
+    const PublicationTerms terms{decimal_value(numbers.epsilon, "--epsilon"),
+                                 decimal_value(numbers.delta, "--delta")};
+    try {
+        return published_accuracy(run, *sensitivity, terms, tests);
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::usage) throw;
+        return std::nullopt;
+    }
+}
+
 /// As it would be with so many times the members, or of one model the records: distances are so many times as
-/// large; beyond 10^5 they serve for any epsilon.
+/// large; beyond 5000 they serve for any epsilon that serves at all. Rounded down to five bits: few distinct
+/// ones, for the law of each takes long.
 Evidence enlarged(Evidence evidence, double times) {
     const auto enlarge = [&](std::int64_t& count) {
-        count = static_cast<std::int64_t>(std::min(1e5, static_cast<double>(count) * times));
+        const auto large = static_cast<std::uint64_t>(std::min(5e3, static_cast<double>(count) * times));
+        const int dropped = std::max(0, static_cast<int>(std::bit_width(large)) - 5);
+        count = static_cast<std::int64_t>(large >> dropped << dropped);
     };
     enlarge(evidence.distance);
     enlarge(evidence.cap);
@@ -101,6 +126,8 @@ std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string&
     }
     add("session", [&](std::int64_t count) { return answering_run.in_session(count); });
     add("batch", [&](std::int64_t count) { return answering_run.at_once(count); });
+    if (const std::optional<double> accuracy = published(candidate, run, tests, numbers))
+        add("published", [&](std::int64_t) { return accuracy; });
     return routes;
 }
 

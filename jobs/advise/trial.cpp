@@ -17,8 +17,9 @@ namespace {
 /// The candidate's settings for the fewer records of the stand-in.
 Settings tried(const Settings& asked, const PublicNumbers& numbers, const StandIn& stand_in) {
     const double share = stand_in.share(numbers);
-    Settings settings = kind_named(asked.training.kind).settled(asked);
+    Settings settings = asked;
     settings.training.expected_records = stand_in.records;
+    settings = kind_named(asked.training.kind).settled(settings);
     settings.noise.multiplier *= share;
     const std::int64_t members = asked.ensemble.members;
     settings.ensemble.members = std::max<std::int64_t>(std::min<std::int64_t>(members, 10),

@@ -22,7 +22,7 @@ advise=("$holdfast" advise --records 600 --features 5 --epsilon 1 --quiet)
 "${advise[@]}" --queries 20 --out b.toml --json >b.json || fail "no advice again"
 cmp -s a.json b.json && cmp -s a.toml b.toml || fail "other advice at the second time"
 [[ $(valued a.json "said['configuration'] == open('a.toml').read()") == True ]] || fail "a.toml is not what was advised"
-[[ $(valued a.json "sorted(said['configurations'])") == "['boxes', 'noisy', 'votes']" ]] || fail "kinds: $(<a.json)"
+[[ $(valued a.json "sorted(said['configurations'])") == "['boxes', 'convex', 'noisy', 'votes']" ]] || fail "kinds: $(<a.json)"
 [[ $(valued a.json "sorted({key for row in said['routes'] for key in row['accuracy']})") == "['1', '100', '10000', '20', 'any']" ]] ||
     fail "answers: $(<a.json)"
 [[ -z $(ls -A tmp) ]] || fail "left behind: $(ls -A tmp)"
@@ -39,7 +39,7 @@ grep -q 'Advised: noisy' words || fail "no model for any number of answers: $(<w
 grep -q 'cost epsilon 1, delta 1e-06' said || fail "another cost: $(<said)"
 [[ $(valued run/manifest.json "said['configuration']['training.expected_records'], said['relation']") == "600 substitute" ]] ||
     fail "another number or relation"
-for kind in votes boxes; do
+for kind in votes boxes convex; do
     valued a.json "said['configurations']['$kind']" >$kind.toml
     "$holdfast" train --config $kind.toml --data table.h5 --out $kind --quiet >said 2>&1 || fail "train refuses $kind: $(<said)"
 done

@@ -45,9 +45,9 @@ python3 - <<'END' || fail "measured: $(<measured.json)"
 import json
 [table] = json.load(open("measured.json"))["tables"]
 assert table["file"] == "small.h5" and table["records"] == 650 and table["route"] == "noisy", table
-assert list(table["any_number"]) == ["noisy"] and set(table["answers"]) == {"1", "100", "10000"}, table
+assert list(table["any_number"]) == ["noisy", "convex, published"] and set(table["answers"]) == {"1", "100", "10000"}, table
 for routes in table["answers"].values():
-    assert routes["noisy"] == table["any_number"]["noisy"] and {"votes, stable_rr", "boxes, session"} < set(routes), routes
+    assert routes["noisy"] == table["any_number"]["noisy"] and {"votes, stable_rr", "boxes, session", "convex, stable_rr"} < set(routes), routes
     assert all(0 <= accuracy <= 1 for accuracy in routes.values()), routes
 assert table["answers"]["1"]["votes, stable_rr"] > table["answers"]["10000"]["votes, stable_rr"]
 END
