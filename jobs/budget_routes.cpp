@@ -71,7 +71,7 @@ Row answers_row(const Question& of, const MechanismInfo& info, const std::vector
                                 "account composes such answers by the least bound");
     MechanismParameters sizes;
     sizes.classes = static_cast<int>(of.run.classes());
-    sizes.cap = distance_cap(of.run, of.ensemble);
+    sizes.cap = of.evidence.farthest();
     sizes.members = of.ensemble ? of.run.settings.ensemble.members : 0;
     for (const AnswerShares& share : shares) {
         const AnswersFigure figure = answers_accuracy(info, sizes, of.evidence, share);

@@ -70,12 +70,14 @@ nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& s
                 if (misfit(info, available_evidence(run, ensemble))) continue;
                 nlohmann::json accuracies = nlohmann::json::array();
                 std::optional<Guarantee> claim;
+                const EvidenceTable& evidence = ensemble ? ensemble_evidence : single;
+                const std::int64_t cap =
+                    info.needs_sparse_levels ? distance_cap(run, ensemble) : evidence.farthest();
                 for (const double epsilon : request.epsilons) {
                     const Mechanism mechanism(info.name, {epsilon, delta, static_cast<int>(run.classes()),
-                                                          distance_cap(run, ensemble),
-                                                          ensemble ? run.settings.ensemble.members : 0});
+                                                          cap, ensemble ? run.settings.ensemble.members : 0});
                     if (!claim) claim = guarantee_of(mechanism, run, ensemble);
-                    accuracies.push_back(expected_accuracy(mechanism, ensemble ? ensemble_evidence : single));
+                    accuracies.push_back(expected_accuracy(mechanism, evidence));
                 }
                 rows.push_back({{"mechanism", info.name},
                                 {"delta", delta},

@@ -17,6 +17,15 @@ void EvidenceTable::add_model(const std::vector<Evidence>& evidence) {
     add_model(key, [&](std::size_t q) { return evidence[q]; });
 }
 
+std::int64_t EvidenceTable::farthest() const {
+    std::int64_t most = 0;
+    for (const Evidence& evidence : distinct_) {
+        most = std::max(most, evidence.distance);
+        for (const std::int64_t distance : evidence.class_distances) most = std::max(most, distance - 1);
+    }
+    return most;
+}
+
 double EvidenceTable::mean(const std::vector<std::vector<double>>& laws) const {
     const auto classes = static_cast<std::size_t>(classes_);
     std::vector<double> values(distinct_.size() * classes);

@@ -47,6 +47,11 @@ class EvidenceTable {
     }
     std::int32_t truth(std::size_t query) const { return truth_[query]; }
 
+    /// The least cap that all of this evidence keeps: a law made for it gives what one made for the public
+    /// cap does, which may be far longer (but for sparse distances, which no cap bounds). For the owner: a
+    /// release is made for the public cap.
+    std::int64_t farthest() const;
+
     /// Mean over models of the mean over queries of laws[evidence][true label]; the sums in their order.
     double mean(const std::vector<std::vector<double>>& laws) const;
 
