@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "kernels/base/random.hpp"
+#include "models/privacy/mechanisms/mechanism.hpp"
+#include "models/privacy/mechanisms/mechanism_list.hpp"
 
 namespace holdfast {
 namespace {
@@ -91,6 +94,22 @@ TEST(EvidenceTable, WithoutQueriesHasNothing) {
     EvidenceTable table(2, truth);
     table.add_model(std::vector<Evidence>());
     EXPECT_TRUE(table.distinct().empty());
+}
+
+TEST_F(EvidenceTables, LawsMadeForTheFarthestDistanceAreThoseOfAnyCap) {
+    std::int64_t farthest = 0;
+    for (const Evidence& each : table.distinct()) {
+        farthest = std::max(farthest, each.distance);
+        for (const std::int64_t distance : each.class_distances) farthest = std::max(farthest, distance - 1);
+    }
+    EXPECT_EQ(table.farthest(), farthest);
+    for (const char* name : {"stable_rr", "stable_gauss", "class_exponential", "permute_and_flip", "ptr"}) {
+        const double delta = mechanism_info(name).needs_delta || mechanism_info(name).gaussian ? 1e-6 : 0;
+        const Mechanism shortest(name, {0.4, delta, 3, table.farthest()}),
+            longest(name, {0.4, delta, 3, 50000});
+        for (const Evidence& each : table.distinct())
+            EXPECT_EQ(shortest.law(each), longest.law(each)) << name;
+    }
 }
 
 }  // namespace
