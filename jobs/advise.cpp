@@ -114,7 +114,7 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
 /// The routes line by line: accuracy by number of answers.
 std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int64_t>& answers) {
     char cell[96];
-    std::snprintf(cell, sizeof cell, "%-24s%-16s", "candidate", "route");
+    std::snprintf(cell, sizeof cell, "%-24s%-18s", "candidate", "route");
     std::string text = cell;
     for (const std::int64_t count : answers) {
         std::snprintf(cell, sizeof cell, "%-8s", text_of_answers(count).c_str());
@@ -123,7 +123,7 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
     text += "answers\n";
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
-            std::snprintf(cell, sizeof cell, "%-24s%-16s", each.candidate.name().c_str(),
+            std::snprintf(cell, sizeof cell, "%-24s%-18s", each.candidate.name().c_str(),
                           route.route.c_str());
             text += cell;
             for (const std::optional<double>& accuracy : route.by_answers) {
