@@ -16,7 +16,7 @@ namespace holdfast::cpu::HWY_NAMESPACE {
 /// monotone_exp() of every lane; not for NaN.
 HWY_INLINE Vec<double> exp_lanes(Vec<double> x) {
     constexpr Tag<double> tag{};
-    const auto all = [](double value) { return hn::Set(tag, value); };
+    const auto all = [=](double value) { return hn::Set(tag, value); };
     const Vec<double> inside = hn::Min(hn::Max(x, all(-700.0)), all(700.0)),
                       bias = all(exp_steps::argument_bias);
     const Vec<double> argument = hn::Sub(hn::Add(inside, bias), bias);
