@@ -21,7 +21,8 @@ struct RecordSet {
     const double* wide_features = nullptr;
     const std::int32_t* labels = nullptr;  ///< [count]; null: all 0
     std::size_t count = 0;
-    bool selectable = false;  ///< its gradients are offered to the selections
+    bool selectable = false;          ///< its gradients are offered to the selections
+    const double* targets = nullptr;  ///< [count], of a loss that wants numbers; null: the labels
 };
 
 /// One of many parameter boxes that go through the same records side by side, [parameters] in parameter

@@ -72,7 +72,7 @@ class PanelPass<Real>::Gradients {
         const NormRule<Real> rule(clip_, network_.parameters());
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
-            const auto [in, out] = network_.layers[l];
+            const auto [in, out] = static_cast<LayerShape>(network_.layers[l]);
             const Real* z = l == 0 ? panel_.by_feature() : pass_.activations_[l - 1].lower.data();
             double delta_square[panel_height] = {}, z_square[panel_height];
             std::fill_n(z_square, panel_height, 1.0);

@@ -140,7 +140,7 @@ void MemberTrainer::record_metrics(const StepSums& sums, const std::vector<doubl
 /// Of the largest level, whose sums had the widths `uncharged` before they were charged.
 void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double>& uncharged,
                                   const LevelState& widest, StepMetrics& metrics) const {
-    const std::vector<LayerShape>& layers = plan_.network.layers();
+    const std::vector<Layer>& layers = plan_.network.layers();
     const LevelState& core = state_.levels.back();
     const std::vector<double> charged =
         layer_widths(plan_.network, sums.levels.back().lower, sums.levels.back().upper);

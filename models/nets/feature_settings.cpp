@@ -133,7 +133,7 @@ FrozenPrefix prefix_of(const FeatureSettings& settings, const InputTransform& in
     if (input.shift != 0 || input.scale != 1)
         throw Error(ExitCode::usage, "a prefix has the shift and the scale that it was trained with",
                     "leave network.input_shift and network.input_scale out", "features.prefix");
-    std::vector<LayerShape> hidden = model.network.layers();
+    std::vector<Layer> hidden = model.network.layers();
     hidden.pop_back();
     const auto end = static_cast<std::ptrdiff_t>(model.network.offset(hidden.size()));
     return {model.network.transform(),

@@ -23,8 +23,7 @@ void activate(std::vector<double>& values) {
 
 }  // namespace
 
-FrozenPrefix::FrozenPrefix(InputTransform input, std::vector<LayerShape> layers,
-                           std::vector<std::int64_t> units)
+FrozenPrefix::FrozenPrefix(InputTransform input, std::vector<Layer> layers, std::vector<std::int64_t> units)
     : input_(input), layers_(std::move(layers)), units_(std::move(units)) {
     std::size_t at = 0;
     for (const LayerShape& layer : layers_) {

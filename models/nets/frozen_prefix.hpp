@@ -14,10 +14,10 @@ namespace holdfast {
 class FrozenPrefix {
   public:
     /// units: [parameters] of these layers, as Network has them. One layer at least.
-    FrozenPrefix(InputTransform input, std::vector<LayerShape> layers, std::vector<std::int64_t> units);
+    FrozenPrefix(InputTransform input, std::vector<Layer> layers, std::vector<std::int64_t> units);
 
     const InputTransform& input() const { return input_; }  ///< what its first layer sees of a column
-    const std::vector<LayerShape>& layers() const { return layers_; }
+    const std::vector<Layer>& layers() const { return layers_; }
     const std::vector<std::int64_t>& units() const { return units_; }
 
     std::size_t columns() const { return layers_.front().in; }
@@ -31,7 +31,7 @@ class FrozenPrefix {
     void bound();
 
     InputTransform input_;
-    std::vector<LayerShape> layers_;
+    std::vector<Layer> layers_;
     std::vector<std::int64_t> units_;
     std::vector<DenseRows> dense_;
     double largest_ = 0, norm_ = 0;

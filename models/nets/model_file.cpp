@@ -52,7 +52,7 @@ int version_of(const FeatureMap& features) {
     return features.is_identity() ? 1 : fits_version_2(features) ? 2 : 3;
 }
 
-json json_of(const std::vector<LayerShape>& layers) {
+json json_of(const std::vector<Layer>& layers) {
     json list = json::array();
     for (const LayerShape& layer : layers) list.push_back({layer.in, layer.out});
     return list;
@@ -153,7 +153,7 @@ void write_layer(hdf5::File& file, const std::string& group, const LayerShape& l
     write_values(file, group + "bias", {layer.out}, rounded.bias.data());
 }
 
-void write_layers(hdf5::File& file, const char* whose, const std::vector<LayerShape>& layers,
+void write_layers(hdf5::File& file, const char* whose, const std::vector<Layer>& layers,
                   const std::int64_t* units) {
     for (std::size_t l = 0; l < layers.size(); units += layers[l++].parameters())
         write_layer(file, group_of(whose, l), layers[l], units);
@@ -247,9 +247,9 @@ Loss loss_in(const JsonFields& fields) {
 }
 
 /// Layers that fit each other and a file of so many values.
-std::vector<LayerShape> layers_in(const JsonFields& fields, std::uint64_t most_values) {
+std::vector<Layer> layers_in(const JsonFields& fields, std::uint64_t most_values) {
     const json list = fields.list("layers");
-    std::vector<LayerShape> layers;
+    std::vector<Layer> layers;
     for (const json& entry : list) {
         if (!entry.is_array() || entry.size() != 2) fields.wrong("layers", "a list of [in, out]", entry);
         const std::uint64_t in = fields.whole(entry[0], "layers"), out = fields.whole(entry[1], "layers");
@@ -264,7 +264,7 @@ std::vector<LayerShape> layers_in(const JsonFields& fields, std::uint64_t most_v
 }
 
 Network network_in(const JsonFields& fields, std::uint64_t most_values) {
-    const std::vector<LayerShape> layers = layers_in(fields, most_values);
+    const std::vector<Layer> layers = layers_in(fields, most_values);
     const Loss loss = loss_in(fields);
     const std::uint64_t classes = fields.count("classes");
     const bool one_logit = info_of(loss).one_logit;
@@ -339,7 +339,7 @@ void read_layer(const hdf5::File& file, const std::string& group, const LayerSha
 }
 
 std::vector<std::int64_t> read_layers(const hdf5::File& file, const char* whose,
-                                      const std::vector<LayerShape>& layers) {
+                                      const std::vector<Layer>& layers) {
     std::vector<std::int64_t> parameters;
     for (std::size_t l = 0; l < layers.size(); ++l)
         read_layer(file, group_of(whose, l), layers[l], parameters);
@@ -359,7 +359,7 @@ FourierFeatures fourier_in(const JsonFields& fields, std::uint64_t columns, cons
 FrozenPrefix prefix_in(const JsonFields& features, const hdf5::File& file, std::uint64_t most_values) {
     const json object = features.object("prefix");
     const JsonFields fields(object, "features.prefix.", true);
-    std::vector<LayerShape> layers = layers_in(fields, most_values);
+    std::vector<Layer> layers = layers_in(fields, most_values);
     std::vector<std::int64_t> units = read_layers(file, prefix_layers, layers);
     return {transform_in(fields.object("input"), "features.prefix.input."), std::move(layers),
             std::move(units)};

@@ -18,7 +18,7 @@ class Network {
             InputTransform transform = {});
 
     const NetworkShape& shape() const { return shape_; }
-    const std::vector<LayerShape>& layers() const { return shape_.layers; }
+    const std::vector<Layer>& layers() const { return shape_.layers; }
     std::size_t offset(std::size_t layer) const { return shape_.offset(layer); }  ///< of its first parameter
     std::size_t parameters() const { return shape_.parameters(); }
     std::size_t inputs() const { return shape_.inputs(); }

@@ -125,19 +125,19 @@ constexpr Kernel kernels[] = {
     {"accumulate_factored", &Workbench::factored, 2, true, true},
 };
 
-struct Layer {
+struct NamedLayer {
     const char* workload;
     LayerShape shape;
     bool is_input;
 };
 
-constexpr Layer layers[] = {
+constexpr NamedLayer layers[] = {
     {"blobs", {6, 128}, true}, {"blobs", {128, 2}, false}, {"imdb", {768, 100}, true},
     {"imdb", {100, 2}, false}, {"amex", {188, 128}, true}, {"amex", {128, 128}, false},
     {"amex", {128, 2}, false},
 };
 
-void register_benchmark(const Layer& layer, const Kernel& kernel, Reads reads, bool point,
+void register_benchmark(const NamedLayer& layer, const Kernel& kernel, Reads reads, bool point,
                         double dgemm_rate) {
     const LayerShape shape = layer.shape;
     const std::string name =
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     benchmark::AddCustomContext("simd_target", simd_target());
     benchmark::AddCustomContext("openblas_core", openblas_get_corename());
     benchmark::AddCustomContext("dgemm_madds_per_second", std::to_string(dgemm_rate));
-    for (const Layer& layer : layers) {
+    for (const NamedLayer& layer : layers) {
         for (const Kernel& kernel : kernels) {
             if (!(layer.is_input ? kernel.on_input : kernel.on_hidden)) continue;
             const std::vector<Reads> inputs =
