@@ -34,6 +34,36 @@ void PanelOperations<Real>::loss_gradient(Loss loss, std::size_t outputs, ConstI
 }
 
 template <typename Real>
+void PanelOperations<Real>::poisoned_loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
+                                                   const std::int32_t* labels, std::size_t count,
+                                                   const Poison& poison, Interval delta) const {
+    loss_gradient(loss, outputs, logits, labels, count, delta);
+    if (poison.labels == Poison::Labels::kept) return;
+    const auto widen = [&](std::size_t c, std::size_t r, std::int32_t label) {
+        const Real* lower = logits.lower + r;
+        const Real* upper = logits.upper + r;
+        const auto least = static_cast<Real>(loss_derivative(loss, outputs, c, label, lower, upper, height));
+        const auto greatest =
+            static_cast<Real>(loss_derivative(loss, outputs, c, label, upper, lower, height));
+        const std::size_t at = c * height + r;
+        delta.lower[at] = std::min(delta.lower[at], least);
+        delta.upper[at] = std::max(delta.upper[at], greatest);
+    };
+    for (std::size_t c = 0; c < outputs; ++c) {
+        for (std::size_t r = 0; r < count; ++r) {
+            if (poison.labels == Poison::Labels::targeted) {
+                widen(c, r, poison.target_label);
+                continue;
+            }
+            // A derivative tells apart no more than whether a label is this class.
+            const auto own = static_cast<std::int32_t>(c);
+            widen(c, r, own);
+            widen(c, r, own == 0 ? 1 : 0);
+        }
+    }
+}
+
+template <typename Real>
 void PanelOperations<Real>::transpose(std::size_t rows, const Real* panel, Real* out,
                                       std::size_t stride) const {
     constexpr std::size_t block = 8;  // a cache line of records at a time
