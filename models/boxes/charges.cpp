@@ -60,8 +60,9 @@ class ChargesPerBatch final : public Charges {
     std::int64_t selected(std::int64_t k) const override { return relation_ == Relation::add_remove ? 0 : k; }
     void charge(std::int64_t k, LevelSums& sums, const Communicator& ranks) const override {
         if (k == 0) return;
-        if (relation_ != Relation::remove) charge_new_records(k, sums);
-        if (relation_ != Relation::add_remove) charge_gone_records(sums, ranks);
+        if (relation_ == Relation::add_remove || relation_ == Relation::substitute)
+            charge_new_records(k, sums);
+        if (relation_ != Relation::add_remove) charge_selected_records(sums, ranks);
     }
     void advance(std::int64_t, double) override {}
 
@@ -75,8 +76,9 @@ class ChargesPerBatch final : public Charges {
         }
     }
     /// What the k records did that are gone: at most minus the least of their upper bounds. Of removals up to
-    /// k, only those that gain are counted; as published (actual), exactly k are gone.
-    void charge_gone_records(LevelSums& sums, const Communicator& ranks) const {
+    /// k, only those that gain are counted; as published (actual), exactly k are gone. What k poisoned
+    /// records could add is offered negated, and so charged alike (models/mathematics.md, poisoned sums).
+    void charge_selected_records(LevelSums& sums, const Communicator& ranks) const {
         const bool up_to_k = relation_ == Relation::remove && !exactly_k_go_;
         const auto value_itself = +[](std::int64_t value) { return value; };
         const auto gain = +[](std::int64_t value) { return std::min<std::int64_t>(0, value); };
