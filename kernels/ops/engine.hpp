@@ -28,6 +28,11 @@ struct RecordSet {
     /// Offered to the selections is then what poisoning a record could add to the bounds of its gradient
     /// (PanelOperations::offer_changes), not the gradient.
     std::optional<Poison> poison = std::nullopt;
+
+    double target(std::size_t record) const {
+        if (targets != nullptr) return targets[record];
+        return labels == nullptr ? 0 : labels[record];
+    }
 };
 
 /// One of many parameter boxes that go through the same records side by side, [parameters] in parameter

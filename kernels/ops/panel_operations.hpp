@@ -167,15 +167,16 @@ class PanelOperations {
         return nullptr;
     }
 
-    /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0. A
-    /// few numbers a record, so plain loops serve all; in double whatever Real is, then rounded once.
-    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
+    /// The derivative of the loss by the logits [outputs]; targets [count], class indices or numbers as the
+    /// loss wants them; records from `count` on get 0. A few numbers a record, so plain loops serve all; in
+    /// double whatever Real is, then rounded once.
+    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const double* targets,
                        std::size_t count, Interval delta) const;
-    /// The same, as an interval, of any label that the poison may put in a label's place.
-    /// Lemma: a hull of boxes holds what each of them holds, and grows with each.
-    void poisoned_loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
-                                const std::int32_t* labels, std::size_t count, const Poison& poison,
-                                Interval delta) const;
+    /// The same, as an interval, of any target that the poison may put in a target's place.
+    /// Lemma: a hull of boxes holds what each of them holds, and grows with each; a derivative by a number
+    /// does not rise with that number.
+    void poisoned_loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const double* targets,
+                                std::size_t count, const Poison& poison, Interval delta) const;
     /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
     /// behind.
     void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;

@@ -50,7 +50,7 @@ class PanelPass<Real>::Gradients {
             sums_.correct[0] += correct.surely;
             sums_.correct[1] += correct.possibly;
         }
-        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.labels(), panel_.count(),
+        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.targets(), panel_.count(),
                                   pass_.deltas_.back().view(point_));
     }
 
@@ -115,7 +115,7 @@ class PanelPass<Real>::PoisonedGradients {
     void loss() {
         const NetworkShape& network = pass_.network_;
         pass_.operations_.poisoned_loss_gradient(network.loss, network.outputs(),
-                                                 pass_.activations_.back().view(false), panel_.labels(),
+                                                 pass_.activations_.back().view(false), panel_.targets(),
                                                  panel_.count(), poison_, pass_.deltas_.back().view(false));
     }
     void outer(std::size_t l) {

@@ -35,6 +35,7 @@ std::string adversary(const Poison& poison) {
         "a dataset at distance at most k is made by poisoning at most k private records: every "
         "feature, as it lies in the public range, moves by at most " +
         number(poison.input_radius);
+    if (poison.target_radius > 0) text += ", the target by at most " + number(poison.target_radius);
     if (poison.labels == Poison::Labels::any) text += ", and the label becomes any other";
     if (poison.labels == Poison::Labels::targeted)
         text += ", and the label becomes " + std::to_string(poison.target_label) + " or stays";

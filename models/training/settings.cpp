@@ -74,6 +74,16 @@ void check_noisy(const Settings& settings) {
                "training.batching");
 }
 
+/// A regression has no labels, so neither votes nor what is bounded by a label's derivative.
+void check_regression(const Settings& settings) {
+    if (settings.noisy() || settings.is_convex())
+        refuse("training.kind = \"" + settings.training.kind + "\" makes classifiers, not regressions",
+               "set training.kind = \"boxes\", or network.classes = 2 or more", "training.kind");
+    if (settings.ensemble.members > 1)
+        refuse("the members of an ensemble vote for labels, and a regression has none",
+               "set ensemble.members = 1, or network.classes = 2 or more", "ensemble.members");
+}
+
 void check_convex(const Settings& settings) {
     const TrainingSettings& training = settings.training;
     const LossInfo& loss = info_of(settings.network.resolved_loss());
@@ -123,7 +133,7 @@ void check_convex(const Settings& settings) {
 void check_poison(const Settings& settings) {
     const Poison& poison = settings.poison;
     if (!settings.poisoned()) {
-        if (poison.input_radius > 0 || poison.labels != Poison::Labels::kept)
+        if (poison.input_radius > 0 || poison.labels != Poison::Labels::kept || poison.target_radius > 0)
             refuse("section poison says what an adversary may do under one relation alone",
                    "set certificate.relation = \"poison\", or leave section poison out",
                    "certificate.relation");
@@ -142,6 +152,13 @@ void check_poison(const Settings& settings) {
         refuse("the radius is of features as the network takes them, and these are mapped before",
                "set features.map = \"none\" and features.norm_limit = 0, or poison.input_radius = 0",
                "poison.input_radius");
+    const bool regression = settings.network.classes == 1;
+    if (regression && poison.labels != Poison::Labels::kept)
+        refuse("a regression has numbers for targets, not labels",
+               "set poison.labels = \"none\" and poison.target_radius", "poison.labels");
+    if (!regression && poison.target_radius > 0)
+        refuse("the targets of a classifier are labels, not numbers",
+               "set poison.labels in place of poison.target_radius", "poison.target_radius");
     if (poison.labels == Poison::Labels::targeted && poison.target_label >= settings.network.classes)
         refuse("no class has the label " + std::to_string(poison.target_label),
                "set poison.target_label below network.classes", "poison.target_label");
@@ -261,9 +278,12 @@ std::vector<BasicOption<Poison>> poison_options() {
                   &S::labels,
                   {{"none", S::Labels::kept}, {"flip", S::Labels::any}, {"targeted", S::Labels::targeted}}),
         option("target_label", "the class that targeted labels become " + range_of_whole(0, 999),
-               &S::target_label, [](const nlohmann::json& value) {
+               &S::target_label,
+               [](const nlohmann::json& value) {
                    return static_cast<std::int32_t>(whole_number(value, 0, 999));
-               })};
+               }),
+        real("target_radius", "of a regression: how far a poisoned record's target may move",
+             &S::target_radius, at_least(0))};
 }
 
 std::vector<BasicOption<NoiseSettings>> noise_options() {
@@ -317,6 +337,7 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
 void check(const Settings& settings) {
     check(settings.network);
     check(settings.features);
+    if (settings.network.classes == 1) check_regression(settings);
     if (settings.noisy()) check_noisy(settings);
     if (settings.is_convex()) check_convex(settings);
     if (!settings.noisy() && !settings.is_convex()) check_box_clip(settings);
