@@ -23,6 +23,11 @@ struct RecordSet {
     std::size_t count = 0;
     bool selectable = false;          ///< its gradients are offered to the selections
     const double* targets = nullptr;  ///< [count], of a loss that wants numbers; null: the labels
+
+    double target(std::size_t record) const {
+        if (targets != nullptr) return targets[record];
+        return labels == nullptr ? 0 : labels[record];
+    }
 };
 
 /// One of many parameter boxes that go through the same records side by side, [parameters] in parameter

@@ -13,8 +13,7 @@ constexpr std::size_t height = panel_height;
 
 template <typename Real>
 void PanelOperations<Real>::loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
-                                          const std::int32_t* labels, std::size_t count,
-                                          Interval delta) const {
+                                          const double* targets, std::size_t count, Interval delta) const {
     for (std::size_t c = 0; c < outputs; ++c) {
         for (std::size_t r = 0; r < height; ++r) {
             const std::size_t at = c * height + r;
@@ -25,10 +24,10 @@ void PanelOperations<Real>::loss_gradient(Loss loss, std::size_t outputs, ConstI
             const Real* lower = logits.lower + r;
             const Real* upper = logits.upper + r;
             delta.lower[at] =
-                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], lower, upper, height));
+                static_cast<Real>(loss_derivative(loss, outputs, c, targets[r], lower, upper, height));
             if (delta.is_point()) continue;
             delta.upper[at] =
-                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], upper, lower, height));
+                static_cast<Real>(loss_derivative(loss, outputs, c, targets[r], upper, lower, height));
         }
     }
 }

@@ -154,9 +154,10 @@ class PanelOperations {
         return nullptr;
     }
 
-    /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0. A
-    /// few numbers a record, so plain loops serve all; in double whatever Real is, then rounded once.
-    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
+    /// The derivative of the loss by the logits [outputs]; targets [count], class indices or numbers as the
+    /// loss wants them; records from `count` on get 0. A few numbers a record, so plain loops serve all; in
+    /// double whatever Real is, then rounded once.
+    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const double* targets,
                        std::size_t count, Interval delta) const;
     /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
     /// behind.

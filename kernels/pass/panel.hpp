@@ -31,6 +31,7 @@ class Panel {
                 load_row(r, records.features + first);
             }
             labels_[r] = records.labels == nullptr ? 0 : records.labels[indices[r]];
+            targets_[r] = records.target(indices[r]);
         }
         std::fill(by_record_.begin() + static_cast<std::ptrdiff_t>(count_ * stride_), by_record_.end(),
                   Real{0});
@@ -42,6 +43,7 @@ class Panel {
     const Real* by_feature() const { return by_feature_.data(); }  ///< [features, panel_height]
     const Real* by_record() const { return by_record_.data(); }  ///< [panel_height, stride], a column of ones
     const std::int32_t* labels() const { return labels_; }
+    const double* targets() const { return targets_; }  ///< numbers, or the labels
 
   private:
     template <typename Feature>
@@ -66,6 +68,7 @@ class Panel {
     std::size_t stride_, count_ = 0;
     AlignedVector<Real> by_feature_, by_record_;
     std::int32_t labels_[panel_height] = {};
+    double targets_[panel_height] = {};
 };
 
 }  // namespace holdfast

@@ -48,7 +48,7 @@ class PanelPass<Real>::Gradients {
             sums_.correct[0] += correct.surely;
             sums_.correct[1] += correct.possibly;
         }
-        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.labels(), panel_.count(),
+        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.targets(), panel_.count(),
                                   pass_.deltas_.back().view(point_));
     }
 

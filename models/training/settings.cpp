@@ -74,6 +74,16 @@ void check_noisy(const Settings& settings) {
                "training.batching");
 }
 
+/// A regression has no labels, so neither votes nor what is bounded by a label's derivative.
+void check_regression(const Settings& settings) {
+    if (settings.noisy() || settings.is_convex())
+        refuse("training.kind = \"" + settings.training.kind + "\" makes classifiers, not regressions",
+               "set training.kind = \"boxes\", or network.classes = 2 or more", "training.kind");
+    if (settings.ensemble.members > 1)
+        refuse("the members of an ensemble vote for labels, and a regression has none",
+               "set ensemble.members = 1, or network.classes = 2 or more", "ensemble.members");
+}
+
 void check_convex(const Settings& settings) {
     const TrainingSettings& training = settings.training;
     const LossInfo& loss = info_of(settings.network.resolved_loss());
@@ -268,6 +278,7 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
 void check(const Settings& settings) {
     check(settings.network);
     check(settings.features);
+    if (settings.network.classes == 1) check_regression(settings);
     if (settings.noisy()) check_noisy(settings);
     if (settings.is_convex()) check_convex(settings);
     if (!settings.noisy() && !settings.is_convex()) check_box_clip(settings);

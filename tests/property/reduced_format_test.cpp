@@ -496,9 +496,9 @@ class Chain {
     void loss_gradient(const Real* labels) {
         const BasicInterval<Real> logit = logit_.bounds(), delta = delta_.bounds();
         for (std::size_t r = 0; r < count_; ++r) {
-            const std::int32_t label = labels[r] == Real{1} ? 1 : 0;
+            const double target = labels[r] == Real{1} ? 1 : 0;
             const auto derivative = [&](const Real* own, const Real* others) {
-                return Real(loss_derivative(shape_.loss, 1, 0, label, own + r, others + r, count_));
+                return Real(loss_derivative(shape_.loss, 1, 0, target, own + r, others + r, count_));
             };
             delta.lower[r] = derivative(logit.lower, logit.upper);
             delta.upper[r] = derivative(logit.upper, logit.lower);

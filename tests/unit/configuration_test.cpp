@@ -207,8 +207,19 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
         {"training.batching=sequential"},
         {"training.batching=sequential", "training.batch_size=10", "ensemble.members=2"},
         {"network.loss=binary_cross_entropy", "network.classes=3"},
+        {"network.loss=binary_cross_entropy", "network.classes=1"},
+        {"network.loss=squared_error"},
+        {"network.classes=1", "ensemble.members=2"},
+        {"network.classes=1", "training.kind=noisy", "clip.kind=norm"},
+        {"network.classes=1", "training.kind=convex", "network.hidden=[]"},
         {"ensemble.aggregate=paper", "network.classes=3"}};
     for (const auto& overrides : contradictions) EXPECT_NE(error_of("", overrides), "") << overrides.back();
+}
+
+TEST(ReadSettings, OneClassIsARegression) {
+    const NetworkSettings network = read_configuration("", {"network.classes=1"}).settings.network;
+    EXPECT_EQ(network.resolved_loss(), Loss::squared_error);
+    EXPECT_NE(error_of("", {"network.loss=squared_error"}).find("network.classes = 1"), std::string::npos);
 }
 
 TEST(DecidingSettings, IgnoreHowTheRunIsCarriedOut) {
