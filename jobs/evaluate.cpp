@@ -38,14 +38,6 @@ std::vector<double> deltas_of(const MechanismInfo& info, double delta) {
     return deltas;
 }
 
-/// How often labels are the true ones.
-template <typename LabelOf>
-double nominal_accuracy(const std::vector<std::int32_t>& truth, LabelOf label_of) {
-    std::size_t correct = 0;
-    for (std::size_t q = 0; q < truth.size(); ++q) correct += label_of(q) == truth[q];
-    return static_cast<double>(correct) / static_cast<double>(truth.size());
-}
-
 std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
     std::vector<std::int64_t> distances;
     for (const Evidence& query : evidence) distances.push_back(query.distance);
@@ -163,10 +155,10 @@ void evaluate(const Context& context, const Request& request) {
 
     double single_accuracy = 0;
     for (const Certificates& member : members)
-        single_accuracy += nominal_accuracy(data.labels, [&](std::size_t q) { return member.labels[q]; }) /
+        single_accuracy += fraction_right(data.labels, [&](std::size_t q) { return member.labels[q]; }) /
                            static_cast<double>(members.size());
     const double ensemble_accuracy =
-        nominal_accuracy(data.labels, [&](std::size_t q) { return ensemble[q].label; });
+        fraction_right(data.labels, [&](std::size_t q) { return ensemble[q].label; });
 
     // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
     const std::vector<std::int64_t> ensemble_distances = distances_of(ensemble);
