@@ -117,7 +117,7 @@ void check_convex(const Settings& settings) {
     if (!settings.certificate.contiguous_levels())
         refuse("convex training has a distance for every k", "leave certificate.level_list out",
                "certificate.level_list");
-    if (settings.certificate.charge_rule == ChargeRule::per_batch)
+    if (settings.certificate.charge_rule != ChargeRule::per_epoch)
         refuse("in convex training a record acts once an epoch", "leave certificate.budget = \"per_epoch\"",
                "certificate.budget");
     if (settings.poisoned())
@@ -141,9 +141,9 @@ void check_poison(const Settings& settings) {
     }
     if (settings.certificate.charge_rule == ChargeRule::per_epoch)
         refuse(
-            "what poisoning could add is counted in every batch",
-            "set certificate.budget = \"per_batch\"; or certificate.relation = \"substitute\", which covers "
-            "every poison, whatever its radius",
+            "what a record does once an epoch is charged the same for every poison",
+            "set certificate.budget = \"both\" or \"per_batch\"; or certificate.relation = \"substitute\", "
+            "which covers every poison",
             "certificate.budget");
     if (settings.clip.kind != Clip::Kind::elementwise)
         refuse("poisoned records are bounded by entries", "set clip.kind = \"elementwise\"", "clip.kind");
@@ -164,6 +164,15 @@ void check_poison(const Settings& settings) {
                "set poison.target_label below network.classes", "poison.target_label");
 }
 
+/// As published, a step that divides by the count left holds those runs alone from which exactly k are gone.
+void check_budget(const Settings& settings) {
+    if (settings.certificate.charge_rule == ChargeRule::both &&
+        settings.training.normalise == Normalise::actual)
+        refuse("of steps that divide by the batch's count the two budgets enclose different runs",
+               "set certificate.budget = \"per_batch\" or training.normalise = \"expected\"",
+               "certificate.budget");
+}
+
 /// What boxes charge is a bound on every entry of a record's gradient.
 void check_box_clip(const Settings& settings) {
     if (settings.clip.kind == Clip::Kind::norm)
@@ -179,6 +188,18 @@ void check_box_clip(const Settings& settings) {
 }
 
 }  // namespace
+
+const char* name_of(ChargeRule rule) {
+    switch (rule) {
+        case ChargeRule::per_epoch:
+            return "per_epoch";
+        case ChargeRule::per_batch:
+            return "per_batch";
+        case ChargeRule::both:
+            return "both";
+    }
+    return "";
+}
 
 double TrainingSettings::learning_rate_at(std::int64_t step) const {
     return std::max(learning_rate / (1.0 + learning_rate_decay * static_cast<double>(step)),
@@ -260,9 +281,13 @@ std::vector<BasicOption<CertificateSettings>> certificate_options() {
                    {"substitute", Relation::substitute},
                    {"remove", Relation::remove},
                    {"poison", Relation::poison}}),
-        choice<S>("budget", "changed records act once an epoch (core + radius) or in every batch",
+        choice<S>("budget",
+                  "changed records act once an epoch (core + radius) or in every batch; both: the boxes of "
+                  "either, intersected in every step, which pays for substitute, remove and poison",
                   &S::charge_rule,
-                  {{"per_epoch", ChargeRule::per_epoch}, {"per_batch", ChargeRule::per_batch}}),
+                  {{"per_epoch", ChargeRule::per_epoch},
+                   {"per_batch", ChargeRule::per_batch},
+                   {"both", ChargeRule::both}}),
         choice<S>("product", "interval products: exact or, as published, midpoint-radius", &S::product,
                   {{"exact", Product::exact}, {"rump", Product::rump}})};
 }
@@ -340,7 +365,10 @@ void check(const Settings& settings) {
     if (settings.network.classes == 1) check_regression(settings);
     if (settings.noisy()) check_noisy(settings);
     if (settings.is_convex()) check_convex(settings);
-    if (!settings.noisy() && !settings.is_convex()) check_box_clip(settings);
+    if (!settings.noisy() && !settings.is_convex()) {
+        check_box_clip(settings);
+        check_budget(settings);
+    }
     check_poison(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);
     if (settings.training.batching == Batching::sequential) {

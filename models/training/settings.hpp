@@ -12,8 +12,10 @@
 
 namespace holdfast {
 
-/// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius).
-enum class ChargeRule { per_epoch, per_batch };
+/// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius); or
+/// what either leaves (mathematics.md, both budgets).
+enum class ChargeRule { per_epoch, per_batch, both };
+const char* name_of(ChargeRule rule);
 enum class Normalise { expected, actual };
 enum class Batching { hashed, sequential };
 

@@ -230,7 +230,7 @@ inline std::vector<std::byte> trained(const Settings& settings, std::shared_ptr<
 inline std::vector<Settings> trainings() {
     std::vector<Settings> all;
     for (const Relation relation : {Relation::add_remove, Relation::substitute, Relation::remove}) {
-        for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch}) {
+        for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both}) {
             Settings settings;
             settings.network.hidden = {9};
             settings.network.classes = 3;
@@ -240,7 +240,7 @@ inline std::vector<Settings> trainings() {
             settings.certificate.relation = relation;
             settings.certificate.charge_rule = rule;
             all.push_back(settings);
-            if (rule == ChargeRule::per_batch && relation != Relation::add_remove) continue;
+            if (rule != ChargeRule::per_epoch && relation != Relation::add_remove) continue;
             settings.clip.kind = Clip::Kind::factored;
             settings.network.hidden = {7, 5};
             settings.network.input_scale = 0.5;

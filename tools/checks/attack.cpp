@@ -266,8 +266,8 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
-    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) +
-           (problem.settings.certificate.charge_rule == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
+    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) + " " +
+           name_of(problem.settings.certificate.charge_rule) +
            (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") +
            (problem.settings.training.precision == Precision::single_precision ? " single" : "") + " depth " +
            std::to_string(problem.network.layers().size()) + ": ";
@@ -344,7 +344,8 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.training.precision = precision;
     settings.certificate.relation =
         choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
-    settings.certificate.charge_rule = choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch});
+    settings.certificate.charge_rule =
+        choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both});
     if (settings.certificate.relation == Relation::add_remove && choices.chance(0.4))
         settings.clip.kind = Clip::Kind::factored;
     settings.clip.gamma = choices.pick({0.02, 0.1, 0.5});
@@ -445,12 +446,9 @@ AttackReport attack_boxes(AttackProblem problem, std::uint64_t seed, std::int64_
                 report.violations.push_back(label_of(problem, seed) + "certified label of query " +
                                             std::to_string(q) + " changed at k = " + std::to_string(k));
         }
-        double& tightness =
-            report.tightness[std::string(name_of(problem.settings.certificate.relation)) +
-                             (problem.settings.certificate.charge_rule == ChargeRule::per_batch
-                                  ? " per_batch"
-                                  : " per_epoch") +
-                             " layers " + std::to_string(problem.network.layers().size())];
+        double& tightness = report.tightness[std::string(name_of(problem.settings.certificate.relation)) +
+                                             " " + name_of(problem.settings.certificate.charge_rule) +
+                                             " layers " + std::to_string(problem.network.layers().size())];
         tightness = std::max(tightness, reached(boxes[0], moved[0], box));
     }
     return report;
@@ -461,7 +459,7 @@ AttackProblem against_poison(AttackProblem problem, std::uint64_t seed) {
     Choices choices(seed ^ 0x901507);
     Settings& settings = problem.settings;
     settings.certificate.relation = Relation::poison;
-    settings.certificate.charge_rule = ChargeRule::per_batch;
+    settings.certificate.charge_rule = choices.pick({ChargeRule::per_batch, ChargeRule::both});
     settings.clip.kind = Clip::Kind::elementwise;
     using Labels = Poison::Labels;
     settings.poison.input_radius = choices.pick({0.0, 0.01, 0.01, 0.2, 3.0});
