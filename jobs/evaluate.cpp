@@ -49,6 +49,9 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
     if (run.settings.certificate.relation == Relation::remove)
         return Guarantee::not_private("mechanism over boxes for removals",
                                       "boxes for removals say nothing of added records");
+    if (run.settings.poisoned())
+        return Guarantee::not_private("mechanism over boxes against poisoning",
+                                      "a neighbour's record may differ by more than a poison may change");
     if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     claim.combine(mechanism.guarantee(name_of(run.settings.certificate.relation)));
     return claim;

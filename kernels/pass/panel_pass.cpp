@@ -21,19 +21,21 @@ PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOpera
 template <typename Real>
 class PanelPass<Real>::Gradients {
   public:
+    /// poisoned: what its records may become, if they may be poisoned.
     Gradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
-              const Clip& clip, const VariantSums& sums)
+              const Clip& clip, const VariantSums& sums, const PanelBounds<Real>* poisoned)
         : pass_(pass),
           network_(pass.network_),
           operations_(pass.operations_),
           parameters_(parameters),
-          panel_(panel),
+          panel_{panel, panel},
           clip_(clip),
           sums_(sums),
+          poisoned_(poisoned),
           point_(parameters.is_point()) {}
 
     void forward(std::size_t l) {
-        pass_.apply(parameters_.layer(l), l, point_, panel_);
+        pass_.apply(parameters_.layer(l), l, point_, panel_.by_feature());
         if (sums_.undecided != nullptr && l < network_.last())
             sums_.undecided[l] += operations_.undecided(network_.layers[l].out, panel_.count(),
                                                         pass_.activations_[l].view(point_));
@@ -53,18 +55,11 @@ class PanelPass<Real>::Gradients {
     }
 
     void outer(std::size_t l) {
-        if (l == 0) return add(0, {panel_.by_record(), panel_.by_record()}, panel_.stride());
-        const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
-        const Interval z = pass_.activations_[l - 1].view(point_), rows = pass_.rows_[l - 1].view(point_);
-        operations_.transpose(in, z.lower, rows.lower, stride);
-        if (!point_) operations_.transpose(in, z.upper, rows.upper, stride);
-        add(l, rows, stride);
+        if (l > 0) pass_.transpose(l, point_);
+        add(l, pass_.product(l, panel_, clip_, point_));
     }
 
-    void backward(std::size_t l) {
-        operations_.backward(parameters_.layer(l), pass_.deltas_[l].view(point_),
-                             pass_.activations_[l - 1].view(point_), pass_.deltas_[l - 1].view(point_));
-    }
+    void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, point_); }
 
     bool clips_whole_records() const { return clip_.kind == Clip::Kind::norm; }
 
@@ -73,7 +68,7 @@ class PanelPass<Real>::Gradients {
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             const auto [in, out] = static_cast<LayerShape>(network_.layers[l]);
-            const Real* z = l == 0 ? panel_.by_feature() : pass_.activations_[l - 1].lower.data();
+            const Real* z = l == 0 ? panel_.by_feature().lower : pass_.activations_[l - 1].lower.data();
             double delta_square[panel_height] = {}, z_square[panel_height];
             std::fill_n(z_square, panel_height, 1.0);
             operations_.add_squares(out, pass_.deltas_[l].lower.data(), delta_square);
@@ -86,23 +81,55 @@ class PanelPass<Real>::Gradients {
     }
 
   private:
-    void add(std::size_t l, ConstInterval rows, std::size_t stride) {
-        const OuterProduct<Real> product{
-            network_.layers[l], clip_, pass_.deltas_[l].view(point_), rows, stride, panel_.count()};
+    void add(std::size_t l, const OuterProduct<Real>& product) {
         const std::size_t first = network_.offset(l);
-        if (sums_.selection == nullptr) return operations_.accumulate(product, sums_.sums.from(first));
+        const SumBounds sums = sums_.sums.from(first);
+        if (sums_.selection == nullptr) return operations_.accumulate(product, sums);
         const SelectionTarget target{*sums_.selection, first};
-        operations_.accumulate(product, sums_.sums.from(first), &target);
+        if (poisoned_ == nullptr) return operations_.accumulate(product, sums, &target);
+        operations_.accumulate(product, sums);
+        operations_.offer_changes(product, pass_.poisoned_->product(l, *poisoned_, clip_, false), target);
     }
 
     PanelPass& pass_;
     const NetworkShape& network_;
     const PanelOperations<Real>& operations_;
     const PackedNetwork<Real>& parameters_;
-    const Panel<Real>& panel_;
+    PanelBounds<Real> panel_;
     const Clip& clip_;
     const VariantSums& sums_;
+    const PanelBounds<Real>* poisoned_;
     bool point_;
+};
+
+/// The steps of walk_gradient() for all that the records of a panel may become, in one box: everything a
+/// product is made of, and no sums.
+template <typename Real>
+class PanelPass<Real>::PoisonedGradients {
+  public:
+    PoisonedGradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const PanelBounds<Real>& panel,
+                      const Poison& poison)
+        : pass_(pass), parameters_(parameters), panel_(panel), poison_(poison) {}
+
+    void forward(std::size_t l) { pass_.apply(parameters_.layer(l), l, false, panel_.by_feature()); }
+    void loss() {
+        const NetworkShape& network = pass_.network_;
+        pass_.operations_.poisoned_loss_gradient(network.loss, network.outputs(),
+                                                 pass_.activations_.back().view(false), panel_.targets(),
+                                                 panel_.count(), poison_, pass_.deltas_.back().view(false));
+    }
+    void outer(std::size_t l) {
+        if (l > 0) pass_.transpose(l, false);
+    }
+    void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, false); }
+    bool clips_whole_records() const { return false; }
+    void clip_records() {}
+
+  private:
+    PanelPass& pass_;
+    const PackedNetwork<Real>& parameters_;
+    const PanelBounds<Real>& panel_;
+    const Poison& poison_;
 };
 
 template <typename Real>
@@ -121,10 +148,12 @@ PanelPass<Real>::PanelPass(const NetworkShape& network, const PanelOperations<Re
 /// activations_[l] from the layer before it, or from the panel's features.
 template <typename Real>
 void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_is_point,
-                            const Panel<Real>& panel) {
+                            ConstInterval features) {
     const Interval out = activations_[l].view(layer.is_point() && (l == 0 || input_is_point));
-    if (l == 0) {
-        operations_.forward_input(layer, panel.by_feature(), out);
+    if (l == 0 && features.is_point()) {
+        operations_.forward_input(layer, features.lower, out);
+    } else if (l == 0) {
+        operations_.forward_box(layer, features, out);
     } else {
         operations_.forward(layer, activations_[l - 1].view(input_is_point), out);
     }
@@ -132,10 +161,45 @@ void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_
 }
 
 template <typename Real>
+void PanelPass<Real>::backward(const PackedLayer& layer, std::size_t l, bool point) {
+    operations_.backward(layer, deltas_[l].view(point), activations_[l - 1].view(point),
+                         deltas_[l - 1].view(point));
+}
+
+template <typename Real>
+void PanelPass<Real>::transpose(std::size_t l, bool point) {
+    const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
+    const Interval z = activations_[l - 1].view(point), rows = rows_[l - 1].view(point);
+    operations_.transpose(in, z.lower, rows.lower, stride);
+    if (!point) operations_.transpose(in, z.upper, rows.upper, stride);
+}
+
+template <typename Real>
+OuterProduct<Real> PanelPass<Real>::product(std::size_t l, const PanelBounds<Real>& panel, const Clip& clip,
+                                            bool point) {
+    const LayerShape shape = network_.layers[l];
+    const Interval delta = deltas_[l].view(point);
+    if (l == 0) return {shape, clip, delta, panel.by_record(), panel.stride(), panel.count()};
+    return {shape, clip, delta, rows_[l - 1].view(point), row_stride<Real>(shape.in), panel.count()};
+}
+
+template <typename Real>
 void PanelPass<Real>::add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
                                     const Clip& clip, const VariantSums& sums) {
     ensure(clip.kind != Clip::Kind::norm || parameters.is_point(), "a box has no norm to clip by");
-    Gradients gradients(*this, parameters, panel, clip, sums);
+    Gradients gradients(*this, parameters, panel, clip, sums, nullptr);
+    walk_gradient(network_.layers.size(), gradients);
+}
+
+template <typename Real>
+void PanelPass<Real>::add_poisonable(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+                                     const PanelBounds<Real>& poisoned, const Poison& poison,
+                                     const Clip& clip, const VariantSums& sums) {
+    ensure(!clip.by_factors() && !parameters.is_point(), "poisoned records are bounded by entries, in a box");
+    if (poisoned_ == nullptr) poisoned_ = std::make_unique<PanelPass>(network_, operations_);
+    PoisonedGradients changed(*poisoned_, parameters, poisoned, poison);
+    walk_gradient(network_.layers.size(), changed);
+    Gradients gradients(*this, parameters, panel, clip, sums, &poisoned);
     walk_gradient(network_.layers.size(), gradients);
 }
 
@@ -143,8 +207,9 @@ template <typename Real>
 BasicConstInterval<Real> PanelPass<Real>::outputs(const PackedNetwork<Real>& parameters,
                                                   const PackedLayer& last, const Panel<Real>& panel) {
     const std::size_t hidden = network_.last();
-    for (std::size_t l = 0; l < hidden; ++l) apply(parameters.layer(l), l, parameters.is_point(), panel);
-    apply(last, hidden, parameters.is_point(), panel);
+    const ConstInterval features(panel.by_feature(), panel.by_feature());
+    for (std::size_t l = 0; l < hidden; ++l) apply(parameters.layer(l), l, parameters.is_point(), features);
+    apply(last, hidden, parameters.is_point(), features);
     return activations_.back().view(last.is_point() && (hidden == 0 || parameters.is_point()));
 }
 

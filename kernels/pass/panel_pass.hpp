@@ -44,6 +44,11 @@ class PanelPass {
     /// Adds the clipped gradients of the panel's records, and counts which are correct.
     void add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel, const Clip& clip,
                        const VariantSums& sums);
+    /// The same of records that `poison` may turn into anything within `poisoned`, in a box: what that could
+    /// add to each entry is offered to the selection, not the entries.
+    void add_poisonable(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+                        const PanelBounds<Real>& poisoned, const Poison& poison, const Clip& clip,
+                        const VariantSums& sums);
     /// The outputs of `last`, [rows, panel_height], behind the hidden layers; a box even after a point.
     ConstInterval outputs(const PackedNetwork<Real>& parameters, const PackedLayer& last,
                           const Panel<Real>& panel);
@@ -55,8 +60,14 @@ class PanelPass {
         Interval view(bool point) { return {lower.data(), point ? lower.data() : upper.data()}; }
     };
     class Gradients;
+    class PoisonedGradients;
 
-    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, const Panel<Real>& panel);
+    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, ConstInterval features);
+    void backward(const PackedLayer& layer, std::size_t l, bool point);
+    /// Makes rows_[l - 1].
+    void transpose(std::size_t l, bool point);
+    /// Of layer l's input and delta, which have been made.
+    OuterProduct<Real> product(std::size_t l, const PanelBounds<Real>& panel, const Clip& clip, bool point);
 
     const NetworkShape& network_;
     const PanelOperations<Real>& operations_;
@@ -64,6 +75,7 @@ class PanelPass {
         activations_;             // [layer]: its output, after ReLU but for the last; [out, panel_height]
     std::vector<Buffer> rows_;    // [layer]: the same transposed, for the outer product
     std::vector<Buffer> deltas_;  // [layer]: derivative of the loss by its pre-activation
+    std::unique_ptr<PanelPass> poisoned_;  // the buffers of poisoned records; where there are any
 };
 
 }  // namespace holdfast

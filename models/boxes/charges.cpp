@@ -15,6 +15,11 @@ void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser,
     optimiser.update(step, normaliser, upper, sums.lower);
 }
 
+/// Is a changed record one gone and one come in its place?
+bool replaces(Relation relation) {
+    return relation == Relation::substitute || relation == Relation::poison;
+}
+
 /// Records act once an epoch: the state is a core, charged nothing, and T^k is the core +- k R_t.
 class ChargesPerEpoch final : public Charges {
   public:
@@ -22,7 +27,7 @@ class ChargesPerEpoch final : public Charges {
         : optimiser_(optimiser),
           batches_(plan.settings.training.batches),
           // c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
-          reach_(plan.settings.certificate.relation == Relation::substitute ? 2 : 1),
+          reach_(replaces(plan.settings.certificate.relation) ? 2 : 1),
           biases_(plan.network.biases()),
           weight_response_(optimiser.impulse_response(scale.weight_units)),
           bias_response_(optimiser.impulse_response(scale.bias_units)) {}
@@ -83,8 +88,9 @@ class ChargesPerBatch final : public Charges {
     /// Widens a level's sums over this dataset to those over every neighbour's. Collective over the ranks.
     void charge(std::int64_t k, LevelSums& sums, const Communicator& ranks) const {
         if (k == 0) return;
-        if (relation_ != Relation::remove) charge_new_records(k, sums);
-        if (relation_ != Relation::add_remove) charge_gone_records(sums, ranks);
+        if (relation_ == Relation::add_remove || relation_ == Relation::substitute)
+            charge_new_records(k, sums);
+        if (relation_ != Relation::add_remove) charge_selected_records(sums, ranks);
     }
 
   private:
@@ -97,8 +103,9 @@ class ChargesPerBatch final : public Charges {
         }
     }
     /// What the k records did that are gone: at most minus the least of their upper bounds. Of removals up to
-    /// k, only those that gain are counted; as published (actual), exactly k are gone.
-    void charge_gone_records(LevelSums& sums, const Communicator& ranks) const {
+    /// k, only those that gain are counted; as published (actual), exactly k are gone. What k poisoned
+    /// records could add is offered negated, and so charged alike (models/mathematics.md, poisoned sums).
+    void charge_selected_records(LevelSums& sums, const Communicator& ranks) const {
         const bool up_to_k = relation_ == Relation::remove && !exactly_k_go_;
         const auto value_itself = +[](std::int64_t value) { return value; };
         const auto gain = +[](std::int64_t value) { return std::min<std::int64_t>(0, value); };

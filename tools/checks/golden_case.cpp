@@ -24,6 +24,9 @@ struct Case {
     std::vector<std::int64_t> levels;  // k of each box
 };
 
+/// What the cases that clip nothing are clipped to.
+constexpr double beyond_every_gradient = 64;
+
 double number(const hdf5::File& file, const std::string& name, double fallback) {
     if (!file.has_attribute(name)) return fallback;
     return file.read_double_attribute(name);
@@ -42,13 +45,25 @@ std::string unsupported(const hdf5::File& file) {
     if (text("clip_method", "clamp") != "clamp") return "clip by norm";
     if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
     if (number(file, "l1_reg", 0) > 0) return "l1";
-    if (number(file, "k_poison", 0) + number(file, "label_k_poison", 0) + number(file, "label_epsilon", 0) +
-            number(file, "epsilon", 0) >
-        0)
-        return "poisoning";
     if (file.has("X_public")) return "public records in batches of their own";
     if (file.has_attribute("transform_arch")) return "frozen transform";
     return "";
+}
+
+/// The adversary of a poisoning case, and the level it is: features and labels of the same records, or of as
+/// many more; both are bounded alike.
+std::int64_t read_poison(const hdf5::File& file, Settings& settings) {
+    settings.certificate.relation = Relation::poison;
+    Poison& poison = settings.poison;
+    poison.input_radius = number(file, "epsilon", 0);
+    poison.target_radius = number(file, "label_epsilon", 0);
+    const double features = number(file, "k_poison", 0), labels = number(file, "label_k_poison", 0),
+                 target = number(file, "poison_target_idx", -1);
+    if (labels > 0 && settings.network.classes > 1)
+        poison.labels = target < 0 ? Poison::Labels::any : Poison::Labels::targeted;
+    poison.target_label = static_cast<std::int32_t>(std::max(target, 0.0));
+    const bool paired = number(file, "paired_poison", 0) > 0;
+    return static_cast<std::int64_t>(paired ? std::max(features, labels) : features + labels);
 }
 
 Case open_case(hdf5::File file) {
@@ -75,13 +90,16 @@ Case open_case(hdf5::File file) {
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
     settings.training.normalise = Normalise::actual;
     settings.certificate.charge_rule = ChargeRule::per_batch;
-    settings.clip = {.kind = Clip::Kind::elementwise, .gamma = number(file, "clip_gamma", 1)};
+    settings.clip = {.kind = Clip::Kind::elementwise,
+                     .gamma = std::min(number(file, "clip_gamma", 1), beyond_every_gradient)};
     settings.certificate.product =
         file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
     settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
         golden.levels = file.dataset("k_list").read_all<std::int64_t>();
+    } else if (file.has_attribute("mode") && file.read_text_attribute("mode") == "poisoning") {
+        golden.levels = {read_poison(file, settings)};
     } else {
         golden.levels = {unlearn > 0 ? unlearn : static_cast<std::int64_t>(number(file, "k_private", 0))};
     }
