@@ -159,6 +159,40 @@ TEST_P(ConvolutionalStep, BoxesHoldTheirPointsAndTheBoxesInside) {
     }
 }
 
+// With factors far beyond their limits: the charge of a record is what it can add at most.
+TEST_P(ConvolutionalStep, OneRecordAddsAtMostGamma) {
+    Step step(GetParam(), 1);
+    for (double& feature : step.features) feature *= 100;
+    step.dropout.clear();
+    for (const bool factored : {false, true}) {
+        step.clip = factored ? Clip{.kind = Clip::Kind::factored,
+                                    .gamma = 0.0006,
+                                    .delta_limit = 0.02,
+                                    .activation_limit = 0.03}
+                             : Clip{.kind = Clip::Kind::elementwise, .gamma = 0.001};
+        const GradientScale scale = step.clip.scale(Precision::double_precision);
+        const Units middle = step.parameters(GetParam());
+        const Box box = step.around(middle, 0.1);
+        const Units message = step.message(*step.engine(*make_backend("cpu")), {box.variant()});
+        const StepMessage layout = StepMessage::of(1, step.network);
+        std::size_t p = 0;
+        double largest = 0;
+        for (const Layer& layer : step.network.layers) {
+            const auto positions = static_cast<std::int64_t>(factored ? layer.positions() : 1);
+            for (std::size_t i = 0; i < layer.parameters(); ++i, ++p) {
+                const bool bias = i % (layer.in + 1) == layer.in;
+                const std::int64_t gamma = positions * (bias ? scale.bias_units : scale.weight_units);
+                const std::int64_t low = message[layout.lower(0) + p], high = message[layout.upper(0) + p];
+                ASSERT_LE(-gamma, low);
+                ASSERT_LE(high, gamma);
+                largest =
+                    std::max(largest, static_cast<double>(std::max(-low, high)) / static_cast<double>(gamma));
+            }
+        }
+        EXPECT_GT(largest, 0.9) << "no entry comes near its bound";
+    }
+}
+
 // Of one record and one parameter at a time: the sum is the loss's difference quotient. What is left out is
 // left out of the last layer's weights instead, where the dropped outputs are those of the layer before it.
 TEST_P(ConvolutionalStep, SumsAreGradients) {
