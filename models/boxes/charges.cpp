@@ -1,6 +1,7 @@
 #include "models/boxes/charges.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "dist/sum/selection_merge.hpp"
@@ -20,6 +21,21 @@ bool replaces(Relation relation) {
     return relation == Relation::substitute || relation == Relation::poison;
 }
 
+/// Of every parameter, what a record's entry is at most, in units: by factors, a convolution adds the entries
+/// of its positions (models/mathematics.md, convolution by factors).
+std::vector<std::int64_t> largest_entries(const TrainingPlan& plan, const GradientScale& scale) {
+    std::vector<std::int64_t> entries;
+    for (const Layer& layer : plan.network.layers()) {
+        const bool by_factors = plan.settings.clip.kind == Clip::Kind::factored;
+        const auto positions = static_cast<std::int64_t>(by_factors ? layer.positions() : 1);
+        for (std::size_t p = 0; p < layer.parameters(); ++p) {
+            const bool bias = p % (layer.in + 1) == layer.in;
+            entries.push_back(positions * (bias ? scale.bias_units : scale.weight_units));
+        }
+    }
+    return entries;
+}
+
 /// Records act once an epoch: the state is a core, charged nothing, and T^k is the core +- k R_t.
 class ChargesPerEpoch final : public Charges {
   public:
@@ -28,16 +44,23 @@ class ChargesPerEpoch final : public Charges {
           batches_(plan.settings.training.batches),
           // c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
           reach_(replaces(plan.settings.certificate.relation) ? 2 : 1),
-          biases_(plan.network.biases()),
-          weight_response_(optimiser.impulse_response(scale.weight_units)),
-          bias_response_(optimiser.impulse_response(scale.bias_units)) {}
+          response_of_(plan.network.parameters()) {
+        const std::vector<std::int64_t> entries = largest_entries(plan, scale);
+        std::map<std::int64_t, std::size_t> known;
+        for (std::size_t p = 0; p < entries.size(); ++p) {
+            const auto [at, first] = known.try_emplace(entries[p], responses_.size());
+            if (first) responses_.push_back(optimiser.impulse_response(entries[p]));
+            response_of_[p] = at->second;
+        }
+    }
 
     LevelState box(const LevelState& level) const override {
         LevelState box{level.k, level.lower, level.upper, {}, {}};
         if (level.k == 0) return box;
-        const std::int64_t weight_radius = weight_response_->radius(), bias_radius = bias_response_->radius();
+        std::vector<std::int64_t> radii;
+        for (const auto& response : responses_) radii.push_back(response->radius());
         for (std::size_t p = 0; p < box.lower.size(); ++p) {
-            const std::int64_t radius = biases_[p] ? bias_radius : weight_radius;
+            const std::int64_t radius = radii[response_of_[p]];
             box.lower[p] = widened_lower(box.lower[p], radius, reach_ * level.k);
             box.upper[p] = widened_upper(box.upper[p], radius, reach_ * level.k);
         }
@@ -51,15 +74,14 @@ class ChargesPerEpoch final : public Charges {
     }
     void advance(std::int64_t step, double normaliser) override {
         const bool first_of_epoch = step % batches_ == 0;
-        weight_response_->advance(step, normaliser, first_of_epoch);
-        bias_response_->advance(step, normaliser, first_of_epoch);
+        for (const auto& response : responses_) response->advance(step, normaliser, first_of_epoch);
     }
 
   private:
     const Optimiser& optimiser_;
     std::int64_t batches_, reach_;
-    std::vector<bool> biases_;
-    std::unique_ptr<ImpulseResponse> weight_response_, bias_response_;
+    std::vector<std::size_t> response_of_;                     // [parameters]
+    std::vector<std::unique_ptr<ImpulseResponse>> responses_;  // one of each Gamma there is
 };
 
 /// Records act in every batch: the state is T^k, and the sum over a neighbour's records lies in
@@ -70,8 +92,7 @@ class ChargesPerBatch final : public Charges {
         : optimiser_(optimiser),
           relation_(plan.settings.certificate.relation),
           exactly_k_go_(plan.settings.training.normalise == Normalise::actual),
-          scale_(scale),
-          biases_(plan.network.biases()) {}
+          entries_(largest_entries(plan, scale)) {}
 
     LevelState box(const LevelState& level) const override {
         return {level.k, level.lower, level.upper, {}, {}};
@@ -97,7 +118,7 @@ class ChargesPerBatch final : public Charges {
     /// What the k records put in their place, or added, can do: k Gamma each way. A removal adds nothing.
     void charge_new_records(std::int64_t k, LevelSums& sums) const {
         for (std::size_t p = 0; p < sums.lower.size(); ++p) {
-            const std::int64_t gamma = k * (biases_[p] ? scale_.bias_units : scale_.weight_units);
+            const std::int64_t gamma = k * entries_[p];
             sums.lower[p] -= gamma;
             sums.upper[p] += gamma;
         }
@@ -121,8 +142,7 @@ class ChargesPerBatch final : public Charges {
     const Optimiser& optimiser_;
     Relation relation_;
     bool exactly_k_go_;
-    GradientScale scale_;
-    std::vector<bool> biases_;
+    std::vector<std::int64_t> entries_;  // [parameters]: Gamma
 };
 
 /// Either budget encloses, so T^k is what the core's box and the charged one have in common, and both take
