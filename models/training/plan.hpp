@@ -44,7 +44,7 @@ struct TrainingPlan {
 /// found, to two significant digits.
 double normaliser_of(const Settings& settings, const DataShape& data);
 
-/// A plan of all levels.
+/// A plan of all levels. Error (usage): records of a network that is not dense, to be poisoned.
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend);
 
