@@ -339,6 +339,19 @@ TEST(ReducedFormat, ForwardInputOfTwoFeaturesIn3Bits) {
     walk("forward_input, 2 features, 3 bits", forward_input<Float3>(2));
 }
 
+TEST(ReducedFormat, ForwardBoxOfOneFeatureIn4Bits) {
+    walk<Float4>("forward_box, 1 feature, 4 bits",
+                 {{all_boxes<Float4>(), all_boxes<Float4>()},
+                  {all_boxes<Float4>()},
+                  1,
+                  [](auto parameter_boxes, auto lanes, std::span<Bounds> results) {
+                      Panel<Float4> a(results.size(), parameter_boxes.is_point() && lanes.is_point());
+                      reference::forward_box(weights<Float4>({1, 1}, parameter_boxes), results.size(), lanes,
+                                             a.bounds());
+                      a.store(results);
+                  }});
+}
+
 TEST(ReducedFormat, ReluIn6Bits) {
     walk<Float6>("relu, 6 bits",
                  {{}, {all_boxes<Float6>()}, 1, [](auto, auto lanes, std::span<Bounds> results) {
@@ -497,9 +510,9 @@ class Chain {
     void loss_gradient(const Real* labels) {
         const BasicInterval<Real> logit = logit_.bounds(), delta = delta_.bounds();
         for (std::size_t r = 0; r < count_; ++r) {
-            const std::int32_t label = labels[r] == Real{1} ? 1 : 0;
+            const double target = labels[r] == Real{1} ? 1 : 0;
             const auto derivative = [&](const Real* own, const Real* others) {
-                return Real(loss_derivative(shape_.loss, 1, 0, label, own + r, others + r, count_));
+                return Real(loss_derivative(shape_.loss, 1, 0, target, own + r, others + r, count_));
             };
             delta.lower[r] = derivative(logit.lower, logit.upper);
             delta.upper[r] = derivative(logit.upper, logit.lower);
