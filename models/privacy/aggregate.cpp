@@ -48,11 +48,6 @@ std::vector<std::int64_t> count_votes(const Members& members, int classes) {
     return votes;
 }
 
-/// Which class a tie goes to: 1 of two (000, equation 11), the least index of more.
-bool wins_tie(int a, int b, int classes) {
-    return classes == 2 ? a == 1 : a < b;
-}
-
 int winner_of(const std::vector<std::int64_t>& votes) {
     const int classes = static_cast<int>(votes.size());
     int best = 0;
@@ -219,6 +214,10 @@ std::int64_t published_distance(const Members& members, const std::vector<std::i
 }
 
 }  // namespace
+
+bool wins_tie(int a, int b, int classes) {
+    return classes == 2 ? a == 1 : a < b;
+}
 
 std::int64_t ensemble_cap(std::int64_t members, std::int64_t member_cap) {
     return (members / 2 + 1) * (member_cap + 1) - 1;
