@@ -242,8 +242,14 @@ class StepCheck {
           stated_(stated),
           kept_(run.folder, stated.fingerprint(), run.settings, 0),
           steps_(std::move(steps)),
-          alone_(make_serial_communicator()),
-          public_records_(run.features(read_public(public_data, reader.info(), run.settings))) {
+          alone_(make_serial_communicator()) {
+        Records public_records = read_public(public_data, reader.info(), run.settings);
+        RecordDigest of_public;
+        of_public.add(public_records);
+        if (of_public.hex(*alone_) != run.manifest.public_records.digest)
+            throw Error(ExitCode::input, "the run was trained on other public records beside",
+                        "name those it was trained with, or none where there were none", "--public");
+        public_records_ = run.features(std::move(public_records));
         for (const KeptStates::Step& step : steps_) {
             if (members_.empty() || members_.back() != step.member) members_.push_back(step.member);
         }

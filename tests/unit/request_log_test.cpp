@@ -102,6 +102,22 @@ TEST_F(RequestLogTest, NoEntryIsTakenOutPutInOrMoved) {
     EXPECT_TRUE(error());
 }
 
+TEST_F(RequestLogTest, TheEndOfAnotherLogDoesNotFollow) {
+    two_requests();
+    const std::string first = folder.read(name);
+    const std::size_t half = first.find('\n', first.find('\n') + 1) + 1;
+    RequestLog other;
+    for (int request = 0; request < 2; ++request) {
+        other.append(run, {{"kind", "asked"}, {"tokens", {"c"}}});
+        other.append(run, {{"kind", "done"}, {"run_after", "d"}});
+    }
+    const std::string second = folder.read(name);
+    folder.write(name, first.substr(0, half) + second.substr(second.find('\n', second.find('\n') + 1) + 1));
+    const std::optional<Error> found = error();
+    ASSERT_TRUE(found);
+    EXPECT_NE(found->message().find("line 3: it does not follow"), std::string::npos) << found->message();
+}
+
 TEST_F(RequestLogTest, TokensAreOfTheKeyAndOneKeyFollowsTheRuns) {
     const RunFolder next = RunFolder::create(folder.file("next"), false);
     const SecretKey first = request_key(run, run), same = request_key(run, run),

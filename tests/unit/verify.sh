@@ -41,6 +41,9 @@ train --out momentum --keep-states 2 --set training.momentum=0.5 --set certifica
 sound "with momentum" 4 momentum --data blobs.h5
 train --out substitute --keep-states 2 --set certificate.relation=substitute --set certificate.budget=per_batch
 sound "substitutions" 4 substitute --data blobs.h5
+train --out beside --keep-states 1 --public other.h5:test
+sound "public records beside" 2 beside --data blobs.h5 --public other.h5:test
+unsound "public records left out" "records of the kept steps" beside --data blobs.h5
 convex=(--set training.kind=convex --set network.hidden=[] --set features.norm_limit=1)
 train --out convex --keep-states 2 --set training.learning_rate=1 "${convex[@]}"
 sound "a convex run" 4 convex --data blobs.h5
