@@ -98,7 +98,7 @@ class CpuOperations final : public PanelOperations<Real> {
         cpu::accumulate_and_select(product, sums, *selection);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape& network, const Clip& clip) const override {
-        return std::make_unique<CpuLinearStep<Real>>(network, clip);
+        return clip.by_scales() ? nullptr : std::make_unique<CpuLinearStep<Real>>(network, clip);
     }
 
   private:

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/error.hpp"
 #include "kernels/cuda/engine_on.hpp"
 
 namespace holdfast::device {
@@ -18,6 +19,9 @@ class BackendOn final : public Backend {
     std::string name() const override { return name_; }
     Precision precision() const override { return Precision::double_precision; }
     std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const override {
+        if (clip.by_scales())
+            throw Error(ExitCode::usage, "backend \"" + name_ + "\" clips by entries and factors, not by norms",
+                        "use --set run.backend=cpu, or --set clip.kind=elementwise", "run.backend");
         return std::make_unique<EngineOn<Executor>>(executor_, network, clip);
     }
 

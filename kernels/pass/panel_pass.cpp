@@ -13,7 +13,7 @@ PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOpera
                                    const std::int64_t* lower, const std::int64_t* upper) {
     for (std::size_t l = 0; l < network.layers.size(); ++l) {
         const std::size_t first = network.offset(l);
-        layers_.push_back(operations.pack(network.layers[l], lower + first, upper + first));
+        layers_.push_back(operations.of_layer(l).pack(network.layers[l], lower + first, upper + first));
     }
 }
 
@@ -53,22 +53,27 @@ class PanelPass<Real>::Gradients {
     }
 
     void outer(std::size_t l) {
-        if (l == 0) return add(0, {panel_.by_record(), panel_.by_record()}, panel_.stride());
-        const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
-        const Interval z = pass_.activations_[l - 1].view(point_), rows = pass_.rows_[l - 1].view(point_);
-        operations_.transpose(in, z.lower, rows.lower, stride);
-        if (!point_) operations_.transpose(in, z.upper, rows.upper, stride);
-        add(l, rows, stride);
+        OuterProduct<Real> product = product_of(l);
+        if (clip_.kind == Clip::Kind::tensor_norm) scale_tensors(operations_.of_layer(l).squares(product));
+        if (clip_.by_scales()) product.scales = &scales_;
+        const std::size_t first = network_.offset(l);
+        const PanelOperations<Real>& operations = operations_.of_layer(l);
+        if (sums_.selection == nullptr) return operations.accumulate(product, sums_.sums.from(first));
+        const SelectionTarget target{*sums_.selection, first};
+        operations.accumulate(product, sums_.sums.from(first), &target);
     }
 
     void backward(std::size_t l) {
-        operations_.backward(parameters_.layer(l), pass_.deltas_[l].view(point_),
+        operations_.of_layer(l).backward(parameters_.layer(l), pass_.deltas_[l].view(point_),
                              pass_.activations_[l - 1].view(point_), pass_.deltas_[l - 1].view(point_));
     }
 
-    bool clips_whole_records() const { return clip_.kind == Clip::Kind::norm; }
+    bool clips_whole_records() const {
+        return clip_.kind == Clip::Kind::norm || clip_.kind == Clip::Kind::record_norm;
+    }
 
     void clip_records() {
+        if (clip_.kind == Clip::Kind::record_norm) return scale_records();
         const NormRule<Real> rule(clip_, network_.parameters());
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
@@ -86,13 +91,37 @@ class PanelPass<Real>::Gradients {
     }
 
   private:
-    void add(std::size_t l, ConstInterval rows, std::size_t stride) {
-        const OuterProduct<Real> product{
-            network_.layers[l], clip_, pass_.deltas_[l].view(point_), rows, stride, panel_.count()};
-        const std::size_t first = network_.offset(l);
-        if (sums_.selection == nullptr) return operations_.accumulate(product, sums_.sums.from(first));
-        const SelectionTarget target{*sums_.selection, first};
-        operations_.accumulate(product, sums_.sums.from(first), &target);
+    OuterProduct<Real> product_of(std::size_t l) {
+        const ConstInterval delta = pass_.deltas_[l].view(point_);
+        if (l == 0)
+            return {network_.layers[0], clip_, delta, {panel_.by_record(), panel_.by_record()},
+                    panel_.stride(), panel_.count()};
+        const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
+        const Interval z = pass_.activations_[l - 1].view(point_), rows = pass_.rows_[l - 1].view(point_);
+        operations_.transpose(in, z.lower, rows.lower, stride);
+        if (!point_) operations_.transpose(in, z.upper, rows.upper, stride);
+        return {network_.layers[l], clip_, delta, rows, stride, panel_.count()};
+    }
+
+    /// The scales of one layer's tensors.
+    void scale_tensors(const LayerSquares& squares) {
+        for (std::size_t r = 0; r < panel_.count(); ++r) {
+            scales_.weights[r] = scale_to<Real>(clip_.norm_limit, squares.weights[r]);
+            scales_.biases[r] = scale_to<Real>(clip_.norm_limit, squares.biases[r]);
+        }
+    }
+    /// One scale for all of a record; squares are added in the order of the layers.
+    void scale_records() {
+        SquareBounds whole[panel_height];
+        for (std::size_t l = 0; l < network_.layers.size(); ++l) {
+            const LayerSquares squares = operations_.of_layer(l).squares(product_of(l));
+            for (std::size_t r = 0; r < panel_.count(); ++r) {
+                whole[r] += squares.weights[r];
+                if (network_.layers[l].bias) whole[r] += squares.biases[r];
+            }
+        }
+        for (std::size_t r = 0; r < panel_.count(); ++r)
+            scales_.weights[r] = scales_.biases[r] = scale_to<Real>(clip_.norm_limit, whole[r]);
     }
 
     PanelPass& pass_;
@@ -103,6 +132,7 @@ class PanelPass<Real>::Gradients {
     const Clip& clip_;
     const VariantSums& sums_;
     bool point_;
+    LayerScales<Real> scales_;  // of a clip by scales
 };
 
 template <typename Real>
@@ -126,7 +156,7 @@ void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_
     if (l == 0) {
         operations_.forward_input(layer, panel.by_feature(), out);
     } else {
-        operations_.forward(layer, activations_[l - 1].view(input_is_point), out);
+        operations_.of_layer(l).forward(layer, activations_[l - 1].view(input_is_point), out);
     }
     if (l < network_.last()) operations_.relu(network_.layers[l].out, out);
 }

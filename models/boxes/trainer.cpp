@@ -60,6 +60,26 @@ MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t m
     return state;
 }
 
+MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member,
+                                       const Records& public_records) {
+    MemberState state = fresh_state(plan, member);
+    const Records no_records{FeatureMatrix(public_records.features.columns(), true), {}, {}, {}};
+    PublicBatches batches(plan.settings.training, public_records);
+    GradientSums sums(plan, no_records, public_records);
+    const auto optimiser = optimiser_of(plan);
+    const auto alone = make_serial_communicator();
+    PhaseTimes times;
+    LevelState point = state.levels.front();
+    for (std::int64_t step = 0; step < plan.settings.training.public_steps; ++step) {
+        const Variant variant{point.lower.data(), point.lower.data()};
+        const StepSums taken = sums.of({&variant, 1}, {{}, batches.of_step(step)}, *alone, times);
+        optimiser->update(step, static_cast<double>(taken.records), {point.lower, point.lower_slots},
+                          taken.levels.front().lower);
+    }
+    for (LevelState& level : state.levels) level.lower = level.upper = point.lower;
+    return state;
+}
+
 // Before the first step every box is the initial point, whatever its level.
 bool MemberTrainer::all_levels_equal() const {
     return state_.step == 0 &&

@@ -27,7 +27,7 @@ class BoxesCertificate final : public Certificate {
     }
 
     const std::vector<std::int64_t>& levels() const override { return levels_; }
-    bool nested() const override { return settings_.certificate.product == Product::exact; }
+    bool nested() const override { return settings_.certificate.product.exact(); }
 
     Certificates distances(std::size_t member, const Records& queries, Asker asker,
                            int device) const override {

@@ -65,7 +65,7 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
         claim.weaken(
             "batches are rows in order and assumed not to move: an added or removed record shifts those "
             "behind it");
-    if (settings.certificate.product == Product::rump)
+    if (!settings.certificate.product.exact())
         claim.weaken(
             "midpoint-radius products nest up to rounding only, so distances of neighbours may differ by "
             "more than 1");
@@ -90,7 +90,7 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
             "private",
             "train with certificate.levels = K", "certificate.level_list");
     }
-    if (settings.certificate.product == Product::rump) {
+    if (!settings.certificate.product.exact()) {
         refuse("boxes of midpoint-radius products do not nest bit by bit",
                "train with certificate.product = \"exact\"", "certificate.product");
     }
