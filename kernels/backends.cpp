@@ -50,8 +50,8 @@ std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name, 
 template std::unique_ptr<PanelOperations<double>> make_operations(const std::string&, const Products&);
 template std::unique_ptr<PanelOperations<float>> make_operations(const std::string&, const Products&);
 
-std::shared_ptr<const Backend> make_backend(const std::string& name, Precision precision, const Products& products,
-                                            int device) {
+std::shared_ptr<const Backend> make_backend(const std::string& name, Precision precision,
+                                            const Products& products, int device) {
     const bool automatic = name == "auto";
     if (!products.exact()) return midpoint_backend(name, precision, products);
     if (name == "reference") return host_backend(name, precision);

@@ -10,8 +10,9 @@ namespace holdfast {
 
 /// "cpu", "cuda", "reference", or "auto": cuda if it is built and has a usable device, else cpu. All give the
 /// same bits in one precision. cuda computes in double alone; products that are not exact need "reference" or
-/// "auto", and double. device: which of a node's devices cuda uses. Here, and nowhere else, a setting becomes a Real.
-/// Error (usage): a name that is not one of these, a product or precision the backend lacks, no device.
+/// "auto", and double. device: which of a node's devices cuda uses. Here, and nowhere else, a setting becomes
+/// a Real. Error (usage): a name that is not one of these, a product or precision the backend lacks, no
+/// device.
 std::shared_ptr<const Backend> make_backend(const std::string& name,
                                             Precision precision = Precision::double_precision,
                                             const Products& products = {}, int device = 0);

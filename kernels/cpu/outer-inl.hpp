@@ -149,8 +149,8 @@ struct Elementwise {
 
     /// Of a product of boxes, times a scale of [low, high].
     HWY_INLINE Vec<Real> scaled_least(const Vec<Real> (&products)[4], Vec<Real> low, Vec<Real> high) const {
-        return least_of_ends(
-            low, high, hn::Min(hn::Min(products[0], products[1]), hn::Min(products[2], products[3])));
+        return least_of_ends(low, high,
+                             hn::Min(hn::Min(products[0], products[1]), hn::Min(products[2], products[3])));
     }
     HWY_INLINE Vec<Real> scaled_greatest(const Vec<Real> (&products)[4], Vec<Real> low,
                                          Vec<Real> high) const {

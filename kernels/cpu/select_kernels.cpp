@@ -140,7 +140,7 @@ template <typename Real>
 void select_strip(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t column,
                   std::size_t count, SumBounds sums, const SelectionTarget& target) {
     const std::size_t columns = std::min(lanes<Real>, outer.columns - column);
-    const auto select = outer.inputs == Inputs::box ? &select_entries<Real, Inputs::box>
+    const auto select = outer.inputs == Inputs::box      ? &select_entries<Real, Inputs::box>
                         : outer.inputs == Inputs::scaled ? &select_entries<Real, Inputs::scaled>
                         : outer.inputs == Inputs::nonnegative_point
                             ? &select_entries<Real, Inputs::nonnegative_point>

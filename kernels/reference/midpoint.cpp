@@ -67,13 +67,22 @@ class BallSum {
 
 }  // namespace
 
-std::pair<double, double> product(Product product, double a_lower, double a_upper, double b_lower, double b_upper) {
+std::pair<double, double> product(Product product, double a_lower, double a_upper, double b_lower,
+                                  double b_upper) {
     BallSum sum(product, 1);
     sum.add(ball(a_lower, a_upper), ball(b_lower, b_upper));
     return sum.bounds();
 }
 
-void forward(Product product, LayerShape shape, const double* lower, const double* upper, ConstInterval z, Interval a) {
+std::pair<double, double> sum(Product product, std::span<const reference::Factors<double>> factors) {
+    BallSum sum(product, factors.size());
+    for (const auto& [a_lower, a_upper, b_lower, b_upper] : factors)
+        sum.add(ball(a_lower, a_upper), ball(b_lower, b_upper));
+    return sum.bounds();
+}
+
+void forward(Product product, LayerShape shape, const double* lower, const double* upper, ConstInterval z,
+             Interval a) {
     for (std::size_t o = 0; o < shape.out; ++o) {
         const std::size_t row = o * (shape.in + 1);
         for (std::size_t r = 0; r < panel_height; ++r) {
@@ -88,8 +97,8 @@ void forward(Product product, LayerShape shape, const double* lower, const doubl
     }
 }
 
-void backward(Product product, LayerShape shape, const double* lower, const double* upper, ConstInterval delta,
-              ConstInterval z, Interval d) {
+void backward(Product product, LayerShape shape, const double* lower, const double* upper,
+              ConstInterval delta, ConstInterval z, Interval d) {
     for (std::size_t j = 0; j < shape.in; ++j) {
         for (std::size_t r = 0; r < panel_height; ++r) {
             BallSum sum(product, shape.out);

@@ -160,8 +160,8 @@ Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
     return {rule.grid.units_of_biased(least), rule.grid.units_of_biased(greatest)};
 }
 
-/// [least, greatest], an entry before it is clipped, times a scale >= 0; the exact product is rounded once, to
-/// the grid, and what is beyond Gamma becomes Gamma (models/mathematics.md, scaled entry).
+/// [least, greatest], an entry before it is clipped, times a scale >= 0; the exact product is rounded once,
+/// to the grid, and what is beyond Gamma becomes Gamma (models/mathematics.md, scaled entry).
 template <typename Real>
 Entry scaled_entry(const Rule<Real>& rule, Real least, Real greatest, RecordScale<Real> scale) {
     using std::fma, std::min, std::max;
@@ -173,9 +173,8 @@ Entry scaled_entry(const Rule<Real>& rule, Real least, Real greatest, RecordScal
 }
 template <typename Real>
 Entry scaled_entry(const Rule<Real>& rule, RecordScale<Real> scale, Factors<Real> of) {
-    const auto [least, greatest] =
-        std::minmax({of.delta_lower * of.z_lower, of.delta_lower * of.z_upper, of.delta_upper * of.z_lower,
-                     of.delta_upper * of.z_upper});
+    const auto [least, greatest] = std::minmax({of.delta_lower * of.z_lower, of.delta_lower * of.z_upper,
+                                                of.delta_upper * of.z_lower, of.delta_upper * of.z_upper});
     return scaled_entry(rule, least, greatest, scale);
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/ops/undecided_rule.hpp"
+#include "kernels/reference/convolution.hpp"
 #include "kernels/reference/midpoint.hpp"
 #include "kernels/reference/operations.hpp"
 
@@ -67,6 +68,28 @@ class ReferenceOperations : public PanelOperations<Real> {
         reference::backward(weights<Real>(layer), height, delta, z, d);
     }
 
+    void convolve_input(const Convolution& convolution, const PackedLayer& layer, const Real* x,
+                        Interval a) const override {
+        reference::convolve(convolution, weights<Real>(layer), height, ConstInterval{x, x}, a,
+                            [](const reference::Weights<Real>& dense, ConstInterval patch, Interval sums) {
+                                reference::forward_input(dense, height, patch.lower, sums);
+                            });
+    }
+    void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                  Interval a) const override {
+        reference::convolve(convolution, weights<Real>(layer), height, z, a,
+                            [](const reference::Weights<Real>& dense, ConstInterval patch, Interval sums) {
+                                reference::forward(dense, height, patch, sums);
+                            });
+    }
+    void convolve_backward(const Convolution& convolution, const PackedLayer& layer, ConstInterval delta,
+                           ConstInterval z, Interval d) const override {
+        reference::convolve_backward(
+            convolution, weights<Real>(layer), height, delta, z, d,
+            [](const reference::Weights<Real>& dense, ConstInterval read, ConstInterval activation,
+               Interval sums) { reference::backward(dense, height, read, activation, sums); });
+    }
+
     void add_squares(std::size_t rows, const Real* values, double* squares) const override {
         for (std::size_t i = 0; i < rows * height; ++i) {
             const auto value = static_cast<double>(values[i]);
@@ -80,26 +103,38 @@ class ReferenceOperations : public PanelOperations<Real> {
 
     void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                     const SelectionTarget* selection) const override {
-        if (selection == nullptr) {
-            for_each_entry(product, [&](std::size_t index, Entry entry) { add(index, entry, sums); });
-            return;
-        }
-        LeastEntries& least = selection->least;
-        least.upper.for_each_stripe(1, [&](std::size_t) {
-            for_each_entry(product, [&](std::size_t index, Entry entry) {
-                add(index, entry, sums);
-                least.upper.insert(selection->first_entry + index, entry.upper);
-                least.negated_lower.insert(selection->first_entry + index, -entry.lower);
-            });
-        });
+        add_entries([&](auto visit) { for_each_entry(product, visit); }, sums, selection);
+    }
+    void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                              const SelectionTarget* selection) const override {
+        const auto& [convolution, shape, clip, delta, z, count] = product;
+        const Rule<Real> rule(clip);
+        add_entries(
+            [&](auto visit) {
+                reference::for_each_gradient(
+                    convolution, shape, height, count, delta, z,
+                    [&](std::size_t index, std::span<const Factors<Real>> positions) {
+                        visit(index, entry_of_sum(rule, positions));
+                    });
+            },
+            sums, selection);
     }
 
   protected:
+    virtual Entry entry_of_sum(const Rule<Real>& rule, std::span<const Factors<Real>> positions) const {
+        return reference::clipped_sum(rule, positions);
+    }
+    /// Clipped; by `scale`, if there is one.
+    virtual Entry entry_of(const Rule<Real>& rule, const RecordScale<Real>* scale, bool bias,
+                           Factors<Real> of) const {
+        return scale == nullptr ? reference::clipped_entry(rule, bias, of)
+                                : reference::scaled_entry(rule, *scale, of);
+    }
     /// Every entry of a panel: visit(index, record, is it a bias's, factors).
     template <typename Visit>
     static void for_each_pair(const OuterProduct<Real>& product, Visit visit) {
         const auto [in, out] = product.shape;
-        const auto& [delta, z_rows] = std::pair(product.delta, product.z_rows);
+        const BasicConstInterval<Real>&delta = product.delta, &z_rows = product.z_rows;
         for (std::size_t o = 0; o < out; ++o) {
             for (std::size_t r = 0; r < product.count; ++r) {
                 for (std::size_t j = 0; j <= in; ++j) {
@@ -113,16 +148,26 @@ class ReferenceOperations : public PanelOperations<Real> {
     }
 
   private:
-    /// Clipped; by `scale`, if there is one.
-    virtual Entry entry_of(const Rule<Real>& rule, const RecordScale<Real>* scale, bool bias,
-                           Factors<Real> of) const {
-        return scale == nullptr ? reference::clipped_entry(rule, bias, of)
-                                : reference::scaled_entry(rule, *scale, of);
-    }
     static void add(std::size_t index, Entry entry, SumBounds sums) {
         sums.lower[index] += entry.lower;
         if (sums.upper != sums.lower) sums.upper[index] += entry.upper;
     }
+
+    /// entries(visit) visits them all.
+    template <typename Entries>
+    static void add_entries(Entries entries, SumBounds sums, const SelectionTarget* selection) {
+        if (selection == nullptr)
+            return entries([&](std::size_t index, Entry entry) { add(index, entry, sums); });
+        LeastEntries& least = selection->least;
+        least.upper.for_each_stripe(1, [&](std::size_t) {
+            entries([&](std::size_t index, Entry entry) {
+                add(index, entry, sums);
+                least.upper.insert(selection->first_entry + index, entry.upper);
+                least.negated_lower.insert(selection->first_entry + index, -entry.lower);
+            });
+        });
+    }
+
     template <typename Visit>
     void for_each_entry(const OuterProduct<Real>& product, Visit visit) const {
         const Rule<Real> rule(product.clip);
@@ -135,10 +180,15 @@ class ReferenceOperations : public PanelOperations<Real> {
     }
 };
 
+const char* name_of(Product product) {
+    return product == Product::exact ? "exact" : product == Product::rump ? "rump" : "nguyen";
+}
+
 /// Midpoint-radius products in place of the exact ones, where they are not of points.
 class MidpointOperations final : public ReferenceOperations<double> {
   public:
     explicit MidpointOperations(Product product) : product_(product) {}
+    std::string name() const override { return std::string("reference (") + name_of(product_) + ")"; }
 
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         if (layer.is_point()) return ReferenceOperations<double>::forward(layer, z, a);
@@ -159,25 +209,46 @@ class MidpointOperations final : public ReferenceOperations<double> {
         });
         return squares;
     }
+    void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                  Interval a) const override {
+        if (layer.is_point()) return ReferenceOperations<double>::convolve(convolution, layer, z, a);
+        reference::convolve(convolution, weights<double>(layer), height, z, a,
+                            [this](const auto& dense, ConstInterval patch, Interval sums) {
+                                midpoint::forward(product_, dense.shape, dense.lower, dense.upper, patch,
+                                                  sums);
+                            });
+    }
+    void convolve_backward(const Convolution& convolution, const PackedLayer& layer, ConstInterval delta,
+                           ConstInterval z, Interval d) const override {
+        if (layer.is_point())
+            return ReferenceOperations<double>::convolve_backward(convolution, layer, delta, z, d);
+        reference::convolve_backward(
+            convolution, weights<double>(layer), height, delta, z, d,
+            [this](const auto& dense, ConstInterval read, ConstInterval activation, Interval sums) {
+                midpoint::backward(product_, dense.shape, dense.lower, dense.upper, read, activation, sums);
+            });
+    }
 
   private:
     std::pair<double, double> product_of(Factors<double> of) const {
         return midpoint::product(product_, of.delta_lower, of.delta_upper, of.z_lower, of.z_upper);
     }
+    Entry entry_of_sum(const Rule<double>& rule, std::span<const Factors<double>> positions) const override {
+        return clamped(rule, midpoint::sum(product_, positions));
+    }
     Entry entry_of(const Rule<double>& rule, const RecordScale<double>* scale, bool,
                    Factors<double> of) const override {
         const auto [least, greatest] = product_of(of);
         if (scale != nullptr) return reference::scaled_entry(rule, least, greatest, *scale);
-        return {rule.grid.units(clamp_to(rule.gamma, least)),
-                rule.grid.units(clamp_to(rule.gamma, greatest))};
+        return clamped(rule, {least, greatest});
+    }
+    static Entry clamped(const Rule<double>& rule, std::pair<double, double> bounds) {
+        return {rule.grid.units(clamp_to(rule.gamma, bounds.first)),
+                rule.grid.units(clamp_to(rule.gamma, bounds.second))};
     }
 
     Product product_;
 };
-
-const char* name_of(Product product) {
-    return product == Product::exact ? "exact" : product == Product::rump ? "rump" : "nguyen";
-}
 
 /// A product a layer.
 class ProductsByLayer final : public ReferenceOperations<double> {
@@ -209,6 +280,7 @@ template std::unique_ptr<PanelOperations<double>> make_reference_operations();
 template std::unique_ptr<PanelOperations<float>> make_reference_operations();
 
 std::unique_ptr<PanelOperations<double>> make_midpoint_operations(const Products& products) {
+    if (products.layers.size() == 1) return std::make_unique<MidpointOperations>(products.of(0));
     return std::make_unique<ProductsByLayer>(products);
 }
 

@@ -21,8 +21,8 @@ class MemberTrainer {
     MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
                   MemberState state);
     static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member);
-    /// The same after training.public_steps steps on public records alone: the same bytes for every neighbour,
-    /// so the boxes are still points. Their rates are counted apart, and no velocity is kept.
+    /// The same after training.public_steps steps on public records alone: the same bytes for every
+    /// neighbour, so the boxes are still points. Their rates are counted apart, and no velocity is kept.
     static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member,
                                    const Records& public_records);
 

@@ -31,9 +31,9 @@ class Batches {
     std::vector<std::size_t> first_;      ///< [batches + 1], of each batch in indices_
 };
 
-/// The public records that steps take. They are the same for every neighbour, so nothing depends on their ids:
-/// with training.public_batch_size, so many a step, row after row and again from the first; else the batches
-/// of their ids.
+/// The public records that steps take. They are the same for every neighbour, so nothing depends on their
+/// ids: with training.public_batch_size, so many a step, row after row and again from the first; else the
+/// batches of their ids.
 class PublicBatches {
   public:
     /// The records must outlive it.

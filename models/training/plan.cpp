@@ -23,13 +23,18 @@ void refuse(const std::string& message, const std::string& hint, const std::stri
 
 /// Settings of layers, now that they are known.
 void check_layers(const Settings& settings, const Network& network) {
-    const std::size_t products = settings.certificate.product.layers.size(),
-                      layers = network.layers().size();
+    const std::size_t products = settings.certificate.product.layers.size(), layers = network.layers().size();
     if (products > 1 && products != layers)
         refuse(std::to_string(products) + " products for " + std::to_string(layers) + " layers",
                "name one product, or one for every layer", "certificate.product");
     const bool convolves = std::any_of(network.layers().begin(), network.layers().end(),
                                        [](const Layer& layer) { return layer.convolution.has_value(); });
+    const bool selects = settings.certificate.charge_rule == ChargeRule::per_batch &&
+                         settings.certificate.relation != Relation::add_remove;
+    if (settings.clip.kind == Clip::Kind::factored && convolves && selects)
+        refuse(
+            "a convolution's positions are clipped one by one, and no record's entry is known to be selected",
+            "set certificate.budget = \"per_epoch\" or clip.kind = \"elementwise\"", "clip.kind");
     if (settings.clip.by_scales() && convolves)
         refuse("the gradient of a convolution is a sum over positions, whose norm is no product of norms",
                "set clip.kind = \"elementwise\"", "clip.kind");

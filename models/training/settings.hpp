@@ -45,7 +45,7 @@ struct CertificateSettings {
     std::vector<std::int64_t> level_list;  ///< a sparse list instead; certificates only, never a release
     Relation relation = Relation::add_remove;
     ChargeRule charge_rule = ChargeRule::per_epoch;  ///< key "budget"
-    Products product;  ///< of each layer
+    Products product;                                ///< of each layer
 
     /// The levels k with a box, ascending, 0 first.
     std::vector<std::int64_t> level_values() const;

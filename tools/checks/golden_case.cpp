@@ -38,8 +38,6 @@ std::string unsupported(const hdf5::File& file) {
             return "layer " + layer["type"].get<std::string>();
         if (layer["type"] == "linear" && !layer["bias"].get<bool>()) return "layers without bias";
     }
-    if (text("interval_matmul", "rump") == "nguyen") return "product nguyen";
-    if (text("clip_method", "clamp") != "clamp") return "clip by norm";
     if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
     if (text("loss", "") != "cross_entropy" && text("loss", "") != "binary_cross_entropy")
         return "loss " + text("loss", "");
@@ -48,9 +46,12 @@ std::string unsupported(const hdf5::File& file) {
             number(file, "epsilon", 0) >
         0)
         return "poisoning";
-    if (file.has("X_public")) return "public records in batches of their own";
     if (file.has_attribute("transform_arch")) return "frozen transform";
     return "";
+}
+
+Product product_named(const std::string& name) {
+    return name == "exact" ? Product::exact : name == "nguyen" ? Product::nguyen : Product::rump;
 }
 
 Case open_case(hdf5::File file) {
@@ -75,9 +76,14 @@ Case open_case(hdf5::File file) {
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
     settings.training.normalise = Normalise::actual;
     settings.certificate.charge_rule = ChargeRule::per_batch;
-    settings.clip = {.kind = Clip::Kind::elementwise, .gamma = number(file, "clip_gamma", 1)};
-    settings.certificate.product =
-        file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
+    const double limit = number(file, "clip_gamma", 1);
+    const bool clamps =
+        !file.has_attribute("clip_method") || file.read_text_attribute("clip_method") == "clamp";
+    settings.clip = {.kind = clamps ? Clip::Kind::elementwise : Clip::Kind::tensor_norm,
+                     .gamma = limit,
+                     .norm_limit = limit};
+    settings.certificate.product = product_named(file.read_text_attribute("interval_matmul"));
+    settings.training.public_batch_size = static_cast<std::int64_t>(number(file, "batchsize_public", 0));
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
     settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
@@ -234,15 +240,18 @@ GoldenComparison replay_golden_case(const std::string& path) {
 
     const auto backend =
         make_backend("auto", Precision::double_precision, golden.settings.certificate.product);
-    const TrainingPlan plan = make_plan(golden.settings, {.features = golden.inputs}, backend);
+    const Records public_records = golden.file.has("X_public")
+                                       ? read_records(golden.file, "X_public", "y_public")
+                                       : Records{FeatureMatrix(golden.inputs, true), {}, {}, {}};
+    const TrainingPlan plan = make_plan(
+        golden.settings, {.features = golden.inputs, .public_records = public_records.size()}, backend);
     MemberState state = MemberTrainer::fresh_state(plan, 0);
     const Parameters initial = read_parameters(golden, plan.network, "init").value();
     for (LevelState& level : state.levels) {
         for (std::size_t p = 0; p < initial.size(); ++p)
             level.lower[p] = level.upper[p] = parameter_units(initial[p]);
     }
-    const Records no_public{FeatureMatrix(golden.inputs, true), {}, {}, {}};
-    MemberTrainer trainer(plan, std::move(records), no_public, std::move(state));
+    MemberTrainer trainer(plan, std::move(records), public_records, std::move(state));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) {
         const std::string step = "trace/step" + std::to_string(trainer.state().step);
@@ -253,9 +262,8 @@ GoldenComparison replay_golden_case(const std::string& path) {
             result.nominal,
             largest_difference(read_parameters(golden, plan.network, step + "/n"), trainer.box(0).lower));
     }
-    const auto panels =
-        make_backend(golden.settings.certificate.product == Product::rump ? "reference" : "cpu",
-                     Precision::double_precision, golden.settings.certificate.product);
+    const auto panels = make_backend(golden.settings.certificate.product.exact() ? "cpu" : "reference",
+                                     Precision::double_precision, golden.settings.certificate.product);
     const bool sweep = golden.file.has("k_list");
     const auto final_nominal = read_parameters(golden, plan.network, sweep ? "final_n" : "final/n");
     result.nominal = std::max(result.nominal, largest_difference(final_nominal, trainer.box(0).lower));
