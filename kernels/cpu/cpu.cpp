@@ -86,6 +86,22 @@ class CpuOperations final : public PanelOperations<Real> {
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         kernels().backward(view_of<Real>(layer), delta, z, d);
     }
+    void convolve_input(const Convolution& convolution, const PackedLayer& layer, const Real* x,
+                        Interval a) const override {
+        cpu::convolution_kernels<Real>().convolve_input(convolution, view_of<Real>(layer), x, a);
+    }
+    void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                  Interval a) const override {
+        cpu::convolution_kernels<Real>().convolve(convolution, view_of<Real>(layer), z, a);
+    }
+    void convolve_backward(const Convolution& convolution, const PackedLayer& layer, ConstInterval delta,
+                           ConstInterval z, Interval d) const override {
+        cpu::convolution_kernels<Real>().convolve_backward(convolution, view_of<Real>(layer), delta, z, d);
+    }
+    void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                              const SelectionTarget* selection) const override {
+        cpu::accumulate_positions(product, sums, selection);
+    }
     void add_squares(std::size_t rows, const Real* values, double* squares) const override {
         kernels().add_squares(rows, values, squares);
     }

@@ -36,6 +36,36 @@ const LayerKernels<double>& layer_kernels<double>();
 template <>
 const LayerKernels<float>& layer_kernels<float>();
 
+template <typename Real>
+struct ConvolutionKernels {
+    using Interval = BasicInterval<Real>;
+    using ConstInterval = BasicConstInterval<Real>;
+
+    void (*convolve_input)(const Convolution& convolution, const LayerView<Real>& layer, const Real* x,
+                           Interval a);
+    void (*convolve)(const Convolution& convolution, const LayerView<Real>& layer, ConstInterval z,
+                     Interval a);
+    void (*convolve_backward)(const Convolution& convolution, const LayerView<Real>& layer,
+                              ConstInterval delta, ConstInterval z, Interval d);
+};
+template <typename Real>
+const ConvolutionKernels<Real>& convolution_kernels();
+template <>
+const ConvolutionKernels<double>& convolution_kernels<double>();
+template <>
+const ConvolutionKernels<float>& convolution_kernels<float>();
+
+/// PanelOperations::accumulate_positions; without a selection `target` is null.
+template <typename Real>
+void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                          const SelectionTarget* target);
+template <>
+void accumulate_positions(const ConvolutionProduct<double>& product, SumBounds sums,
+                          const SelectionTarget* target);
+template <>
+void accumulate_positions(const ConvolutionProduct<float>& product, SumBounds sums,
+                          const SelectionTarget* target);
+
 /// PanelOperations::accumulate without a selection, and with one.
 template <typename Real>
 void accumulate(const OuterProduct<Real>& product, SumBounds sums);

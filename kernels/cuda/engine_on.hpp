@@ -30,6 +30,11 @@ class EngineOn final : public Engine {
         free_memory_ = executor_.free_memory();
     }
 
+    void set_dropout(std::span<const std::vector<double>> factors) override {
+        ensure(std::all_of(factors.begin(), factors.end(), [](const auto& layer) { return layer.empty(); }),
+               "dropout is computed by the host");
+    }
+
     DeviceSpan run(std::span<const Variant> asked,
                    std::span<const std::span<const std::uint32_t>> indices) override {
         executor_.bind();

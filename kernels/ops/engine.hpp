@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/ops/clip.hpp"
 #include "kernels/ops/device_span.hpp"
@@ -59,6 +60,12 @@ class Engine {
     /// The records of the following calls. Their arrays must stay where they are: a device streams from them
     /// what does not fit into its memory.
     virtual void set_records(std::span<const RecordSet> sets) = 0;
+
+    /// What the following steps multiply the outputs of every hidden layer by, after pooling: `factors`
+    /// [layers or fewer][output_rows], of every record alike, each finite and >= 0, as models/nets draws them
+    /// from public numbers: 0 for what is left out, 1 / (1 - part) for the rest. An empty vector leaves its
+    /// layer whole, an empty span all of them, as they are before the first call. outputs() leaves none out.
+    virtual void set_dropout(std::span<const std::vector<double>> factors) = 0;
 
     /// Starts a step over the records `indices[set]` of every set: bounds of the sums of their clipped
     /// gradients, for every variant. May return before it is computed. The result is the message of the

@@ -74,6 +74,18 @@ struct OuterProduct {
     bool is_point() const { return delta.is_point() && z_rows.is_point(); }
 };
 
+/// What the gradient of a convolution's weights is made of: delta [out * positions, panel_height], z [rows of
+/// the image, panel_height], >= 0 or a point. delta of the records from `count` on is 0.
+template <typename Real>
+struct ConvolutionProduct {
+    const Convolution& convolution;
+    LayerShape shape;
+    const Clip& clip;
+    BasicConstInterval<Real> delta, z;
+    std::size_t count;
+    bool is_point() const { return delta.is_point() && z.is_point(); }
+};
+
 /// Sums of bounds, [out, in + 1] in grid units; the same pointer twice for a point.
 struct SumBounds {
     std::int64_t* lower;
@@ -141,6 +153,27 @@ class PanelOperations {
     /// keeps their order. Entries are integers, their sums exact.
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
+
+    /// a = W x + b at every position of a convolution, for point features x [rows of the image] of any sign;
+    /// a [out * positions]. Each is the chain of forward_input() over the taps inside the image: a tap beside
+    /// it would add a product with 0, which changes no value.
+    virtual void convolve_input(const Convolution& convolution, const PackedLayer& layer, const Real* x,
+                                Interval a) const = 0;
+    /// The same for z >= 0, by the chain of forward().
+    virtual void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                          Interval a) const = 0;
+    /// d = gate(z) * (W^T delta), saturated, as backward(): the chain of a pixel goes over the windows that
+    /// read it, in the order of for_each_window(), and for each over the channels out of its group; delta
+    /// [out * positions], d and z [rows of the image].
+    virtual void convolve_backward(const Convolution& convolution, const PackedLayer& layer,
+                                   ConstInterval delta, ConstInterval z, Interval d) const = 0;
+    /// sums += over the records of the panel of their clipped gradients, elementwise: a record's products are
+    /// added first, by an fma each in the order of the positions, rounded to the grid then, and clamped.
+    /// Selections as those of accumulate().
+    /// Lemma: the least of four fma onto the least sum is the least sum of all (as in backward()); rounding
+    /// and clamp keep the order.
+    virtual void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                                      const SelectionTarget* selection = nullptr) const = 0;
 
     /// squares [panel_height] += values^2 [rows], by an fma each in double, in the order of the rows.
     virtual void add_squares(std::size_t rows, const Real* values, double* squares) const = 0;

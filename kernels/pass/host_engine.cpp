@@ -1,6 +1,7 @@
 #include "kernels/pass/host_engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,6 +14,23 @@
 
 namespace holdfast {
 namespace {
+
+/// Layers that hand on what the next one takes, the last of them dense.
+void require_fitting(const NetworkShape& network) {
+    for (std::size_t l = 0; l < network.layers.size(); ++l) {
+        const Layer& layer = network.layers[l];
+        ensure(layer.output_rows() > 0 && layer.dropout >= 0 && layer.dropout < 1, "a layer gives something");
+        ensure(l == 0 || layer.input_rows() == network.layers[l - 1].output_rows(), "layers fit");
+        ensure(l < network.last() || layer.is_dense(), "the last layer is dense");
+        ensure(!layer.pooling || layer.pooling->input == layer.weighted(),
+               "pooling of what the weights give");
+        if (!layer.convolution) continue;
+        const std::size_t groups = layer.convolution->groups, channels = layer.convolution->input.channels;
+        ensure(groups > 0 && channels % groups == 0 && layer.out % groups == 0 &&
+                   layer.in == channels / groups * layer.convolution->window.taps(),
+               "the weights of a convolution");
+    }
+}
 
 /// Up to panel_height records of one set, or linear_block.
 struct Work {
@@ -31,7 +49,7 @@ void cut(const RecordSet& records, std::span<const std::uint32_t> indices, std::
 struct Sharing {
     Sharing(const NetworkShape& network, std::size_t height, std::size_t panels, std::size_t variant_count)
         : threads(threads_for(2.0 * static_cast<double>(height * panels * variant_count) *
-                              static_cast<double>(network.parameters()))),
+                              static_cast<double>(network.products()))),
           variants(variant_count) {
         const auto wanted = static_cast<std::size_t>(threads == 1 ? 1 : 4 * threads);
         if (panels > 0) parts = std::clamp<std::size_t>((wanted + panels - 1) / panels, 1, variants);
@@ -75,9 +93,24 @@ class HostEngine final : public Engine {
   public:
     HostEngine(const PanelOperations<Real>& operations, const NetworkShape& network, const Clip& clip,
                std::size_t bytes_per_thread)
-        : operations_(operations), network_(network), clip_(clip), bytes_per_thread_(bytes_per_thread) {}
+        : operations_(operations), network_(network), clip_(clip), bytes_per_thread_(bytes_per_thread) {
+        require_fitting(network);
+    }
 
     void set_records(std::span<const RecordSet> sets) override { sets_.assign(sets.begin(), sets.end()); }
+
+    void set_dropout(std::span<const std::vector<double>> factors) override {
+        ensure(factors.size() <= network_.layers.size(), "dropout of the layers there are");
+        dropout_.clear();
+        for (std::size_t l = 0; l < factors.size(); ++l) {
+            const Layer& layer = network_.layers[l];
+            ensure(factors[l].empty() || (layer.dropout > 0 && factors[l].size() == layer.output_rows()),
+                   "a factor for every output of a layer with dropout");
+            for (const double factor : factors[l])
+                ensure(factor >= 0 && std::isfinite(factor), "what an output is multiplied by");
+            dropout_.emplace_back(factors[l].begin(), factors[l].end());
+        }
+    }
 
     DeviceSpan run(std::span<const Variant> variants,
                    std::span<const std::span<const std::uint32_t>> indices) override {
@@ -124,7 +157,7 @@ class HostEngine final : public Engine {
         const auto layer = operations_.pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
         std::vector<Work> work;
         cut(sets_.front(), indices, panel_height, work);
-        const double products = 2.0 * static_cast<double>(indices.size() * network_.parameters());
+        const double products = 2.0 * static_cast<double>(indices.size() * network_.products());
         const auto answer = [&](OutputWorker& worker, std::size_t panel) {
             worker.panel.load(*work[panel].records, work[panel].indices);
             const BasicConstInterval<Real> values = worker.pass.outputs(parameters, *layer, worker.panel);
@@ -183,7 +216,8 @@ class HostEngine final : public Engine {
 
     /// Do these operations have a way of their own, without panels?
     bool is_linear(std::span<const Variant> variants) const {
-        return network_.layers.size() == 1 && operations_.linear_step(network_, clip_) != nullptr &&
+        return network_.layers.size() == 1 && network_.is_dense() &&
+               operations_.linear_step(network_, clip_) != nullptr &&
                std::all_of(variants.begin(), variants.end(),
                            [](const Variant& variant) { return variant.is_point(); });
     }
@@ -237,7 +271,7 @@ class HostEngine final : public Engine {
                                        worker.sums.data() + worker.layout.surely_correct(v),
                                        selection && part.records->selectable ? &*selection : nullptr,
                                        counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
-                worker.pass.add_gradients(packed[v], worker.panel, clip_, sums);
+                worker.pass.add_gradients(packed[v], worker.panel, clip_, dropout_, sums);
             }
         };
         const StepMessage whole = StepMessage::of(selections_.size(), network_);
@@ -257,6 +291,7 @@ class HostEngine final : public Engine {
     Clip clip_;
     std::size_t bytes_per_thread_;
     std::vector<RecordSet> sets_;
+    DropoutFactors<Real> dropout_;
     std::vector<std::int64_t> message_;
     std::vector<std::optional<LeastEntries>> selections_;  // [variants of the last run], shared by threads
 };

@@ -21,6 +21,11 @@ class PackedNetwork {
     std::vector<std::unique_ptr<PackedLayer>> layers_;
 };
 
+/// What the outputs of each layer are multiplied by, [layers or fewer][output_rows] (Engine::set_dropout); an
+/// empty one: by nothing.
+template <typename Real>
+using DropoutFactors = std::vector<std::vector<Real>>;
+
 /// What the records of panels add to: the sums of one variant.
 struct VariantSums {
     SumBounds sums;           ///< [parameters]
@@ -43,8 +48,9 @@ class PanelPass {
 
     /// Adds the clipped gradients of the panel's records, and counts which are correct.
     void add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel, const Clip& clip,
-                       const VariantSums& sums);
-    /// The outputs of `last`, [rows, panel_height], behind the hidden layers; a box even after a point.
+                       const DropoutFactors<Real>& dropout, const VariantSums& sums);
+    /// The outputs of `last`, [rows, panel_height], behind the hidden layers, nothing left out; a box even
+    /// after a point.
     ConstInterval outputs(const PackedNetwork<Real>& parameters, const PackedLayer& last,
                           const Panel<Real>& panel);
 
@@ -56,14 +62,22 @@ class PanelPass {
     };
     class Gradients;
 
-    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, const Panel<Real>& panel);
+    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, const Panel<Real>& panel,
+               const DropoutFactors<Real>& dropout);
+    void weigh(const PackedLayer& layer, std::size_t l, ConstInterval z, Interval a);
+    /// What layer l hands on to the next.
+    Buffer& output(std::size_t l, const DropoutFactors<Real>& dropout);
 
     const NetworkShape& network_;
     const PanelOperations<Real>& operations_;
-    std::vector<Buffer>
-        activations_;             // [layer]: its output, after ReLU but for the last; [out, panel_height]
-    std::vector<Buffer> rows_;    // [layer]: the same transposed, for the outer product
-    std::vector<Buffer> deltas_;  // [layer]: derivative of the loss by its pre-activation
+    // [layer], of rows by panel_height:
+    std::vector<Buffer> activations_;  // what its weights give, after ReLU but for the last
+    std::vector<Buffer> outputs_;      // that after pooling and dropout, where there is any
+    std::vector<Buffer> rows_;         // its output transposed, for the outer product of a dense layer
+    std::vector<Buffer> deltas_;       // derivative of the loss by its pre-activation
+    Buffer behind_;                    // derivative by the outputs of a layer that has outputs_
+    AlignedVector<Real> ones_;         // activations whose gate is open, of as many rows
+    Buffer patch_, patch_rows_, patch_deltas_;  // of one position, for the outer product by factors
 };
 
 }  // namespace holdfast
