@@ -332,6 +332,7 @@ void train(const Context& context, const Request& request) {
     const DatasetReader reader(request.data);
     Configuration asked = read_configuration(request.config, request.all_overrides());
     asked.settings.features = asked.settings.features.pinned();
+    asked.settings.network = asked.settings.network.pinned();
     const RunSettings& how = asked.run;
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
@@ -403,7 +404,10 @@ void train(const Context& context, const Request& request) {
                           request.ledger};
         std::optional<RunKey> key;
         if (kind.secret && !finished_before) key = paid_run_key(context, run, store, payment, payee);
-        if (context.world.is_root()) settings.features.keep_prefix(run.path());
+        if (context.world.is_root()) {
+            settings.features.keep_prefix(run.path());
+            settings.network.keep_initial(run.path());
+        }
         training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
         RunManifest manifest =
             manifest_of(plan, how, reader.info(), data_digest, {public_records.size(), public_digest},

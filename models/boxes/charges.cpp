@@ -16,6 +16,7 @@ class ChargesPerEpoch final : public Charges {
           // c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
           reach_(plan.settings.certificate.relation == Relation::substitute ? 2 : 1),
           biases_(plan.network.biases()),
+          pinned_(plan.network.pinned()),
           weight_response_(optimiser.impulse_response(scale.weight_units)),
           bias_response_(optimiser.impulse_response(scale.bias_units)) {}
 
@@ -28,6 +29,7 @@ class ChargesPerEpoch final : public Charges {
             box.lower[p] = widened_lower(box.lower[p], radius, reach_ * level.k);
             box.upper[p] = widened_upper(box.upper[p], radius, reach_ * level.k);
         }
+        for (const std::size_t p : pinned_) box.lower[p] = box.upper[p] = 0;
         return box;
     }
     std::int64_t selected(std::int64_t) const override { return 0; }
@@ -41,6 +43,7 @@ class ChargesPerEpoch final : public Charges {
   private:
     std::int64_t batches_, reach_;
     std::vector<bool> biases_;
+    std::vector<std::size_t> pinned_;  // no record moves them
     std::unique_ptr<ImpulseResponse> weight_response_, bias_response_;
 };
 
@@ -52,7 +55,8 @@ class ChargesPerBatch final : public Charges {
         : relation_(plan.settings.certificate.relation),
           exactly_k_go_(plan.settings.training.normalise == Normalise::actual),
           scale_(scale),
-          biases_(plan.network.biases()) {}
+          biases_(plan.network.biases()),
+          pinned_(plan.network.pinned()) {}
 
     LevelState box(const LevelState& level) const override {
         return {level.k, level.lower, level.upper, {}, {}};
@@ -62,6 +66,7 @@ class ChargesPerBatch final : public Charges {
         if (k == 0) return;
         if (relation_ != Relation::remove) charge_new_records(k, sums);
         if (relation_ != Relation::add_remove) charge_gone_records(sums, ranks);
+        for (const std::size_t p : pinned_) sums.lower[p] = sums.upper[p] = 0;
     }
     void advance(std::int64_t, double) override {}
 
@@ -93,6 +98,7 @@ class ChargesPerBatch final : public Charges {
     bool exactly_k_go_;
     GradientScale scale_;
     std::vector<bool> biases_;
+    std::vector<std::size_t> pinned_;  // no record moves them
 };
 
 }  // namespace

@@ -53,8 +53,7 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
 MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member) {
     MemberState state;
     state.member = member;
-    const auto initial =
-        plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.training.seed), member);
+    const std::vector<std::int64_t> initial = plan.initial_parameters(member);
     const std::vector<std::int64_t> slots(optimiser_of(plan)->slots() * initial.size(), 0);
     for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial, slots, slots});
     return state;
@@ -179,7 +178,8 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
                                                  : share_of_charge(uncharged[l], charged[l]));
     }
     for (std::size_t l = 0; l < sums.undecided.size(); ++l) {
-        const auto activations = static_cast<double>(sums.records) * static_cast<double>(layers[l].out);
+        const auto activations =
+            static_cast<double>(sums.records) * static_cast<double>(layers[l].weighted_rows());
         metrics.undecided.push_back(activations > 0 ? static_cast<double>(sums.undecided[l]) / activations
                                                     : 0.0);
     }

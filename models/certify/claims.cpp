@@ -24,6 +24,8 @@ void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
 
 const char* const settings_condition =
     "no setting, no seed and no constant of scaling was chosen by looking at the private records";
+const char* const initial_condition =
+    "the model that network.initial names was made without the private records";
 const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
@@ -54,6 +56,7 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     state_scaling(facts.scaling, "the boxes do not cover", claim);
     state_ids(facts.ids, settings.certificate.relation, claim);
     if (facts.public_records) claim.require(public_records_condition);
+    if (!settings.network.initial.empty()) claim.require(initial_condition);
     if (settings.training.expected_records == 0)
         claim.weaken(
             "the step divides by the number of records found, which one record more or less can change: "

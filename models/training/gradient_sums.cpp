@@ -56,7 +56,10 @@ StepSums StepSums::repeated(std::size_t count) const {
 
 GradientSums::GradientSums(const TrainingPlan& plan, const Records& private_records,
                            const Records& public_records)
-    : plan_(plan), private_records_(private_records), public_records_(public_records) {
+    : plan_(plan),
+      pinned_(plan.network.pinned()),
+      private_records_(private_records),
+      public_records_(public_records) {
     if (std::max(private_records.size(), public_records.size()) > UINT32_MAX)
         throw Error(ExitCode::input, "more than 2^32 records of a member on one rank",
                     "spread them over more ranks or members");
@@ -72,7 +75,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
     const std::int64_t parts = parts_of(records, ranks);
     if (parts == 1) {
         std::vector<std::int64_t> message = part(levels, records, ranks, times);
-        return {layout, std::move(message), take_selections(*engine_, levels)};
+        return without_pinned({layout, std::move(message), take_selections(*engine_, levels)});
     }
     const auto capacity = static_cast<std::size_t>(part_capacity(plan_, ranks));
     WideSums total(layout);
@@ -82,7 +85,15 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
         const std::vector<std::int64_t> message = part(levels, slices, ranks, times);
         total.add(message, take_selections(*engine_, levels));
     }
-    return total.clamped();
+    return without_pinned(total.clamped());
+}
+
+/// A bias that a layer has not is moved by nothing: its derivatives are no part of the gradient.
+StepSums GradientSums::without_pinned(StepSums sums) const {
+    for (const LevelSums& level : sums.levels) {
+        for (const std::size_t entry : pinned_) level.lower[entry] = level.upper[entry] = 0;
+    }
+    return sums;
 }
 
 /// The message of a step, added over the ranks: the step's one reduction.

@@ -62,7 +62,10 @@ class GradientSums {
     std::vector<std::int64_t> part(std::span<const Variant> levels, const StepRecords& records,
                                    const Communicator& ranks, PhaseTimes& times);
 
+    StepSums without_pinned(StepSums sums) const;
+
     const TrainingPlan& plan_;
+    std::vector<std::size_t> pinned_;  ///< biases of layers without
     const Records& private_records_;
     const Records& public_records_;
     std::unique_ptr<Engine> engine_;  ///< from the first step on

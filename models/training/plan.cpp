@@ -62,14 +62,21 @@ double normaliser_of(const Settings& settings, const DataShape& data) {
     return static_cast<double>(records) / (static_cast<double>(settings.ensemble.members) * batches) + beside;
 }
 
+std::vector<std::int64_t> TrainingPlan::initial_parameters(std::uint64_t member) const {
+    if (!initial.empty()) return initial;
+    return network.initial_parameters(static_cast<std::uint64_t>(settings.training.seed), member);
+}
+
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend) {
     FeatureMap features = settings.feature_map(data.features, data.range);
     Network network = settings.network.make(features);
     check_layers(settings, network);
     check_public_batches(settings.training, data);
+    std::vector<std::int64_t> initial = settings.network.initial_parameters(network);
     return {settings,           std::move(features),           std::move(network),
-            std::move(backend), normaliser_of(settings, data), settings.certificate.level_values()};
+            std::move(backend), normaliser_of(settings, data), settings.certificate.level_values(),
+            std::move(initial)};
 }
 
 }  // namespace holdfast

@@ -26,6 +26,10 @@ struct TrainingPlan {
     std::shared_ptr<const Backend> backend;  ///< of settings.training.precision
     double normaliser;                       ///< the public constant B, public records counted in
     std::vector<std::int64_t> levels;        ///< the k of this rank's levels, ascending
+    std::vector<std::int64_t> initial = {};  ///< parameters of the file that network.initial names
+
+    /// What a member starts from, whatever the records: public.
+    std::vector<std::int64_t> initial_parameters(std::uint64_t member) const;
 
     /// What gradients are summed and charged in.
     GradientScale gradient_scale() const { return settings.clip.scale(backend->precision()); }

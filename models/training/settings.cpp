@@ -47,11 +47,28 @@ std::string near_rate(double rate) {
     return {text, end};
 }
 
+/// What the norm of a record's whole gradient is computed from: one outer product a layer, biases and all.
+void check_noisy_layers(const NetworkSettings& network) {
+    for (const Layer& layer : network.hidden_layers(1)) {
+        if (!layer.is_dense())
+            refuse("noisy training clips the gradients of dense layers, without pooling or dropout",
+                   "leave them out, or take features.map = \"prefix\" of a public model that has them",
+                   "network.layers");
+        if (!layer.bias)
+            refuse("noisy training clips the gradients of layers with biases", "leave no_bias out",
+                   "network.layers");
+    }
+    if (!network.bias)
+        refuse("noisy training clips the gradients of layers with biases", "leave network.bias out",
+               "network.bias");
+}
+
 void check_noisy(const Settings& settings) {
     const TrainingSettings& training = settings.training;
     if (settings.clip.kind != Clip::Kind::norm)
         refuse("noisy training clips the norm of a record's whole gradient", "set clip.kind = \"norm\"",
                "clip.kind");
+    check_noisy_layers(settings.network);
     const double rate = settings.step_share();
     if (std::ldexp(rate, 32) != std::floor(std::ldexp(rate, 32))) {
         const bool stated = settings.noise.sampling_rate > 0;
@@ -77,8 +94,15 @@ void check_noisy(const Settings& settings) {
 void check_convex(const Settings& settings) {
     const TrainingSettings& training = settings.training;
     const LossInfo& loss = info_of(settings.network.resolved_loss());
-    if (!settings.network.hidden.empty())
-        refuse("convex training has no hidden layers", "set network.hidden = []", "network.hidden");
+    const NetworkSettings& network = settings.network;
+    if (!network.layers.empty() || !network.hidden.empty())
+        refuse("convex training has no hidden layers",
+               "set network.hidden = [], and leave network.layers out",
+               network.layers.empty() ? "network.hidden" : "network.layers");
+    if (!network.bias) refuse("convex training has a bias", "leave network.bias out", "network.bias");
+    if (!network.initial.empty())
+        refuse("convex training starts from 0, whatever its model: it is drawn to the same optimum",
+               "leave network.initial out", "network.initial");
     if (!loss.curvature)
         refuse(std::string("the derivative of ") + loss.name + " jumps, so no step is bounded by it",
                "set network.loss = \"huber\" or \"binary_cross_entropy\"", "network.loss");
