@@ -446,7 +446,9 @@ Run declare_train(CLI::App& app) {
     app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
     app.add_option("--out", request->out, "New run folder (0700)")->required();
     app.add_option("--public", request->public_data,
-                   "Public records FILE[:SPLIT] to train on beside: never charged");
+                   "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
+                   "steps of them "
+                   "alone: training.public_batch_size, training.public_steps");
     app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         ->allow_extra_args(false);
     app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
