@@ -352,6 +352,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const DatasetReader reader(request.data);
     Configuration asked = request.configuration;
     asked.settings.features = asked.settings.features.pinned();
+    asked.settings.network = asked.settings.network.pinned();
     const RunSettings& how = asked.run;
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
@@ -425,7 +426,10 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
                           request.ledger};
         std::optional<RunKey> key;
         if (kind.secret && !finished_before) key = paid_run_key(context, run, store, payment, payee);
-        if (context.world.is_root()) settings.features.keep_prefix(run.path());
+        if (context.world.is_root()) {
+            settings.features.keep_prefix(run.path());
+            settings.network.keep_initial(run.path());
+        }
         training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
         RunManifest manifest =
             manifest_of(plan, how, reader.info(), data_digest, {public_records.size(), public_digest},
@@ -474,7 +478,9 @@ Run declare_train(CLI::App& app) {
     app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
     app.add_option("--out", request->out, "New run folder (0700)")->required();
     app.add_option("--public", request->public_data,
-                   "Public records FILE[:SPLIT] to train on beside: never charged");
+                   "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
+                   "steps of them "
+                   "alone: training.public_batch_size, training.public_steps");
     app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         ->allow_extra_args(false);
     app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");

@@ -154,7 +154,8 @@ class HostEngine final : public Engine {
     void outputs(const Variant& box, const LastLayer& last, std::span<const std::uint32_t> indices,
                  const std::function<void(const OutputBlock&)>& visit) override {
         const PackedNetwork<Real> parameters(network_, operations_, box.lower, box.upper);
-        const auto layer = operations_.pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
+        const auto layer = operations_.of_layer(network_.last())
+                               .pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
         std::vector<Work> work;
         cut(sets_.front(), indices, panel_height, work);
         const double products = 2.0 * static_cast<double>(indices.size() * network_.products());

@@ -39,7 +39,8 @@ std::vector<std::int64_t> largest_entries(const TrainingPlan& plan, const Gradie
                         "use --set clip.kind=elementwise, or certify fewer levels", "clip.kind");
         for (std::size_t p = 0; p < layer.parameters(); ++p) {
             const bool bias = p % (layer.in + 1) == layer.in;
-            entries.push_back(positions * (bias ? scale.bias_units : scale.weight_units));
+            const bool is_pinned = bias && !layer.bias;  // no record moves it
+            entries.push_back(is_pinned ? 0 : positions * (bias ? scale.bias_units : scale.weight_units));
         }
     }
     return entries;
@@ -101,7 +102,8 @@ class ChargesPerBatch final : public Charges {
         : optimiser_(optimiser),
           relation_(plan.settings.certificate.relation),
           exactly_k_go_(plan.settings.training.normalise == Normalise::actual),
-          entries_(largest_entries(plan, scale)) {}
+          entries_(largest_entries(plan, scale)),
+          pinned_(plan.network.pinned()) {}
 
     LevelState box(const LevelState& level) const override {
         return {level.k, level.lower, level.upper, {}, {}};
@@ -121,6 +123,7 @@ class ChargesPerBatch final : public Charges {
         if (relation_ == Relation::add_remove || relation_ == Relation::substitute)
             charge_new_records(k, sums);
         if (relation_ != Relation::add_remove) charge_selected_records(sums, ranks);
+        for (const std::size_t p : pinned_) sums.lower[p] = sums.upper[p] = 0;
     }
 
   private:
@@ -152,6 +155,7 @@ class ChargesPerBatch final : public Charges {
     Relation relation_;
     bool exactly_k_go_;
     std::vector<std::int64_t> entries_;  // [parameters]: Gamma
+    std::vector<std::size_t> pinned_;    // no record moves them
 };
 
 /// Either budget encloses, so T^k is what the core's box and the charged one have in common, and both take

@@ -53,8 +53,7 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
 MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member) {
     MemberState state;
     state.member = member;
-    const auto initial =
-        plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.training.seed), member);
+    const std::vector<std::int64_t> initial = plan.initial_parameters(member);
     const std::vector<std::int64_t> slots(optimiser_of(plan)->slots() * initial.size(), 0);
     for (const std::int64_t k : plan.levels) {
         state.levels.push_back({k, initial, initial, slots, slots});
@@ -64,6 +63,26 @@ MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t m
             level.charged_lower_slots = level.charged_upper_slots = slots;
         }
     }
+    return state;
+}
+
+MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member,
+                                       const Records& public_records) {
+    MemberState state = fresh_state(plan, member);
+    const Records no_records{FeatureMatrix(public_records.features.columns(), true), {}, {}, {}};
+    PublicBatches batches(plan.settings.training, public_records);
+    GradientSums sums(plan, no_records, public_records);
+    const auto optimiser = optimiser_of(plan);
+    const auto alone = make_serial_communicator();
+    PhaseTimes times;
+    LevelState point = state.levels.front();
+    for (std::int64_t step = 0; step < plan.settings.training.public_steps; ++step) {
+        const Variant variant{point.lower.data(), point.lower.data()};
+        const StepSums taken = sums.of({&variant, 1}, {{}, batches.of_step(step)}, *alone, times);
+        optimiser->update(step, static_cast<double>(taken.records), {point.lower, point.lower_slots},
+                          taken.levels.front().lower);
+    }
+    for (LevelState& level : state.levels) level.lower = level.upper = point.lower;
     return state;
 }
 
@@ -162,7 +181,8 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
                                                 : share_of_charge(uncharged[l], charged[l]));
     }
     for (std::size_t l = 0; l < sums.undecided.size(); ++l) {
-        const auto activations = static_cast<double>(sums.records) * static_cast<double>(layers[l].out);
+        const auto activations =
+            static_cast<double>(sums.records) * static_cast<double>(layers[l].weighted_rows());
         metrics.undecided.push_back(activations > 0 ? static_cast<double>(sums.undecided[l]) / activations
                                                     : 0.0);
     }

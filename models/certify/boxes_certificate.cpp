@@ -28,7 +28,7 @@ class BoxesCertificate final : public Certificate {
     }
 
     const std::vector<std::int64_t>& levels() const override { return levels_; }
-    bool nested() const override { return settings_.certificate.product == Product::exact; }
+    bool nested() const override { return settings_.certificate.product.exact(); }
 
     // A relaxation of one level speaks for all below it, which needs that its box holds theirs.
     bool relaxes() const override {

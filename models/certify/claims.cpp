@@ -65,6 +65,8 @@ void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
 
 const char* const settings_condition =
     "no setting, no seed and no constant of scaling was chosen by looking at the private records";
+const char* const initial_condition =
+    "the model that network.initial names was made without the private records";
 const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
@@ -87,7 +89,7 @@ namespace {
 
 /// What the boxes are, whatever they enclose.
 void state_boxes(const Settings& settings, Guarantee& claim) {
-    if (settings.certificate.product == Product::rump)
+    if (!settings.certificate.product.exact())
         claim.weaken(
             "midpoint-radius products nest up to rounding only, so distances of neighbours may differ by "
             "more than 1");
@@ -121,6 +123,7 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     state_ids(facts.ids, settings.certificate.relation, claim);
     if (settings.poisoned()) return poison_claim(settings, facts, std::move(claim));
     if (facts.public_records) claim.require(public_records_condition);
+    if (!settings.network.initial.empty()) claim.require(initial_condition);
     if (settings.training.expected_records == 0)
         claim.weaken(
             "the step divides by the number of records found, which one record more or less can change: "
@@ -156,7 +159,7 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
             "private",
             "train with certificate.levels = K", "certificate.level_list");
     }
-    if (settings.certificate.product == Product::rump) {
+    if (!settings.certificate.product.exact()) {
         refuse("boxes of midpoint-radius products do not nest bit by bit",
                "train with certificate.product = \"exact\"", "certificate.product");
     }

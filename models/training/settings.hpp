@@ -32,7 +32,9 @@ struct TrainingSettings {
     std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is private
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;
-    std::int64_t batch_size = 0;  ///< of sequential batches
+    std::int64_t batch_size = 0;         ///< of sequential batches
+    std::int64_t public_batch_size = 0;  ///< public records of a step, in turn; 0: by the hash of their ids
+    std::int64_t public_steps = 0;       ///< steps of public records alone, before the first of private ones
     std::int64_t seed = 0;
     Precision precision = Precision::double_precision;
 
@@ -46,7 +48,7 @@ struct CertificateSettings {
     std::vector<std::int64_t> level_list;  ///< a sparse list instead; certificates only, never a release
     Relation relation = Relation::add_remove;
     ChargeRule charge_rule = ChargeRule::per_epoch;  ///< key "budget"
-    Product product = Product::exact;
+    Products product;                                ///< of each layer
 
     /// The levels k with a box, ascending, 0 first.
     std::vector<std::int64_t> level_values() const;

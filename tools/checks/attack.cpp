@@ -261,14 +261,31 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
         lower = boxes[level].lower;
         upper = boxes[level].upper;
     };
-    return certify(problem.network, *make_backend("cpu", problem.settings.training.precision),
-                   problem.queries, boxes.size(), load, LevelSearch::bisection);
+    return certify(
+        problem.network, *make_backend("cpu", problem.settings.training.precision), problem.queries,
+        boxes.size(), load,
+        problem.settings.certificate.product.exact() ? LevelSearch::bisection : LevelSearch::ascending);
+}
+
+const char* name_of(Clip::Kind kind) {
+    switch (kind) {
+        case Clip::Kind::elementwise:
+            return "elementwise";
+        case Clip::Kind::factored:
+            return "factored";
+        case Clip::Kind::norm:
+            return "norm";
+        case Clip::Kind::record_norm:
+            return "record_norm";
+        case Clip::Kind::tensor_norm:
+            return "tensor_norm";
+    }
+    return "";
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
     return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) + " " +
-           name_of(problem.settings.certificate.charge_rule) +
-           (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") +
+           name_of(problem.settings.certificate.charge_rule) + " " + name_of(problem.settings.clip.kind) +
            (problem.settings.training.precision == Precision::single_precision ? " single" : "") + " depth " +
            std::to_string(problem.network.layers().size()) + ": ";
 }
@@ -329,6 +346,23 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
     return trained;
 }
 
+/// Of midpoint-radius products, which nest up to rounding only; for a third of the problems.
+void draw_products(std::uint64_t seed, AttackProblem& problem) {
+    Choices choices(seed ^ 0x9a0d0c7);
+    const Settings& settings = problem.settings;
+    if (settings.clip.by_factors() || settings.training.precision == Precision::single_precision) return;
+    if (!choices.chance(0.4)) return;
+    std::vector<Product>& layers = problem.settings.certificate.product.layers;
+    layers.resize(problem.network.layers().size());
+    for (Product& product : layers)
+        product = choices.pick({Product::exact, Product::rump, Product::nguyen, Product::nguyen});
+}
+
+/// What a device does not compute.
+bool host_only(const Settings& settings) {
+    return settings.poisoned() || (settings.clip.by_scales() && settings.certificate.product.exact());
+}
+
 }  // namespace
 
 void AttackReport::add(const AttackReport& other) {
@@ -348,6 +382,13 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
         choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both});
     if (settings.certificate.relation == Relation::add_remove && choices.chance(0.4))
         settings.clip.kind = Clip::Kind::factored;
+    Choices clips(seed ^ 0xc11b5);  // apart, so that all else stays as it was
+    settings.clip.kind = clips.pick({settings.clip.kind, settings.clip.kind, Clip::Kind::factored,
+                                     Clip::Kind::record_norm, Clip::Kind::tensor_norm});
+    settings.clip.norm_limit = clips.pick({0.05, 0.3, 2.0});
+    settings.training.public_batch_size = clips.pick<std::int64_t>({0, 0, 3});
+    settings.training.public_steps =
+        settings.training.public_batch_size == 0 ? 0 : static_cast<std::int64_t>(clips.below(4));
     settings.clip.gamma = choices.pick({0.02, 0.1, 0.5});
     settings.clip.delta_limit = choices.pick({0.2, 1.0});
     settings.clip.activation_limit = choices.pick({0.3, 2.0});
@@ -381,7 +422,10 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
                                                            FeatureRange{-feature_range, feature_range},
                                                            {0.0, 1.0}});
     AttackProblem problem{settings, settings.network.make(settings.feature_map(features, range)),
-                          no_records(features), no_records(features)};
+                          no_records(features), no_records(features), no_records(features)};
+    for (std::uint64_t id = 0; id < 4 && settings.training.public_batch_size > 0; ++id)
+        append(problem.public_records, any_features(clips, features),
+               static_cast<std::int32_t>(clips.below(problem.network.classes())), id);
     for (std::uint64_t id = 0; id < count + 40; ++id) {
         std::vector<double> row =
             choices.chance(0.1) ? any_features(choices, features) : std::vector<double>(features);
@@ -398,17 +442,20 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     Settings settings = problem.settings;
     settings.certificate.levels = levels;
     const TrainingPlan plan =
-        make_plan(settings, {problem.network.inputs(), problem.network.transform().range},
-                  make_backend(settings.poisoned() ? "cpu" : "auto", settings.training.precision));
+        make_plan(settings,
+                  {.features = problem.network.inputs(),
+                   .range = problem.network.transform().range,
+                   .public_records = problem.public_records.size()},
+                  make_backend(host_only(settings) ? "cpu" : "auto", settings.training.precision,
+                               settings.certificate.product));
     const Assignment assignment(static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> elsewhere;
     for (const std::uint64_t id : records.ids) {
         if (assignment.member(id, static_cast<std::uint64_t>(settings.ensemble.members)) != member)
             elsewhere.push_back(id);
     }
-    const Records no_public = no_records(problem.network.inputs());
-    MemberTrainer trainer(plan, without(records, elsewhere), no_public,
-                          MemberTrainer::fresh_state(plan, member));
+    MemberTrainer trainer(plan, without(records, elsewhere), problem.public_records,
+                          MemberTrainer::fresh_state(plan, member, problem.public_records));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) trainer.step(*alone);
     std::vector<LevelState> boxes;
@@ -420,6 +467,7 @@ namespace {
 
 AttackReport attack_boxes(AttackProblem problem, std::uint64_t seed, std::int64_t records_too_few) {
     problem.settings.ensemble.members = 1;
+    draw_products(seed, problem);
     Choices choices(seed ^ 0x5eed);
     const std::vector<LevelState> boxes =
         train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);

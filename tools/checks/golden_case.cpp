@@ -1,7 +1,11 @@
 #include "tools/checks/golden_case.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -10,6 +14,8 @@
 #include "dist/files/hdf5.hpp"
 #include "kernels/backends.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/nets/model_file.hpp"
+#include "models/privacy/guarantee.hpp"
 
 namespace holdfast {
 namespace {
@@ -37,17 +43,103 @@ std::string unsupported(const hdf5::File& file) {
         return file.has_attribute(name) ? file.read_text_attribute(name) : std::string(fallback);
     };
     for (const auto& layer : nlohmann::json::parse(text("arch", "[]"))) {
-        if (layer["type"] != "linear" && layer["type"] != "relu")
-            return "layer " + layer["type"].get<std::string>();
-        if (layer["type"] == "linear" && !layer["bias"].get<bool>()) return "layers without bias";
+        const auto type = layer["type"].get<std::string>();
+        if (type != "linear" && type != "conv2d" && type != "relu" && type != "flatten")
+            return "layer " + type;
     }
-    if (text("interval_matmul", "rump") == "nguyen") return "product nguyen";
-    if (text("clip_method", "clamp") != "clamp") return "clip by norm";
     if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
     if (number(file, "l1_reg", 0) > 0) return "l1";
-    if (file.has("X_public")) return "public records in batches of their own";
-    if (file.has_attribute("transform_arch")) return "frozen transform";
     return "";
+}
+
+Product product_named(const std::string& name) {
+    return name == "exact" ? Product::exact : name == "nguyen" ? Product::nguyen : Product::rump;
+}
+
+std::vector<std::uint64_t> tail_of(const hdf5::Shape& shape) {
+    return {shape.begin() + 1, shape.end()};
+}
+
+/// group/p0 [out, in] (of a convolution [out, in, height, width]), group/p1 [out], … in the order of Network:
+/// rows with the bias last, which is 0 where there is none. As many layers as the group has.
+std::optional<Parameters> read_parameters(const hdf5::File& file, const std::vector<Layer>& layers,
+                                          const std::string& group) {
+    if (!file.has(group + "/p0")) return std::nullopt;
+    Parameters values;
+    std::size_t next = 0;
+    const auto name = [&] { return group + "/p" + std::to_string(next); };
+    for (const Layer& layer : layers) {
+        if (!file.has(name())) break;
+        const auto weights = file.dataset(name()).read_all<double>();
+        ++next;
+        const auto biases = layer.bias ? file.dataset(name()).read_all<double>() : Parameters(layer.out, 0.0);
+        next += layer.bias ? 1 : 0;
+        for (std::size_t o = 0; o < layer.out; ++o) {
+            values.insert(values.end(), weights.begin() + static_cast<std::ptrdiff_t>(o * layer.in),
+                          weights.begin() + static_cast<std::ptrdiff_t>((o + 1) * layer.in));
+            values.push_back(biases[o]);
+        }
+    }
+    return values;
+}
+
+/// As network.layers names it. Their strides, paddings and dilations are the same along both sides.
+std::string layer_text(const nlohmann::json& layer) {
+    const auto type = layer["type"].get<std::string>();
+    if (type != "linear" && type != "conv2d") return type;
+    const auto number = [](const nlohmann::json& value) { return std::to_string(value.get<std::int64_t>()); };
+    std::string text = (type == "linear" ? "dense " : "conv ") + number(layer["out"]);
+    if (type == "conv2d") {
+        text += " " + number(layer["kernel"][0]) + "x" + number(layer["kernel"][1]);
+        for (const char* word : {"stride", "padding", "dilation"})
+            text += std::string(" ") + word + " " + number(layer[word][0]);
+        text += " groups " + number(layer["groups"]);
+    }
+    return text + (layer["bias"].get<bool>() ? "" : " no_bias");
+}
+
+/// X is [records, features], or [records, channels, height, width].
+std::size_t features_in(const hdf5::File& file) {
+    std::size_t features = 1;
+    for (const std::uint64_t side : tail_of(file.dataset("X").shape())) features *= side;
+    return features;
+}
+
+std::vector<std::int64_t> image_in(const hdf5::File& file) {
+    const std::vector<std::uint64_t> sides = tail_of(file.dataset("X").shape());
+    return sides.size() == 3 ? std::vector<std::int64_t>(sides.begin(), sides.end())
+                             : std::vector<std::int64_t>();
+}
+
+void set_layers(const nlohmann::json& arch, const std::vector<std::int64_t>& image,
+                NetworkSettings& network) {
+    bool dense = true;
+    network.hidden.clear();
+    network.bias = arch.back()["bias"];
+    for (std::size_t i = 0; i + 1 < arch.size(); ++i) {
+        network.layers.push_back(layer_text(arch[i]));
+        dense &=
+            arch[i]["type"] == "relu" || (arch[i]["type"] == "linear" && arch[i]["bias"] == network.bias);
+        if (arch[i]["type"] == "linear") network.hidden.push_back(arch[i]["out"]);
+    }
+    if (dense) return network.layers.clear();
+    network.image = image;
+    network.hidden = NetworkSettings{}.hidden;
+}
+
+/// A public model of the frozen layers, as features.prefix takes it: what is behind them does not matter.
+void write_transform(const hdf5::File& file, const std::string& path) {
+    NetworkSettings settings;
+    settings.image = image_in(file);
+    for (const auto& layer : nlohmann::json::parse(file.read_text_attribute("transform_arch")))
+        settings.layers.push_back(layer_text(layer));
+    Model model{settings.make(FeatureMap(features_in(file), {}))};
+    const Parameters frozen = read_parameters(file, model.network.layers(), "transform").value();
+    std::transform(frozen.begin(), frozen.end(), std::back_inserter(model.parameters), parameter_units);
+    model.parameters.resize(model.network.parameters(), 0);
+    model.kind = "elsewhere";
+    model.guarantee = Guarantee::not_private("a recorded transform", "nothing is known of it").to_json();
+    write_model(path, model);
 }
 
 /// The adversary of a poisoning case, and the level it is: the features of some records and the labels of
@@ -68,14 +160,10 @@ std::int64_t read_poison(const hdf5::File& file, Settings& settings) {
 Case open_case(hdf5::File file) {
     Case golden;
     Settings& settings = golden.settings;
-    settings.network.hidden.clear();
-    for (const auto& layer : nlohmann::json::parse(file.read_text_attribute("arch"))) {
-        if (layer["type"] != "linear") continue;
-        if (golden.inputs == 0) golden.inputs = layer["inp"];
-        settings.network.hidden.push_back(layer["out"]);
-    }
-    golden.outputs = static_cast<std::size_t>(settings.network.hidden.back());
-    settings.network.hidden.pop_back();
+    const auto arch = nlohmann::json::parse(file.read_text_attribute("arch"));
+    golden.inputs = features_in(file);
+    golden.outputs = arch.back()["out"];
+    set_layers(arch, image_in(file), settings.network);
     const bool numbers = file.read_text_attribute("loss") == "mse";
     settings.network.loss = numbers ? "squared_error" : file.read_text_attribute("loss");
     settings.network.classes =
@@ -89,10 +177,14 @@ Case open_case(hdf5::File file) {
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
     settings.training.normalise = Normalise::actual;
     settings.certificate.charge_rule = ChargeRule::per_batch;
-    settings.clip = {.kind = Clip::Kind::elementwise,
-                     .gamma = std::min(number(file, "clip_gamma", 1), beyond_every_gradient)};
-    settings.certificate.product =
-        file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
+    const double limit = number(file, "clip_gamma", 1);
+    const bool clamps =
+        !file.has_attribute("clip_method") || file.read_text_attribute("clip_method") == "clamp";
+    settings.clip = {.kind = clamps ? Clip::Kind::elementwise : Clip::Kind::tensor_norm,
+                     .gamma = std::min(limit, beyond_every_gradient),
+                     .norm_limit = limit};
+    settings.certificate.product = product_named(file.read_text_attribute("interval_matmul"));
+    settings.training.public_batch_size = static_cast<std::int64_t>(number(file, "batchsize_public", 0));
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
     settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
@@ -109,7 +201,7 @@ Case open_case(hdf5::File file) {
 
 Records read_records(const hdf5::File& file, bool numbers, const std::string& x, const std::string& y) {
     const hdf5::Dataset features = file.dataset(x);
-    Records records{FeatureMatrix(features.shape()[1], true), {}, {}, {}};
+    Records records{FeatureMatrix(features.size() / features.shape()[0], true), {}, {}, {}};
     records.features.wide_values() = features.read_all<double>();
     if (numbers) records.targets = file.dataset(y).read_all<double>();
     for (const std::int64_t label :
@@ -122,24 +214,6 @@ Records read_records(const hdf5::File& file, bool numbers, const std::string& x,
     return records;
 }
 
-/// group/p0 [out, in], group/p1 [out], … in the order of Network: rows with the bias last.
-std::optional<Parameters> read_parameters(const Case& golden, const Network& network,
-                                          const std::string& group) {
-    if (!golden.file.has(group + "/p0")) return std::nullopt;
-    Parameters values;
-    for (std::size_t l = 0; l < network.layers().size(); ++l) {
-        const auto weights = golden.file.dataset(group + "/p" + std::to_string(2 * l)).read_all<double>();
-        const auto biases = golden.file.dataset(group + "/p" + std::to_string(2 * l + 1)).read_all<double>();
-        const std::size_t in = network.layers()[l].in;
-        for (std::size_t o = 0; o < biases.size(); ++o) {
-            values.insert(values.end(), weights.begin() + static_cast<std::ptrdiff_t>(o * in),
-                          weights.begin() + static_cast<std::ptrdiff_t>((o + 1) * in));
-            values.push_back(biases[o]);
-        }
-    }
-    return values;
-}
-
 double largest_difference(const std::optional<Parameters>& theirs, const std::vector<std::int64_t>& ours) {
     double largest = 0;
     for (std::size_t p = 0; theirs && p < ours.size(); ++p)
@@ -150,9 +224,11 @@ double largest_difference(const std::optional<Parameters>& theirs, const std::ve
 void compare_level(const Case& golden, const Network& network, const std::string& group,
                    const LevelState& box, GoldenComparison& result) {
     result.lower =
-        std::max(result.lower, largest_difference(read_parameters(golden, network, group + "/l"), box.lower));
+        std::max(result.lower,
+                 largest_difference(read_parameters(golden.file, network.layers(), group + "/l"), box.lower));
     result.upper =
-        std::max(result.upper, largest_difference(read_parameters(golden, network, group + "/u"), box.upper));
+        std::max(result.upper,
+                 largest_difference(read_parameters(golden.file, network.layers(), group + "/u"), box.upper));
 }
 
 void check_enclosed(const std::optional<Parameters>& theirs, const LevelState& nominal, const LevelState& box,
@@ -192,12 +268,13 @@ bool certified_by_their_rule(std::size_t outputs, const double* lower, const dou
     return certified;
 }
 
-void compare_predictions(const Case& golden, const Network& network, const Backend& backend,
-                         const LevelState& box, std::size_t level_index, GoldenComparison& result) {
+void compare_predictions(const Case& golden, const FeatureMap& features, const Network& network,
+                         const Backend& backend, const LevelState& box, std::size_t level_index,
+                         GoldenComparison& result) {
     const std::string group = golden.file.has("k_list") ? "" : "test/";
     const bool sweep = group.empty();
     if (!golden.file.has(group + "logit_l")) return;
-    const Records queries = read_records(golden.file, network.is_regression(), "X_test", "y_test");
+    const Records queries = features(read_records(golden.file, network.is_regression(), "X_test", "y_test"));
     const auto slab = [&](const std::string& name) {
         auto values = golden.file.dataset(group + name).read_all<double>();
         const std::size_t size = queries.size() * golden.outputs;
@@ -238,6 +315,27 @@ void compare_predictions(const Case& golden, const Network& network, const Backe
     });
 }
 
+/// Of a case with a frozen transform, as long as it lives.
+class TransformFile {
+  public:
+    explicit TransformFile(Case& golden) {
+        if (!golden.file.has_attribute("transform_arch")) return;
+        path_ = std::filesystem::temp_directory_path() / ("transform-" + std::to_string(getpid()) + ".h5");
+        write_transform(golden.file, path_);
+        golden.settings.features.map = FeatureSettings::Map::prefix;
+        golden.settings.features.prefix = path_;
+    }
+    TransformFile(const TransformFile&) = delete;
+    TransformFile& operator=(const TransformFile&) = delete;
+    ~TransformFile() {
+        std::error_code ignored;
+        if (!path_.empty()) std::filesystem::remove(path_, ignored);
+    }
+
+  private:
+    std::string path_;
+};
+
 }  // namespace
 
 GoldenComparison replay_golden_case(const std::string& path) {
@@ -248,36 +346,43 @@ GoldenComparison replay_golden_case(const std::string& path) {
     if (!result.unsupported.empty()) return result;
     Case golden = open_case(std::move(file));
     Records records = read_records(golden.file, golden.settings.network.classes == 1, "X", "y");
+    const TransformFile transform(golden);
     // A batch of another size than the first is skipped, every epoch.
     golden.settings.training.batches =
         static_cast<std::int64_t>(records.size()) / golden.settings.training.batch_size;
 
     const auto backend =
         make_backend("auto", Precision::double_precision, golden.settings.certificate.product);
-    const TrainingPlan plan = make_plan(golden.settings, {.features = golden.inputs}, backend);
+    Records public_records =
+        golden.file.has("X_public")
+            ? read_records(golden.file, golden.settings.network.classes == 1, "X_public", "y_public")
+            : Records{FeatureMatrix(golden.inputs, true), {}, {}, {}};
+    const TrainingPlan plan = make_plan(
+        golden.settings, {.features = golden.inputs, .public_records = public_records.size()}, backend);
+    public_records = plan.features(std::move(public_records));
     MemberState state = MemberTrainer::fresh_state(plan, 0);
-    const Parameters initial = read_parameters(golden, plan.network, "init").value();
+    const Parameters initial = read_parameters(golden.file, plan.network.layers(), "init").value();
     for (LevelState& level : state.levels) {
         for (std::size_t p = 0; p < initial.size(); ++p)
             level.lower[p] = level.upper[p] = parameter_units(initial[p]);
     }
-    const Records no_public{FeatureMatrix(golden.inputs, true), {}, {}, {}};
-    MemberTrainer trainer(plan, std::move(records), no_public, std::move(state));
+    MemberTrainer trainer(plan, plan.features(std::move(records)), public_records, std::move(state));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) {
         const std::string step = "trace/step" + std::to_string(trainer.state().step);
         trainer.step(*alone);
         if (golden.levels.size() == 1)
             compare_level(golden, plan.network, step, trainer.box(plan.levels.size() - 1), result);
-        result.nominal = std::max(
-            result.nominal,
-            largest_difference(read_parameters(golden, plan.network, step + "/n"), trainer.box(0).lower));
+        result.nominal =
+            std::max(result.nominal,
+                     largest_difference(read_parameters(golden.file, plan.network.layers(), step + "/n"),
+                                        trainer.box(0).lower));
     }
-    const auto panels =
-        make_backend(golden.settings.certificate.product == Product::rump ? "reference" : "cpu",
-                     Precision::double_precision, golden.settings.certificate.product);
+    const auto panels = make_backend(golden.settings.certificate.product.exact() ? "cpu" : "reference",
+                                     Precision::double_precision, golden.settings.certificate.product);
     const bool sweep = golden.file.has("k_list");
-    const auto final_nominal = read_parameters(golden, plan.network, sweep ? "final_n" : "final/n");
+    const auto final_nominal =
+        read_parameters(golden.file, plan.network.layers(), sweep ? "final_n" : "final/n");
     result.nominal = std::max(result.nominal, largest_difference(final_nominal, trainer.box(0).lower));
     for (std::size_t index = 0; index < golden.levels.size(); ++index) {
         // Level 0 is always there; k = 0 is it.
@@ -285,7 +390,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
         compare_level(golden, plan.network,
                       sweep ? "final_k" + std::to_string(golden.levels[index]) : "final", box, result);
         check_enclosed(final_nominal, trainer.box(0), box, result);
-        compare_predictions(golden, plan.network, *panels, box, index, result);
+        compare_predictions(golden, plan.features, plan.network, *panels, box, index, result);
     }
     return result;
 }
