@@ -185,8 +185,8 @@ class PanelOperations {
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
 
-    /// Bounds of the unclipped entries' squares, summed (models/mathematics.md, record scales). A few numbers a
-    /// row, so plain loops serve all that form exact products.
+    /// Bounds of the unclipped entries' squares, summed (models/mathematics.md, record scales). A few numbers
+    /// a row, so plain loops serve all that form exact products.
     virtual LayerSquares squares(const OuterProduct<Real>& product) const;
     /// a = W x + b at every position of a convolution, for point features x [rows of the image] of any sign;
     /// a [out * positions]. Each is the chain of forward_input() over the taps inside the image: a tap beside
