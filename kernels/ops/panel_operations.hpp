@@ -185,8 +185,8 @@ class PanelOperations {
     /// bound negated.
     /// Lemma: clamping and make_odd are non-decreasing, and of a zero's sign nothing comes; so the entry's
     /// four fma onto the bias hold its extremes, each rounded once to the grid, and the clamp to +-Gamma
-    /// keeps their order. Entries are integers, their sums exact. Of scales: models/mathematics.md, scaled
-    /// entry.
+    /// keeps their order. Entries are integers, their sums exact. Of scales:
+    /// models/mathematics.md, scaled entry.
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
 
@@ -198,8 +198,8 @@ class PanelOperations {
     virtual void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
                                const SelectionTarget& selection) const = 0;
 
-    /// Bounds of the squares of the outer product before it is clipped. Lemma: models/mathematics.md, record
-    /// scales. A few numbers a row, so plain loops serve all that form exact products.
+    /// Bounds of the unclipped entries' squares, summed (models/mathematics.md, record scales). A few numbers
+    /// a row, so plain loops serve all that form exact products.
     virtual LayerSquares squares(const OuterProduct<Real>& product) const;
     /// a = W x + b at every position of a convolution, for point features x [rows of the image] of any sign;
     /// a [out * positions]. Each is the chain of forward_input() over the taps inside the image: a tap beside

@@ -133,12 +133,17 @@ void write_transform(const hdf5::File& file, const std::string& path) {
     settings.image = image_in(file);
     for (const auto& layer : nlohmann::json::parse(file.read_text_attribute("transform_arch")))
         settings.layers.push_back(layer_text(layer));
-    Model model{settings.make(FeatureMap(features_in(file), {}))};
+    Model model{
+        .network = settings.make(FeatureMap(features_in(file), {})),
+        .parameters = {},
+        .kind = "elsewhere",
+        .program = {},
+        .version = {},
+        .guarantee = Guarantee::not_private("a recorded transform", "nothing is known of it").to_json(),
+        .cost = {}};
     const Parameters frozen = read_parameters(file, model.network.layers(), "transform").value();
     std::transform(frozen.begin(), frozen.end(), std::back_inserter(model.parameters), parameter_units);
     model.parameters.resize(model.network.parameters(), 0);
-    model.kind = "elsewhere";
-    model.guarantee = Guarantee::not_private("a recorded transform", "nothing is known of it").to_json();
     write_model(path, model);
 }
 
@@ -221,14 +226,30 @@ double largest_difference(const std::optional<Parameters>& theirs, const std::ve
     return largest;
 }
 
+/// Of bounds, the lower ones (sign 1) or the upper ones (-1); where ours may be tighter, by how much they lie
+/// outside, and apart how far inside.
+double bound_difference(const Case& golden, double theirs, double ours, int sign, GoldenComparison& result) {
+    const double inside = sign * (ours - theirs);
+    if (!golden.settings.clip.by_scales()) return std::abs(inside);
+    result.tighter = std::max(result.tighter, inside);
+    return std::max(0.0, -inside);
+}
+
+void compare_bounds(const Case& golden, const std::optional<Parameters>& theirs,
+                    const std::vector<std::int64_t>& ours, int sign, double& largest,
+                    GoldenComparison& result) {
+    for (std::size_t p = 0; theirs && p < ours.size(); ++p)
+        largest =
+            std::max(largest, bound_difference(golden, (*theirs)[p], parameter_value(ours[p]), sign, result));
+}
+
 void compare_level(const Case& golden, const Network& network, const std::string& group,
                    const LevelState& box, GoldenComparison& result) {
-    result.lower =
-        std::max(result.lower,
-                 largest_difference(read_parameters(golden.file, network.layers(), group + "/l"), box.lower));
-    result.upper =
-        std::max(result.upper,
-                 largest_difference(read_parameters(golden.file, network.layers(), group + "/u"), box.upper));
+    const auto theirs = [&](const char* end) {
+        return read_parameters(golden.file, network.layers(), group + end);
+    };
+    compare_bounds(golden, theirs("/l"), box.lower, 1, result.lower, result);
+    compare_bounds(golden, theirs("/u"), box.upper, -1, result.upper, result);
 }
 
 void check_enclosed(const std::optional<Parameters>& theirs, const LevelState& nominal, const LevelState& box,
@@ -304,13 +325,15 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
                 const std::size_t at = (block.first + r) * golden.outputs + c;
                 low.push_back(block.lower[c * block.stride + r]);
                 high.push_back(block.upper[c * block.stride + r]);
-                result.logits = std::max(
-                    {result.logits, std::abs(low.back() - lower[at]), std::abs(high.back() - upper[at])});
+                result.logits =
+                    std::max({result.logits, bound_difference(golden, lower[at], low.back(), 1, result),
+                              bound_difference(golden, upper[at], high.back(), -1, result)});
             }
             if (network.is_regression()) continue;  // no labels, so no mask
             double margin = 0;
             const bool ours = certified_by_their_rule(golden.outputs, low.data(), high.data(), margin);
-            result.certified_mismatches += margin >= 1e-9 && ours != (certified[block.first + r] != 0);
+            const bool theirs = certified[block.first + r] != 0, tighter = golden.settings.clip.by_scales();
+            result.certified_mismatches += margin >= 1e-9 && ours != theirs && (theirs || !tighter);
         }
     });
 }
