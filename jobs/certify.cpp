@@ -8,6 +8,7 @@
 #include "dist/files/hdf5.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/queries.hpp"
+#include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
@@ -57,6 +58,9 @@ std::string digest_of(const Result& result) {
 
 void certify_job(const Context& context, const Request& request) {
     // 1. The run and the queries.
+    if (request.bounds != "interval" && request.bounds != "best")
+        throw Error(ExitCode::usage, "no such bounds: " + request.bounds, "give interval or best",
+                    "--bounds");
     const FinishedRun run = FinishedRun::open(request.run);
     const Records queries = read_queries(context, run.features, request.queries);
     const bool relaxed = request.bounds == "best" && run.certificate->relaxes();
@@ -114,7 +118,6 @@ Run declare_certify(CLI::App& app) {
            "--bounds", request->bounds,
            "interval: what a release counts by; best: linear relaxations besides, of dense networks of two "
            "hidden layers or more, for the owner")
-        ->check(CLI::IsMember({"interval", "best"}))
         ->capture_default_str();
     return [request](const Context& context) { certify_job(context, *request); };
 }
