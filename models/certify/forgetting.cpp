@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/votes.hpp"
 
 namespace holdfast {
 namespace {

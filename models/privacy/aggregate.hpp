@@ -28,9 +28,6 @@ enum class Aggregation {
     paper,   ///< Theorem 5.3 of 000: binary only, not 1-Lipschitz
 };
 
-/// Which class a tie goes to: 1 of two (000, equation 11), the least index of more.
-bool wins_tie(int a, int b, int classes);
-
 /// Largest distance `stable` can give: (floor(T/2) + 1) (cap + 1) - 1, public.
 std::int64_t ensemble_cap(std::int64_t members, std::int64_t member_cap);
 
