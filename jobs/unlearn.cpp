@@ -147,7 +147,8 @@ struct Unchanged {
 Unchanged unchanged_by(const Context& context, const FinishedRun& run, const Plan& plan,
                        const Records& queries) {
     const std::vector<Certificates> members = certify_members(context, run, queries, Asker::owner);
-    const bool covered = run.settings.certificate.relation != Relation::substitute;
+    const Relation relation = run.settings.certificate.relation;
+    const bool covered = relation == Relation::add_remove || relation == Relation::remove;
     const std::vector<std::int64_t> levels = covered ? run.levels() : std::vector<std::int64_t>{0};
     const std::size_t classes = run.classes();
     Unchanged result;
