@@ -97,7 +97,15 @@ class HostEngine final : public Engine {
         require_fitting(network);
     }
 
-    void set_records(std::span<const RecordSet> sets) override { sets_.assign(sets.begin(), sets.end()); }
+    void set_records(std::span<const RecordSet> sets) override {
+        const bool poisoned = std::any_of(sets.begin(), sets.end(),
+                                          [](const RecordSet& set) { return set.poison.has_value(); });
+        if (poisoned && !network_.is_dense())
+            throw Error(ExitCode::usage,
+                        "poisoned records are not bounded through convolutions, pooling or dropout",
+                        "use a network of dense layers, or another relation", "certificate.relation");
+        sets_.assign(sets.begin(), sets.end());
+    }
 
     void set_dropout(std::span<const std::vector<double>> factors) override {
         ensure(factors.size() <= network_.layers.size(), "dropout of the layers there are");
