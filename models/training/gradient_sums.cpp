@@ -71,6 +71,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
         engine_ = plan_.backend->engine(plan_.network.shape(), plan_.settings.clip);
         engine_->set_records(std::vector{private_records_.view(true), public_records_.view(false)});
     }
+    engine_->set_dropout(dropout_);
     const StepMessage layout = StepMessage::of(levels.size(), plan_.network.shape());
     const std::int64_t parts = parts_of(records, ranks);
     if (parts == 1) {

@@ -145,6 +145,11 @@ void check_box_clip(const Settings& settings) {
         refuse("boxes clip by entries or factors, not by the norm of a gradient",
                "set clip.kind = \"elementwise\", or training.kind = \"noisy\"", "clip.kind");
     if (settings.clip.kind != Clip::Kind::factored) return;
+    for (const Layer& layer : settings.network.hidden_layers(1)) {
+        if (layer.convolution)
+            refuse("factored clipping bounds a record at one position of a window, not at all of them",
+                   "set clip.kind = \"elementwise\"", "clip.kind");
+    }
     if (settings.certificate.relation != Relation::add_remove)
         refuse("factored clipping goes with add_remove only",
                "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
