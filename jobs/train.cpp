@@ -327,6 +327,12 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
                       " are there: the run is finished once the others are trained into this folder\n");
 }
 
+/// No device bounds poisoned records, so "auto" is not one.
+std::string backend_for(const Settings& settings, const std::string& asked) {
+    const bool anywhere = asked == "auto" && settings.certificate.product == Product::exact;
+    return settings.poisoned() && anywhere ? "cpu" : asked;
+}
+
 void train(const Context& context, const Request& request) {
     // 1. What is asked for.
     const DatasetReader reader(request.data);
@@ -344,9 +350,10 @@ void train(const Context& context, const Request& request) {
     check_against_count(settings);
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
-    const int device = choose_device(how.backend, context.world);
+    const std::string computing = backend_for(settings, how.backend);
+    const int device = choose_device(computing, context.world);
     const auto backend =
-        make_backend(how.backend, settings.training.precision, settings.certificate.product, device);
+        make_backend(computing, settings.training.precision, settings.certificate.product, device);
     const std::vector<std::int64_t> levels = settings.certificate.level_values();
     const auto members = static_cast<std::size_t>(settings.ensemble.members);
     const std::vector<std::size_t> slice = asked_members(request.members, members);

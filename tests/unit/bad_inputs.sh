@@ -118,6 +118,7 @@ expect "--transport nccl without GPUs" 2 'run\.transport: "nccl" cannot be had.*
 expect "more levels than records" 2 'certificate\.levels = 62 exceeds the stated 60 records' train --data good.h5 --set certificate.levels=62
 expect "more members than records" 2 'ensemble\.members = 62 exceeds the stated 60 records' train --data good.h5 --set ensemble.members=62
 expect "factored clip for substitute" 2 'clip\.kind' train --data good.h5 --set clip.kind=factored --set certificate.relation=substitute
+expect "both budgets for counts as published" 2 'certificate\.budget.*per_batch' train --data good.h5 --set certificate.budget=both --set training.normalise=actual
 
 # A library built with -ffast-math flushes subnormals in every thread of who loads it.
 echo 'int nothing;' > flush.c

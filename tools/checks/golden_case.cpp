@@ -30,6 +30,9 @@ struct Case {
     std::vector<std::int64_t> levels;  // k of each box
 };
 
+/// What the cases that clip nothing are clipped to.
+constexpr double beyond_every_gradient = 64;
+
 double number(const hdf5::File& file, const std::string& name, double fallback) {
     if (!file.has_attribute(name)) return fallback;
     return file.read_double_attribute(name);
@@ -47,13 +50,7 @@ std::string unsupported(const hdf5::File& file) {
     if (text("interval_matmul", "rump") == "nguyen") return "product nguyen";
     if (text("clip_method", "clamp") != "clamp") return "clip by norm";
     if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
-    if (text("loss", "") != "cross_entropy" && text("loss", "") != "binary_cross_entropy")
-        return "loss " + text("loss", "");
     if (number(file, "l1_reg", 0) > 0) return "l1";
-    if (number(file, "k_poison", 0) + number(file, "label_k_poison", 0) + number(file, "label_epsilon", 0) +
-            number(file, "epsilon", 0) >
-        0)
-        return "poisoning";
     if (file.has("X_public")) return "public records in batches of their own";
     return "";
 }
@@ -144,6 +141,22 @@ void write_transform(const hdf5::File& file, const std::string& path) {
     write_model(path, model);
 }
 
+/// The adversary of a poisoning case, and the level it is: features and labels of the same records, or of as
+/// many more; both are bounded alike.
+std::int64_t read_poison(const hdf5::File& file, Settings& settings) {
+    settings.certificate.relation = Relation::poison;
+    Poison& poison = settings.poison;
+    poison.input_radius = number(file, "epsilon", 0);
+    poison.target_radius = number(file, "label_epsilon", 0);
+    const double features = number(file, "k_poison", 0), labels = number(file, "label_k_poison", 0),
+                 target = number(file, "poison_target_idx", -1);
+    if (labels > 0 && settings.network.classes > 1)
+        poison.labels = target < 0 ? Poison::Labels::any : Poison::Labels::targeted;
+    poison.target_label = static_cast<std::int32_t>(std::max(target, 0.0));
+    const bool paired = number(file, "paired_poison", 0) > 0;
+    return static_cast<std::int64_t>(paired ? std::max(features, labels) : features + labels);
+}
+
 Case open_case(hdf5::File file) {
     Case golden;
     Settings& settings = golden.settings;
@@ -151,8 +164,10 @@ Case open_case(hdf5::File file) {
     golden.inputs = features_in(file);
     golden.outputs = arch.back()["out"];
     set_layers(arch, image_in(file), settings.network);
-    settings.network.loss = file.read_text_attribute("loss");
-    settings.network.classes = static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
+    const bool numbers = file.read_text_attribute("loss") == "mse";
+    settings.network.loss = numbers ? "squared_error" : file.read_text_attribute("loss");
+    settings.network.classes =
+        numbers ? 1 : static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
     settings.training.learning_rate = number(file, "learning_rate", 1);
     settings.training.learning_rate_decay = number(file, "lr_decay", 0);
     settings.training.learning_rate_floor = number(file, "lr_min", 0);
@@ -162,13 +177,16 @@ Case open_case(hdf5::File file) {
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
     settings.training.normalise = Normalise::actual;
     settings.certificate.charge_rule = ChargeRule::per_batch;
-    settings.clip = {.kind = Clip::Kind::elementwise, .gamma = number(file, "clip_gamma", 1)};
+    settings.clip = {.kind = Clip::Kind::elementwise,
+                     .gamma = std::min(number(file, "clip_gamma", 1), beyond_every_gradient)};
     settings.certificate.product =
         file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
     settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
         golden.levels = file.dataset("k_list").read_all<std::int64_t>();
+    } else if (file.has_attribute("mode") && file.read_text_attribute("mode") == "poisoning") {
+        golden.levels = {read_poison(file, settings)};
     } else {
         golden.levels = {unlearn > 0 ? unlearn : static_cast<std::int64_t>(number(file, "k_private", 0))};
     }
@@ -177,13 +195,15 @@ Case open_case(hdf5::File file) {
     return golden;
 }
 
-Records read_records(const hdf5::File& file, const std::string& x, const std::string& y) {
+Records read_records(const hdf5::File& file, bool numbers, const std::string& x, const std::string& y) {
     const hdf5::Dataset features = file.dataset(x);
     Records records{FeatureMatrix(features.size() / features.shape()[0], true), {}, {}, {}};
     records.features.wide_values() = features.read_all<double>();
-    for (const std::int64_t label : file.dataset(y).read_all<std::int64_t>())
+    if (numbers) records.targets = file.dataset(y).read_all<double>();
+    for (const std::int64_t label :
+         numbers ? std::vector<std::int64_t>{} : file.dataset(y).read_all<std::int64_t>())
         records.labels.push_back(static_cast<std::int32_t>(label));
-    for (std::uint64_t row = 0; row < records.labels.size(); ++row) {
+    for (std::uint64_t row = 0; row < records.features.rows(); ++row) {
         records.ids.push_back(row);
         records.rows.push_back(row);
     }
@@ -250,7 +270,7 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
     const std::string group = golden.file.has("k_list") ? "" : "test/";
     const bool sweep = group.empty();
     if (!golden.file.has(group + "logit_l")) return;
-    const Records queries = features(read_records(golden.file, "X_test", "y_test"));
+    const Records queries = features(read_records(golden.file, network.is_regression(), "X_test", "y_test"));
     const auto slab = [&](const std::string& name) {
         auto values = golden.file.dataset(group + name).read_all<double>();
         const std::size_t size = queries.size() * golden.outputs;
@@ -283,6 +303,7 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
                 result.logits = std::max(
                     {result.logits, std::abs(low.back() - lower[at]), std::abs(high.back() - upper[at])});
             }
+            if (network.is_regression()) continue;  // no labels, so no mask
             double margin = 0;
             const bool ours = certified_by_their_rule(golden.outputs, low.data(), high.data(), margin);
             result.certified_mismatches += margin >= 1e-9 && ours != (certified[block.first + r] != 0);
@@ -320,7 +341,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
     result.unsupported = unsupported(file);
     if (!result.unsupported.empty()) return result;
     Case golden = open_case(std::move(file));
-    Records records = read_records(golden.file, "X", "y");
+    Records records = read_records(golden.file, golden.settings.network.classes == 1, "X", "y");
     const TransformFile transform(golden);
     // A batch of another size than the first is skipped, every epoch.
     golden.settings.training.batches =
