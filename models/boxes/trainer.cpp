@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "models/nets/dropout.hpp"
 
 namespace holdfast {
 namespace {
@@ -106,6 +107,8 @@ StepSums MemberTrainer::sums_of_step(const Communicator& block_group, PhaseTimes
         variants.push_back({box.lower.data(), point ? box.lower.data() : box.upper.data(),
                             static_cast<std::size_t>(charges_->selected(box.k))});
     }
+    sums_.set_dropout(dropout_factors(plan_.network, static_cast<std::uint64_t>(plan_.settings.training.seed),
+                                      state_.member, static_cast<std::uint64_t>(state_.step)));
     const StepRecords records{batches_.of_step(state_.step), public_batches_.of_step(state_.step)};
     times.update += watch.lap();
     StepSums sums = sums_.of(variants, records, block_group, times);

@@ -121,9 +121,9 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     claim.require(settings_condition);
     state_scaling(facts.scaling, "the boxes do not cover", claim);
     state_ids(facts.ids, settings.certificate.relation, claim);
+    if (!settings.network.initial.empty()) claim.require(initial_condition);
     if (settings.poisoned()) return poison_claim(settings, facts, std::move(claim));
     if (facts.public_records) claim.require(public_records_condition);
-    if (!settings.network.initial.empty()) claim.require(initial_condition);
     if (settings.training.expected_records == 0)
         claim.weaken(
             "the step divides by the number of records found, which one record more or less can change: "

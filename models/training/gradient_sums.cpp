@@ -81,6 +81,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of
         if (plan_.settings.poisoned()) private_ones.poison = plan_.settings.poison;
         engine_->set_records(std::vector{private_ones, public_records_.view(false)});
     }
+    engine_->set_dropout(dropout_);
     const StepMessage layout = StepMessage::of(levels.size(), plan_.network.shape());
     const std::int64_t parts = parts_of(records, ranks);
     if (parts == 1) {

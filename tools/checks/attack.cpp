@@ -371,6 +371,34 @@ void AttackReport::add(const AttackReport& other) {
     for (const auto& [name, value] : other.tightness) tightness[name] = std::max(tightness[name], value);
 }
 
+namespace {
+
+constexpr std::size_t image_columns = 2 * 3 * 4;
+
+/// Of some problems: convolutions, pooling, dropout, or layers without bias. By choices of their own.
+bool draw_images(std::uint64_t seed, Settings& settings) {
+    Choices choices(seed ^ 0x1a7e5);
+    settings.network.bias = choices.chance(0.8);
+    if (!choices.chance(0.25)) return false;
+    settings.network.hidden = NetworkSettings{}.hidden;
+    settings.network.image = {2, 3, 4};
+    settings.network.layers = {
+        choices.pick<std::string>({"conv 2 2x2", "conv 4 3x2 padding 1 groups 2",
+                                   "conv 3 2x2 stride 2 padding 1 no_bias", "conv 2 2x2 dilation 2"})};
+    if (choices.chance(0.5))
+        settings.network.layers.push_back(
+            choices.pick<std::string>({"average_pool 1x2 stride 2", "max_pool 1x2 stride 1",
+                                       "max_pool 1x2 stride 2", "average_pool 1x1"}));
+    if (choices.chance(0.3)) settings.network.layers.emplace_back("dropout 0.3");
+    if (choices.chance(0.3)) settings.network.layers.emplace_back("conv 2 1x1");
+    if (choices.chance(0.3)) settings.network.layers.emplace_back("dense 3 no_bias");
+    if (settings.clip.kind == Clip::Kind::factored) settings.clip.kind = Clip::Kind::elementwise;
+    check(settings);
+    return true;
+}
+
+}  // namespace
+
 AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     Choices choices(seed);
     Settings settings;
@@ -410,7 +438,8 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0;
          --layer)
         settings.network.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
-    const std::size_t features = 1 + choices.below(8),
+    const bool images = draw_images(seed, settings);
+    const std::size_t features = images ? image_columns : 1 + choices.below(8),
                       count = choices.pick<std::size_t>({0, 1, 7, 40, 99, 150});
     // Public, and not the count: neighbours around any boundary of counts train alike.
     settings.training.expected_records = choices.pick<std::int64_t>({1, 10, 40, 100, 150});
