@@ -29,7 +29,8 @@ Answers answers_of_all(const Context& context, const Model& model, const Records
     const Records mine = model.feature_map()(
         part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks));
     const int device = choose_device(backend, context.world);
-    const auto computing = make_backend(backend, model.precision, Product::exact, device);
+    const auto computing =
+        make_backend(backend_for(model.network.shape(), backend), model.precision, Product::exact, device);
     const Answers answers = answers_of(model.network, *computing, model.parameters, mine);
     return {gathered(context.world, answers.labels), gathered(context.world, answers.logits)};
 }

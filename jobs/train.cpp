@@ -339,10 +339,10 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
                       " are there: the run is finished once the others are trained into this folder\n");
 }
 
-/// No device bounds poisoned records, so "auto" is not one.
+/// Where no device computes what is asked, "auto" is none.
 std::string backend_for(const Settings& settings, const std::string& asked) {
-    const bool anywhere = asked == "auto" && settings.certificate.product == Product::exact;
-    return settings.poisoned() && anywhere ? "cpu" : asked;
+    const bool anywhere = asked == "auto" && settings.certificate.product.exact();
+    return settings.host_only() && anywhere ? "cpu" : asked;
 }
 
 }  // namespace

@@ -63,8 +63,9 @@ class BoxesCertificate final : public Certificate {
     std::shared_ptr<const Backend> backend_on(int device) const {
         // Where it was trained on GPUs, there may be none here: the bits are the same.
         const bool anywhere = !nested() || backend_ == "cuda";
-        return make_backend(anywhere ? "auto" : backend_, settings_.training.precision,
-                            settings_.certificate.product, device);
+        const std::string wanted = anywhere ? "auto" : backend_;
+        return make_backend(nested() ? backend_for(network_.shape(), wanted) : wanted,
+                            settings_.training.precision, settings_.certificate.product, device);
     }
     /// Each level costs a pass over the queries for all members, a search some passes for each of them.
     bool at_once(Asker asker) const {

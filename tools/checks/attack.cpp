@@ -360,7 +360,7 @@ void draw_products(std::uint64_t seed, AttackProblem& problem) {
 
 /// What a device does not compute.
 bool host_only(const Settings& settings) {
-    return settings.poisoned() || (settings.clip.by_scales() && settings.certificate.product.exact());
+    return settings.host_only() && settings.certificate.product.exact();
 }
 
 }  // namespace
