@@ -12,7 +12,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t problems = 250;
+constexpr std::uint64_t problems = 500;
 
 std::string joined(const AttackReport& report) {
     std::string text;
@@ -40,11 +40,14 @@ TEST_P(Attack, NeighboursNestAndDistancesMoveByOne) {
     EXPECT_EQ(joined(total), "");
 }
 
+// Under the clips that every second problem has one record cannot fill all its entries: fewer boxes are
+// reached.
 TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {
-    int found = 0;
-    for (std::uint64_t seed = 1; seed <= 100; ++seed)
-        found += attack_enclosure(seed, 1, GetParam()).violations.empty() ? 0 : 1;
-    EXPECT_GT(found, 20);
+    int found[2] = {};
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
+        found[seed % 2] += attack_enclosure(seed, 1, GetParam()).violations.empty() ? 0 : 1;
+    EXPECT_GT(found[1], 20);
+    EXPECT_GT(found[0], 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, Attack,

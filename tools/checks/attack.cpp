@@ -411,12 +411,14 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     if (settings.certificate.relation == Relation::add_remove && choices.chance(0.4))
         settings.clip.kind = Clip::Kind::factored;
     Choices clips(seed ^ 0xc11b5);  // apart, so that all else stays as it was
-    settings.clip.kind = clips.pick({settings.clip.kind, settings.clip.kind, Clip::Kind::factored,
-                                     Clip::Kind::record_norm, Clip::Kind::tensor_norm});
+    const bool others = seed % 2 == 0;
+    if (others)
+        settings.clip.kind =
+            clips.pick({Clip::Kind::factored, Clip::Kind::record_norm, Clip::Kind::tensor_norm});
     settings.clip.norm_limit = clips.pick({0.05, 0.3, 2.0});
-    settings.training.public_batch_size = clips.pick<std::int64_t>({0, 0, 3});
-    settings.training.public_steps =
-        settings.training.public_batch_size == 0 ? 0 : static_cast<std::int64_t>(clips.below(4));
+    settings.training.public_batch_size = others ? clips.pick<std::int64_t>({0, 3}) : 0;
+    if (settings.training.public_batch_size > 0)
+        settings.training.public_steps = static_cast<std::int64_t>(clips.below(4));
     settings.clip.gamma = choices.pick({0.02, 0.1, 0.5});
     settings.clip.delta_limit = choices.pick({0.2, 1.0});
     settings.clip.activation_limit = choices.pick({0.3, 2.0});
