@@ -56,6 +56,19 @@ class BoxesCertificate final : public Certificate {
         return certify_linear(network_, *backend_on(device), queries, last - first, levels_.size(), load);
     }
 
+    bool output_bounds(
+        std::size_t member, const Records& queries, int device,
+        const std::function<void(std::size_t level, const OutputBounds&)>& visit) const override {
+        const auto backend = backend_on(device);
+        const OutputBounder bounder(network_, *backend, queries);
+        std::vector<std::int64_t> lower(network_.parameters()), upper(lower.size());
+        for (std::size_t level = 0; level < levels_.size(); ++level) {
+            boxes_.read(member, level, lower, upper);
+            visit(level, bounder.over(lower, upper));
+        }
+        return true;
+    }
+
     Guarantee claim() const override { return certificate_claim(settings_, facts_); }
     Guarantee release_claim() const override { return holdfast::release_claim(settings_, facts_); }
 
