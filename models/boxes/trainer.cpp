@@ -51,11 +51,15 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
 }
 
 MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member) {
+    const auto seed = static_cast<std::uint64_t>(plan.settings.training.seed);
+    return state_at(plan, member, plan.network.initial_parameters(seed, member));
+}
+
+MemberState MemberTrainer::state_at(const TrainingPlan& plan, std::uint64_t member,
+                                    const std::vector<std::int64_t>& initial) {
     MemberState state;
     state.member = member;
-    const auto initial =
-        plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.training.seed), member);
-    const std::vector<std::int64_t> slots(optimiser_of(plan)->slots() * initial.size(), 0);
+    const std::vector<std::int64_t> slots = optimiser_of(plan)->initial_slots(initial);
     for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial, slots, slots});
     return state;
 }
@@ -108,6 +112,7 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
         LevelSums& of_level = sums.levels[index];
         const double normaliser = normaliser_of(level.k, sums.records);
         charges_->charge(level.k, of_level, block_group);
+        optimiser_->before(state_.step, {level.lower, level.lower_slots}, {level.upper, level.upper_slots});
         // The update falls with the sum: the lower bound takes the upper sum.
         optimiser_->update(state_.step, normaliser, {level.lower, level.lower_slots}, of_level.upper);
         optimiser_->update(state_.step, normaliser, {level.upper, level.upper_slots}, of_level.lower);

@@ -58,11 +58,6 @@ std::vector<std::int64_t> pairs_of(const json& value) {
     return columns;
 }
 
-bool flag_of(const json& value) {
-    if (!value.is_boolean()) throw std::string("wants true or false");
-    return value.get<bool>();
-}
-
 /// As edges are written: one list for every column stands without the list around it.
 json shown_edges(const FeatureSettings& settings) {
     return settings.edges.size() == 1 ? json(settings.edges.front()) : json(settings.edges);
@@ -210,10 +205,9 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
                "instead, a number for each column, 1 to 1024, as 2 for a flag; []: the same for all",
                &S::column_bins, counts_of),
         edges,
-        option("keep",
-               "true | false: the columns stay, shifted and scaled as section network says, before bins "
-               "and Fourier features",
-               &S::keep, flag_of),
+        flag("keep",
+             "the columns stay, shifted and scaled as section network says, before bins and Fourier features",
+             &S::keep),
         real("hot",
              "entry of the bin that a value lies in, all others are 0: a row of d columns has length "
              "hot sqrt(d) beside what is kept",

@@ -63,4 +63,9 @@ std::vector<std::int64_t> whole_numbers(const nlohmann::json& value) {
     return numbers;
 }
 
+bool flag_of(const nlohmann::json& value) {
+    if (!value.is_boolean()) throw std::string("wants true or false");
+    return value.get<bool>();
+}
+
 }  // namespace holdfast

@@ -42,6 +42,7 @@ constexpr RealRange above(double least) {
 std::string word(const nlohmann::json& value, const std::vector<std::string>& allowed);
 /// Every entry in 1..2^20: what is wider or farther than that fits no machine.
 std::vector<std::int64_t> whole_numbers(const nlohmann::json& value);
+bool flag_of(const nlohmann::json& value);
 extern const char* const range_of_whole_numbers;
 
 template <typename Section, typename Field, typename Read>
@@ -76,6 +77,11 @@ template <typename Section>
 BasicOption<Section> integers(std::string key, const std::string& help,
                               std::vector<std::int64_t> Section::*field) {
     return option(std::move(key), help + " " + range_of_whole_numbers, field, whole_numbers);
+}
+
+template <typename Section>
+BasicOption<Section> flag(std::string key, const std::string& help, bool Section::*field) {
+    return option(std::move(key), "true | false: " + help, field, flag_of);
 }
 
 template <typename Section, typename Enum>

@@ -1,5 +1,6 @@
 #include "tools/checks/golden_case.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <mutex>
@@ -40,10 +41,10 @@ std::string unsupported(const hdf5::File& file) {
     }
     if (text("interval_matmul", "rump") == "nguyen") return "product nguyen";
     if (text("clip_method", "clamp") != "clamp") return "clip by norm";
-    if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
+    if (text("optimizer", "SGD") != "SGD" && text("optimizer", "") != "SGDM")
+        return "optimiser " + text("optimizer", "");
     if (text("loss", "") != "cross_entropy" && text("loss", "") != "binary_cross_entropy")
         return "loss " + text("loss", "");
-    if (number(file, "l1_reg", 0) > 0) return "l1";
     if (number(file, "k_poison", 0) + number(file, "label_k_poison", 0) + number(file, "label_epsilon", 0) +
             number(file, "epsilon", 0) >
         0)
@@ -70,6 +71,13 @@ Case open_case(hdf5::File file) {
     settings.training.learning_rate_decay = number(file, "lr_decay", 0);
     settings.training.learning_rate_floor = number(file, "lr_min", 0);
     settings.training.l2 = number(file, "l2_reg", 0);
+    settings.training.l1 = number(file, "l1_reg", 0);
+    settings.training.l1_step = L1Step::sign;
+    if (file.has_attribute("optimizer") && file.read_text_attribute("optimizer") == "SGDM") {
+        settings.training.momentum = number(file, "momentum", 0);
+        settings.training.dampening = number(file, "dampening", 0);
+        settings.training.nesterov = file.read_int64_attribute("nesterov") != 0;
+    }
     settings.training.epochs = static_cast<std::int64_t>(number(file, "n_epochs", 1));
     settings.training.batching = Batching::sequential;
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
@@ -235,12 +243,11 @@ GoldenComparison replay_golden_case(const std::string& path) {
     const auto backend =
         make_backend("auto", Precision::double_precision, golden.settings.certificate.product);
     const TrainingPlan plan = make_plan(golden.settings, {.features = golden.inputs}, backend);
-    MemberState state = MemberTrainer::fresh_state(plan, 0);
-    const Parameters initial = read_parameters(golden, plan.network, "init").value();
-    for (LevelState& level : state.levels) {
-        for (std::size_t p = 0; p < initial.size(); ++p)
-            level.lower[p] = level.upper[p] = parameter_units(initial[p]);
-    }
+    const Parameters theirs = read_parameters(golden, plan.network, "init").value();
+    std::vector<std::int64_t> initial(theirs.size());
+    std::transform(theirs.begin(), theirs.end(), initial.begin(),
+                   [](double value) { return parameter_units(value); });
+    MemberState state = MemberTrainer::state_at(plan, 0, initial);
     const Records no_public{FeatureMatrix(golden.inputs, true), {}, {}, {}};
     MemberTrainer trainer(plan, std::move(records), no_public, std::move(state));
     const auto alone = make_serial_communicator();
