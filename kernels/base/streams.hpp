@@ -16,6 +16,8 @@ constexpr std::uint64_t initial_parameters(std::uint64_t member) {
     return member < 65536 ? 0x1217 + (member << 16) : (std::uint64_t{1} << 63) + member;
 }
 
+constexpr std::uint64_t kept_states = 0x6b657074;  ///< counters are 2^32 times a member, plus a part
+
 // Of the features' seed: counters are words of bits, 2^32 an entry.
 constexpr std::uint64_t fourier_features = 0x666f7572;
 

@@ -76,6 +76,9 @@ class CpuOperations final : public PanelOperations<Real> {
     void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
         kernels().forward_input(view_of<Real>(layer), x, a);
     }
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        kernels().forward_box(view_of<Real>(layer), x, a);
+    }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         kernels().forward(view_of<Real>(layer), z, a);
     }
@@ -85,6 +88,22 @@ class CpuOperations final : public PanelOperations<Real> {
     }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         kernels().backward(view_of<Real>(layer), delta, z, d);
+    }
+    void convolve_input(const Convolution& convolution, const PackedLayer& layer, const Real* x,
+                        Interval a) const override {
+        cpu::convolution_kernels<Real>().convolve_input(convolution, view_of<Real>(layer), x, a);
+    }
+    void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                  Interval a) const override {
+        cpu::convolution_kernels<Real>().convolve(convolution, view_of<Real>(layer), z, a);
+    }
+    void convolve_backward(const Convolution& convolution, const PackedLayer& layer, ConstInterval delta,
+                           ConstInterval z, Interval d) const override {
+        cpu::convolution_kernels<Real>().convolve_backward(convolution, view_of<Real>(layer), delta, z, d);
+    }
+    void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                              const SelectionTarget* selection) const override {
+        cpu::accumulate_positions(product, sums, selection);
     }
     void add_squares(std::size_t rows, const Real* values, double* squares) const override {
         kernels().add_squares(rows, values, squares);
@@ -96,6 +115,10 @@ class CpuOperations final : public PanelOperations<Real> {
                     const SelectionTarget* selection) const override {
         if (selection == nullptr) return cpu::accumulate(product, sums);
         cpu::accumulate_and_select(product, sums, *selection);
+    }
+    void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                       const SelectionTarget& selection) const override {
+        cpu::offer_changes(record, poisoned, selection);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape& network, const Clip& clip) const override {
         return std::make_unique<CpuLinearStep<Real>>(network, clip);

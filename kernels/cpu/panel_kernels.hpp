@@ -22,6 +22,7 @@ struct LayerKernels {
     using ConstInterval = BasicConstInterval<Real>;
 
     void (*forward_input)(const LayerView<Real>& layer, const Real* x, Interval a);
+    void (*forward_box)(const LayerView<Real>& layer, ConstInterval x, Interval a);
     void (*forward)(const LayerView<Real>& layer, ConstInterval z, Interval a);
     void (*relu)(std::size_t rows, Interval a);
     std::int64_t (*undecided)(std::size_t rows, std::size_t count, ConstInterval z);
@@ -35,6 +36,36 @@ template <>
 const LayerKernels<double>& layer_kernels<double>();
 template <>
 const LayerKernels<float>& layer_kernels<float>();
+
+template <typename Real>
+struct ConvolutionKernels {
+    using Interval = BasicInterval<Real>;
+    using ConstInterval = BasicConstInterval<Real>;
+
+    void (*convolve_input)(const Convolution& convolution, const LayerView<Real>& layer, const Real* x,
+                           Interval a);
+    void (*convolve)(const Convolution& convolution, const LayerView<Real>& layer, ConstInterval z,
+                     Interval a);
+    void (*convolve_backward)(const Convolution& convolution, const LayerView<Real>& layer,
+                              ConstInterval delta, ConstInterval z, Interval d);
+};
+template <typename Real>
+const ConvolutionKernels<Real>& convolution_kernels();
+template <>
+const ConvolutionKernels<double>& convolution_kernels<double>();
+template <>
+const ConvolutionKernels<float>& convolution_kernels<float>();
+
+/// PanelOperations::accumulate_positions; without a selection `target` is null.
+template <typename Real>
+void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                          const SelectionTarget* target);
+template <>
+void accumulate_positions(const ConvolutionProduct<double>& product, SumBounds sums,
+                          const SelectionTarget* target);
+template <>
+void accumulate_positions(const ConvolutionProduct<float>& product, SumBounds sums,
+                          const SelectionTarget* target);
 
 /// PanelOperations::accumulate without a selection, and with one.
 template <typename Real>
@@ -50,5 +81,16 @@ void accumulate_and_select(const OuterProduct<double>& product, SumBounds sums,
                            const SelectionTarget& target);
 template <>
 void accumulate_and_select(const OuterProduct<float>& product, SumBounds sums, const SelectionTarget& target);
+
+/// PanelOperations::offer_changes.
+template <typename Real>
+void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                   const SelectionTarget& target);
+template <>
+void offer_changes(const OuterProduct<double>& record, const OuterProduct<double>& poisoned,
+                   const SelectionTarget& target);
+template <>
+void offer_changes(const OuterProduct<float>& record, const OuterProduct<float>& poisoned,
+                   const SelectionTarget& target);
 
 }  // namespace holdfast::cpu

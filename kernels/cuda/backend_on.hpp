@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/error.hpp"
 #include "kernels/cuda/engine_on.hpp"
 
 namespace holdfast::device {
@@ -18,6 +19,9 @@ class BackendOn final : public Backend {
     std::string name() const override { return name_; }
     Precision precision() const override { return Precision::double_precision; }
     std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const override {
+        if (!network.is_dense())
+            throw Error(ExitCode::usage, "convolutions, pooling and dropout are computed by the host",
+                        "use --set run.backend=cpu", "run.backend");
         return std::make_unique<EngineOn<Executor>>(executor_, network, clip);
     }
 

@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/ops/clip.hpp"
 #include "kernels/ops/device_span.hpp"
 #include "kernels/ops/network_shape.hpp"
+#include "kernels/ops/poison.hpp"
 #include "kernels/ops/selection.hpp"
 #include "kernels/ops/step_message.hpp"
 
@@ -23,6 +26,14 @@ struct RecordSet {
     std::size_t count = 0;
     bool selectable = false;          ///< its gradients are offered to the selections
     const double* targets = nullptr;  ///< [count], of a loss that wants numbers; null: the labels
+    /// Offered to the selections is then what poisoning a record could add to the bounds of its gradient
+    /// (PanelOperations::offer_changes), not the gradient.
+    std::optional<Poison> poison = std::nullopt;
+
+    double target(std::size_t record) const {
+        if (targets != nullptr) return targets[record];
+        return labels == nullptr ? 0 : labels[record];
+    }
 };
 
 /// One of many parameter boxes that go through the same records side by side, [parameters] in parameter
@@ -57,8 +68,15 @@ class Engine {
     virtual ~Engine() = default;
 
     /// The records of the following calls. Their arrays must stay where they are: a device streams from them
-    /// what does not fit into its memory.
+    /// what does not fit into its memory. Error (usage): records to be poisoned, which a device does not
+    /// bound.
     virtual void set_records(std::span<const RecordSet> sets) = 0;
+
+    /// What the following steps multiply the outputs of every hidden layer by, after pooling: `factors`
+    /// [layers or fewer][output_rows], of every record alike, each finite and >= 0, as models/nets draws them
+    /// from public numbers: 0 for what is left out, 1 / (1 - part) for the rest. An empty vector leaves its
+    /// layer whole, an empty span all of them, as they are before the first call. outputs() leaves none out.
+    virtual void set_dropout(std::span<const std::vector<double>> factors) = 0;
 
     /// Starts a step over the records `indices[set]` of every set: bounds of the sums of their clipped
     /// gradients, for every variant. May return before it is computed. The result is the message of the

@@ -75,6 +75,8 @@ struct Layer : LayerShape {
         return convolution ? convolution->window.over(convolution->input, out) : Image{out, 1, 1};
     }
     std::size_t weighted_rows() const { return weighted().rows(); }
+    /// Where the weights meet the input, P of models/mathematics.md: 1 of a dense layer.
+    std::size_t positions() const { return weighted().height * weighted().width; }
     /// What the next layer takes.
     std::size_t output_rows() const { return pooling ? pooling->output().rows() : weighted_rows(); }
 };
@@ -92,6 +94,11 @@ struct NetworkShape {
     std::size_t offset(std::size_t layer) const {  ///< of its first parameter
         std::size_t count = 0;
         for (std::size_t l = 0; l < layer; ++l) count += layers[l].parameters();
+        return count;
+    }
+    std::size_t products() const {  ///< multiplications of one record's way forward
+        std::size_t count = 0;
+        for (const Layer& layer : layers) count += layer.positions() * layer.parameters();
         return count;
     }
     std::size_t widest() const {  ///< outputs of any layer

@@ -9,6 +9,7 @@
 #include "kernels/ops/clip.hpp"
 #include "kernels/ops/linear_step.hpp"
 #include "kernels/ops/network_shape.hpp"
+#include "kernels/ops/poison.hpp"
 #include "kernels/ops/selection.hpp"
 
 namespace holdfast {
@@ -74,6 +75,18 @@ struct OuterProduct {
     bool is_point() const { return delta.is_point() && z_rows.is_point(); }
 };
 
+/// What the gradient of a convolution's weights is made of: delta [out * positions, panel_height], z [rows of
+/// the image, panel_height], >= 0 or a point. delta of the records from `count` on is 0.
+template <typename Real>
+struct ConvolutionProduct {
+    const Convolution& convolution;
+    LayerShape shape;
+    const Clip& clip;
+    BasicConstInterval<Real> delta, z;
+    std::size_t count;
+    bool is_point() const { return delta.is_point() && z.is_point(); }
+};
+
 /// Sums of bounds, [out, in + 1] in grid units; the same pointer twice for a point.
 struct SumBounds {
     std::int64_t* lower;
@@ -114,6 +127,10 @@ class PanelOperations {
     /// is the next fma's operand, so the ends chosen by the signs of x give the least and the greatest:
     /// attained.
     virtual void forward_input(const PackedLayer& layer, const Real* x, Interval a) const = 0;
+    /// a = W x + b for x [in] in a box of any sign; a [out], an interval.
+    /// Lemma: that of backward's sum, from the bias on. Of a box that is a point: forward_input, but for the
+    /// signs of zeros.
+    virtual void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const = 0;
     /// a = W z + b for z >= 0 [in]; a [out].
     /// Lemma: as z >= 0, a fma grows with its weight; at the least weight it grows with z if that is >= 0,
     /// else it falls with z. No later choice depends on an earlier one: attained.
@@ -142,6 +159,35 @@ class PanelOperations {
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
 
+    /// What poisoning could add to the entries of an outer product: of each of the first `count` records, its
+    /// bounds as it is (`record`) less those of all that it may become (`poisoned`, z of any sign), at most
+    /// 0, are offered to the selection: of the upper bounds, and of the lower ones negated. A change of 0
+    /// adds nothing and is left out. Lemma: those of accumulate for both, whose bounds are integers
+    /// (models/mathematics.md, poisoned sums).
+    virtual void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                               const SelectionTarget& selection) const = 0;
+
+    /// a = W x + b at every position of a convolution, for point features x [rows of the image] of any sign;
+    /// a [out * positions]. Each is the chain of forward_input() over the taps inside the image: a tap beside
+    /// it would add a product with 0, which changes no value.
+    virtual void convolve_input(const Convolution& convolution, const PackedLayer& layer, const Real* x,
+                                Interval a) const = 0;
+    /// The same for z >= 0, by the chain of forward().
+    virtual void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                          Interval a) const = 0;
+    /// d = gate(z) * (W^T delta), saturated, as backward(): the chain of a pixel goes over the windows that
+    /// read it, in the order of for_each_window(), and for each over the channels out of its group; delta
+    /// [out * positions], d and z [rows of the image].
+    virtual void convolve_backward(const Convolution& convolution, const PackedLayer& layer,
+                                   ConstInterval delta, ConstInterval z, Interval d) const = 0;
+    /// sums += over the records of the panel of their clipped gradients, elementwise: a record's products are
+    /// added first, by an fma each in the order of the positions, rounded to the grid then, and clamped.
+    /// Selections as those of accumulate().
+    /// Lemma: the least of four fma onto the least sum is the least sum of all (as in backward()); rounding
+    /// and clamp keep the order.
+    virtual void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                                      const SelectionTarget* selection = nullptr) const = 0;
+
     /// squares [panel_height] += values^2 [rows], by an fma each in double, in the order of the rows.
     virtual void add_squares(std::size_t rows, const Real* values, double* squares) const = 0;
     /// values [rows] *= scales [panel_height], in place: in double, then rounded to Real.
@@ -154,10 +200,16 @@ class PanelOperations {
         return nullptr;
     }
 
-    /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0. A
-    /// few numbers a record, so plain loops serve all; in double whatever Real is, then rounded once.
-    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
+    /// The derivative of the loss by the logits [outputs]; targets [count], class indices or numbers as the
+    /// loss wants them; records from `count` on get 0. A few numbers a record, so plain loops serve all; in
+    /// double whatever Real is, then rounded once.
+    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const double* targets,
                        std::size_t count, Interval delta) const;
+    /// The same, as an interval, of any target that the poison may put in a target's place.
+    /// Lemma: a hull of boxes holds what each of them holds, and grows with each; a derivative by a number
+    /// does not rise with that number.
+    void poisoned_loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const double* targets,
+                                std::size_t count, const Poison& poison, Interval delta) const;
     /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
     /// behind.
     void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;

@@ -1,6 +1,7 @@
 #include "kernels/pass/host_engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -13,6 +14,23 @@
 
 namespace holdfast {
 namespace {
+
+/// Layers that hand on what the next one takes, the last of them dense.
+void require_fitting(const NetworkShape& network) {
+    for (std::size_t l = 0; l < network.layers.size(); ++l) {
+        const Layer& layer = network.layers[l];
+        ensure(layer.output_rows() > 0 && layer.dropout >= 0 && layer.dropout < 1, "a layer gives something");
+        ensure(l == 0 || layer.input_rows() == network.layers[l - 1].output_rows(), "layers fit");
+        ensure(l < network.last() || layer.is_dense(), "the last layer is dense");
+        ensure(!layer.pooling || layer.pooling->input == layer.weighted(),
+               "pooling of what the weights give");
+        if (!layer.convolution) continue;
+        const std::size_t groups = layer.convolution->groups, channels = layer.convolution->input.channels;
+        ensure(groups > 0 && channels % groups == 0 && layer.out % groups == 0 &&
+                   layer.in == channels / groups * layer.convolution->window.taps(),
+               "the weights of a convolution");
+    }
+}
 
 /// Up to panel_height records of one set, or linear_block.
 struct Work {
@@ -31,7 +49,7 @@ void cut(const RecordSet& records, std::span<const std::uint32_t> indices, std::
 struct Sharing {
     Sharing(const NetworkShape& network, std::size_t height, std::size_t panels, std::size_t variant_count)
         : threads(threads_for(2.0 * static_cast<double>(height * panels * variant_count) *
-                              static_cast<double>(network.parameters()))),
+                              static_cast<double>(network.products()))),
           variants(variant_count) {
         const auto wanted = static_cast<std::size_t>(threads == 1 ? 1 : 4 * threads);
         if (panels > 0) parts = std::clamp<std::size_t>((wanted + panels - 1) / panels, 1, variants);
@@ -75,9 +93,24 @@ class HostEngine final : public Engine {
   public:
     HostEngine(const PanelOperations<Real>& operations, const NetworkShape& network, const Clip& clip,
                std::size_t bytes_per_thread)
-        : operations_(operations), network_(network), clip_(clip), bytes_per_thread_(bytes_per_thread) {}
+        : operations_(operations), network_(network), clip_(clip), bytes_per_thread_(bytes_per_thread) {
+        require_fitting(network);
+    }
 
     void set_records(std::span<const RecordSet> sets) override { sets_.assign(sets.begin(), sets.end()); }
+
+    void set_dropout(std::span<const std::vector<double>> factors) override {
+        ensure(factors.size() <= network_.layers.size(), "dropout of the layers there are");
+        dropout_.clear();
+        for (std::size_t l = 0; l < factors.size(); ++l) {
+            const Layer& layer = network_.layers[l];
+            ensure(factors[l].empty() || (layer.dropout > 0 && factors[l].size() == layer.output_rows()),
+                   "a factor for every output of a layer with dropout");
+            for (const double factor : factors[l])
+                ensure(factor >= 0 && std::isfinite(factor), "what an output is multiplied by");
+            dropout_.emplace_back(factors[l].begin(), factors[l].end());
+        }
+    }
 
     DeviceSpan run(std::span<const Variant> variants,
                    std::span<const std::span<const std::uint32_t>> indices) override {
@@ -124,7 +157,7 @@ class HostEngine final : public Engine {
         const auto layer = operations_.pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
         std::vector<Work> work;
         cut(sets_.front(), indices, panel_height, work);
-        const double products = 2.0 * static_cast<double>(indices.size() * network_.parameters());
+        const double products = 2.0 * static_cast<double>(indices.size() * network_.products());
         const auto answer = [&](OutputWorker& worker, std::size_t panel) {
             worker.panel.load(*work[panel].records, work[panel].indices);
             const BasicConstInterval<Real> values = worker.pass.outputs(parameters, *layer, worker.panel);
@@ -157,10 +190,35 @@ class HostEngine final : public Engine {
 
     /// With a thread's own sums of a group, laid out as a message.
     struct SumWorker : Worker {
-        SumWorker(const HostEngine& engine, std::size_t variants)
-            : Worker(engine), layout(StepMessage::of(variants, engine.network_)), sums(layout.size(), 0) {}
+        SumWorker(const HostEngine& host, std::size_t variants)
+            : Worker(host),
+              engine(host),
+              layout(StepMessage::of(variants, host.network_)),
+              sums(layout.size(), 0) {}
+
+        void load(const Work& work) {
+            this->panel.load(*work.records, work.indices);
+            const double radius = work.records->poison ? work.records->poison->input_radius : 0;
+            if (radius == 0) return;
+            poisoned_lower.emplace(engine.network_.inputs(), engine.network_.input, -radius);
+            poisoned_upper.emplace(engine.network_.inputs(), engine.network_.input, radius);
+            poisoned_lower->load(*work.records, work.indices);
+            poisoned_upper->load(*work.records, work.indices);
+        }
+        void add(const PackedNetwork<Real>& parameters, const Work& work, const VariantSums& to) {
+            const std::optional<Poison>& poison = work.records->poison;
+            if (!poison || to.selection == nullptr)
+                return this->pass.add_gradients(parameters, this->panel, engine.clip_, engine.dropout_, to);
+            const bool moved = poison->input_radius > 0;
+            const PanelBounds<Real> poisoned{moved ? *poisoned_lower : this->panel,
+                                             moved ? *poisoned_upper : this->panel};
+            this->pass.add_poisonable(parameters, this->panel, poisoned, *poison, engine.clip_, to);
+        }
+
+        const HostEngine& engine;
         StepMessage layout;
         std::vector<std::int64_t> sums;
+        std::optional<Panel<Real>> poisoned_lower, poisoned_upper;
     };
 
     /// Outputs are handed on as doubles, which hold every Real.
@@ -183,7 +241,8 @@ class HostEngine final : public Engine {
 
     /// Do these operations have a way of their own, without panels?
     bool is_linear(std::span<const Variant> variants) const {
-        return network_.layers.size() == 1 && operations_.linear_step(network_, clip_) != nullptr &&
+        return network_.layers.size() == 1 && network_.is_dense() &&
+               operations_.linear_step(network_, clip_) != nullptr &&
                std::all_of(variants.begin(), variants.end(),
                            [](const Variant& variant) { return variant.is_point(); });
     }
@@ -227,7 +286,7 @@ class HostEngine final : public Engine {
         const Sharing sharing(network_, panel_height, work.size(), variants.size());
         const auto add = [&](SumWorker& worker, std::size_t piece) {
             const Work& part = work[sharing.panel(piece)];
-            worker.panel.load(*part.records, part.indices);
+            worker.load(part);
             for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
                 std::optional<LeastEntries>& selection = selections_[first_variant + v];
                 const bool counted = first_variant + v + 1 == selections_.size() && !packed[v].is_point();
@@ -237,7 +296,7 @@ class HostEngine final : public Engine {
                                        worker.sums.data() + worker.layout.surely_correct(v),
                                        selection && part.records->selectable ? &*selection : nullptr,
                                        counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
-                worker.pass.add_gradients(packed[v], worker.panel, clip_, sums);
+                worker.add(packed[v], part, sums);
             }
         };
         const StepMessage whole = StepMessage::of(selections_.size(), network_);
@@ -257,6 +316,7 @@ class HostEngine final : public Engine {
     Clip clip_;
     std::size_t bytes_per_thread_;
     std::vector<RecordSet> sets_;
+    DropoutFactors<Real> dropout_;
     std::vector<std::int64_t> message_;
     std::vector<std::optional<LeastEntries>> selections_;  // [variants of the last run], shared by threads
 };

@@ -4,9 +4,19 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/ops/norm_rule.hpp"
+#include "kernels/ops/pooling_rule.hpp"
 #include "kernels/pass/walk.hpp"
 
 namespace holdfast {
+namespace {
+
+/// Of the outputs of layer l; null: all are left as they are.
+template <typename Real>
+const std::vector<Real>* factors_of(const DropoutFactors<Real>& dropout, std::size_t l) {
+    return l < dropout.size() && !dropout[l].empty() ? &dropout[l] : nullptr;
+}
+
+}  // namespace
 
 template <typename Real>
 PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOperations<Real>& operations,
@@ -21,21 +31,25 @@ PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOpera
 template <typename Real>
 class PanelPass<Real>::Gradients {
   public:
+    /// poisoned: what its records may become, if they may be poisoned.
     Gradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
-              const Clip& clip, const VariantSums& sums)
+              const Clip& clip, const DropoutFactors<Real>& dropout, const VariantSums& sums,
+              const PanelBounds<Real>* poisoned)
         : pass_(pass),
           network_(pass.network_),
           operations_(pass.operations_),
           parameters_(parameters),
-          panel_(panel),
+          panel_{panel, panel},
           clip_(clip),
+          dropout_(dropout),
           sums_(sums),
+          poisoned_(poisoned),
           point_(parameters.is_point()) {}
 
     void forward(std::size_t l) {
-        pass_.apply(parameters_.layer(l), l, point_, panel_);
+        pass_.apply(parameters_.layer(l), l, point_, panel_.by_feature(), dropout_);
         if (sums_.undecided != nullptr && l < network_.last())
-            sums_.undecided[l] += operations_.undecided(network_.layers[l].out, panel_.count(),
+            sums_.undecided[l] += operations_.undecided(network_.layers[l].weighted_rows(), panel_.count(),
                                                         pass_.activations_[l].view(point_));
     }
 
@@ -48,23 +62,20 @@ class PanelPass<Real>::Gradients {
             sums_.correct[0] += correct.surely;
             sums_.correct[1] += correct.possibly;
         }
-        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.labels(), panel_.count(),
+        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.targets(), panel_.count(),
                                   pass_.deltas_.back().view(point_));
     }
 
     void outer(std::size_t l) {
-        if (l == 0) return add(0, {panel_.by_record(), panel_.by_record()}, panel_.stride());
-        const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
-        const Interval z = pass_.activations_[l - 1].view(point_), rows = pass_.rows_[l - 1].view(point_);
-        operations_.transpose(in, z.lower, rows.lower, stride);
-        if (!point_) operations_.transpose(in, z.upper, rows.upper, stride);
-        add(l, rows, stride);
+        if (network_.layers[l].convolution) {
+            if (clip_.kind == Clip::Kind::elementwise) return add_positions(l);
+            return add_factors(l);
+        }
+        pass_.make_rows(l, point_, dropout_);
+        add(l, pass_.product(l, panel_, clip_, point_));
     }
 
-    void backward(std::size_t l) {
-        operations_.backward(parameters_.layer(l), pass_.deltas_[l].view(point_),
-                             pass_.activations_[l - 1].view(point_), pass_.deltas_[l - 1].view(point_));
-    }
+    void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, point_, dropout_); }
 
     bool clips_whole_records() const { return clip_.kind == Clip::Kind::norm; }
 
@@ -72,8 +83,9 @@ class PanelPass<Real>::Gradients {
         const NormRule<Real> rule(clip_, network_.parameters());
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
+            ensure(!network_.layers[l].convolution, "the norm of a convolution's gradient is no product");
             const auto [in, out] = static_cast<LayerShape>(network_.layers[l]);
-            const Real* z = l == 0 ? panel_.by_feature() : pass_.activations_[l - 1].lower.data();
+            const Real* z = image(l).lower;
             double delta_square[panel_height] = {}, z_square[panel_height];
             std::fill_n(z_square, panel_height, 1.0);
             operations_.add_squares(out, pass_.deltas_[l].lower.data(), delta_square);
@@ -86,56 +98,235 @@ class PanelPass<Real>::Gradients {
     }
 
   private:
-    void add(std::size_t l, ConstInterval rows, std::size_t stride) {
-        const OuterProduct<Real> product{
-            network_.layers[l], clip_, pass_.deltas_[l].view(point_), rows, stride, panel_.count()};
+    /// What layer l reads.
+    ConstInterval image(std::size_t l) {
+        if (l == 0) return panel_.by_feature();
+        return pass_.output(l - 1, dropout_).view(point_);
+    }
+
+    void add_positions(std::size_t l) {
+        const Layer& layer = network_.layers[l];
+        const ConvolutionProduct<Real> product{
+            *layer.convolution, layer, clip_, pass_.deltas_[l].view(point_), image(l), panel_.count()};
         const std::size_t first = network_.offset(l);
-        if (sums_.selection == nullptr) return operations_.accumulate(product, sums_.sums.from(first));
+        if (sums_.selection == nullptr)
+            return operations_.accumulate_positions(product, sums_.sums.from(first));
         const SelectionTarget target{*sums_.selection, first};
-        operations_.accumulate(product, sums_.sums.from(first), &target);
+        operations_.accumulate_positions(product, sums_.sums.from(first), &target);
+    }
+
+    /// The outer products of all positions one by one: an entry of the record is the sum of their entries
+    /// (models/mathematics.md, convolution by factors).
+    void add_factors(std::size_t l) {
+        const Layer& layer = network_.layers[l];
+        const Convolution& convolution = *layer.convolution;
+        const Image positions = convolution.window.over(convolution.input, 1);
+        const std::size_t pixels = convolution.input.height * convolution.input.width,
+                          taps = convolution.window.taps(), in = layer.in,
+                          channels = convolution.input.channels / convolution.groups,
+                          out = layer.out / convolution.groups, stride = row_stride<Real>(in);
+        const ConstInterval z = image(l), all_deltas = pass_.deltas_[l].view(point_);
+        const Interval patch = pass_.patch_.view(z.is_point()), rows = pass_.patch_rows_.view(z.is_point()),
+                       delta = pass_.patch_deltas_.view(point_);
+        const auto copy = [](Interval to, std::size_t row, ConstInterval from, std::size_t from_row) {
+            std::copy_n(from.lower + from_row * panel_height, panel_height, to.lower + row * panel_height);
+            if (to.is_point()) return;
+            std::copy_n(from.upper + from_row * panel_height, panel_height, to.upper + row * panel_height);
+        };
+        for (std::size_t group = 0; group < convolution.groups; ++group) {
+            for (std::size_t position = 0; position < positions.rows(); ++position) {
+                std::fill_n(patch.lower, in * panel_height, Real{0});
+                std::fill_n(patch.upper, in * panel_height, Real{0});
+                for_each_tap(convolution.input, convolution.window, position / positions.width,
+                             position % positions.width, [&](std::size_t tap, std::size_t pixel) {
+                                 for (std::size_t c = 0; c < channels; ++c)
+                                     copy(patch, c * taps + tap, z, (group * channels + c) * pixels + pixel);
+                             });
+                for (std::size_t o = 0; o < out; ++o)
+                    copy(delta, o, all_deltas, (group * out + o) * positions.rows() + position);
+                operations_.transpose(in, patch.lower, rows.lower, stride);
+                if (!rows.is_point()) operations_.transpose(in, patch.upper, rows.upper, stride);
+                const OuterProduct<Real> product{{in, out}, clip_, delta, rows, stride, panel_.count()};
+                operations_.accumulate(product, sums_.sums.from(network_.offset(l) + group * out * (in + 1)));
+            }
+        }
+    }
+
+    void add(std::size_t l, const OuterProduct<Real>& product) {
+        const std::size_t first = network_.offset(l);
+        const SumBounds sums = sums_.sums.from(first);
+        if (sums_.selection == nullptr) return operations_.accumulate(product, sums);
+        const SelectionTarget target{*sums_.selection, first};
+        if (poisoned_ == nullptr) return operations_.accumulate(product, sums, &target);
+        operations_.accumulate(product, sums);
+        operations_.offer_changes(product, pass_.poisoned_->product(l, *poisoned_, clip_, false), target);
     }
 
     PanelPass& pass_;
     const NetworkShape& network_;
     const PanelOperations<Real>& operations_;
     const PackedNetwork<Real>& parameters_;
-    const Panel<Real>& panel_;
+    PanelBounds<Real> panel_;
     const Clip& clip_;
+    const DropoutFactors<Real>& dropout_;
     const VariantSums& sums_;
+    const PanelBounds<Real>* poisoned_;
     bool point_;
+};
+
+/// The steps of walk_gradient() for all that the records of a panel may become, in one box: everything a
+/// product is made of, and no sums.
+template <typename Real>
+class PanelPass<Real>::PoisonedGradients {
+  public:
+    PoisonedGradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const PanelBounds<Real>& panel,
+                      const Poison& poison)
+        : pass_(pass), parameters_(parameters), panel_(panel), poison_(poison) {}
+
+    void forward(std::size_t l) { pass_.apply(parameters_.layer(l), l, false, panel_.by_feature(), {}); }
+    void loss() {
+        const NetworkShape& network = pass_.network_;
+        pass_.operations_.poisoned_loss_gradient(network.loss, network.outputs(),
+                                                 pass_.activations_.back().view(false), panel_.targets(),
+                                                 panel_.count(), poison_, pass_.deltas_.back().view(false));
+    }
+    void outer(std::size_t l) { pass_.make_rows(l, false, {}); }
+    void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, false, {}); }
+    bool clips_whole_records() const { return false; }
+    void clip_records() {}
+
+  private:
+    PanelPass& pass_;
+    const PackedNetwork<Real>& parameters_;
+    const PanelBounds<Real>& panel_;
+    const Poison& poison_;
 };
 
 template <typename Real>
 PanelPass<Real>::PanelPass(const NetworkShape& network, const PanelOperations<Real>& operations,
                            std::size_t last_rows)
-    : network_(network), operations_(operations) {
+    : network_(network), operations_(operations), behind_(0), patch_(0), patch_rows_(0), patch_deltas_(0) {
+    std::size_t behind = 0, patch = 0, patch_row = 0, patch_delta = 0;
     for (std::size_t l = 0; l < network.layers.size(); ++l) {
-        const std::size_t out = network.layers[l].out;
-        const bool last = l == network.last();
-        activations_.emplace_back((last ? std::max(out, last_rows) : out) * panel_height);
-        rows_.emplace_back(row_stride<Real>(out) * panel_height);
-        deltas_.emplace_back(out * panel_height);
+        const Layer& layer = network.layers[l];
+        const std::size_t weighted = layer.weighted_rows(), out = layer.output_rows();
+        const bool last = l == network.last(), changed = layer.pooling || layer.dropout > 0;
+        activations_.emplace_back((last ? std::max(weighted, last_rows) : weighted) * panel_height);
+        outputs_.emplace_back(changed ? out * panel_height : 0);
+        const bool read_by_dense = !last && !network.layers[l + 1].convolution;
+        rows_.emplace_back(read_by_dense ? row_stride<Real>(out) * panel_height : 0);
+        deltas_.emplace_back(weighted * panel_height);
+        if (changed) behind = std::max(behind, out * panel_height);
+        if (!layer.convolution) continue;
+        patch = std::max(patch, layer.in * panel_height);
+        patch_row = std::max(patch_row, row_stride<Real>(layer.in) * panel_height);
+        patch_delta = std::max(patch_delta, layer.out * panel_height);
     }
+    behind_ = Buffer(behind);
+    ones_.assign(behind, Real{1});
+    patch_ = Buffer(patch);
+    patch_rows_ = Buffer(patch_row);
+    patch_deltas_ = Buffer(patch_delta);
 }
 
-/// activations_[l] from the layer before it, or from the panel's features.
 template <typename Real>
 void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_is_point,
-                            const Panel<Real>& panel) {
-    const Interval out = activations_[l].view(layer.is_point() && (l == 0 || input_is_point));
+                            ConstInterval features, const DropoutFactors<Real>& dropout) {
+    const bool point = layer.is_point() && (l == 0 ? features.is_point() : input_is_point);
+    const Interval weighted = activations_[l].view(point);
     if (l == 0) {
-        operations_.forward_input(layer, panel.by_feature(), out);
+        weigh(layer, l, features, weighted);
     } else {
-        operations_.forward(layer, activations_[l - 1].view(input_is_point), out);
+        weigh(layer, l, output(l - 1, dropout).view(input_is_point), weighted);
     }
-    if (l < network_.last()) operations_.relu(network_.layers[l].out, out);
+    if (l == network_.last()) return;
+    const Layer& after = network_.layers[l];
+    operations_.relu(after.weighted_rows(), weighted);
+    const Interval out = outputs_[l].view(point);
+    if (after.pooling) pool<Real>(*after.pooling, panel_height, weighted, out);
+    if (const std::vector<Real>* factors = factors_of<Real>(dropout, l))
+        multiply_rows<Real>(*factors, panel_height, after.pooling ? out : weighted, out);
+}
+
+template <typename Real>
+void PanelPass<Real>::weigh(const PackedLayer& layer, std::size_t l, ConstInterval z, Interval a) {
+    const std::optional<Convolution>& convolution = network_.layers[l].convolution;
+    if (l == 0 && z.is_point()) {
+        if (convolution) return operations_.convolve_input(*convolution, layer, z.lower, a);
+        return operations_.forward_input(layer, z.lower, a);
+    }
+    if (l == 0) return operations_.forward_box(layer, z, a);
+    if (convolution) return operations_.convolve(*convolution, layer, z, a);
+    operations_.forward(layer, z, a);
+}
+
+template <typename Real>
+auto PanelPass<Real>::output(std::size_t l, const DropoutFactors<Real>& dropout) -> Buffer& {
+    const bool changed = network_.layers[l].pooling || factors_of<Real>(dropout, l) != nullptr;
+    return changed ? outputs_[l] : activations_[l];
+}
+
+template <typename Real>
+void PanelPass<Real>::backward(const PackedLayer& layer, std::size_t l, bool point,
+                               const DropoutFactors<Real>& dropout) {
+    const Layer& before = network_.layers[l - 1];
+    const Interval z = activations_[l - 1].view(point), d = deltas_[l - 1].view(point);
+    const std::vector<Real>* factors = factors_of<Real>(dropout, l - 1);
+    if (!before.pooling && factors == nullptr) return transposed(layer, l, point, z, d);
+    const Interval behind = before.pooling ? behind_.view(point) : d;
+    transposed(layer, l, point, {ones_.data(), ones_.data()}, behind);
+    if (factors != nullptr) multiply_rows<Real>(*factors, panel_height, behind, behind);
+    if (before.pooling) pool_backward<Real>(*before.pooling, panel_height, z, behind, d);
+    gate<Real>(before.weighted_rows() * panel_height, z, d);
+}
+
+template <typename Real>
+void PanelPass<Real>::transposed(const PackedLayer& layer, std::size_t l, bool point, ConstInterval z,
+                                 Interval d) {
+    const ConstInterval delta = deltas_[l].view(point);
+    const std::optional<Convolution>& convolution = network_.layers[l].convolution;
+    if (convolution) return operations_.convolve_backward(*convolution, layer, delta, z, d);
+    operations_.backward(layer, delta, z, d);
+}
+
+template <typename Real>
+void PanelPass<Real>::make_rows(std::size_t l, bool point, const DropoutFactors<Real>& dropout) {
+    if (l == 0) return;
+    const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
+    const Interval z = output(l - 1, dropout).view(point), rows = rows_[l - 1].view(point);
+    operations_.transpose(in, z.lower, rows.lower, stride);
+    if (!point) operations_.transpose(in, z.upper, rows.upper, stride);
+}
+
+template <typename Real>
+OuterProduct<Real> PanelPass<Real>::product(std::size_t l, const PanelBounds<Real>& panel, const Clip& clip,
+                                            bool point) {
+    const LayerShape shape = network_.layers[l];
+    const Interval delta = deltas_[l].view(point);
+    if (l == 0) return {shape, clip, delta, panel.by_record(), panel.stride(), panel.count()};
+    return {shape, clip, delta, rows_[l - 1].view(point), row_stride<Real>(shape.in), panel.count()};
 }
 
 template <typename Real>
 void PanelPass<Real>::add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
-                                    const Clip& clip, const VariantSums& sums) {
+                                    const Clip& clip, const DropoutFactors<Real>& dropout,
+                                    const VariantSums& sums) {
     ensure(clip.kind != Clip::Kind::norm || parameters.is_point(), "a box has no norm to clip by");
-    Gradients gradients(*this, parameters, panel, clip, sums);
+    Gradients gradients(*this, parameters, panel, clip, dropout, sums, nullptr);
+    walk_gradient(network_.layers.size(), gradients);
+}
+
+template <typename Real>
+void PanelPass<Real>::add_poisonable(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+                                     const PanelBounds<Real>& poisoned, const Poison& poison,
+                                     const Clip& clip, const VariantSums& sums) {
+    ensure(!clip.by_factors() && !parameters.is_point(), "poisoned records are bounded by entries, in a box");
+    ensure(network_.is_dense(), "poisoned records are bounded in dense networks");
+    if (poisoned_ == nullptr) poisoned_ = std::make_unique<PanelPass>(network_, operations_);
+    PoisonedGradients changed(*poisoned_, parameters, poisoned, poison);
+    walk_gradient(network_.layers.size(), changed);
+    const DropoutFactors<Real> none;
+    Gradients gradients(*this, parameters, panel, clip, none, sums, &poisoned);
     walk_gradient(network_.layers.size(), gradients);
 }
 
@@ -143,8 +334,10 @@ template <typename Real>
 BasicConstInterval<Real> PanelPass<Real>::outputs(const PackedNetwork<Real>& parameters,
                                                   const PackedLayer& last, const Panel<Real>& panel) {
     const std::size_t hidden = network_.last();
-    for (std::size_t l = 0; l < hidden; ++l) apply(parameters.layer(l), l, parameters.is_point(), panel);
-    apply(last, hidden, parameters.is_point(), panel);
+    const ConstInterval features(panel.by_feature(), panel.by_feature());
+    for (std::size_t l = 0; l < hidden; ++l)
+        apply(parameters.layer(l), l, parameters.is_point(), features, {});
+    apply(last, hidden, parameters.is_point(), features, {});
     return activations_.back().view(last.is_point() && (hidden == 0 || parameters.is_point()));
 }
 

@@ -21,6 +21,11 @@ class PackedNetwork {
     std::vector<std::unique_ptr<PackedLayer>> layers_;
 };
 
+/// What the outputs of each layer are multiplied by, [layers or fewer][output_rows] (Engine::set_dropout); an
+/// empty one: by nothing.
+template <typename Real>
+using DropoutFactors = std::vector<std::vector<Real>>;
+
 /// What the records of panels add to: the sums of one variant.
 struct VariantSums {
     SumBounds sums;           ///< [parameters]
@@ -43,8 +48,14 @@ class PanelPass {
 
     /// Adds the clipped gradients of the panel's records, and counts which are correct.
     void add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel, const Clip& clip,
-                       const VariantSums& sums);
-    /// The outputs of `last`, [rows, panel_height], behind the hidden layers; a box even after a point.
+                       const DropoutFactors<Real>& dropout, const VariantSums& sums);
+    /// The same of records that `poison` may turn into anything within `poisoned`, in a box: what that could
+    /// add to each entry is offered to the selection, not the entries. Of dense networks.
+    void add_poisonable(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+                        const PanelBounds<Real>& poisoned, const Poison& poison, const Clip& clip,
+                        const VariantSums& sums);
+    /// The outputs of `last`, [rows, panel_height], behind the hidden layers, nothing left out; a box even
+    /// after a point.
     ConstInterval outputs(const PackedNetwork<Real>& parameters, const PackedLayer& last,
                           const Panel<Real>& panel);
 
@@ -55,15 +66,33 @@ class PanelPass {
         Interval view(bool point) { return {lower.data(), point ? lower.data() : upper.data()}; }
     };
     class Gradients;
+    class PoisonedGradients;
 
-    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, const Panel<Real>& panel);
+    /// activations_[l] and outputs_[l] from the layer before it, or from the features.
+    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, ConstInterval features,
+               const DropoutFactors<Real>& dropout);
+    void weigh(const PackedLayer& layer, std::size_t l, ConstInterval z, Interval a);
+    /// What layer l hands on to the next.
+    Buffer& output(std::size_t l, const DropoutFactors<Real>& dropout);
+    /// deltas_[l - 1] from deltas_[l].
+    void backward(const PackedLayer& layer, std::size_t l, bool point, const DropoutFactors<Real>& dropout);
+    void transposed(const PackedLayer& layer, std::size_t l, bool point, ConstInterval z, Interval d);
+    /// Of layer l, which is dense: makes the rows of its input, if it is not the first.
+    void make_rows(std::size_t l, bool point, const DropoutFactors<Real>& dropout);
+    /// Of layer l's rows and delta, which have been made.
+    OuterProduct<Real> product(std::size_t l, const PanelBounds<Real>& panel, const Clip& clip, bool point);
 
     const NetworkShape& network_;
     const PanelOperations<Real>& operations_;
-    std::vector<Buffer>
-        activations_;             // [layer]: its output, after ReLU but for the last; [out, panel_height]
-    std::vector<Buffer> rows_;    // [layer]: the same transposed, for the outer product
-    std::vector<Buffer> deltas_;  // [layer]: derivative of the loss by its pre-activation
+    // [layer], of rows by panel_height:
+    std::vector<Buffer> activations_;  // what its weights give, after ReLU but for the last
+    std::vector<Buffer> outputs_;      // that after pooling and dropout, where there is any
+    std::vector<Buffer> rows_;         // its output transposed, for the outer product of a dense layer
+    std::vector<Buffer> deltas_;       // derivative of the loss by its pre-activation
+    Buffer behind_;                    // derivative by the outputs of a layer that has outputs_
+    AlignedVector<Real> ones_;         // activations whose gate is open, of as many rows
+    Buffer patch_, patch_rows_, patch_deltas_;  // of one position, for the outer product by factors
+    std::unique_ptr<PanelPass> poisoned_;       // the buffers of poisoned records; where there are any
 };
 
 }  // namespace holdfast

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/ops/undecided_rule.hpp"
+#include "kernels/reference/convolution.hpp"
 #include "kernels/reference/operations.hpp"
 #include "kernels/reference/rump.hpp"
 
@@ -51,6 +52,9 @@ class ReferenceOperations : public PanelOperations<Real> {
     void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
         reference::forward_input(weights<Real>(layer), height, x, a);
     }
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        reference::forward_box(weights<Real>(layer), height, x, a);
+    }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         reference::forward(weights<Real>(layer), height, z, a);
     }
@@ -67,6 +71,28 @@ class ReferenceOperations : public PanelOperations<Real> {
         reference::backward(weights<Real>(layer), height, delta, z, d);
     }
 
+    void convolve_input(const Convolution& convolution, const PackedLayer& layer, const Real* x,
+                        Interval a) const override {
+        reference::convolve(convolution, weights<Real>(layer), height, ConstInterval{x, x}, a,
+                            [](const reference::Weights<Real>& dense, ConstInterval patch, Interval sums) {
+                                reference::forward_input(dense, height, patch.lower, sums);
+                            });
+    }
+    void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                  Interval a) const override {
+        reference::convolve(convolution, weights<Real>(layer), height, z, a,
+                            [](const reference::Weights<Real>& dense, ConstInterval patch, Interval sums) {
+                                reference::forward(dense, height, patch, sums);
+                            });
+    }
+    void convolve_backward(const Convolution& convolution, const PackedLayer& layer, ConstInterval delta,
+                           ConstInterval z, Interval d) const override {
+        reference::convolve_backward(
+            convolution, weights<Real>(layer), height, delta, z, d,
+            [](const reference::Weights<Real>& dense, ConstInterval read, ConstInterval activation,
+               Interval sums) { reference::backward(dense, height, read, activation, sums); });
+    }
+
     void add_squares(std::size_t rows, const Real* values, double* squares) const override {
         for (std::size_t i = 0; i < rows * height; ++i) {
             const auto value = static_cast<double>(values[i]);
@@ -80,21 +106,43 @@ class ReferenceOperations : public PanelOperations<Real> {
 
     void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                     const SelectionTarget* selection) const override {
-        if (selection == nullptr) {
-            for_each_entry(product, [&](std::size_t index, Entry entry) { add(index, entry, sums); });
-            return;
-        }
-        LeastEntries& least = selection->least;
+        add_entries([&](auto visit) { for_each_entry(product, visit); }, sums, selection);
+    }
+    void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
+                              const SelectionTarget* selection) const override {
+        const auto& [convolution, shape, clip, delta, z, count] = product;
+        const Rule<Real> rule(clip);
+        add_entries(
+            [&](auto visit) {
+                reference::for_each_gradient(
+                    convolution, shape, height, count, delta, z,
+                    [&](std::size_t index, std::span<const Factors<Real>> positions) {
+                        visit(index, entry_of_sum(rule, positions));
+                    });
+            },
+            sums, selection);
+    }
+
+    void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                       const SelectionTarget& selection) const override {
+        LeastEntries& least = selection.least;
+        std::vector<Entry> entries;  // of the records as they are, in the order of for_each_entry
+        for_each_entry(record, [&](std::size_t, Entry entry) { entries.push_back(entry); });
         least.upper.for_each_stripe(1, [&](std::size_t) {
-            for_each_entry(product, [&](std::size_t index, Entry entry) {
-                add(index, entry, sums);
-                least.upper.insert(selection->first_entry + index, entry.upper);
-                least.negated_lower.insert(selection->first_entry + index, -entry.lower);
+            std::size_t next = 0;
+            for_each_entry(poisoned, [&](std::size_t index, Entry entry) {
+                const Entry before = entries[next++];
+                const std::size_t at = selection.first_entry + index;
+                if (entry.upper > before.upper) least.upper.insert(at, before.upper - entry.upper);
+                if (entry.lower < before.lower) least.negated_lower.insert(at, entry.lower - before.lower);
             });
         });
     }
 
   protected:
+    virtual Entry entry_of_sum(const Rule<Real>& rule, std::span<const Factors<Real>> positions) const {
+        return reference::clipped_sum(rule, positions);
+    }
     virtual Entry entry_of(const Rule<Real>& rule, bool bias, Factors<Real> of) const {
         return reference::clipped_entry(rule, bias, of);
     }
@@ -103,6 +151,21 @@ class ReferenceOperations : public PanelOperations<Real> {
     static void add(std::size_t index, Entry entry, SumBounds sums) {
         sums.lower[index] += entry.lower;
         if (sums.upper != sums.lower) sums.upper[index] += entry.upper;
+    }
+
+    /// entries(visit) visits them all.
+    template <typename Entries>
+    static void add_entries(Entries entries, SumBounds sums, const SelectionTarget* selection) {
+        if (selection == nullptr)
+            return entries([&](std::size_t index, Entry entry) { add(index, entry, sums); });
+        LeastEntries& least = selection->least;
+        least.upper.for_each_stripe(1, [&](std::size_t) {
+            entries([&](std::size_t index, Entry entry) {
+                add(index, entry, sums);
+                least.upper.insert(selection->first_entry + index, entry.upper);
+                least.negated_lower.insert(selection->first_entry + index, -entry.lower);
+            });
+        });
     }
 
     template <typename Visit>
@@ -127,6 +190,10 @@ class RumpOperations final : public ReferenceOperations<double> {
   public:
     std::string name() const override { return "reference (rump)"; }
 
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        const auto [shape, lower, upper] = weights<double>(layer);
+        rump::forward(shape, lower, upper, x, a);
+    }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         if (layer.is_point()) return ReferenceOperations<double>::forward(layer, z, a);
         const auto [shape, lower, upper] = weights<double>(layer);
@@ -137,8 +204,31 @@ class RumpOperations final : public ReferenceOperations<double> {
         const auto [shape, lower, upper] = weights<double>(layer);
         rump::backward(shape, lower, upper, delta, z, d);
     }
+    void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
+                  Interval a) const override {
+        if (layer.is_point()) return ReferenceOperations<double>::convolve(convolution, layer, z, a);
+        reference::convolve(convolution, weights<double>(layer), height, z, a,
+                            [](const auto& dense, ConstInterval patch, Interval sums) {
+                                rump::forward(dense.shape, dense.lower, dense.upper, patch, sums);
+                            });
+    }
+    void convolve_backward(const Convolution& convolution, const PackedLayer& layer, ConstInterval delta,
+                           ConstInterval z, Interval d) const override {
+        if (layer.is_point())
+            return ReferenceOperations<double>::convolve_backward(convolution, layer, delta, z, d);
+        reference::convolve_backward(
+            convolution, weights<double>(layer), height, delta, z, d,
+            [](const auto& dense, ConstInterval read, ConstInterval activation, Interval sums) {
+                rump::backward(dense.shape, dense.lower, dense.upper, read, activation, sums);
+            });
+    }
 
   protected:
+    Entry entry_of_sum(const Rule<double>& rule, std::span<const Factors<double>> positions) const override {
+        const auto [least, greatest] = rump::sum(positions);
+        return {rule.grid.units(clamp_to(rule.gamma, least)),
+                rule.grid.units(clamp_to(rule.gamma, greatest))};
+    }
     Entry entry_of(const Rule<double>& rule, bool, Factors<double> of) const override {
         const auto [least, greatest] = rump::product(of.delta_lower, of.delta_upper, of.z_lower, of.z_upper);
         return {rule.grid.units(clamp_to(rule.gamma, least)),

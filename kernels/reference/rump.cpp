@@ -57,6 +57,13 @@ std::pair<double, double> product(double a_lower, double a_upper, double b_lower
     return sum.bounds();
 }
 
+std::pair<double, double> sum(std::span<const reference::Factors<double>> factors) {
+    BallSum sum(factors.size());
+    for (const auto& [a_lower, a_upper, b_lower, b_upper] : factors)
+        sum.add(ball(a_lower, a_upper), ball(b_lower, b_upper));
+    return sum.bounds();
+}
+
 void forward(LayerShape shape, const double* lower, const double* upper, ConstInterval z, Interval a) {
     for (std::size_t o = 0; o < shape.out; ++o) {
         const std::size_t row = o * (shape.in + 1);

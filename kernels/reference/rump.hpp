@@ -1,8 +1,9 @@
 #pragma once
 
+#include <span>
 #include <utility>
 
-#include "kernels/ops/panel_operations.hpp"
+#include "kernels/reference/operations.hpp"
 
 namespace holdfast::rump {
 
@@ -12,6 +13,8 @@ namespace holdfast::rump {
 
 /// [a] * [b].
 std::pair<double, double> product(double a_lower, double a_upper, double b_lower, double b_upper);
+/// Of the products of so many pairs of factors.
+std::pair<double, double> sum(std::span<const reference::Factors<double>> factors);
 /// a = W z + b; W, b from lower, upper [out, in + 1].
 void forward(LayerShape shape, const double* lower, const double* upper, ConstInterval z, Interval a);
 /// d = gate(z) * (W^T delta).

@@ -60,7 +60,14 @@ MemberState MemberTrainer::state_at(const TrainingPlan& plan, std::uint64_t memb
     MemberState state;
     state.member = member;
     const std::vector<std::int64_t> slots = optimiser_of(plan)->initial_slots(initial);
-    for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial, slots, slots});
+    for (const std::int64_t k : plan.levels) {
+        state.levels.push_back({k, initial, initial, slots, slots});
+        if (k > 0 && plan.settings.certificate.charge_rule == ChargeRule::both) {
+            LevelState& level = state.levels.back();
+            level.charged_lower = level.charged_upper = initial;
+            level.charged_lower_slots = level.charged_upper_slots = slots;
+        }
+    }
     return state;
 }
 
@@ -109,13 +116,8 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
         layer_widths(plan_.network, sums.levels.back().lower, sums.levels.back().upper);
     for (std::size_t index = 0; index < state_.levels.size(); ++index) {
         LevelState& level = state_.levels[index];
-        LevelSums& of_level = sums.levels[index];
-        const double normaliser = normaliser_of(level.k, sums.records);
-        charges_->charge(level.k, of_level, block_group);
-        optimiser_->before(state_.step, {level.lower, level.lower_slots}, {level.upper, level.upper_slots});
-        // The update falls with the sum: the lower bound takes the upper sum.
-        optimiser_->update(state_.step, normaliser, {level.lower, level.lower_slots}, of_level.upper);
-        optimiser_->update(state_.step, normaliser, {level.upper, level.upper_slots}, of_level.lower);
+        charges_->update(state_.step, normaliser_of(level.k, sums.records), level, sums.levels[index],
+                         block_group);
     }
     const double nominal_normaliser = normaliser_of(0, sums.records);
     charges_->advance(state_.step, nominal_normaliser);
@@ -151,7 +153,7 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
         layer_widths(plan_.network, sums.levels.back().lower, sums.levels.back().upper);
     const std::vector<double> of_core = layer_widths(plan_.network, core.lower, core.upper);
     const std::vector<double> of_box = layer_widths(plan_.network, widest.lower, widest.upper);
-    const bool per_epoch = plan_.settings.certificate.charge_rule == ChargeRule::per_epoch;
+    const bool has_core = plan_.settings.certificate.charge_rule != ChargeRule::per_batch;
     for (std::size_t l = 0; l < layers.size(); ++l) {
         std::int64_t largest = 0;
         const std::size_t first = plan_.network.offset(l);
@@ -160,8 +162,8 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
         const auto parameters = static_cast<double>(layers[l].parameters());
         metrics.layer_width_mean.push_back(of_box[l] * parameter_unit / parameters);
         metrics.layer_width_max.push_back(parameter_value(largest));
-        metrics.charge_share.push_back(per_epoch ? share_of_charge(of_core[l], of_box[l])
-                                                 : share_of_charge(uncharged[l], charged[l]));
+        metrics.charge_share.push_back(has_core ? share_of_charge(of_core[l], of_box[l])
+                                                : share_of_charge(uncharged[l], charged[l]));
     }
     for (std::size_t l = 0; l < sums.undecided.size(); ++l) {
         const auto activations = static_cast<double>(sums.records) * static_cast<double>(layers[l].out);

@@ -7,13 +7,15 @@
 
 namespace holdfast {
 
+/// Error (usage): the loss is not for so many classes; of numbers, a regression, there is 1.
+void require_loss_for(std::size_t classes, Loss loss);
+
 /// Dense layers with ReLU between them, and a loss on the last one's logits.
 /// Parameters are one array: layer after layer, each [out, in + 1] with the bias last in its row.
 class Network {
   public:
     /// One logit or `classes` logits, as the loss wants it.
-    /// Error (usage): no inputs, a hidden layer of width 0, fewer than two classes, one logit for more than
-    /// two.
+    /// Error (usage): no inputs, a hidden layer of width 0, as require_loss_for().
     Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
             InputTransform transform = {});
 
@@ -25,6 +27,8 @@ class Network {
     std::size_t outputs() const { return shape_.outputs(); }
     std::size_t classes() const { return classes_; }
     Loss loss() const { return shape_.loss; }
+    /// Does it give a number, rather than tell classes apart?
+    bool is_regression() const { return info_of(loss()).of_numbers; }
     InputTransform transform() const { return shape_.input; }
 
     /// For each parameter: is it a bias?

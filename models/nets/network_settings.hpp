@@ -14,7 +14,7 @@ namespace holdfast {
 struct NetworkSettings {
     std::vector<std::int64_t> hidden{128};
     std::int64_t classes = 2;
-    std::string loss = "auto";                    ///< auto: one logit for two classes
+    std::string loss = "auto";                    ///< auto: one logit for two classes, squared_error for 1
     double input_shift = 0.0, input_scale = 1.0;  ///< the network sees (x - shift) * scale
 
     Loss resolved_loss() const;

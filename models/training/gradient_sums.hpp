@@ -18,7 +18,8 @@ struct LevelSums {
     std::span<std::int64_t> lower, upper;  ///< [parameters], gradient grid units
     std::int64_t surely_correct = 0;       ///< records whose label the whole box predicts
     std::int64_t possibly_correct = 0;     ///< records whose label some of it may predict
-    std::optional<LeastEntries> least;     ///< of this rank's private records, if asked for
+    /// Of this rank's private records, if asked for: their least bounds; under `poison` what it could add.
+    std::optional<LeastEntries> least;
 };
 
 /// What a step adds up, on all ranks; the sums are spans of `message`.

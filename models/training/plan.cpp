@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/error.hpp"
+
 namespace holdfast {
 namespace {
 
@@ -29,6 +31,12 @@ TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend) {
     FeatureMap features = settings.feature_map(data.features, data.range);
     Network network = settings.network.make(features);
+    if (settings.poisoned() && !network.shape().is_dense())
+        throw Error(
+            ExitCode::usage, "poisoned records are bounded in dense layers alone",
+            "leave convolutions, pooling and dropout out, or set certificate.relation = \"substitute\", "
+            "which covers every poison",
+            "certificate.relation");
     return {settings,           std::move(features),           std::move(network),
             std::move(backend), normaliser_of(settings, data), settings.certificate.level_values()};
 }

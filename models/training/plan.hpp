@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -27,15 +28,23 @@ struct TrainingPlan {
     double normaliser;                       ///< the public constant B, public records counted in
     std::vector<std::int64_t> levels;        ///< the k of this rank's levels, ascending
 
-    /// What gradients are summed and charged in.
-    GradientScale gradient_scale() const { return settings.clip.scale(backend->precision()); }
+    /// What gradients are summed and charged in. By factors, a record adds the entries of all positions of a
+    /// convolution, each at most Gamma (models/mathematics.md, convolution by factors).
+    GradientScale gradient_scale() const {
+        GradientScale scale = settings.clip.scale(backend->precision());
+        if (settings.clip.kind != Clip::Kind::factored) return scale;
+        std::size_t positions = 1;
+        for (const Layer& layer : network.layers()) positions = std::max(positions, layer.positions());
+        scale.record_limit /= static_cast<std::int64_t>(positions);
+        return scale;
+    }
 };
 
 /// B, the number of records of a member's batch: the stated public count, or where none is stated the count
 /// found, to two significant digits.
 double normaliser_of(const Settings& settings, const DataShape& data);
 
-/// A plan of all levels.
+/// A plan of all levels. Error (usage): records of a network that is not dense, to be poisoned.
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend);
 

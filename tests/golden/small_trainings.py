@@ -294,20 +294,23 @@ def trained(settings, records, public):
     biases = [p % (n + 1) == n for n, out in shapes for p in range(out * (n + 1))]
     seed, batches = settings["training.seed"], settings["training.batches"]
     theta = initial_parameters(seed, shapes)
-    levels = [{"k": k, "lower": list(theta), "upper": list(theta), "lower z": list(theta), "upper z": list(theta)}
+    pair = lambda: (list(theta), list(theta))
+    levels = [{"k": k, "core": pair(), "charged": pair(), "core z": pair(), "charged z": pair()}
               for k in range(settings["certificate.levels"] + 1)]
     momentum = settings["training.momentum"] > 0
     radius_of = AveragedRadius if momentum else Radius
     radii = {True: radius_of(clip.bias_units), False: radius_of(clip.weight_units)}
-    per_epoch = settings["certificate.budget"] == "per_epoch"
+    once, always = (settings["certificate.budget"] in (budget, "both") for budget in ("per_epoch", "per_batch"))
     relation = settings["certificate.relation"]
     B = settings["training.expected_records"] / (1.0 * batches) + len(public) / float(batches)
 
     def box(level):
-        reach = (2 if relation == "substitute" else 1) * level["k"] if per_epoch else 0
+        reach = (2 if relation == "substitute" else 1) * level["k"]
         widths = [reach * radii[bias].value() for bias in biases]
-        return ([clamp(l - w, LIMIT) for l, w in zip(level["lower"], widths)],
-                [clamp(u + w, LIMIT) for u, w in zip(level["upper"], widths)])
+        around = ([clamp(l - w, LIMIT) for l, w in zip(level["core"][0], widths)],
+                  [clamp(u + w, LIMIT) for u, w in zip(level["core"][1], widths)])
+        kept = ([around] if once else []) + ([level["charged"]] if always else [])
+        return [max(ends) for ends in zip(*(b[0] for b in kept))], [min(ends) for ends in zip(*(b[1] for b in kept))]
 
     def layers_of(lower, upper):
         ends = [tuple(real.round(end * UNIT) for end in pair) for pair in zip(lower, upper)]
@@ -338,17 +341,30 @@ def trained(settings, records, public):
         z = thresholded(updated(decay_of(eta), gradient_of(eta), z, total), threshold)
         return averaged(factor(m), updated(decay_of(own), gradient_of(own), end, total), z), z
 
+    def stepped(ends, z, before, p, step, sums):
+        """Both ends of a parameter, from those before, and of what descends beside it."""
+        (low, high), (low_z, high_z) = (before[0][p], before[1][p]), (z[0][p], z[1][p])
+        penalty = round(Fraction(alphas[step] * settings["training.l1"]) / UNIT)
+        if settings["training.l1_step"] == "sign":
+            sign = lambda n: (n > 0) - (n < 0)
+            low_z, high_z = low_z - penalty * sign(high), high_z - penalty * sign(low)
+            moved = [n - penalty * sign(n) for n in (low, high)]
+            jump = [-penalty] * (low <= 0 < high) + [penalty] * (low < 0 <= high)
+            low, high, penalty = min(moved + jump), max(moved + jump), 0
+        ends[0][p], z[0][p] = after(low, low_z, sums[1], step, penalty)
+        ends[1][p], z[1][p] = after(high, high_z, sums[0], step, penalty)
+
     for step, alpha in enumerate(alphas):
         epoch, number = divmod(step, batches)
-        penalty = round(Fraction(alpha * settings["training.l1"]) / UNIT)
-        published = settings["training.l1_step"] == "sign"
         for level in levels:
-            layers, k = layers_of(*box(level)), level["k"]
+            common, k = box(level), level["k"]
+            layers = layers_of(*common)
             own = gradients_of(records, layers, epoch, number)
             all_of_batch = own + gradients_of(public, layers, epoch, number)
             for p, bias in enumerate(biases):
                 lower, upper = (sum(g[p][end] for g in all_of_batch) for end in (0, 1))
-                if k > 0 and not per_epoch:  # Lemma: charges
+                stepped(level["core"], level["core z"], level["core"], p, step, (lower, upper))
+                if k > 0:  # Lemma: charges
                     gamma = clip.bias_units if bias else clip.weight_units
                     most, least = sorted((-g[p][0] for g in own))[:k], sorted((g[p][1] for g in own))[:k]
                     if relation == "remove":
@@ -357,16 +373,7 @@ def trained(settings, records, public):
                         lower, upper = lower - k * gamma, upper + k * gamma
                     if relation == "substitute":
                         lower, upper = lower + sum(most), upper - sum(least)
-                low, high, low_z, high_z = (level[end][p] for end in ("lower", "upper", "lower z", "upper z"))
-                if published:
-                    sign = lambda n: (n > 0) - (n < 0)
-                    low_z, high_z = low_z - penalty * sign(high), high_z - penalty * sign(low)
-                    ends = [n - penalty * sign(n) for n in (low, high)]
-                    jump = [-penalty] * (low <= 0 < high) + [penalty] * (low < 0 <= high)
-                    low, high = min(ends + jump), max(ends + jump)
-                threshold = 0 if published else penalty
-                level["lower"][p], level["lower z"][p] = after(low, low_z, upper, step, threshold)
-                level["upper"][p], level["upper z"][p] = after(high, high_z, lower, step, threshold)
+                stepped(level["charged"], level["charged z"], common, p, step, (lower, upper))
         for radius in radii.values():
             if momentum:
                 own, eta, m = rates[step]
@@ -398,7 +405,7 @@ SETTINGS = {"network.hidden": [2], "network.classes": 2, "network.input_shift": 
 def changes():
     """Every relation, budget and clip that go together; single precision, three classes of a linear model; losses."""
     for relation in ("add_remove", "substitute", "remove"):
-        for budget in ("per_epoch", "per_batch"):
+        for budget in ("per_epoch", "per_batch", "both"):
             for kind in ("elementwise", "factored"):
                 if kind == "elementwise" or relation == "add_remove":
                     yield {"certificate.relation": relation, "certificate.budget": budget, "clip.kind": kind}

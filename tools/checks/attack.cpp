@@ -119,8 +119,9 @@ class Neighbours {
 
     /// D' at distance at most `changes`.
     Records make(std::int64_t changes) {
-        std::int64_t additions = changes, removals = 0;
         const Relation relation = problem_.settings.certificate.relation;
+        if (relation == Relation::poison) return poisoned(changes);
+        std::int64_t additions = changes, removals = 0;
         if (relation == Relation::remove) std::swap(additions, removals);
         if (relation == Relation::substitute) removals = changes;
         if (relation == Relation::add_remove && choices_.chance(0.6)) {
@@ -141,6 +142,67 @@ class Neighbours {
     }
 
   private:
+    /// The features lie about what the record counts as: those beyond the public range about its ends.
+    std::vector<double> poisoned_features(std::size_t index) {
+        const InputTransform transform = problem_.network.transform();
+        const double radius = problem_.settings.poison.input_radius;
+        std::vector<double> features = features_of(problem_.records, index);
+        if (choices_.chance(0.2)) return features;
+        const bool corner = choices_.chance(0.7);
+        for (double& value : features) {
+            const double move = corner ? choices_.pick({-radius, radius}) : choices_.uniform(-radius, radius);
+            value = transform.inside(value) + move;
+        }
+        return features;
+    }
+    std::int32_t poisoned_label(std::int32_t label) {
+        const Poison& poison = problem_.settings.poison;
+        if (poison.labels == Poison::Labels::any)
+            return static_cast<std::int32_t>(choices_.below(problem_.network.classes()));
+        const bool changed = poison.labels == Poison::Labels::targeted && choices_.chance(0.7);
+        return changed ? poison.target_label : label;
+    }
+
+    /// What the greatest change of the parameter's gradient makes of at most so many records, if greedy.
+    Records poisoned(std::int64_t changes) {
+        constexpr std::size_t candidates = 6;
+        const Records& records = problem_.records;
+        Records pool = no_records(problem_.network.inputs());
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            for (std::size_t c = 0; c < candidates; ++c)
+                append(pool, poisoned_features(i), poisoned_label(records.labels[i]), records.ids[i]);
+        }
+        const std::vector<std::int64_t> before = influence(problem_, records, parameter_),
+                                        after = influence(problem_, pool, parameter_);
+        struct Change {
+            std::int64_t gain;
+            std::size_t record, candidate;
+        };
+        std::vector<Change> best;
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            if (!wanted_batch(records.ids[i])) continue;
+            Change change{INT64_MIN, i, 0};
+            for (std::size_t c = i * candidates; c < (i + 1) * candidates; ++c) {
+                const std::int64_t gain = upwards_ ? after[c] - before[i] : before[i] - after[c];
+                if (gain > change.gain) change = {gain, i, c};
+            }
+            best.push_back(change);
+        }
+        if (greedy_)
+            std::stable_sort(best.begin(), best.end(),
+                             [](const Change& a, const Change& b) { return a.gain > b.gain; });
+        best.resize(std::min(best.size(), static_cast<std::size_t>(changes)));
+        Records changed = no_records(problem_.network.inputs());
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            const auto found = std::find_if(best.begin(), best.end(),
+                                            [&](const Change& change) { return change.record == i; });
+            const Records& from = found == best.end() ? records : pool;
+            const std::size_t at = found == best.end() ? i : found->candidate;
+            append(changed, features_of(from, at), from.labels[at], records.ids[i]);
+        }
+        return changed;
+    }
+
     std::vector<std::uint32_t> ordered(const Records& records) {
         std::vector<std::uint32_t> order = all_indices(records);
         if (greedy_) {
@@ -205,8 +267,8 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
-    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) +
-           (problem.settings.certificate.charge_rule == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
+    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) + " " +
+           name_of(problem.settings.certificate.charge_rule) +
            (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") +
            (problem.settings.training.precision == Precision::single_precision ? " single" : "") + " depth " +
            std::to_string(problem.network.layers().size()) + ": ";
@@ -272,7 +334,7 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
 void draw_step(Choices& choices, Settings& settings) {
     TrainingSettings& training = settings.training;
     training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
-    if (training.momentum > 0) {
+    if (training.momentum > 0 && training.learning_rate <= 2) {
         training.dampening = choices.pick({0.0, 0.0, 0.3});
         training.nesterov = choices.chance(0.4);
     }
@@ -305,7 +367,8 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.training.precision = precision;
     settings.certificate.relation =
         choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
-    settings.certificate.charge_rule = choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch});
+    settings.certificate.charge_rule =
+        choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both});
     if (settings.certificate.relation == Relation::add_remove && choices.chance(0.4))
         settings.clip.kind = Clip::Kind::factored;
     settings.clip.gamma = choices.pick({0.02, 0.1, 0.5});
@@ -359,7 +422,7 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     settings.certificate.levels = levels;
     const TrainingPlan plan =
         make_plan(settings, {problem.network.inputs(), problem.network.transform().range},
-                  make_backend("auto", settings.training.precision));
+                  make_backend(settings.poisoned() ? "cpu" : "auto", settings.training.precision));
     const Assignment assignment(static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> elsewhere;
     for (const std::uint64_t id : records.ids) {
@@ -376,8 +439,9 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     return boxes;
 }
 
-AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
-    AttackProblem problem = draw_problem(seed, precision);
+namespace {
+
+AttackReport attack_boxes(AttackProblem problem, std::uint64_t seed, std::int64_t records_too_few) {
     problem.settings.ensemble.members = 1;
     Choices choices(seed ^ 0x5eed);
     const std::vector<LevelState> boxes =
@@ -405,15 +469,37 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
                 report.violations.push_back(label_of(problem, seed) + "certified label of query " +
                                             std::to_string(q) + " changed at k = " + std::to_string(k));
         }
-        double& tightness =
-            report.tightness[std::string(name_of(problem.settings.certificate.relation)) +
-                             (problem.settings.certificate.charge_rule == ChargeRule::per_batch
-                                  ? " per_batch"
-                                  : " per_epoch") +
-                             " layers " + std::to_string(problem.network.layers().size())];
+        double& tightness = report.tightness[std::string(name_of(problem.settings.certificate.relation)) +
+                                             " " + name_of(problem.settings.certificate.charge_rule) +
+                                             " layers " + std::to_string(problem.network.layers().size())];
         tightness = std::max(tightness, reached(boxes[0], moved[0], box));
     }
     return report;
+}
+
+/// The same problem against an adversary that poisons.
+AttackProblem against_poison(AttackProblem problem, std::uint64_t seed) {
+    Choices choices(seed ^ 0x901507);
+    Settings& settings = problem.settings;
+    settings.certificate.relation = Relation::poison;
+    settings.certificate.charge_rule = choices.pick({ChargeRule::per_batch, ChargeRule::both});
+    if (settings.certificate.charge_rule == ChargeRule::both) settings.training.l1_step = L1Step::proximal;
+    settings.clip.kind = Clip::Kind::elementwise;
+    using Labels = Poison::Labels;
+    settings.poison.input_radius = choices.pick({0.0, 0.01, 0.01, 0.2, 3.0});
+    settings.poison.labels = choices.pick({Labels::kept, Labels::any, Labels::targeted});
+    settings.poison.target_label = static_cast<std::int32_t>(choices.below(problem.network.classes()));
+    return problem;
+}
+
+}  // namespace
+
+AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
+    return attack_boxes(draw_problem(seed, precision), seed, records_too_few);
+}
+
+AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
+    return attack_boxes(against_poison(draw_problem(seed, precision), seed), seed, records_too_few);
 }
 
 AttackReport attack_smoothness(std::uint64_t seed, Precision precision) {

@@ -25,6 +25,9 @@ struct Case {
     std::vector<std::int64_t> levels;  // k of each box
 };
 
+/// What the cases that clip nothing are clipped to.
+constexpr double beyond_every_gradient = 64;
+
 double number(const hdf5::File& file, const std::string& name, double fallback) {
     if (!file.has_attribute(name)) return fallback;
     return file.read_double_attribute(name);
@@ -43,15 +46,24 @@ std::string unsupported(const hdf5::File& file) {
     if (text("clip_method", "clamp") != "clamp") return "clip by norm";
     if (text("optimizer", "SGD") != "SGD" && text("optimizer", "") != "SGDM")
         return "optimiser " + text("optimizer", "");
-    if (text("loss", "") != "cross_entropy" && text("loss", "") != "binary_cross_entropy")
-        return "loss " + text("loss", "");
-    if (number(file, "k_poison", 0) + number(file, "label_k_poison", 0) + number(file, "label_epsilon", 0) +
-            number(file, "epsilon", 0) >
-        0)
-        return "poisoning";
     if (file.has("X_public")) return "public records in batches of their own";
     if (file.has_attribute("transform_arch")) return "frozen transform";
     return "";
+}
+
+/// The adversary of a poisoning case, and the level it is: the features of some records and the labels of
+/// some others (no recorded case is of the same ones), which are bounded alike.
+std::int64_t read_poison(const hdf5::File& file, Settings& settings) {
+    settings.certificate.relation = Relation::poison;
+    Poison& poison = settings.poison;
+    poison.input_radius = number(file, "epsilon", 0);
+    poison.target_radius = number(file, "label_epsilon", 0);
+    const double features = number(file, "k_poison", 0), labels = number(file, "label_k_poison", 0),
+                 target = number(file, "poison_target_idx", -1);
+    if (labels > 0 && settings.network.classes > 1)
+        poison.labels = target < 0 ? Poison::Labels::any : Poison::Labels::targeted;
+    poison.target_label = static_cast<std::int32_t>(std::max(target, 0.0));
+    return static_cast<std::int64_t>(features + labels);
 }
 
 Case open_case(hdf5::File file) {
@@ -65,8 +77,10 @@ Case open_case(hdf5::File file) {
     }
     golden.outputs = static_cast<std::size_t>(settings.network.hidden.back());
     settings.network.hidden.pop_back();
-    settings.network.loss = file.read_text_attribute("loss");
-    settings.network.classes = static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
+    const bool numbers = file.read_text_attribute("loss") == "mse";
+    settings.network.loss = numbers ? "squared_error" : file.read_text_attribute("loss");
+    settings.network.classes =
+        numbers ? 1 : static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
     settings.training.learning_rate = number(file, "learning_rate", 1);
     settings.training.learning_rate_decay = number(file, "lr_decay", 0);
     settings.training.learning_rate_floor = number(file, "lr_min", 0);
@@ -83,13 +97,16 @@ Case open_case(hdf5::File file) {
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
     settings.training.normalise = Normalise::actual;
     settings.certificate.charge_rule = ChargeRule::per_batch;
-    settings.clip = {.kind = Clip::Kind::elementwise, .gamma = number(file, "clip_gamma", 1)};
+    settings.clip = {.kind = Clip::Kind::elementwise,
+                     .gamma = std::min(number(file, "clip_gamma", 1), beyond_every_gradient)};
     settings.certificate.product =
         file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
     settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
         golden.levels = file.dataset("k_list").read_all<std::int64_t>();
+    } else if (file.has_attribute("mode") && file.read_text_attribute("mode") == "poisoning") {
+        golden.levels = {read_poison(file, settings)};
     } else {
         golden.levels = {unlearn > 0 ? unlearn : static_cast<std::int64_t>(number(file, "k_private", 0))};
     }
@@ -98,13 +115,15 @@ Case open_case(hdf5::File file) {
     return golden;
 }
 
-Records read_records(const hdf5::File& file, const std::string& x, const std::string& y) {
+Records read_records(const hdf5::File& file, bool numbers, const std::string& x, const std::string& y) {
     const hdf5::Dataset features = file.dataset(x);
     Records records{FeatureMatrix(features.shape()[1], true), {}, {}, {}};
     records.features.wide_values() = features.read_all<double>();
-    for (const std::int64_t label : file.dataset(y).read_all<std::int64_t>())
+    if (numbers) records.targets = file.dataset(y).read_all<double>();
+    for (const std::int64_t label :
+         numbers ? std::vector<std::int64_t>{} : file.dataset(y).read_all<std::int64_t>())
         records.labels.push_back(static_cast<std::int32_t>(label));
-    for (std::uint64_t row = 0; row < records.labels.size(); ++row) {
+    for (std::uint64_t row = 0; row < records.features.rows(); ++row) {
         records.ids.push_back(row);
         records.rows.push_back(row);
     }
@@ -186,7 +205,7 @@ void compare_predictions(const Case& golden, const Network& network, const Backe
     const std::string group = golden.file.has("k_list") ? "" : "test/";
     const bool sweep = group.empty();
     if (!golden.file.has(group + "logit_l")) return;
-    const Records queries = read_records(golden.file, "X_test", "y_test");
+    const Records queries = read_records(golden.file, network.is_regression(), "X_test", "y_test");
     const auto slab = [&](const std::string& name) {
         auto values = golden.file.dataset(group + name).read_all<double>();
         const std::size_t size = queries.size() * golden.outputs;
@@ -219,6 +238,7 @@ void compare_predictions(const Case& golden, const Network& network, const Backe
                 result.logits = std::max(
                     {result.logits, std::abs(low.back() - lower[at]), std::abs(high.back() - upper[at])});
             }
+            if (network.is_regression()) continue;  // no labels, so no mask
             double margin = 0;
             const bool ours = certified_by_their_rule(golden.outputs, low.data(), high.data(), margin);
             result.certified_mismatches += margin >= 1e-9 && ours != (certified[block.first + r] != 0);
@@ -235,7 +255,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
     result.unsupported = unsupported(file);
     if (!result.unsupported.empty()) return result;
     Case golden = open_case(std::move(file));
-    Records records = read_records(golden.file, "X", "y");
+    Records records = read_records(golden.file, golden.settings.network.classes == 1, "X", "y");
     // A batch of another size than the first is skipped, every epoch.
     golden.settings.training.batches =
         static_cast<std::int64_t>(records.size()) / golden.settings.training.batch_size;
