@@ -59,6 +59,7 @@ FinishedRun FinishedRun::open(const std::string& path) {
         const Kind& kind = kind_named(manifest.kind);
         auto [settings, how] = configuration_from_json(manifest.configuration);
         settings.features = settings.features.kept_in(folder.path());
+        settings.network = settings.network.kept_in(folder.path());
         FeatureMap features = settings.feature_map(manifest.dataset.features, manifest.dataset.range);
         Network network = settings.network.make(features);
         return {folder,
@@ -88,7 +89,8 @@ AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble) {
 
 std::string FinishedRun::public_name() const {
     Settings named = settings;
-    named.features.prefix.clear();  // the model in it is named by its digest, wherever the file lies
+    named.features.prefix.clear();  // a model is named by its digest, wherever the file lies
+    named.network.initial.clear();
     const nlohmann::json rest = {manifest.public_records.digest, manifest.dataset.range.low,
                                  manifest.dataset.range.high, manifest.program, manifest.version};
     return StreamDigest::of(deciding_settings(named) + rest.dump());
@@ -96,6 +98,10 @@ std::string FinishedRun::public_name() const {
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
                                           const Records& queries, Asker asker) {
+    if (run.network.is_regression())
+        throw Error(ExitCode::usage, "the run is a regression: it has no labels, and no distances of them",
+                    "holdfast certify gives the intervals of its predictions, evaluate its certified loss",
+                    run.folder.path());
     if (run.how.threads > 0) omp_set_num_threads(static_cast<int>(run.how.threads));
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
     const auto [first_member, last_member] = grid.members();

@@ -68,6 +68,9 @@ void require_unlearnable(const FinishedRun& run) {
             "a run with noise was trained to be published, and what is published cannot be taken back",
             "the cost that was charged covers every one of its records; train a new model of the others",
             run.folder.path());
+    if (run.network.is_regression())
+        throw Error(ExitCode::usage, "a regression's predictions have no distances to be forgotten by",
+                    "train it again without the records, by train", run.folder.path());
     if (run.manifest.version != version())
         throw Error(ExitCode::usage,
                     "it was trained by holdfast " + run.manifest.version + " and this is " + version() +
@@ -147,7 +150,8 @@ struct Unchanged {
 Unchanged unchanged_by(const Context& context, const FinishedRun& run, const Plan& plan,
                        const Records& queries) {
     const std::vector<Certificates> members = certify_members(context, run, queries, Asker::owner);
-    const bool covered = run.settings.certificate.relation != Relation::substitute;
+    const Relation relation = run.settings.certificate.relation;
+    const bool covered = relation == Relation::add_remove || relation == Relation::remove;
     const std::vector<std::int64_t> levels = covered ? run.levels() : std::vector<std::int64_t>{0};
     const std::size_t classes = run.classes();
     Unchanged result;
@@ -354,7 +358,8 @@ void unlearn(const Context& context, const Request& request) {
         require_same_data(run, forgetting, public_digest, request);
         const TrainingPlan training = training_plan(run, configuration, forgetting.left);
         plan = plan_of(run, forgetting, training.normaliser);
-        fingerprint = run_fingerprint(training, reader.info().range, forgetting.digest_left, public_digest);
+        fingerprint = run_fingerprint(training, reader.info().range, reader.info().target_range,
+                                      forgetting.digest_left, public_digest);
     }
     plan = shared(context.world, std::move(plan));
 

@@ -15,6 +15,7 @@ namespace holdfast {
 ///   boxes.h5        lower, upper [members, levels, parameters] int64 parameter units; levels [levels]
 ///   distances.h5, certificates.json, evaluation.json   written by certify and evaluate
 ///   prefix.h5       the public model that features.prefix named
+///   initial.h5      the public model that network.initial named
 ///   fingerprint     whose run it is, from the start: of configuration and data
 ///   members/, checkpoints/   while it trains (dist/runs/member_store.hpp)
 class RunFolder {

@@ -35,6 +35,7 @@ Records rest_of(const Records& records, const Forgetting& forgetting) {
         if (forgetting.contains(records.ids[i])) continue;
         rest.features.append_row_of(records.features, i);
         if (!records.labels.empty()) rest.labels.push_back(records.labels[i]);
+        if (!records.targets.empty()) rest.targets.push_back(records.targets[i]);
         rest.ids.push_back(records.ids[i]);
         rest.rows.push_back(records.rows[i]);
     }

@@ -15,6 +15,10 @@ constexpr std::uint64_t batches(std::uint64_t epoch) {
 constexpr std::uint64_t initial_parameters(std::uint64_t member) {
     return member < 65536 ? 0x1217 + (member << 16) : (std::uint64_t{1} << 63) + member;
 }
+/// Counters are units of all hidden layers. Fewer than 2^40 steps and 2^21 members.
+constexpr std::uint64_t dropout(std::uint64_t member, std::uint64_t step) {
+    return (std::uint64_t{1} << 62) + (member << 40) + step;
+}
 
 constexpr std::uint64_t kept_states = 0x6b657074;  ///< counters are 2^32 times a member, plus a part
 

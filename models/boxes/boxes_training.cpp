@@ -106,7 +106,7 @@ class BoxesTraining final : public Training {
         std::optional<MemberState> state = resumed_state(saved, member, plan_.levels);
         return std::make_unique<BoxesTrainer>(
             plan_, std::move(records), public_records_,
-            state ? std::move(*state) : MemberTrainer::fresh_state(plan_, member), grid_);
+            state ? std::move(*state) : MemberTrainer::fresh_state(plan_, member, public_records_), grid_);
     }
 
     std::string join(const RunFolder& run, const MemberStore& store) const override {

@@ -11,14 +11,6 @@
 namespace holdfast {
 namespace {
 
-/// The update falls with the sum: the lower end takes the upper sum.
-void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
-               const LevelSums& sums) {
-    optimiser.before(step, lower, upper);
-    optimiser.update(step, normaliser, lower, sums.upper);
-    optimiser.update(step, normaliser, upper, sums.lower);
-}
-
 /// Is a changed record one gone and one come in its place?
 bool replaces(Relation relation) {
     return relation == Relation::substitute || relation == Relation::poison;
@@ -40,7 +32,8 @@ std::vector<std::int64_t> largest_entries(const TrainingPlan& plan, const Gradie
                         "use --set clip.kind=elementwise, or certify fewer levels", "clip.kind");
         for (std::size_t p = 0; p < layer.parameters(); ++p) {
             const bool bias = p % (layer.in + 1) == layer.in;
-            entries.push_back(positions * (bias ? scale.bias_units : scale.weight_units));
+            const bool is_pinned = bias && !layer.bias;  // no record moves it
+            entries.push_back(is_pinned ? 0 : positions * (bias ? scale.bias_units : scale.weight_units));
         }
     }
     return entries;
@@ -102,7 +95,8 @@ class ChargesPerBatch final : public Charges {
         : optimiser_(optimiser),
           relation_(plan.settings.certificate.relation),
           exactly_k_go_(plan.settings.training.normalise == Normalise::actual),
-          entries_(largest_entries(plan, scale)) {}
+          entries_(largest_entries(plan, scale)),
+          pinned_(plan.network.pinned()) {}
 
     LevelState box(const LevelState& level) const override {
         return {level.k, level.lower, level.upper, {}, {}};
@@ -122,6 +116,7 @@ class ChargesPerBatch final : public Charges {
         if (relation_ == Relation::add_remove || relation_ == Relation::substitute)
             charge_new_records(k, sums);
         if (relation_ != Relation::add_remove) charge_selected_records(sums, ranks);
+        for (const std::size_t p : pinned_) sums.lower[p] = sums.upper[p] = 0;
     }
 
   private:
@@ -153,6 +148,7 @@ class ChargesPerBatch final : public Charges {
     Relation relation_;
     bool exactly_k_go_;
     std::vector<std::int64_t> entries_;  // [parameters]: Gamma
+    std::vector<std::size_t> pinned_;    // no record moves them
 };
 
 /// Either budget encloses, so T^k is what the core's box and the charged one have in common, and both take
@@ -192,6 +188,13 @@ class ChargesOfBoth final : public Charges {
 };
 
 }  // namespace
+
+void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
+               const LevelSums& sums) {
+    optimiser.before(step, lower, upper);
+    optimiser.update(step, normaliser, lower, sums.upper);
+    optimiser.update(step, normaliser, upper, sums.lower);
+}
 
 std::unique_ptr<Charges> make_charges(const TrainingPlan& plan, const Optimiser& optimiser) {
     const GradientScale scale = plan.gradient_scale();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "models/nets/dropout.hpp"
 
 namespace holdfast {
 namespace {
@@ -51,8 +52,7 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
 }
 
 MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member) {
-    const auto seed = static_cast<std::uint64_t>(plan.settings.training.seed);
-    return state_at(plan, member, plan.network.initial_parameters(seed, member));
+    return state_at(plan, member, plan.initial_parameters(member));
 }
 
 MemberState MemberTrainer::state_at(const TrainingPlan& plan, std::uint64_t member,
@@ -69,6 +69,24 @@ MemberState MemberTrainer::state_at(const TrainingPlan& plan, std::uint64_t memb
         }
     }
     return state;
+}
+
+MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member,
+                                       const Records& public_records) {
+    const Records no_records{FeatureMatrix(public_records.features.columns(), true), {}, {}, {}};
+    PublicBatches batches(plan.settings.training, public_records);
+    GradientSums sums(plan, no_records, public_records);
+    const auto optimiser = optimiser_of(plan);
+    const auto alone = make_serial_communicator();
+    PhaseTimes times;
+    LevelState point = fresh_state(plan, member).levels.front();
+    for (std::int64_t step = 0; step < plan.settings.training.public_steps; ++step) {
+        const Variant variant{point.lower.data(), point.lower.data()};
+        const StepSums taken = sums.of({&variant, 1}, {{}, batches.of_step(step)}, *alone, times);
+        step_ends(*optimiser, step, static_cast<double>(taken.records), {point.lower, point.lower_slots},
+                  {point.upper, point.upper_slots}, taken.levels.front());
+    }
+    return state_at(plan, member, point.lower);
 }
 
 // Before the first step every box is the initial point, whatever its level.
@@ -91,6 +109,8 @@ StepSums MemberTrainer::sums_of_step(const Communicator& block_group, PhaseTimes
         variants.push_back({box.lower.data(), point ? box.lower.data() : box.upper.data(),
                             static_cast<std::size_t>(charges_->selected(box.k))});
     }
+    sums_.set_dropout(dropout_factors(plan_.network, static_cast<std::uint64_t>(plan_.settings.training.seed),
+                                      state_.member, static_cast<std::uint64_t>(state_.step)));
     const StepRecords records{batches_.of_step(state_.step), public_batches_.of_step(state_.step)};
     times.update += watch.lap();
     StepSums sums = sums_.of(variants, records, block_group, times);
@@ -130,10 +150,12 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
 
 void MemberTrainer::record_metrics(const StepSums& sums, const std::vector<double>& uncharged) {
     StepMetrics metrics = StepMetrics::of(plan_.settings.training, state_.step, sums.records);
-    if (state_.levels.front().k == 0) metrics.correct = sums.levels.front().surely_correct;
     metrics.level = state_.levels.back().k;
-    metrics.surely_correct = sums.levels.back().surely_correct;
-    metrics.possibly_correct = sums.levels.back().possibly_correct;
+    if (!plan_.network.is_regression()) {  // which is never right
+        if (state_.levels.front().k == 0) metrics.correct = sums.levels.front().surely_correct;
+        metrics.surely_correct = sums.levels.back().surely_correct;
+        metrics.possibly_correct = sums.levels.back().possibly_correct;
+    }
     const LevelState widest = box(state_.levels.size() - 1);
     double total = 0;
     for (std::size_t p = 0; p < widest.lower.size(); ++p)
@@ -166,7 +188,8 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
                                                 : share_of_charge(uncharged[l], charged[l]));
     }
     for (std::size_t l = 0; l < sums.undecided.size(); ++l) {
-        const auto activations = static_cast<double>(sums.records) * static_cast<double>(layers[l].out);
+        const auto activations =
+            static_cast<double>(sums.records) * static_cast<double>(layers[l].weighted_rows());
         metrics.undecided.push_back(activations > 0 ? static_cast<double>(sums.undecided[l]) / activations
                                                     : 0.0);
     }

@@ -23,13 +23,15 @@ void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& cla
 /// The same of what names a record, and so assigns it to members and batches.
 void state_ids(IdKind ids, Relation relation, Guarantee& claim);
 extern const char* const settings_condition;        ///< of every claim
+extern const char* const initial_condition;         ///< where a model file is what training starts from
 extern const char* const public_records_condition;  ///< where records beside are taken for public
 
 /// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);
 
-/// The same as the basis of a release. Error (usage) where no release may rest on it: relation `remove`, a
-/// sparse list of levels, boxes that do not nest bit by bit, a step divided by a private count; says which.
+/// The same as the basis of a release. Error (usage) where no release may rest on it: a regression, relation
+/// `remove`, a sparse list of levels, boxes that do not nest bit by bit, a step divided by a private count;
+/// says which.
 Guarantee release_claim(const Settings& settings, const DataFacts& facts);
 
 }  // namespace holdfast

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <string>
 
-#include "dist/files/atomic_file.hpp"
 #include "kernels/base/error.hpp"
-#include "models/nets/model_file.hpp"
+#include "models/nets/public_model.hpp"
 
 namespace holdfast {
 namespace {
@@ -108,19 +106,12 @@ FourierFeatures fourier_of(const FeatureSettings& settings, std::size_t columns)
                                   static_cast<std::uint64_t>(settings.seed));
 }
 
-StoredModel prefix_model(const FeatureSettings& settings) {
-    StoredModel stored = read_model(settings.prefix);
-    if (!settings.prefix_digest.empty() && stored.digest != settings.prefix_digest)
-        throw Error(ExitCode::input,
-                    "is model " + stored.digest.substr(0, 16) + ", where features.prefix_digest says " +
-                        settings.prefix_digest.substr(0, 16),
-                    "put back the model that was meant, or leave features.prefix_digest empty",
-                    settings.prefix);
-    return stored;
+PublicModel prefix_model(const FeatureSettings& settings) {
+    return {settings.prefix, settings.prefix_digest, "features.prefix_digest"};
 }
 
 FrozenPrefix prefix_of(const FeatureSettings& settings, const InputTransform& input) {
-    const Model model = prefix_model(settings).model;
+    const Model model = prefix_model(settings).read().model;
     if (model.network.layers().size() < 2 || model.features)
         throw Error(ExitCode::usage,
                     model.features ? "the prefix maps features itself" : "the prefix has no hidden layer",
@@ -154,18 +145,12 @@ DerivedFeatures derived_of(const FeatureSettings& settings, std::size_t columns,
 
 FeatureSettings FeatureSettings::pinned() const {
     FeatureSettings settings = *this;
-    if (map == Map::prefix) settings.prefix_digest = prefix_model(*this).digest;
+    if (map == Map::prefix) settings.prefix_digest = prefix_model(*this).read().digest;
     return settings;
 }
 
 void FeatureSettings::keep_prefix(const std::string& folder) const {
-    if (map != Map::prefix) return;
-    AtomicPath copy(folder + prefix_file);
-    std::ofstream(copy.temporary(), std::ios::binary) << std::ifstream(prefix, std::ios::binary).rdbuf();
-    FeatureSettings copied = *this;
-    copied.prefix = copy.temporary();
-    prefix_model(copied);  // whole, and the one that is meant
-    copy.commit();
+    if (map == Map::prefix) prefix_model(*this).copy_to(folder + prefix_file);
 }
 
 FeatureSettings FeatureSettings::kept_in(const std::string& folder) const {

@@ -13,6 +13,7 @@
 #include "dist/files/hdf5.hpp"
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
+#include "models/nets/layers.hpp"
 
 namespace holdfast {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "holdfast model";
-constexpr std::uint64_t newest_version = 3;
+constexpr std::uint64_t newest_version = 4;
 constexpr std::uint64_t most_text = 1 << 20;  // bytes of a description
 constexpr int most_depth = 8;                 // of its JSON
 constexpr std::uint64_t most_classes = 1000;  // as network.classes
@@ -47,14 +48,47 @@ bool fits_version_2(const FeatureMap& features) {
                        [&](const auto& column) { return column == bins->edges.front(); });
 }
 
+/// What versions before 4 know: weights and biases that meet the input once.
+bool is_plain(const Layer& layer) {
+    return !layer.convolution && !layer.pooling && layer.bias;
+}
+bool all_plain(const std::vector<Layer>& layers) {
+    return std::all_of(layers.begin(), layers.end(), is_plain);
+}
+
 /// The oldest version that says all: a model that an older program wrote comes to the same bytes again.
-int version_of(const FeatureMap& features) {
+int version_of(const Model& model) {
+    const FeatureMap features = model.feature_map();
+    const auto* prefix = std::get_if<FrozenPrefix>(&features.derived());
+    if (!all_plain(model.network.layers()) || (prefix != nullptr && !all_plain(prefix->layers()))) return 4;
     return features.is_identity() ? 1 : fits_version_2(features) ? 2 : 3;
+}
+
+json json_of(const Image& image, const Window& window) {
+    return {{"image", {image.channels, image.height, image.width}},
+            {"window", {window.height, window.width}},
+            {"stride", window.stride},
+            {"padding", window.padding},
+            {"dilation", window.dilation}};
+}
+
+json json_of(const Layer& layer) {
+    if (is_plain(layer)) return {layer.in, layer.out};
+    json object = {{"in", layer.in}, {"out", layer.out}, {"bias", layer.bias}};
+    if (const auto& convolution = layer.convolution) {
+        object["convolution"] = json_of(convolution->input, convolution->window);
+        object["convolution"]["groups"] = convolution->groups;
+    }
+    if (const auto& pooling = layer.pooling) {
+        object["pooling"] = json_of(pooling->input, pooling->window);
+        object["pooling"]["kind"] = pooling->kind == Pooling::Kind::average ? "average" : "greatest";
+    }
+    return object;
 }
 
 json json_of(const std::vector<Layer>& layers) {
     json list = json::array();
-    for (const LayerShape& layer : layers) list.push_back({layer.in, layer.out});
+    for (const Layer& layer : layers) list.push_back(json_of(layer));
     return list;
 }
 
@@ -76,8 +110,7 @@ json json_of(const FrozenPrefix& prefix, int) {
             {"prefix", {{"input", json_of(prefix.input())}, {"layers", json_of(prefix.layers())}}}};
 }
 
-json json_of(const FeatureMap& features) {
-    const int version = version_of(features);
+json json_of(const FeatureMap& features, int version) {
     json object =
         std::visit([&](const auto& derived) { return json_of(derived, version); }, features.derived());
     object["columns"] = features.columns();
@@ -98,7 +131,7 @@ std::vector<std::int64_t> units_of(const FeatureMap& features) {
 json description_of(const Model& model) {
     const FeatureMap features = model.feature_map();
     json description = {{"format", format_name},
-                        {"version", version_of(features)},
+                        {"version", version_of(model)},
                         {"layers", json_of(model.network.layers())},
                         {"classes", model.network.classes()},
                         {"loss", info_of(model.network.loss()).name},
@@ -109,7 +142,7 @@ json description_of(const Model& model) {
                         {"program_version", model.version},
                         {"guarantee", model.guarantee},
                         {"cost", model.cost}};
-    if (!features.is_identity()) description["features"] = json_of(features);
+    if (!features.is_identity()) description["features"] = json_of(features, version_of(model));
     return description;
 }
 
@@ -246,41 +279,100 @@ Loss loss_in(const JsonFields& fields) {
     fields.wrong("loss", "one of " + known, name);
 }
 
+bool flag(const JsonFields& fields, const char* name) {
+    const json* value = fields.find(name, true);
+    if (!value->is_boolean()) fields.wrong(name, "true or false", *value);
+    return value->get<bool>();
+}
+
+std::vector<std::uint64_t> sizes_in(const JsonFields& fields, const char* name, std::size_t count) {
+    const json list = fields.list(name);
+    std::vector<std::uint64_t> sizes;
+    for (const json& size : list) sizes.push_back(fields.whole(size, name));
+    if (sizes.size() != count) fields.wrong(name, "a list of " + std::to_string(count) + " sizes", list);
+    return sizes;
+}
+
+/// Of any numbers: problem_of(layer) says which make sense.
+std::pair<Image, Window> window_in(const JsonFields& fields) {
+    const std::vector<std::uint64_t> image = sizes_in(fields, "image", 3),
+                                     window = sizes_in(fields, "window", 2);
+    return {
+        {image[0], image[1], image[2]},
+        {window[0], window[1], fields.count("stride"), fields.count("padding"), fields.count("dilation")}};
+}
+
+Pooling::Kind pooling_kind_in(const JsonFields& fields) {
+    const std::string kind = fields.text("kind");
+    if (kind != "average" && kind != "greatest") fields.wrong("kind", "average or greatest", kind);
+    return kind == "average" ? Pooling::Kind::average : Pooling::Kind::greatest;
+}
+
+/// [in, out], or of version 4 an object.
+Layer layer_in(const JsonFields& fields, const json& entry) {
+    Layer layer{};
+    if (entry.is_array() && entry.size() == 2) {
+        layer.in = fields.whole(entry[0], "layers");
+        layer.out = fields.whole(entry[1], "layers");
+        return layer;
+    }
+    if (!entry.is_object()) fields.wrong("layers", "a list of [in, out] or of objects", entry);
+    const JsonFields own(entry, "layers.", true);
+    layer.in = own.count("in");
+    layer.out = own.count("out");
+    layer.bias = flag(own, "bias");
+    if (entry.contains("convolution")) {
+        const json object = own.object("convolution");
+        const JsonFields numbers(object, "layers.convolution.", true);
+        const auto [image, window] = window_in(numbers);
+        layer.convolution = {image, window, numbers.count("groups")};
+    }
+    if (entry.contains("pooling")) {
+        const json object = own.object("pooling");
+        const JsonFields numbers(object, "layers.pooling.", true);
+        const auto [image, window] = window_in(numbers);
+        layer.pooling = {pooling_kind_in(numbers), image, window};
+    }
+    return layer;
+}
+
 /// Layers that fit each other and a file of so many values.
 std::vector<Layer> layers_in(const JsonFields& fields, std::uint64_t most_values) {
     const json list = fields.list("layers");
     std::vector<Layer> layers;
     for (const json& entry : list) {
-        if (!entry.is_array() || entry.size() != 2) fields.wrong("layers", "a list of [in, out]", entry);
-        const std::uint64_t in = fields.whole(entry[0], "layers"), out = fields.whole(entry[1], "layers");
-        if (in == 0 || out == 0 || (!layers.empty() && in != layers.back().out))
+        const Layer layer = layer_in(fields, entry);
+        if (layer.in == 0 || layer.out == 0)
             fields.wrong("layers", "of positive widths, each taking what the one before gives", list);
-        if (in >= most_values || out > most_values / (in + 1))
+        if (layer.in >= most_values || layer.out > most_values / (layer.in + 1))
             fields.wrong("layers", "no larger than the file", entry);
-        layers.push_back({in, out});
+        if (const std::string problem = problem_of(layer); !problem.empty())
+            throw "field \"layers\" has a layer of " + problem;
+        if (!layers.empty() && layer.input_rows() != layers.back().output_rows())
+            fields.wrong("layers", "of positive widths, each taking what the one before gives", list);
+        layers.push_back(layer);
     }
     if (layers.empty()) fields.wrong("layers", "a list of [in, out]", list);
     return layers;
 }
 
 Network network_in(const JsonFields& fields, std::uint64_t most_values) {
-    const std::vector<Layer> layers = layers_in(fields, most_values);
+    std::vector<Layer> layers = layers_in(fields, most_values);
     const Loss loss = loss_in(fields);
     const std::uint64_t classes = fields.count("classes");
     const bool one_logit = info_of(loss).one_logit;
-    if (classes < 2 || classes > most_classes || (one_logit && classes != 2))
-        fields.wrong("classes", one_logit ? "2, with this loss" : "from 2 to 1000", classes);
-    if (layers.back().out != (one_logit ? 1 : classes))
-        fields.wrong("layers", "with as many outputs as the loss has logits", fields.list("layers"));
-    std::vector<std::size_t> hidden;
-    for (std::size_t l = 0; l + 1 < layers.size(); ++l) hidden.push_back(layers[l].out);
-    return {layers.front().in, hidden, classes, loss, transform_in(fields.object("input"))};
-}
-
-bool flag(const JsonFields& fields, const char* name) {
-    const json* value = fields.find(name, true);
-    if (!value->is_boolean()) fields.wrong(name, "true or false", *value);
-    return value->get<bool>();
+    const bool numbers = info_of(loss).of_numbers;
+    if (numbers != (classes == 1) || classes == 0 || classes > most_classes ||
+        (one_logit && !numbers && classes != 2))
+        fields.wrong("classes",
+                     numbers     ? "1, with this loss"
+                     : one_logit ? "2, with this loss"
+                                 : "from 2 to 1000",
+                     classes);
+    if (layers.back().out != logits_of(classes, loss) || !layers.back().is_dense())
+        fields.wrong("layers", "with as many outputs as the loss has logits, of a dense layer",
+                     fields.list("layers"));
+    return {std::move(layers), classes, loss, transform_in(fields.object("input"))};
 }
 
 std::vector<double> numbers_in(const JsonFields& fields, const char* name, const json& list) {
@@ -376,7 +468,7 @@ DerivedFeatures derived_in(const JsonFields& fields, std::uint64_t version, std:
     fields.wrong("map", "none, bins, fourier or prefix", map);
 }
 
-/// The map of a model of version 2 or 3, whose entries the network takes.
+/// The map of a model of version 2 or more, whose entries the network takes.
 FeatureMap features_in(const JsonFields& description, const Network& network, const hdf5::File& file,
                        std::uint64_t most_values) {
     const std::uint64_t version = description.count("version");
@@ -441,8 +533,13 @@ Model model_in(const json& description, const hdf5::File& file, std::uint64_t mo
                 line(fields, "program_version"),
                 guarantee_in(fields),
                 cost_in(fields)};
-    if (fields.count("version") > 1) model.features = features_in(fields, model.network, file, most_values);
+    const std::uint64_t version = fields.count("version");
+    if (version > 1 && (version < 4 || description.contains("features")))
+        model.features = features_in(fields, model.network, file, most_values);
     model.parameters = read_layers(file, own_layers, model.network.layers());
+    for (const std::size_t entry : model.network.pinned()) {
+        if (model.parameters[entry] != 0) throw damaged(file.path(), "a layer without bias has one");
+    }
     return model;
 }
 

@@ -33,13 +33,17 @@ struct StoredModel {
     std::string digest;  ///< of its file: names it
 };
 
-/// Model files, HDF5, of version 1, or 2 or 3 where features are mapped, the oldest that says all:
+/// Model files, HDF5, of version 1, or 2 or 3 where features are mapped, or 4 where layers are more than
+/// dense, the oldest that says all:
 ///   description        uint8, JSON: format "holdfast model", version, layers [[in, out], …], classes, loss,
 ///                      input {shift, scale, range}, precision, kind, program, program_version, guarantee,
 ///                      cost; of version 2, features {columns, input {…}, edges, keep, hot, pairs}; of
 ///                      version 3, features {columns, input {…}, keep, norm_limit, map, …}: of map "bins"
 ///                      edges [[…] of a column, …], hot, pairs; "fourier" frequencies, how many there are;
-///                      "prefix" prefix {input {…}, layers}
+///                      "prefix" prefix {input {…}, layers}; of version 4, features (if any) as in 3, and
+///                      layers that are no dense ones with biases as objects {in, out, bias, convolution
+///                      {image, window, stride, padding, dilation, groups}, pooling {kind, …}}: in is
+///                      channels / groups * window, out channels
 ///   frequencies        of map "fourier": int64 [frequencies, columns], 2^-40 turns
 ///   prefix_0/…         of map "prefix": as layer_0/…, of each of its layers
 ///   layer_0/units      int64 [out, in + 1], the bias last in its row: the parameters
@@ -48,8 +52,8 @@ struct StoredModel {
 ///   digest             uint8, hex: BLAKE2b-256 of the description and all integers (frequencies, prefix,
 ///                      layers), which names the model
 /// The file is a function of the model: no time, path or count of anything is in it. A layer sees
-/// max(0, what the one before gives); the first, (clamp(feature; range) - shift) * scale of each feature, or
-/// of each entry that the map makes of them (FeatureMap).
+/// max(0, what the one before gives), pooled where it says so; the first, (clamp(feature; range) - shift) *
+/// scale of each feature, or of each entry that the map makes of them (FeatureMap).
 
 /// Writes `path`, for anyone (0644 less the umask), complete or not at all; returns the digest. The same
 /// model again changes nothing. `before`, if any, is called with the digest once all is written and nothing

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
@@ -28,16 +29,14 @@ void require_loss_for(std::size_t classes, Loss loss) {
     }
 }
 
-Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
-                 InputTransform transform)
-    : shape_{{}, loss, transform}, classes_(classes) {
-    if (inputs == 0)
-        throw Error(ExitCode::input, "the data has no features", "name at least one feature column");
-    require_loss_for(classes, loss);
-    const bool one_logit = info_of(loss).one_logit;
+namespace {
+
+std::vector<Layer> dense_layers(std::size_t inputs, const std::vector<std::size_t>& hidden,
+                                std::size_t logits) {
+    std::vector<Layer> layers;
     std::size_t in = inputs;
     const auto add = [&](std::size_t out) {
-        shape_.layers.push_back({in, out});
+        layers.push_back({in, out});
         in = out;
     };
     for (const std::size_t width : hidden) {
@@ -46,7 +45,30 @@ Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std
                         "network.hidden");
         add(width);
     }
-    add(one_logit ? 1 : classes);
+    add(logits);
+    return layers;
+}
+
+}  // namespace
+
+Network::Network(std::vector<Layer> layers, std::size_t classes, Loss loss, InputTransform transform)
+    : shape_{std::move(layers), loss, transform}, classes_(classes) {
+    ensure(!shape_.layers.empty() && shape_.layers.back().is_dense(), "the last layer is dense");
+    if (inputs() == 0)
+        throw Error(ExitCode::input, "the data has no features", "name at least one feature column");
+    require_loss_for(classes, loss);
+    ensure(outputs() == logits_of(classes, loss), "a network has the logits of its loss");
+    for (std::size_t l = 1; l < shape_.layers.size(); ++l)
+        ensure(shape_.layers[l].input_rows() == shape_.layers[l - 1].output_rows(),
+               "a layer takes what the one before gives");
+}
+
+Network::Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
+                 InputTransform transform)
+    : Network(dense_layers(inputs, hidden, logits_of(classes, loss)), classes, loss, transform) {}
+
+std::size_t logits_of(std::size_t classes, Loss loss) {
+    return info_of(loss).one_logit ? 1 : classes;
 }
 
 std::vector<bool> Network::biases() const {
@@ -56,6 +78,17 @@ std::vector<bool> Network::biases() const {
         for (std::size_t p = 0; p < layer.parameters(); ++p) flags.push_back(p % (layer.in + 1) == layer.in);
     }
     return flags;
+}
+
+std::vector<std::size_t> Network::pinned() const {
+    std::vector<std::size_t> entries;
+    std::size_t first = 0;
+    for (const Layer& layer : layers()) {
+        for (std::size_t row = 0; row < layer.out && !layer.bias; ++row)
+            entries.push_back(first + row * (layer.in + 1) + layer.in);
+        first += layer.parameters();
+    }
+    return entries;
 }
 
 std::vector<std::int64_t> Network::initial_parameters(std::uint64_t seed, std::uint64_t member) const {
@@ -69,6 +102,7 @@ std::vector<std::int64_t> Network::initial_parameters(std::uint64_t seed, std::u
             values.push_back(parameter_units(bound * (2.0 * uniform - 1.0)));
         }
     }
+    for (const std::size_t entry : pinned()) values[entry] = 0;
     return values;
 }
 

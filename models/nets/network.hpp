@@ -10,12 +10,15 @@ namespace holdfast {
 /// Error (usage): the loss is not for so many classes; of numbers, a regression, there is 1.
 void require_loss_for(std::size_t classes, Loss loss);
 
-/// Dense layers with ReLU between them, and a loss on the last one's logits.
+/// Layers with ReLU between them, the last one dense, and a loss on its logits.
 /// Parameters are one array: layer after layer, each [out, in + 1] with the bias last in its row.
 class Network {
   public:
-    /// One logit or `classes` logits, as the loss wants it.
-    /// Error (usage): no inputs, a hidden layer of width 0, as require_loss_for().
+    /// Each layer takes what the one before gives.
+    /// Error (usage): no inputs, as require_loss_for().
+    Network(std::vector<Layer> layers, std::size_t classes, Loss loss, InputTransform transform = {});
+    /// Of dense layers alone.
+    /// Error (usage): as there; a hidden layer of width 0.
     Network(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss,
             InputTransform transform = {});
 
@@ -33,6 +36,8 @@ class Network {
 
     /// For each parameter: is it a bias?
     std::vector<bool> biases() const;
+    /// The biases that are 0 and stay 0: of layers without.
+    std::vector<std::size_t> pinned() const;
 
     /// Uniform in +-1/sqrt(in), public: a function of the seed and the member.
     std::vector<std::int64_t> initial_parameters(std::uint64_t seed, std::uint64_t member) const;
@@ -41,5 +46,8 @@ class Network {
     NetworkShape shape_;
     std::size_t classes_;
 };
+
+/// How many logits tell so many classes apart.
+std::size_t logits_of(std::size_t classes, Loss loss);
 
 }  // namespace holdfast

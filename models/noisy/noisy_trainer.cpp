@@ -63,8 +63,7 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
 
 NoisyState NoisyTrainer::fresh_state(const TrainingPlan& plan) {
     NoisyState state;
-    state.parameters =
-        plan.network.initial_parameters(static_cast<std::uint64_t>(plan.settings.training.seed), 0);
+    state.parameters = plan.initial_parameters(0);
     state.slots = make_optimiser(plan.settings.training, plan.gradient_scale().exponent)
                       ->initial_slots(state.parameters);
     state.average = IterateAverage(state.parameters.size());

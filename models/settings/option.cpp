@@ -63,6 +63,16 @@ std::vector<std::int64_t> whole_numbers(const nlohmann::json& value) {
     return numbers;
 }
 
+std::vector<std::string> words(const nlohmann::json& value) {
+    if (!value.is_array()) throw std::string("wants a list of texts, as [\"dense 100\"]");
+    std::vector<std::string> list;
+    for (const nlohmann::json& entry : value) {
+        if (!entry.is_string()) throw "wants texts, not " + entry.dump();
+        list.push_back(entry.get<std::string>());
+    }
+    return list;
+}
+
 bool flag_of(const nlohmann::json& value) {
     if (!value.is_boolean()) throw std::string("wants true or false");
     return value.get<bool>();

@@ -42,8 +42,9 @@ constexpr RealRange above(double least) {
 std::string word(const nlohmann::json& value, const std::vector<std::string>& allowed);
 /// Every entry in 1..2^20: what is wider or farther than that fits no machine.
 std::vector<std::int64_t> whole_numbers(const nlohmann::json& value);
-bool flag_of(const nlohmann::json& value);
 extern const char* const range_of_whole_numbers;
+std::vector<std::string> words(const nlohmann::json& value);
+bool flag_of(const nlohmann::json& value);
 
 template <typename Section, typename Field, typename Read>
 BasicOption<Section> option(std::string key, std::string help, Field Section::*field, Read read) {
@@ -77,6 +78,11 @@ template <typename Section>
 BasicOption<Section> integers(std::string key, const std::string& help,
                               std::vector<std::int64_t> Section::*field) {
     return option(std::move(key), help + " " + range_of_whole_numbers, field, whole_numbers);
+}
+
+template <typename Section>
+BasicOption<Section> texts(std::string key, std::string help, std::vector<std::string> Section::*field) {
+    return option(std::move(key), std::move(help), field, words);
 }
 
 template <typename Section>

@@ -21,6 +21,13 @@ std::span<const std::uint32_t> slice(std::span<const std::uint32_t> all, std::si
     return all.subspan(begin, std::min(count, all.size() - begin));
 }
 
+/// Every rank holds all public records, of which each adds its part.
+std::span<const std::uint32_t> part_of_rank(std::span<const std::uint32_t> all, const Communicator& ranks) {
+    const auto rank = static_cast<std::size_t>(ranks.rank()), size = static_cast<std::size_t>(ranks.size());
+    const std::size_t first = all.size() * rank / size;
+    return all.subspan(first, all.size() * (rank + 1) / size - first);
+}
+
 }  // namespace
 
 std::vector<std::optional<LeastEntries>> take_selections(Engine& engine, std::span<const Variant> levels) {
@@ -56,25 +63,30 @@ StepSums StepSums::repeated(std::size_t count) const {
 
 GradientSums::GradientSums(const TrainingPlan& plan, const Records& private_records,
                            const Records& public_records)
-    : plan_(plan), private_records_(private_records), public_records_(public_records) {
+    : plan_(plan),
+      pinned_(plan.network.pinned()),
+      private_records_(private_records),
+      public_records_(public_records) {
     if (std::max(private_records.size(), public_records.size()) > UINT32_MAX)
         throw Error(ExitCode::input, "more than 2^32 records of a member on one rank",
                     "spread them over more ranks or members");
 }
 
-StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& records,
+StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of_step,
                           const Communicator& ranks, PhaseTimes& times) {
+    const StepRecords records{of_step.private_ones, part_of_rank(of_step.public_ones, ranks)};
     if (engine_ == nullptr) {
         engine_ = plan_.backend->engine(plan_.network.shape(), plan_.settings.clip);
         RecordSet private_ones = private_records_.view(true);
         if (plan_.settings.poisoned()) private_ones.poison = plan_.settings.poison;
         engine_->set_records(std::vector{private_ones, public_records_.view(false)});
     }
+    engine_->set_dropout(dropout_);
     const StepMessage layout = StepMessage::of(levels.size(), plan_.network.shape());
     const std::int64_t parts = parts_of(records, ranks);
     if (parts == 1) {
         std::vector<std::int64_t> message = part(levels, records, ranks, times);
-        return {layout, std::move(message), take_selections(*engine_, levels)};
+        return without_pinned({layout, std::move(message), take_selections(*engine_, levels)});
     }
     const auto capacity = static_cast<std::size_t>(part_capacity(plan_, ranks));
     WideSums total(layout);
@@ -84,7 +96,15 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& re
         const std::vector<std::int64_t> message = part(levels, slices, ranks, times);
         total.add(message, take_selections(*engine_, levels));
     }
-    return total.clamped();
+    return without_pinned(total.clamped());
+}
+
+/// A bias that a layer has not is moved by nothing: its derivatives are no part of the gradient.
+StepSums GradientSums::without_pinned(StepSums sums) const {
+    for (const LevelSums& level : sums.levels) {
+        for (const std::size_t entry : pinned_) level.lower[entry] = level.upper[entry] = 0;
+    }
+    return sums;
 }
 
 /// The message of a step, added over the ranks: the step's one reduction.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
@@ -39,7 +40,7 @@ struct StepSums {
 /// After Engine::finish(): the selections of the levels that asked for one, [levels].
 std::vector<std::optional<LeastEntries>> take_selections(Engine& engine, std::span<const Variant> levels);
 
-/// Which of a rank's private and public records a step takes.
+/// Which of a rank's private records a step takes, and which of the public ones, which every rank has all of.
 struct StepRecords {
     std::span<const std::uint32_t> private_ones, public_ones;
 };
@@ -50,9 +51,12 @@ class GradientSums {
     /// Plan and records must outlive it. Error (input): more than 2^32 records.
     GradientSums(const TrainingPlan& plan, const Records& private_records, const Records& public_records);
 
+    /// What the following steps multiply the outputs of hidden layers by (Engine::set_dropout).
+    void set_dropout(std::vector<std::vector<double>> factors) { dropout_ = std::move(factors); }
+
     /// Collective over the ranks, which share the member's records. Exact for any number of records: an int64
     /// adds record_limit of them, so a batch of more is summed in parts. Adds to `times`.
-    StepSums of(std::span<const Variant> levels, const StepRecords& records, const Communicator& ranks,
+    StepSums of(std::span<const Variant> levels, const StepRecords& of_step, const Communicator& ranks,
                 PhaseTimes& times);
 
     /// Gives the engine and its memory up; the next step makes another.
@@ -63,9 +67,13 @@ class GradientSums {
     std::vector<std::int64_t> part(std::span<const Variant> levels, const StepRecords& records,
                                    const Communicator& ranks, PhaseTimes& times);
 
+    StepSums without_pinned(StepSums sums) const;
+
     const TrainingPlan& plan_;
+    std::vector<std::size_t> pinned_;  ///< biases of layers without
     const Records& private_records_;
     const Records& public_records_;
+    std::vector<std::vector<double>> dropout_;
     std::unique_ptr<Engine> engine_;  ///< from the first step on
     std::optional<bool> one_part_;    ///< no batch of this member can need more; known from the first step on
 };

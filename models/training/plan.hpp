@@ -27,6 +27,10 @@ struct TrainingPlan {
     std::shared_ptr<const Backend> backend;  ///< of settings.training.precision
     double normaliser;                       ///< the public constant B, public records counted in
     std::vector<std::int64_t> levels;        ///< the k of this rank's levels, ascending
+    std::vector<std::int64_t> initial = {};  ///< parameters of the file that network.initial names
+
+    /// What a member starts from, whatever the records: public.
+    std::vector<std::int64_t> initial_parameters(std::uint64_t member) const;
 
     /// What gradients are summed and charged in. By factors, a record adds the entries of all positions of a
     /// convolution, each at most Gamma (models/mathematics.md, convolution by factors).
@@ -44,7 +48,7 @@ struct TrainingPlan {
 /// found, to two significant digits.
 double normaliser_of(const Settings& settings, const DataShape& data);
 
-/// A plan of all levels. Error (usage): records of a network that is not dense, to be poisoned.
+/// A plan of all levels. Error (usage): settings that do not fit the network or the public records.
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend);
 

@@ -38,7 +38,9 @@ struct TrainingSettings {
     std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is private
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;
-    std::int64_t batch_size = 0;  ///< of sequential batches
+    std::int64_t batch_size = 0;         ///< of sequential batches
+    std::int64_t public_batch_size = 0;  ///< public records of a step, in turn; 0: by the hash of their ids
+    std::int64_t public_steps = 0;       ///< steps of public records alone, before the first of private ones
     std::int64_t seed = 0;
     Precision precision = Precision::double_precision;
 
@@ -54,7 +56,7 @@ struct CertificateSettings {
     std::vector<std::int64_t> level_list;  ///< a sparse list instead; certificates only, never a release
     Relation relation = Relation::add_remove;
     ChargeRule charge_rule = ChargeRule::per_epoch;  ///< key "budget"
-    Product product = Product::exact;
+    Products product;                                ///< of each layer
 
     /// The levels k with a box, ascending, 0 first.
     std::vector<std::int64_t> level_values() const;
@@ -113,6 +115,8 @@ struct Settings {
     }
     bool noisy() const { return training.kind == "noisy"; }
     bool poisoned() const { return certificate.relation == Relation::poison; }
+    /// Of what no device computes: layers that are not dense, poisoned records, clips by scales.
+    bool host_only() const { return !network.layers.empty() || poisoned() || clip.by_scales(); }
     bool is_convex() const { return training.kind == "convex"; }
     /// The part of a member's records that a step expects to take.
     double step_share() const {

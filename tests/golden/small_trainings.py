@@ -294,8 +294,8 @@ def trained(settings, records, public):
     biases = [p % (n + 1) == n for n, out in shapes for p in range(out * (n + 1))]
     seed, batches = settings["training.seed"], settings["training.batches"]
     theta = initial_parameters(seed, shapes)
-    pair = lambda: (list(theta), list(theta))
-    levels = [{"k": k, "core": pair(), "charged": pair(), "core z": pair(), "charged z": pair()}
+    ends = lambda: (list(theta), list(theta))
+    levels = [{"k": k, "core": ends(), "core z": ends(), "charged": ends(), "charged z": ends()}
               for k in range(settings["certificate.levels"] + 1)]
     momentum = settings["training.momentum"] > 0
     radius_of = AveragedRadius if momentum else Radius
@@ -341,18 +341,20 @@ def trained(settings, records, public):
         z = thresholded(updated(decay_of(eta), gradient_of(eta), z, total), threshold)
         return averaged(factor(m), updated(decay_of(own), gradient_of(own), end, total), z), z
 
-    def stepped(ends, z, before, p, step, sums):
-        """Both ends of a parameter, from those before, and of what descends beside it."""
-        (low, high), (low_z, high_z) = (before[0][p], before[1][p]), (z[0][p], z[1][p])
+    def move(box, z, p, ends, sums, step):
+        """Both ends of parameter p, and of what descends beside it; the lower end takes the upper sum."""
         penalty = round(Fraction(alphas[step] * settings["training.l1"]) / UNIT)
-        if settings["training.l1_step"] == "sign":
+        published = settings["training.l1_step"] == "sign"
+        (low, high), low_z, high_z = ends, z[0][p], z[1][p]
+        if published:
             sign = lambda n: (n > 0) - (n < 0)
             low_z, high_z = low_z - penalty * sign(high), high_z - penalty * sign(low)
             moved = [n - penalty * sign(n) for n in (low, high)]
             jump = [-penalty] * (low <= 0 < high) + [penalty] * (low < 0 <= high)
-            low, high, penalty = min(moved + jump), max(moved + jump), 0
-        ends[0][p], z[0][p] = after(low, low_z, sums[1], step, penalty)
-        ends[1][p], z[1][p] = after(high, high_z, sums[0], step, penalty)
+            low, high = min(moved + jump), max(moved + jump)
+        threshold = 0 if published else penalty
+        box[0][p], z[0][p] = after(low, low_z, sums[1], step, threshold)
+        box[1][p], z[1][p] = after(high, high_z, sums[0], step, threshold)
 
     for step, alpha in enumerate(alphas):
         epoch, number = divmod(step, batches)
@@ -363,7 +365,8 @@ def trained(settings, records, public):
             all_of_batch = own + gradients_of(public, layers, epoch, number)
             for p, bias in enumerate(biases):
                 lower, upper = (sum(g[p][end] for g in all_of_batch) for end in (0, 1))
-                stepped(level["core"], level["core z"], level["core"], p, step, (lower, upper))
+                core = level["core"]
+                move(core, level["core z"], p, (core[0][p], core[1][p]), (lower, upper), step)
                 if k > 0:  # Lemma: charges
                     gamma = clip.bias_units if bias else clip.weight_units
                     most, least = sorted((-g[p][0] for g in own))[:k], sorted((g[p][1] for g in own))[:k]
@@ -373,7 +376,7 @@ def trained(settings, records, public):
                         lower, upper = lower - k * gamma, upper + k * gamma
                     if relation == "substitute":
                         lower, upper = lower + sum(most), upper - sum(least)
-                stepped(level["charged"], level["charged z"], common, p, step, (lower, upper))
+                move(level["charged"], level["charged z"], p, (common[0][p], common[1][p]), (lower, upper), step)
         for radius in radii.values():
             if momentum:
                 own, eta, m = rates[step]

@@ -44,11 +44,16 @@ json other_value(const Option& option, const Configuration& configuration) {
 
 /// What must be set too for another value of an option to be accepted.
 std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
+    if (key == "training.public_steps") return {{"training.public_batch_size", 10}};
     if (key == "training.batching") return {{"training.batch_size", 10}};
     if (key == "training.kind") return {{"clip.kind", "norm"}};
     if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
         return {{"features.map", "bins"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};
+    std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
+                                                        {"certificate.budget", "per_batch"}};
+    if (key == "poison.target_radius") adversary.emplace_back("network.classes", 1);
+    if (key.starts_with("poison.")) return adversary;
     return {};
 }
 
@@ -199,8 +204,14 @@ TEST(ReadSettings, MistakesNameTheKeyThePlaceAndTheRemedy) {
 
 TEST(ReadSettings, SettingsThatContradictAreRefused) {
     const std::vector<std::vector<std::string>> contradictions{
-        {"clip.kind=factored", "certificate.relation=substitute"},
+        {"clip.kind=norm"},
         {"clip.kind=factored", "certificate.product=rump"},
+        {"clip.kind=factored", "certificate.product=nguyen"},
+        {"certificate.product=[]"},
+        {"certificate.product=[\"exact\",\"other\"]"},
+        {"training.precision=single", "certificate.product=[\"exact\",\"nguyen\"]"},
+        {"training.public_steps=3"},
+        {"training.kind=convex", "network.hidden=[]", "training.public_batch_size=3"},
         {"training.precision=single", "certificate.product=rump"},
         {"training.precision=single", "clip.gamma=1e-30"},
         {"training.precision=single", "clip.kind=factored", "clip.delta_limit=1e-30"},
@@ -248,6 +259,19 @@ TEST(ReadSettings, AnAdversaryIsDescribedInFull) {
                                       "network.classes=1", "poison.target_radius=0.5"})
                   .settings.poison.target_radius,
               0.5);
+}
+
+TEST(ReadSettings, AProductIsNamedOnceOrForEveryLayer) {
+    const auto product = [](const std::string& value) {
+        const Configuration read = read_configuration("", {"certificate.product=" + value});
+        EXPECT_EQ(to_json(read)["certificate.product"], value.front() == '[' && value != "[\"rump\"]"
+                                                            ? json::parse(value)
+                                                            : json(value == "[\"rump\"]" ? "rump" : value));
+        return read.settings.certificate.product.layers;
+    };
+    EXPECT_EQ(product("nguyen"), std::vector{Product::nguyen});
+    EXPECT_EQ(product("[\"rump\"]"), std::vector{Product::rump});
+    EXPECT_EQ(product("[\"exact\",\"nguyen\"]"), (std::vector{Product::exact, Product::nguyen}));
 }
 
 TEST(DecidingSettings, IgnoreHowTheRunIsCarriedOut) {

@@ -13,6 +13,7 @@
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
+#include "models/nets/layers.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/rational.hpp"
 #include "tests/support/run_job.hpp"
@@ -388,6 +389,89 @@ TEST_F(Prefix, GivesWhatItsLastHiddenLayerGives) {
     FeatureSettings clipped = settings();
     clipped.norm_limit = 0.05;
     expect_norms_within_bound(clipped.make(3, {.range = {-5, 5}}), 1);
+}
+
+/// Windows in the order (channel, y, x) from -padding on: beside the image is 0, or nothing for a greatest
+/// value.
+std::vector<double> pooled_by_hand(const Pooling& pooling, const std::vector<double>& values) {
+    const Image in = pooling.input, out = pooling.output();
+    const Window& window = pooling.window;
+    std::vector<double> result;
+    for (std::size_t place = 0; place < out.rows(); ++place) {
+        const std::size_t c = place / (out.height * out.width),
+                          top = place / out.width % out.height * window.stride,
+                          left = place % out.width * window.stride;
+        double sum = 0, greatest = -INFINITY;
+        for (std::size_t y = 0; y < in.height; ++y) {
+            for (std::size_t x = 0; x < in.width; ++x) {
+                const std::size_t i = y + window.padding - top, j = x + window.padding - left;
+                if (i >= window.height || j >= window.width) continue;
+                const double value = values[(c * in.height + y) * in.width + x];
+                sum += value;
+                greatest = std::max(greatest, value);
+            }
+        }
+        const bool average = pooling.kind == Pooling::Kind::average;
+        result.push_back(average ? sum / static_cast<double>(window.taps()) : greatest);
+    }
+    return result;
+}
+
+/// Weights of a tap at every position, over all pixels of the image.
+std::vector<double> layer_by_hand(const Layer& layer, const std::int64_t* units,
+                                  const std::vector<double>& x) {
+    const auto weight = [&](std::size_t o, std::size_t j) {
+        return parameter_value(units[o * (layer.in + 1) + j]);
+    };
+    std::vector<double> values;
+    const Image out = layer.weighted();
+    for (std::size_t row = 0; row < out.rows(); ++row) {
+        const std::size_t o = row / (out.height * out.width);
+        double sum = weight(o, layer.in);
+        if (!layer.convolution) {
+            for (std::size_t j = 0; j < layer.in; ++j) sum += weight(o, j) * x[j];
+        } else {
+            const auto& [in, window, groups] = *layer.convolution;
+            const std::size_t channels = in.channels / groups, first = o / (layer.out / groups) * channels,
+                              top = row / out.width % out.height * window.stride,
+                              left = row % out.width * window.stride;
+            for (std::size_t pixel = 0; pixel < channels * in.height * in.width; ++pixel) {
+                const std::size_t c = pixel / (in.height * in.width);
+                const std::size_t i = pixel / in.width % in.height + window.padding - top,
+                                  j = pixel % in.width + window.padding - left, step = window.dilation;
+                if (i % step != 0 || j % step != 0 || i / step >= window.height || j / step >= window.width)
+                    continue;
+                sum += weight(o, (c * window.height + i / step) * window.width + j / step) *
+                       x[first * in.height * in.width + pixel];
+            }
+        }
+        values.push_back(std::max(sum, 0.0));
+    }
+    return layer.pooling ? pooled_by_hand(*layer.pooling, values) : values;
+}
+
+TEST_F(Prefix, OfConvolutionsGivesWhatTheirWindowsGive) {
+    std::vector<Layer> layers = layers_of(
+        {"conv 4 3x2 stride 2 padding 1", "average_pool 2x2 stride 1 padding 1",
+         "conv 6 2x2 groups 2 no_bias dilation 2 padding 1", "max_pool 2x2 stride 1 padding 1", "dense 3"},
+        Image{2, 5, 4}, 40, true);
+    const std::vector<Layer> hidden = layers;
+    layers.push_back({3, 1});
+    network = Network(std::move(layers), 2, Loss::hinge, {0.25, 1.5, {-1, 2}});
+    write_model(path, model(5));
+    const FeatureMap map = settings().make(40, {.range = {-5, 5}});
+    const std::vector<std::int64_t> units = model(5).parameters;
+    for (const std::vector<double>& row : hostile_rows(40, {-5, 5})) {
+        std::vector<double> values;
+        for (const double x : row) values.push_back(((x >= -1 ? std::min(x, 2.0) : -1) - 0.25) * 1.5);
+        std::size_t at = 0;
+        for (const Layer& layer : hidden) {
+            values = layer_by_hand(layer, units.data() + at, values);
+            at += layer.parameters();
+        }
+        EXPECT_EQ(mapped(map, row), values);
+    }
+    expect_norms_within_bound(map, 0);
 }
 
 TEST_F(Prefix, IsTheOneThatWasMeant) {

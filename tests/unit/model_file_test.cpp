@@ -13,6 +13,7 @@
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "models/nets/layers.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -145,6 +146,98 @@ TEST_F(ModelFileTest, AModelComesBackAsWritten) {
         EXPECT_EQ(read.guarantee, model.guarantee);
         EXPECT_EQ(read.cost, model.cost);
     }
+}
+
+/// Of every kind of layer, with a prefix of some before it or without.
+Model of_images(bool with_prefix) {
+    const std::vector<std::string> texts{"conv 4 3x2 stride 2 padding 1 dilation 1",
+                                         "average_pool 2x2 stride 1",
+                                         "conv 6 1x2 groups 2 no_bias",
+                                         "max_pool 1x2 stride 1 padding 0",
+                                         "dense 5 no_bias",
+                                         "dense 3"};
+    std::vector<Layer> layers = layers_of(texts, Image{2, 5, 6}, 60, true);
+    std::vector<Layer> prefix{layers[0], layers[1]};
+    if (with_prefix) layers.erase(layers.begin(), layers.begin() + 2);
+    layers.push_back({layers.back().out, 1});
+    Model model = one_logit();
+    const auto parameters_of = [](std::size_t count) {
+        std::vector<std::int64_t> units(count);
+        for (std::size_t p = 0; p < count; ++p)
+            units[p] =
+                (std::int64_t{1} << (30 + p % 20)) * (p % 3 == 0 ? -1 : 1) + static_cast<std::int64_t>(p);
+        return units;
+    };
+    if (with_prefix) {
+        std::size_t count = 0;
+        for (const Layer& layer : prefix) count += layer.parameters();
+        model.features = FeatureMap(60, {.range = {-1, 2}},
+                                    FrozenPrefix({0.5, 2, {-1, 1}}, prefix, parameters_of(count)), false);
+    }
+    model.network =
+        Network(layers, 2, Loss::hinge,
+                model.features ? model.features->network_input() : InputTransform{0.5, 2, {-1, 1}});
+    model.parameters = parameters_of(model.network.parameters());
+    for (const std::size_t entry : model.network.pinned()) model.parameters[entry] = 0;
+    return model;
+}
+
+TEST_F(ModelFileTest, EveryKindOfLayerComesBackInVersion4) {
+    for (const bool with_prefix : {false, true}) {
+        const Model model = of_images(with_prefix);
+        const std::string file = folder.file(with_prefix ? "prefix.h5" : "layers.h5");
+        const std::string digest = write_model(file, model);
+        const auto text = hdf5::File::open_read(file).dataset("description").read_all<std::uint8_t>();
+        const json said = json::parse(text.begin(), text.end());
+        EXPECT_EQ(said["version"], 4);
+        EXPECT_EQ(said.contains("features"), with_prefix);
+        const Model read = read_model(file).model;
+        ASSERT_TRUE(same_shape(read.network.layers(), model.network.layers()));
+        for (std::size_t l = 0; l < read.network.layers().size(); ++l)
+            EXPECT_EQ(read.network.layers()[l].bias, model.network.layers()[l].bias);
+        EXPECT_EQ(read.parameters, model.parameters);
+        EXPECT_EQ(read.feature_map().norm_bound(), model.feature_map().norm_bound());
+        EXPECT_EQ(write_model(file + "again", read), digest);
+    }
+}
+
+TEST_F(ModelFileTest, ALayerThatDoesNotFitIsNamed) {
+    const auto changed = [&](const std::string& pointer, const json& value) {
+        std::filesystem::remove(path);
+        const std::string whole = written(of_images(false), "model.h5");
+        const auto text = hdf5::File::open_read(path).dataset("description").read_all<std::uint8_t>();
+        json object = json::parse(text.begin(), text.end());
+        if (value.is_discarded()) {
+            object["layers"][0].erase(pointer);
+        } else {
+            object[json::json_pointer(pointer)] = value;
+        }
+        return refusal(file_of(object.dump()));
+    };
+    EXPECT_THAT(changed("/layers/0/bias", 1), HasSubstr("layers.bias"));
+    EXPECT_THAT(changed("bias", json(json::value_t::discarded)), HasSubstr("layers.bias"));
+    EXPECT_THAT(changed("/layers/0/in", 13), HasSubstr("where a window has others"));
+    EXPECT_THAT(changed("/layers/0/in", 1 << 30), HasSubstr("no larger than the file"));
+    EXPECT_THAT(changed("/layers/0/convolution/image", {2, 5}), HasSubstr("list of 3 sizes"));
+    EXPECT_THAT(changed("/layers/0/convolution/image", {2, 2, 0}), HasSubstr("a size is from 1"));
+    EXPECT_THAT(changed("/layers/0/convolution/window", {30, 2}), HasSubstr("larger than the image"));
+    EXPECT_THAT(changed("/layers/0/convolution/stride", 0), HasSubstr("a size is from 1"));
+    EXPECT_THAT(changed("/layers/0/convolution/stride", "a"), HasSubstr("layers.convolution.stride"));
+    EXPECT_THAT(changed("/layers/0/convolution/padding", 1ULL << 63), HasSubstr("layers"));
+    EXPECT_THAT(changed("/layers/0/convolution/groups", 0), HasSubstr("groups"));
+    EXPECT_THAT(changed("/layers/1/convolution/groups", 3), HasSubstr("3 groups"));
+    EXPECT_THAT(changed("/layers/0/pooling/kind", "least"), HasSubstr("average or greatest"));
+    EXPECT_THAT(changed("/layers/0/pooling/image", {4, 9, 9}), HasSubstr("a pooling of an image"));
+    EXPECT_THAT(changed("/layers/0/pooling/dilation", 2), HasSubstr("an average has not"));
+    EXPECT_THAT(changed("/layers/2/in", 7), HasSubstr("layers"));
+    EXPECT_THAT(changed("/layers/0", 3), HasSubstr("a list of [in, out] or of objects"));
+}
+
+TEST_F(ModelFileTest, ABiasOfALayerWithoutIsDamage) {
+    Model model = of_images(false);
+    model.parameters[model.network.pinned().front()] = 1;
+    write_model(path, model);
+    EXPECT_THAT(refusal(path), HasSubstr("a layer without bias has one"));
 }
 
 /// Of two columns kept, three bins each and a pair: 2 + 6 + 9 inputs.

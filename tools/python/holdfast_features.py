@@ -1,18 +1,11 @@
 """What a model file of Holdfast does to a record's features before its network sees them (models/nets/feature_map.hpp),
 in numpy: up to rounding what `holdfast predict` computes. A part of holdfast_models.py."""
 
+import holdfast_layers
 import numpy as np
 
-UNIT_BITS = 50  # of parameters
+ModelError = holdfast_layers.ModelError
 FREQUENCY_BITS = 40  # of frequencies, in turns
-
-
-class ModelError(ValueError):
-    """A file, module or estimator that is no model, or features that are not for it, and why."""
-
-
-def rounded(units):
-    return np.ldexp(units.astype(np.float64), -UNIT_BITS)
 
 
 def mapped(values, features, units):
@@ -26,7 +19,7 @@ def mapped(values, features, units):
     elif kind == "fourier":
         derived = fourier(columns, units[0])
     elif kind == "prefix":
-        derived = prefix(inside, features["prefix"]["input"], units)
+        derived = prefix(inside, features["prefix"], units)
     elif kind == "none":
         derived = inside[:, :0]
     else:
@@ -70,9 +63,8 @@ def fourier(columns, frequencies):
     return pairs.reshape(len(columns), -1) / np.sqrt(len(frequencies))
 
 
-def prefix(inside, input, layers):
-    values = transformed(inside, input)
-    for units in layers:
-        parameters = rounded(units)
-        values = np.maximum(values @ parameters[:, :-1].T + parameters[:, -1], 0)
+def prefix(inside, prefix, layers):
+    values = transformed(inside, prefix["input"])
+    for units, shape in zip(layers, prefix["layers"]):
+        values = holdfast_layers.activated(holdfast_layers.weighted(values, units, shape), shape)
     return values

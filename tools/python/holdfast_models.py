@@ -25,12 +25,13 @@ import tempfile
 
 import h5py
 import holdfast_features
+import holdfast_layers
 import numpy as np
 
-ModelError = holdfast_features.ModelError
-UNIT_BITS = holdfast_features.UNIT_BITS  # parameters are integers times 2^-50,
+ModelError = holdfast_layers.ModelError
+UNIT_BITS = holdfast_layers.UNIT_BITS  # parameters are integers times 2^-50,
 LIMIT = 1 << 60  # of at most 1024
-ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "huber": True, "cross_entropy": False, "one_vs_rest": False}
+ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "huber": True, "cross_entropy": False, "one_vs_rest": False, "squared_error": True}
 NO_RANGE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
 DESCRIPTION = ("layers", "classes", "loss", "input", "precision", "kind", "program", "program_version", "guarantee", "cost")
 
@@ -45,7 +46,7 @@ NOT_PRIVATE = {
 
 @dataclasses.dataclass
 class Model:
-    """Dense layers with ReLU between them, of (clamp(feature; range) - shift) * scale."""
+    """Layers with ReLU between them, of (clamp(feature; range) - shift) * scale."""
 
     units: list  # of each layer: int64 [out, in + 1], the bias last in its row, in units of 2^-50
     classes: int
@@ -61,6 +62,11 @@ class Model:
     cost: dict = None
     features: dict = None  # what a record becomes first, as the file's description says it
     map_units: list = dataclasses.field(default_factory=list)  # of Fourier features [frequencies]; of a prefix, as units
+    shapes: list = None  # of each layer, as holdfast_layers.py says; None: all dense, with biases
+
+    def shape(self, layer):
+        rows, columns = self.units[layer].shape
+        return self.shapes[layer] if self.shapes else [columns - 1, rows]
 
     def mapped(self, features):
         """float64 [n, entries]: what the first layer's clamp, shift and scale take; without a map the features."""
@@ -69,30 +75,39 @@ class Model:
 
     def weight(self, layer):
         """float64 [out, in]: the nearest doubles."""
-        return holdfast_features.rounded(self.units[layer])[:, :-1]
+        return holdfast_layers.rounded(self.units[layer])[:, :-1]
 
     def bias(self, layer):
         """float64 [out]"""
-        return holdfast_features.rounded(self.units[layer])[:, -1]
+        return holdfast_layers.rounded(self.units[layer])[:, -1]
 
     def logits(self, features):
         """float64 [n, outputs]; up to rounding what `holdfast predict --scores` gives in double precision."""
         values = (np.clip(self.mapped(features), *self.range) - self.shift) * self.scale
-        for layer in range(len(self.units)):
-            values = np.maximum(values, 0) if layer else values
-            values = values @ self.weight(layer).T + self.bias(layer)
+        for layer, units in enumerate(self.units):
+            values = holdfast_layers.activated(values, self.shape(layer - 1)) if layer else values
+            values = holdfast_layers.weighted(values, units, self.shape(layer))
         return values
 
     def labels(self, features):
         """int [n]; where two logits agree up to rounding, `holdfast predict` decides more finely."""
         logits = self.logits(features)
+        if self.loss == "squared_error":
+            raise ModelError("a regression gives numbers, not labels: they are its logits")
         return (logits[:, 0] > 0).astype(int) if ONE_LOGIT[self.loss] else logits.argmax(axis=1)
+
+    def version(self):
+        """The oldest that says all."""
+        features = self.features or {}
+        if any(isinstance(shape, dict) for shape in [*(self.shapes or []), *features.get("prefix", {}).get("layers", [])]):
+            return 4
+        return 1 if self.features is None else 3 if "map" in features else 2
 
     def description(self):
         return {
             "format": "holdfast model",
-            "version": 1 if self.features is None else 3 if "map" in self.features else 2,
-            "layers": [[layer.shape[1] - 1, layer.shape[0]] for layer in self.units],
+            "version": self.version(),
+            "layers": [self.shape(layer) for layer in range(len(self.units))],
             "classes": self.classes,
             "loss": self.loss,
             "input": {"shift": self.shift, "scale": self.scale, "range": list(self.range)},
@@ -126,10 +141,16 @@ def checked(model, where):
     """The model, whose layers fit each other, its loss and its classes."""
     if model.loss not in ONE_LOGIT:
         raise ModelError(f"{where}: loss is {model.loss!r}, not one of {', '.join(ONE_LOGIT)}")
-    widths = [layer.shape[1] - 1 for layer in model.units] + [1 if ONE_LOGIT[model.loss] else model.classes]
-    if not model.units or widths[1:] != [layer.shape[0] for layer in model.units]:
+    shapes = [model.shape(layer) for layer in range(len(model.units))]
+    for shape, units in zip(shapes, model.units):
+        problem = holdfast_layers.problem_of(shape, units)
+        if problem:
+            raise ModelError(f"{where}: {problem}")
+    taken = [holdfast_layers.rows_in(shape) for shape in shapes] + [1 if ONE_LOGIT[model.loss] else model.classes]
+    if not shapes or taken[1:] != [holdfast_layers.rows_out(shape) for shape in shapes]:
         raise ModelError(f"{where}: layers {[layer.shape for layer in model.units]} fit neither each other nor the loss")
-    if not 2 <= model.classes <= (2 if ONE_LOGIT[model.loss] else 1000):
+    least, most = (1, 1) if model.loss == "squared_error" else (2, 2 if ONE_LOGIT[model.loss] else 1000)
+    if not least <= model.classes <= most:
         raise ModelError(f"{where}: {model.classes} classes with loss {model.loss}")
     low, high = model.range
     if not (np.isfinite([model.shift, model.scale, low, high]).all() and model.scale > 0 and low < high):
@@ -155,21 +176,24 @@ def model_in(file, path):
     description = json.loads(text)
     if description["format"] != "holdfast model":
         raise ModelError(f"{path}: is no model of holdfast")
-    if description["version"] not in (1, 2, 3):
-        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 to 3")
+    if description["version"] not in (1, 2, 3, 4):
+        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 to 4")
     units = layers_in(file, "layer", description["layers"])
     map_units = map_units_in(file, description.get("features", {}))
     if bytes(values(file, "digest", np.uint8)).decode() != digest_of(text, map_units + units):
         raise ModelError(f"{path}: its digest is another: fetch or publish it again")
     fields = {name: description[name] for name in DESCRIPTION if name not in ("layers", "input")}
-    if description["version"] > 1:
+    if "features" in description:
         fields.update(features=description["features"], map_units=map_units)
+    if any(isinstance(shape, dict) for shape in description["layers"]):
+        fields.update(shapes=description["layers"])
     given = description["input"]
     return checked(Model(units, shift=given["shift"], scale=given["scale"], range=tuple(given["range"]), **fields), path)
 
 
 def layers_in(file, whose, layers):
-    return [values(file, f"{whose}_{number}/units", np.int64, (rows, width + 1)) for number, (width, rows) in enumerate(layers)]
+    sizes = [(shape["in"], shape["out"]) if isinstance(shape, dict) else shape for shape in layers]
+    return [values(file, f"{whose}_{number}/units", np.int64, (rows, width + 1)) for number, (width, rows) in enumerate(sizes)]
 
 
 def map_units_in(file, features):
@@ -215,21 +239,72 @@ def write_model(path, model):
 
 def write_layers(file, whose, layers):
     for number, units in enumerate(layers):
-        both = holdfast_features.rounded(units)
+        both = holdfast_layers.rounded(units)
         for name, part, dtype in (("units", units, "<i8"), ("weight", both[:, :-1], "<f8"), ("bias", both[:, -1], "<f8")):
             file.create_dataset(f"{whose}_{number}/{name}", data=part, dtype=dtype)
 
 
 def from_layers(layers, loss=None, **fields):
-    """A model of (weight [out, in], bias [out]) of each layer; without a loss, that of as many outputs."""
+    """A model of (weight [out, in], bias [out]) of each layer; without a loss, that of as many outputs.
+
+    fields: shapes, of layers that are not all dense (holdfast_layers.py).
+    """
     units = [units_of(weight, bias, f"layer {layer}") for layer, (weight, bias) in enumerate(layers)]
     outputs = units[-1].shape[0] if units else 0
     loss = loss or ("binary_cross_entropy" if outputs == 1 else "cross_entropy")
-    return checked(Model(units, 2 if outputs == 1 else outputs, loss, **fields), "the model")
+    classes = 1 if loss == "squared_error" else 2 if outputs == 1 else outputs  # 1: a regression
+    return checked(Model(units, classes, loss, **fields), "the model")
+
+
+def arrays_of(state):
+    """A state_dict, of torch or numpy, as float64 arrays."""
+    return {name: np.asarray(value.detach().cpu() if hasattr(value, "detach") else value, np.float64) for name, value in state.items()}
+
+
+def model_to_state_dict(path):
+    """{"layer_0.weight": …} of a model file, numpy float64: to_torch()'s names, a convolution's [out, in, height, width]."""
+    model, state = read_model(path), {}
+    for layer in range(len(model.units)):
+        shape, convolution = model.shape(layer), holdfast_layers.part(model.shape(layer), "convolution")
+        weight = model.weight(layer)
+        sides = [convolution["image"][0] // convolution["groups"], *convolution["window"]] if convolution else weight.shape[1:]
+        state[f"layer_{layer}.weight"] = weight.reshape(len(weight), *sides)
+        if holdfast_layers.has_bias(shape):
+            state[f"layer_{layer}.bias"] = model.bias(layer)
+    return state
+
+
+def from_state_dict(state, layers, image=None, loss=None, **fields):
+    """A model of a state_dict's weights and biases, in their order. layers: the texts of network.layers, as there without
+    the last one to the logits."""
+    state, pairs = arrays_of(state), []
+    for name in [name for name in state if name.endswith("weight")]:
+        weight = state.pop(name)
+        pairs.append((weight.reshape(len(weight), -1), state.pop(name[: -len("weight")] + "bias", None)))
+    if state:
+        raise ModelError(f"{', '.join(state)}: nothing that a dense layer or a convolution has")
+    shapes = holdfast_layers.shapes_of(layers, pairs[0][0].shape[1] if pairs else 0, image)
+    if len(pairs) != len(shapes) + 1:
+        raise ModelError(f"{len(pairs)} weights, where network.layers and the logits have {len(shapes) + 1}")
+    last, last_bias = pairs[-1]
+    shapes.append([last.shape[1], len(last)] if last_bias is not None else {"in": last.shape[1], "out": len(last), "bias": False})
+    for place, (shape, (_, bias)) in enumerate(zip(shapes, pairs), 1):
+        if (bias is not None) != holdfast_layers.has_bias(shape):
+            raise ModelError(f"layer {place}: a bias in one of the layers and the state_dict alone; write no_bias or leave it out")
+    shapes = shapes if any(isinstance(shape, dict) for shape in shapes) else None
+    return from_layers([(weight, np.zeros(len(weight)) if bias is None else bias) for weight, bias in pairs], loss, shapes=shapes, **fields)
+
+
+def save_state_dict(state, layers, path, image=None, loss=None, **fields):
+    """Writes from_state_dict()'s model to a file, which network.initial and features.prefix take; returns its digest.
+
+    fields: shift, scale and range of the input, program, program_version.
+    """
+    return write_model(path, from_state_dict(state, layers, image, loss, **fields))
 
 
 def to_torch(model):
-    """torch.nn.Sequential of float64: `input` (clamp, shift, scale), then Linear layers with ReLU between them.
+    """torch.nn.Sequential of float64: `input` (clamp, shift, scale), then layers with ReLU between them.
 
     Of a model whose features are mapped, it takes what model.mapped(features) gives.
     """
@@ -238,14 +313,16 @@ def to_torch(model):
     return holdfast_torch.to_torch(model)
 
 
-def from_torch(module, loss=None, **fields):
-    """Of a Sequential of Linear and ReLU, with to_torch()'s input module first if it has one, or its state_dict.
+def from_torch(module, loss=None, image=None, **fields):
+    """Of a Sequential of Linear, Conv2d, pooling and ReLU, with to_torch()'s input module first if it has one, or the
+    state_dict of one of Linear and ReLU alone (of others: from_state_dict). image: [channels, height, width] that a
+    Conv2d takes.
 
     fields: shift, scale and range of the input, program, program_version.
     """
     import holdfast_torch
 
-    return holdfast_torch.from_torch(module, loss, **fields)
+    return holdfast_torch.from_torch(module, loss, image, **fields)
 
 
 def affine(model):
@@ -261,17 +338,18 @@ def affine(model):
     units = model.units[0]
     if units.shape[0] == 2:
         units = units[1:] - units[:1]  # exact
-    coef = holdfast_features.rounded(units[:, :-1]) * model.scale
-    return coef, holdfast_features.rounded(units[:, -1]) - coef.sum(axis=1) * model.shift
+    coef = holdfast_layers.rounded(units[:, :-1]) * model.scale
+    return coef, holdfast_layers.rounded(units[:, -1]) - coef.sum(axis=1) * model.shift
 
 
 def to_sklearn(model):
-    """LogisticRegression (LinearSVC of a hinge or huber loss) with affine(model)'s coef_ and intercept_.
+    """LogisticRegression (LinearSVC of a hinge or huber loss, LinearRegression of a squared error) with affine(model)'s
+    coef_ and intercept_.
 
     Of three classes or more and one_vs_rest, a OneVsRestClassifier of one LogisticRegression a class. Features outside
     model.range must be clipped to it first.
     """
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.preprocessing import LabelBinarizer
     from sklearn.svm import LinearSVC
@@ -284,6 +362,10 @@ def to_sklearn(model):
         estimator.n_features_in_ = coef.shape[1]
         return estimator
 
+    if model.loss == "squared_error":
+        regression = LinearRegression()
+        regression.coef_, regression.intercept_, regression.n_features_in_ = coef[0], intercept[0], coef.shape[1]
+        return regression
     if model.loss == "one_vs_rest" and model.classes > 2:
         whole = OneVsRestClassifier(LogisticRegression())
         whole.estimators_ = [fitted(LogisticRegression(), coef[c : c + 1], intercept[c : c + 1], np.arange(2)) for c in classes]
@@ -298,11 +380,12 @@ def from_sklearn(estimator, **fields):
 
     A OneVsRestClassifier of LogisticRegression is linear too.
 
-    Its classes must be 0, 1, …, as those of datasets are.
+    Its classes must be 0, 1, …, as those of datasets are. Or of one output that LinearRegression or MLPRegressor learned.
     """
     steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
     classifier, scalers = steps[-1], steps[:-1]
-    if list(classifier.classes_) != list(range(len(classifier.classes_))):
+    regression = not hasattr(classifier, "classes_")
+    if not regression and list(classifier.classes_) != list(range(len(classifier.classes_))):
         raise ModelError(f"classes {list(classifier.classes_)}: fit it to class indices 0, 1, …")
     if hasattr(classifier, "coefs_"):
         if classifier.activation != "relu":
@@ -312,14 +395,15 @@ def from_sklearn(estimator, **fields):
         rows = classifier.estimators_
         layers = [(np.vstack([one.coef_ for one in rows]), np.concatenate([one.intercept_ for one in rows]))]
     elif hasattr(classifier, "coef_"):
-        layers = [(classifier.coef_, np.broadcast_to(classifier.intercept_, len(classifier.coef_)))]
+        coef = np.atleast_2d(classifier.coef_)
+        layers = [(coef, np.broadcast_to(classifier.intercept_, len(coef)))]
     else:
         raise ModelError(f"{type(classifier).__name__} has neither coef_ nor coefs_")
     for scaler in reversed(scalers):
         layers[0] = unscaled(*layers[0], scaler)
     name, one_logit = type(classifier).__name__, len(layers[-1][1]) == 1
     loss = "hinge" if "SVC" in name and one_logit else "one_vs_rest" if name == "OneVsRestClassifier" and not one_logit else None
-    return from_layers(layers, loss, **{"program": "scikit-learn", **fields})
+    return from_layers(layers, "squared_error" if regression else loss, **{"program": "scikit-learn", **fields})
 
 
 def unscaled(weight, bias, scaler):

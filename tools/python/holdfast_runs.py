@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""What a run folder of `holdfast train` holds, in numpy: its boxes and its certificates. For the owner of the records
+alone: both depend on them without protection.
+
+    lower, upper = boxes("run", member=0, k=5)
+    certificates("run")["ensemble_distance"]
+
+Needs numpy and h5py.
+"""
+
+import json
+import os
+
+import h5py
+import numpy as np
+
+LEAST = 2.0**-50  # unit of parameters
+
+
+def manifest(run):
+    """What the folder says of the run: configuration, dataset, guarantee, …"""
+    with open(os.path.join(run, "manifest.json")) as file:
+        return json.load(file)
+
+
+def outward(units, up):
+    """The doubles next to units of 2^-50 that are no less (up) or no more than they are."""
+    near = units.astype(np.float64)
+    # Of integers up to 2^60: a double of that size is one itself.
+    off = near.astype(np.int64) < units if up else near.astype(np.int64) > units
+    return np.where(off, np.nextafter(near, np.inf if up else -np.inf), near) * LEAST
+
+
+def boxes(run, member=0, k=0):
+    """(lower, upper): of each layer float64 [out, in + 1], the bias last in its row, rounded outward. Every run of this
+    training on a dataset at most k records away has its parameters in between; k = 0: the parameters themselves."""
+    shapes = [(rows, width + 1) for width, rows in manifest(run)["layers"]]
+    with h5py.File(os.path.join(run, "boxes.h5")) as file:
+        levels = file["levels"][...]
+        if k not in levels:
+            raise KeyError(f"no box of level {k}: there are {levels.min()}..{levels.max()}, {len(levels)} of them")
+        level = int(np.flatnonzero(levels == k)[0])
+        ends = [file[name][member, level] for name in ("lower", "upper")]
+    cuts = np.cumsum([rows * columns for rows, columns in shapes])[:-1]
+    return tuple([part.reshape(shape) for part, shape in zip(np.split(outward(units, up), cuts), shapes)] for units, up in zip(ends, (False, True)))
+
+
+def certificates(run):
+    """What `holdfast certify` found last: label and distance [members, queries], ensemble_label, ensemble_distance and id
+    [queries] of the queries, and `guarantee`, what a distance means: no k changed records change an answer of distance k."""
+    with h5py.File(os.path.join(run, "distances.h5")) as file:
+        found = {name: file[name][...] for name in file}
+    with open(os.path.join(run, "certificates.json")) as file:
+        found["guarantee"] = json.load(file)["guarantee"]
+    return found
