@@ -162,14 +162,10 @@ std::vector<Row> rows_by_publication(const Question& of, const Records& queries)
             {},
             std::vector<nlohmann::json>(numbers, nlohmann::json::object()),
             all_together(of, "the parameters that are published, and all answers by them,")};
-    double accuracy = 0;
-    try {
-        accuracy = published_accuracy(of.run, *sensitivity, {of.budget.epsilon, of.budget.delta}, queries);
-    } catch (const Error& error) {
-        if (error.code() != ExitCode::usage) throw;
-        return {};
-    }
-    row.accuracy.assign(numbers, accuracy);
+    const std::optional<double> accuracy =
+        published_accuracy(of.run, *sensitivity, {of.budget.epsilon, of.budget.delta}, queries);
+    if (!accuracy) return {};
+    row.accuracy.assign(numbers, *accuracy);
     return {row};
 }
 

@@ -45,6 +45,8 @@ std::vector<Option> make_table() {
         table, "clip", clip_options(), [](C & c) -> auto& { return c.settings.clip; });
     join<CertificateSettings>(
         table, "certificate", certificate_options(), [](C & c) -> auto& { return c.settings.certificate; });
+    join<Poison>(
+        table, "poison", poison_options(), [](C & c) -> auto& { return c.settings.poison; });
     join<NoiseSettings>(
         table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; });
     join<ConvexSettings>(

@@ -10,6 +10,7 @@
 #include "jobs/budget_routes.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/pate_costs.hpp"
+#include "jobs/poisoned_votes.hpp"
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
@@ -26,6 +27,7 @@ struct Request {
     double delta = 1e-5;
     std::vector<std::string> budget;
     std::vector<std::int64_t> answers{1, 10, 100, 1000, 10000, 1000000};
+    bool poisoning = false;
 };
 
 /// The deltas at which a mechanism is shown: those it can take.
@@ -34,14 +36,6 @@ std::vector<double> deltas_of(const MechanismInfo& info, double delta) {
     if (!info.needs_delta) deltas.push_back(0);
     if (info.takes_delta && delta > 0) deltas.push_back(delta);
     return deltas;
-}
-
-/// How often labels are the true ones.
-template <typename LabelOf>
-double nominal_accuracy(const std::vector<std::int32_t>& truth, LabelOf label_of) {
-    std::size_t correct = 0;
-    for (std::size_t q = 0; q < truth.size(); ++q) correct += label_of(q) == truth[q];
-    return static_cast<double>(correct) / static_cast<double>(truth.size());
 }
 
 std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
@@ -55,6 +49,9 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
     if (run.settings.certificate.relation == Relation::remove)
         return Guarantee::not_private("mechanism over boxes for removals",
                                       "boxes for removals say nothing of added records");
+    if (run.settings.poisoned())
+        return Guarantee::not_private("mechanism over boxes against poisoning",
+                                      "a neighbour's record may differ by more than a poison may change");
     if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     claim.combine(mechanism.guarantee(name_of(run.settings.certificate.relation)));
     return claim;
@@ -142,7 +139,10 @@ void evaluate(const Context& context, const Request& request) {
     std::optional<TotalBudget> budget;
     if (!request.budget.empty()) budget = parse_budget(request.budget, request.answers);
     const FinishedRun run = FinishedRun::open(request.run);
-    if (run.certificate->by_answers() && request.epsilons.empty() && !budget)
+    if (request.poisoning && run.members() < 2)
+        throw Error(ExitCode::usage, "votes are counted of an ensemble, and this run has one member",
+                    "train with ensemble.members = 2 or more, or leave --poisoning out", "--poisoning");
+    if (run.certificate->by_answers() && !request.poisoning && request.epsilons.empty() && !budget)
         throw Error(ExitCode::usage, "an answer has a price",
                     "give one or more, as 0.1,1, or what all may cost together: --budget 1,1e-5",
                     "--epsilon");
@@ -158,10 +158,10 @@ void evaluate(const Context& context, const Request& request) {
 
     double single_accuracy = 0;
     for (const Certificates& member : members)
-        single_accuracy += nominal_accuracy(data.labels, [&](std::size_t q) { return member.labels[q]; }) /
+        single_accuracy += fraction_right(data.labels, [&](std::size_t q) { return member.labels[q]; }) /
                            static_cast<double>(members.size());
     const double ensemble_accuracy =
-        nominal_accuracy(data.labels, [&](std::size_t q) { return ensemble[q].label; });
+        fraction_right(data.labels, [&](std::size_t q) { return ensemble[q].label; });
 
     // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
     const std::vector<std::int64_t> ensemble_distances = distances_of(ensemble);
@@ -192,6 +192,7 @@ void evaluate(const Context& context, const Request& request) {
                              run.settings.ensemble.members})},
         {"guarantee", run.certificate->claim().to_json()}};
     if (budget) result["budget"] = budget_routes(run, single, together, data, *budget);
+    if (request.poisoning) result["poisoning"] = poisoned_votes(context, run, members, data);
     nlohmann::json figures = result;
     figures.erase("data");  // where the queries lie is no figure
     result["digest"] = StreamDigest::of(figures.dump());
@@ -199,8 +200,9 @@ void evaluate(const Context& context, const Request& request) {
     // 4. For the owner's eyes.
     if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
     context.print(result, table_of(result, run.certificate->by_answers()) +
-                              (budget ? budget_text(result["budget"]) : "") + "evaluation " +
-                              result["digest"].get<std::string>().substr(0, 16) +
+                              (budget ? budget_text(result["budget"]) : "") +
+                              (request.poisoning ? poisoned_votes_text(result["poisoning"]) : "") +
+                              "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
                               ", for the data owner only: " + run.folder.file("evaluation.json") + "\n");
 }
 
@@ -222,6 +224,10 @@ Run declare_evaluate(CLI::App& app) {
         ->delimiter(',')
         ->capture_default_str();
     app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
+    app.add_flag(
+        "--poisoning", request->poisoning,
+        "Of an ensemble: how many answers stay right whatever so many poisoned records say, by counting "
+        "votes alone, with the members' certificates, and by a run-off election");
     return [request](const Context& context) { evaluate(context, *request); };
 }
 

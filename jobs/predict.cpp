@@ -34,12 +34,6 @@ Answers answers_of_all(const Context& context, const Model& model, const Records
     return {gathered(context.world, answers.labels), gathered(context.world, answers.logits)};
 }
 
-double accuracy_of(const Answers& answers, const Records& queries) {
-    std::size_t correct = 0;
-    for (std::size_t q = 0; q < queries.size(); ++q) correct += answers.labels[q] == queries.labels[q];
-    return static_cast<double>(correct) / static_cast<double>(queries.size());
-}
-
 /// A label a line; with scores a table: label, logit_0, logit_1, …
 std::string lines_of(const Answers& answers, std::size_t outputs, bool scores) {
     std::string text;
@@ -84,7 +78,8 @@ void predict(const Context& context, const Request& request) {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
     std::string text;
     if (request.accuracy) {
-        const double accuracy = accuracy_of(answers, queries);
+        const double accuracy =
+            fraction_right(queries.labels, [&](std::size_t q) { return answers.labels[q]; });
         char line[64];
         std::snprintf(line, sizeof line, "accuracy %.4f of %zu queries\n", accuracy, queries.size());
         object["accuracy"] = accuracy;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "jobs/finished_run.hpp"
 #include "jobs/publication.hpp"
 
@@ -7,9 +9,10 @@ namespace holdfast {
 
 /// For the owner: what parameters that `holdfast publish` gives noise for these terms would get right of
 /// labelled queries, the mean over `noises_tried` noises of keys that everybody knows, so that it is the same
-/// every time. `sensitivity`: as of noisy_parameters. Errors: as OutputNoise::of; as parameters_of.
-double published_accuracy(const FinishedRun& run, const Rational& sensitivity, const PublicationTerms& terms,
-                          const Records& queries);
+/// every time; nothing, where no noise serves. `sensitivity`: as of noisy_parameters. Errors: as
+/// parameters_of.
+std::optional<double> published_accuracy(const FinishedRun& run, const Rational& sensitivity,
+                                         const PublicationTerms& terms, const Records& queries);
 
 inline constexpr int noises_tried = 20;
 

@@ -22,6 +22,14 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
 /// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.
 void require_labels(const Records& queries, std::size_t classes, const std::string& name);
 
+/// Of labels label_of(0), label_of(1), …, the fraction that are the true ones. There is at least one.
+template <typename LabelOf>
+double fraction_right(std::span<const std::int32_t> truth, LabelOf label_of) {
+    std::size_t right = 0;
+    for (std::size_t q = 0; q < truth.size(); ++q) right += label_of(q) == truth[q];
+    return static_cast<double>(right) / static_cast<double>(truth.size());
+}
+
 /// By what a ledger knows each query: of its features as they are in the file.
 std::vector<Digest> query_digests(const Records& queries);
 

@@ -180,9 +180,7 @@ double accuracy_of(const Context& context, const Model& model, const Backend& ba
     require_labels(queries, model.network.classes(), name);
     const Answers answers = answers_of(model.network, backend, model.parameters,
                                        model.feature_map()(part_of(queries, 0, queries.size())));
-    std::size_t correct = 0;
-    for (std::size_t q = 0; q < queries.size(); ++q) correct += answers.labels[q] == queries.labels[q];
-    return static_cast<double>(correct) / static_cast<double>(queries.size());
+    return fraction_right(queries.labels, [&](std::size_t q) { return answers.labels[q]; });
 }
 
 void print(const Context& context, const Request& request, const Model& model, const std::string& digest,

@@ -48,6 +48,8 @@ struct Records {
     std::vector<std::int32_t> labels;  ///< [n], class index; empty for queries without labels
     std::vector<std::uint64_t> ids;    ///< [n], unique, independent of row order
     std::vector<std::uint64_t> rows;   ///< [n], row in the file it came from
+    std::vector<double> targets =
+        {};  ///< [n], numbers, of a dataset for regression; else empty, as are labels there
 
     std::size_t size() const { return ids.size(); }
     /// For an engine; these records must stay where they are.
@@ -56,7 +58,8 @@ struct Records {
                 .wide_features = features.wide() ? features.wide_values().data() : nullptr,
                 .labels = labels.empty() ? nullptr : labels.data(),
                 .count = size(),
-                .selectable = selectable};
+                .selectable = selectable,
+                .targets = targets.empty() ? nullptr : targets.data()};
     }
 };
 

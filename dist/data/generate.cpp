@@ -259,6 +259,39 @@ void write_split(const Generator& generator, std::uint64_t first, std::uint64_t 
     }
 }
 
+class Images : public Generator {
+  public:
+    explicit Images(const ImagesOptions& options) : options_(options), hash_{options.seed} {}
+    std::vector<std::string> feature_names() const override {
+        std::vector<std::string> names;
+        for (std::size_t y = 0; y < options_.side; ++y) {
+            for (std::size_t x = 0; x < options_.side; ++x)
+                names.push_back("y" + std::to_string(y) + "_x" + std::to_string(x));
+        }
+        return names;
+    }
+    bool wide() const override { return false; }
+    FeatureRange range() const override { return {0, 1}; }
+    std::int32_t record(std::uint64_t row, double* features) const override {
+        RowDraws draws(hash_(row_seeds, row));
+        const std::int32_t label = row % 2;
+        const std::size_t side = options_.side, length = side / 2, step = label == 0 ? 1 : side;
+        const std::size_t along = draws.bits() % (side - length + 1), across = draws.bits() % side;
+        for (std::size_t p = 0; p < side * side; ++p) features[p] = options_.noise * draws.uniform();
+        const std::size_t first = label == 0 ? across * side + along : along * side + across;
+        for (std::size_t i = 0; i < length; ++i) features[first + i * step] = 1 - features[first + i * step];
+        return label;
+    }
+    std::string description() const override {
+        return "images 1 x " + std::to_string(options_.side) + " x " + std::to_string(options_.side) +
+               " noise " + std::to_string(options_.noise) + " seed " + std::to_string(options_.seed);
+    }
+
+  private:
+    ImagesOptions options_;
+    KeyedHash hash_;
+};
+
 }  // namespace
 
 std::unique_ptr<Generator> make_blobs(const BlobsOptions& options) {
@@ -278,6 +311,12 @@ std::unique_ptr<Generator> make_tabular(const TabularOptions& options) {
     require(options.features >= 1, "--features", "at least 1");
     require(options.positives > 0 && options.positives < 1, "--positives", "between 0 and 1");
     return std::make_unique<Tabular>(options);
+}
+
+std::unique_ptr<Generator> make_images(const ImagesOptions& options) {
+    require(options.side >= 2 && options.side <= 1024, "--side", "from 2 to 1024");
+    require(options.noise >= 0 && options.noise <= 1, "--noise", "between 0 and 1");
+    return std::make_unique<Images>(options);
 }
 
 Records generate(const Generator& generator, std::uint64_t first, std::uint64_t count) {

@@ -51,6 +51,16 @@ struct TabularOptions {
 };
 std::unique_ptr<Generator> make_tabular(const TabularOptions& options);
 
+/// Square grey images [1, side, side] in [0, 1] with one bright stroke of half a side anywhere, lying (label
+/// 0) or upright (label 1); every pixel is off by up to `noise`. No two pixels tell the labels apart:
+/// neighbours do.
+struct ImagesOptions {
+    std::uint64_t seed = 0;
+    std::size_t side = 12;
+    double noise = 0.1;
+};
+std::unique_ptr<Generator> make_images(const ImagesOptions& options);
+
 /// Rows [first, first + count) of the generator as the rows [0, count) of a split; ids are the generator's
 /// row numbers, so they are unique over the splits of one file.
 Records generate(const Generator& generator, std::uint64_t first, std::uint64_t count);

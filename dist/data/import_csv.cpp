@@ -35,11 +35,6 @@ bool parse(const std::string& text, T& value) {
     return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Decimal without sign or leading zeros, so that no two texts share an integer.
-bool parse_canonical(const std::string& text, std::uint64_t& value) {
-    return (text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9')) && parse(text, value);
-}
-
 class CsvSource : public RecordSource {
   public:
     CsvSource(const std::string& path, const CsvOptions& options)
@@ -223,8 +218,7 @@ class CsvSource : public RecordSource {
     std::uint64_t id(std::size_t column, const std::string& cell) const {
         if (cell.empty())
             fail(ExitCode::input, place(column) + ": the id is missing", "every record needs an id");
-        std::uint64_t value = 0;
-        return parse_canonical(cell, value) ? value : id_of_text(cell);
+        return id_of_cell(cell);
     }
 
     CsvOptions options_;

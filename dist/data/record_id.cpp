@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include <bit>
+#include <charconv>
 #include <cstring>
 
 namespace holdfast {
@@ -33,6 +34,14 @@ std::uint64_t hash(const char (&purpose)[size], const unsigned char* bytes, std:
 
 std::uint64_t id_of_text(const std::string& text) {
     return hash("holdfast record id", reinterpret_cast<const unsigned char*>(text.data()), text.size());
+}
+
+std::uint64_t id_of_cell(const std::string& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const bool canonical = text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9');
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    return canonical && problem == std::errc() && stop == end ? value : id_of_text(text);
 }
 
 std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label) {

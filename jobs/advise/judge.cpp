@@ -5,7 +5,7 @@
 
 #include "jobs/finished_run.hpp"
 #include "jobs/published_accuracy.hpp"
-#include "kernels/base/error.hpp"
+#include "jobs/queries.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/routes/answers_route.hpp"
@@ -23,9 +23,8 @@ constexpr const char* answering[] = {"stable_rr", "stable_gauss", "permute_and_f
 /// The same everywhere and for ever: whoever has the model answers what is asked.
 RouteAccuracy model_accuracy(const std::vector<Evidence>& evidence, const std::vector<std::int32_t>& truth,
                              std::size_t answers) {
-    std::size_t correct = 0;
-    for (std::size_t q = 0; q < truth.size(); ++q) correct += evidence[q].label == truth[q];
-    return {"noisy", Accuracies(answers, static_cast<double>(correct) / static_cast<double>(truth.size()))};
+    return {"noisy",
+            Accuracies(answers, fraction_right(truth, [&](std::size_t q) { return evidence[q].label; }))};
 }
 
 /// Of parameters that are given noise for the whole budget when they are published: that which covers a
@@ -38,12 +37,7 @@ std::optional<double> published(const Candidate& candidate, const FinishedRun& r
     if (!sensitivity) return std::nullopt;
     const PublicationTerms terms{decimal_value(numbers.epsilon, "--epsilon"),
                                  decimal_value(numbers.delta, "--delta")};
-    try {
-        return published_accuracy(run, *sensitivity, terms, tests);
-    } catch (const Error& error) {
-        if (error.code() != ExitCode::usage) throw;
-        return std::nullopt;
-    }
+    return published_accuracy(run, *sensitivity, terms, tests);
 }
 
 /// As it would be with so many times the members, or of one model the records: distances are so many times as
@@ -73,7 +67,7 @@ class Answering {
           delta_(decimal_value(numbers.delta, "--delta")),
           table_(table),
           shares_(distance_shares(table, 0)),
-          sizes_{.classes = table.classes(), .cap = table.distinct().front().cap} {}
+          sizes_{.classes = table.classes(), .cap = table.farthest()} {}
 
     std::optional<double> by(const MechanismInfo& info, std::int64_t answers) const {
         if (answers == 0) return std::nullopt;

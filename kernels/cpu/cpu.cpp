@@ -76,6 +76,9 @@ class CpuOperations final : public PanelOperations<Real> {
     void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
         kernels().forward_input(view_of<Real>(layer), x, a);
     }
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        kernels().forward_box(view_of<Real>(layer), x, a);
+    }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         kernels().forward(view_of<Real>(layer), z, a);
     }
@@ -112,6 +115,10 @@ class CpuOperations final : public PanelOperations<Real> {
                     const SelectionTarget* selection) const override {
         if (selection == nullptr) return cpu::accumulate(product, sums);
         cpu::accumulate_and_select(product, sums, *selection);
+    }
+    void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                       const SelectionTarget& selection) const override {
+        cpu::offer_changes(record, poisoned, selection);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape& network, const Clip& clip) const override {
         return clip.by_scales() ? nullptr : std::make_unique<CpuLinearStep<Real>>(network, clip);

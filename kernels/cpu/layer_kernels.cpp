@@ -143,6 +143,56 @@ struct BackwardPoint {
     }
 };
 
+/// Adds the least and the greatest of w times `values`, an interval for each record, w of any sign in
+/// [w_lower, w_upper]: at either end of w, its sign picks the end of the values.
+template <typename Real, std::size_t Rows>
+HWY_INLINE void add_box(Real w_lower, Real w_upper, const Real* lower, const Real* upper, std::size_t row,
+                        Sums<Real, Rows>& least, Sums<Real, Rows>& greatest) {
+    const Vec<Real> low = hn::Set(reals<Real>, w_lower), high = hn::Set(reals<Real>, w_upper);
+    const Real* low_for_least = by_sign(w_lower, lower, upper);
+    const Real* high_for_least = by_sign(w_upper, lower, upper);
+    const Real* low_for_greatest = by_sign(w_lower, upper, lower);
+    const Real* high_for_greatest = by_sign(w_upper, upper, lower);
+    for (std::size_t v = 0; v < width; ++v) {
+        const std::size_t at = v * lanes<Real>;
+        Vec<Real>& less = least.at[row][v];
+        Vec<Real>& more = greatest.at[row][v];
+        less = hn::Min(fused(low, hn::Load(reals<Real>, low_for_least + at), less),
+                       fused(high, hn::Load(reals<Real>, high_for_least + at), less));
+        more = hn::Max(fused(low, hn::Load(reals<Real>, low_for_greatest + at), more),
+                       fused(high, hn::Load(reals<Real>, high_for_greatest + at), more));
+    }
+}
+
+template <typename Real>
+struct ForwardBox {
+    const LayerView<Real>& layer;
+    BasicConstInterval<Real> x;
+    BasicInterval<Real> a;
+
+    template <std::size_t Rows>
+    HWY_INLINE void run(std::size_t row, std::size_t record) const {
+        const std::size_t in = layer.shape.in, step = in + 1;
+        const Real* lower = layer.lower + row * step;
+        const Real* upper = layer.upper + row * step;
+        Sums<Real, Rows> least, greatest;
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.set(o, lower[o * step + in]);
+            greatest.set(o, upper[o * step + in]);
+        }
+        for (std::size_t j = 0; j < in; ++j) {
+            const std::size_t at = j * height + record;
+            for (std::size_t o = 0; o < Rows; ++o)
+                add_box<Real, Rows>(lower[o * step + j], upper[o * step + j], x.lower + at, x.upper + at, o,
+                                    least, greatest);
+        }
+        for (std::size_t o = 0; o < Rows; ++o) {
+            least.store(o, a.lower + (row + o) * height + record);
+            greatest.store(o, a.upper + (row + o) * height + record);
+        }
+    }
+};
+
 /// The least of w delta over a box is at w_lower or w_upper, and there at the end of delta that the sign of w
 /// picks.
 template <typename Real>
@@ -166,21 +216,8 @@ struct BackwardInterval {
             const Real* delta_lower = delta.lower + o * height + record;
             const Real* delta_upper = delta.upper + o * height + record;
             for (std::size_t j = 0; j < Rows; ++j) {
-                const Real w_lower = lower[j * out + o], w_upper = upper[j * out + o];
-                const Vec<Real> low = hn::Set(reals<Real>, w_lower), high = hn::Set(reals<Real>, w_upper);
-                const Real* low_for_least = by_sign(w_lower, delta_lower, delta_upper);
-                const Real* high_for_least = by_sign(w_upper, delta_lower, delta_upper);
-                const Real* low_for_greatest = by_sign(w_lower, delta_upper, delta_lower);
-                const Real* high_for_greatest = by_sign(w_upper, delta_upper, delta_lower);
-                for (std::size_t v = 0; v < width; ++v) {
-                    const std::size_t at = v * lanes<Real>;
-                    least.at[j][v] =
-                        hn::Min(fused(low, hn::Load(reals<Real>, low_for_least + at), least.at[j][v]),
-                                fused(high, hn::Load(reals<Real>, high_for_least + at), least.at[j][v]));
-                    greatest.at[j][v] = hn::Max(
-                        fused(low, hn::Load(reals<Real>, low_for_greatest + at), greatest.at[j][v]),
-                        fused(high, hn::Load(reals<Real>, high_for_greatest + at), greatest.at[j][v]));
-                }
+                add_box<Real, Rows>(lower[j * out + o], upper[j * out + o], delta_lower, delta_upper, j,
+                                    least, greatest);
             }
         }
         for (std::size_t j = 0; j < Rows; ++j) {
@@ -210,6 +247,11 @@ void ForwardInputKernel(const LayerView<Real>& layer, const Real* x, BasicInterv
     }
     for_each_tile<Real, 2>(layer.shape.out,
                            ForwardInput<Real>{layer, x, negative.data(), positive.data(), signs.data(), a});
+}
+
+template <typename Real>
+void ForwardBoxKernel(const LayerView<Real>& layer, BasicConstInterval<Real> x, BasicInterval<Real> a) {
+    for_each_tile<Real, 2>(layer.shape.out, ForwardBox<Real>{layer, x, a});
 }
 
 template <typename Real>
@@ -282,9 +324,9 @@ void ScaleKernel(std::size_t rows, const double* scales, Real* values) {
 }
 
 template <typename Real>
-constexpr LayerKernels<Real> table{&ForwardInputKernel<Real>, &ForwardKernel<Real>,  &ReluKernel<Real>,
-                                   &UndecidedKernel<Real>,    &BackwardKernel<Real>, &AddSquaresKernel<Real>,
-                                   &ScaleKernel<Real>};
+constexpr LayerKernels<Real> table{&ForwardInputKernel<Real>, &ForwardBoxKernel<Real>, &ForwardKernel<Real>,
+                                   &ReluKernel<Real>,         &UndecidedKernel<Real>,  &BackwardKernel<Real>,
+                                   &AddSquaresKernel<Real>,   &ScaleKernel<Real>};
 
 const LayerKernels<double>& LayersInDouble() {
     return table<double>;

@@ -257,8 +257,10 @@ class LinearPass {
     void derivatives(std::size_t first) {
         const Real* logits = buffers_.logits.data();
         const std::int32_t* labels = block_.records.labels;
-        for (std::size_t r = 0; r < count_; ++r)
+        for (std::size_t r = 0; r < count_; ++r) {
             labels_[r] = labels == nullptr ? 0 : labels[block_.indices[first + r]];
+            targets_[r] = block_.records.target(block_.indices[first + r]);
+        }
         std::int32_t correct = 0;
         for (std::size_t r = 0; r < count_; ++r) {
             correct +=
@@ -269,7 +271,7 @@ class LinearPass {
         for (std::size_t o = 0; o < out_; ++o) {
             Real* deltas = buffers_.deltas.data() + o * group<Real>;
             for (std::size_t r = 0; r < group<Real>; r += side)
-                derivative_lanes(block_.network.loss, out_, o, labels_ + r, logits + r, group<Real>,
+                derivative_lanes(block_.network.loss, out_, o, targets_ + r, logits + r, group<Real>,
                                  deltas + r);
             std::fill(deltas + count_, deltas + group<Real>, Real{0});
         }
@@ -379,6 +381,7 @@ class LinearPass {
     bool clamps_;
     std::size_t rows_[group<Real>], ahead_[group<Real>];
     std::int32_t labels_[group<Real>] = {};
+    double targets_[group<Real>] = {};
 };
 
 template <typename Real>

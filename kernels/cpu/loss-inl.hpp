@@ -31,15 +31,15 @@ HWY_INLINE Vec<double> exp_lanes(Vec<double> x) {
 }
 
 /// loss_derivative() by logit c of as many records as a vector of doubles holds, with the logits of a point
-/// [outputs, stride] from `logits` on and the records' labels.
+/// [outputs, stride] from `logits` on and the records' targets.
 template <typename Real>
-HWY_INLINE void derivative_lanes(Loss loss, std::size_t outputs, std::size_t c, const std::int32_t* labels,
+HWY_INLINE void derivative_lanes(Loss loss, std::size_t outputs, std::size_t c, const double* targets,
                                  const Real* logits, std::size_t stride, Real* to) {
     constexpr Tag<double> tag{};
-    if (loss == Loss::hinge || loss == Loss::huber) {
+    if (loss == Loss::hinge || loss == Loss::huber || loss == Loss::squared_error) {
         for (std::size_t r = 0; r < lanes<double>; ++r)
             to[r] = static_cast<Real>(
-                loss_derivative(loss, outputs, c, labels[r], logits + r, logits + r, stride));
+                loss_derivative(loss, outputs, c, targets[r], logits + r, logits + r, stride));
         return;
     }
     const Vec<double> one = hn::Set(tag, 1.0), own = load_wide(logits + c * stride);
@@ -51,10 +51,10 @@ HWY_INLINE void derivative_lanes(Loss loss, std::size_t outputs, std::size_t c, 
     } else {
         sum = hn::Add(sum, exp_lanes(hn::Neg(own)));
     }
-    const std::int32_t target_label = loss == Loss::binary_cross_entropy ? 1 : static_cast<std::int32_t>(c);
-    alignas(64) double targets[lanes<double>];
-    for (std::size_t r = 0; r < lanes<double>; ++r) targets[r] = labels[r] == target_label ? 1.0 : 0.0;
-    store_narrow(hn::Sub(hn::Div(one, sum), hn::Load(tag, targets)), to);
+    const double own_class = loss == Loss::binary_cross_entropy ? 1.0 : static_cast<double>(c);
+    const Vec<double> wanted =
+        hn::IfThenElseZero(hn::Eq(hn::LoadU(tag, targets), hn::Set(tag, own_class)), one);
+    store_narrow(hn::Sub(hn::Div(one, sum), wanted), to);
 }
 
 }  // namespace holdfast::cpu::HWY_NAMESPACE

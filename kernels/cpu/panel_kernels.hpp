@@ -22,6 +22,7 @@ struct LayerKernels {
     using ConstInterval = BasicConstInterval<Real>;
 
     void (*forward_input)(const LayerView<Real>& layer, const Real* x, Interval a);
+    void (*forward_box)(const LayerView<Real>& layer, ConstInterval x, Interval a);
     void (*forward)(const LayerView<Real>& layer, ConstInterval z, Interval a);
     void (*relu)(std::size_t rows, Interval a);
     std::int64_t (*undecided)(std::size_t rows, std::size_t count, ConstInterval z);
@@ -80,5 +81,16 @@ void accumulate_and_select(const OuterProduct<double>& product, SumBounds sums,
                            const SelectionTarget& target);
 template <>
 void accumulate_and_select(const OuterProduct<float>& product, SumBounds sums, const SelectionTarget& target);
+
+/// PanelOperations::offer_changes.
+template <typename Real>
+void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                   const SelectionTarget& target);
+template <>
+void offer_changes(const OuterProduct<double>& record, const OuterProduct<double>& poisoned,
+                   const SelectionTarget& target);
+template <>
+void offer_changes(const OuterProduct<float>& record, const OuterProduct<float>& poisoned,
+                   const SelectionTarget& target);
 
 }  // namespace holdfast::cpu

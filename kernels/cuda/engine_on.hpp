@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/base/error.hpp"
 #include "kernels/cuda/buffer.hpp"
 #include "kernels/cuda/record_feed.hpp"
 #include "kernels/cuda/step_plan.hpp"
@@ -23,6 +24,11 @@ class EngineOn final : public Engine {
           host_(executor) {}
 
     void set_records(std::span<const RecordSet> sets) override {
+        for (const RecordSet& set : sets) {
+            if (set.poison)
+                throw Error(ExitCode::usage, "backend \"cuda\" bounds no poisoned records",
+                            "use --set run.backend=cpu", "run.backend");
+        }
         executor_.bind();
         memory_.release();
         feed_.set_records({}, 0);

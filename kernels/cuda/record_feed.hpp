@@ -31,11 +31,12 @@ class RecordFeed {
         for (const RecordSet& set : sets) bytes += set.count * row_bytes(set);
         resident_ = bytes <= memory_bytes / 2;
         for (const RecordSet& set : sets) {
-            sets_.push_back({set, Memory(executor_), Memory(executor_)});
+            sets_.push_back({set, Memory(executor_), Memory(executor_), Memory(executor_)});
             Set& held = sets_.back();
             if (set.count == 0) continue;
             if (resident_) put(held.features, raw(set), set.count * row_bytes(set));
             if (set.labels != nullptr) put(held.labels, set.labels, set.count * sizeof(std::int32_t));
+            if (set.targets != nullptr) put(held.targets, set.targets, set.count * sizeof(double));
         }
         if (resident_) return;
         const std::size_t widest_row = inputs_ * sizeof(double);
@@ -70,8 +71,9 @@ class RecordFeed {
         } else {
             stream(held.host, held.indices.subspan(first, count), x, stride);
         }
-        return {
-            {{x, x}, 0, stride}, {held.labels.template as<std::int32_t>(), chosen}, static_cast<int>(count)};
+        return {{{x, x}, 0, stride},
+                {held.labels.template as<std::int32_t>(), chosen, held.targets.template as<double>()},
+                static_cast<int>(count)};
     }
 
   private:
@@ -80,7 +82,7 @@ class RecordFeed {
 
     struct Set {
         RecordSet host;
-        Memory features, labels;
+        Memory features, labels, targets;
         std::span<const std::uint32_t> indices = {};
         const std::uint32_t* device_indices = nullptr;
     };

@@ -68,13 +68,19 @@ struct ParameterKernel : FlatKernel {
     }
 };
 
-/// Labels of the records of a chunk.
+/// Labels and targets of the records of a chunk.
 struct Labels {
     const std::int32_t* labels;    // null: all 0
     const std::uint32_t* indices;  // null: the chunk's own
+    const double* targets;         // null: the labels
     HOLDFAST_PORTABLE std::int32_t operator()(int record) const {
-        if (labels == nullptr) return 0;
-        return labels[indices == nullptr ? static_cast<std::uint32_t>(record) : indices[record]];
+        return labels == nullptr ? 0 : labels[row(record)];
+    }
+    HOLDFAST_PORTABLE double target(int record) const {
+        return targets == nullptr ? (*this)(record) : targets[row(record)];
+    }
+    HOLDFAST_PORTABLE std::uint32_t row(int record) const {
+        return indices == nullptr ? static_cast<std::uint32_t>(record) : indices[record];
     }
 };
 
@@ -93,11 +99,11 @@ struct LossKernel : FlatKernel {
     HOLDFAST_PORTABLE void store(Block block, int thread, const Nothing&, const Nothing&) const {
         const int record = item(block, thread), c = block.y;
         if (record >= records) return;
-        const std::int32_t label = labels(record);
+        const double target = labels.target(record);
         for (int side = 0; side < (is_point ? 1 : 2); ++side) {
             const int other = is_point ? 0 : 1 - side;
             delta.at(side, block.z, c, record) =
-                loss_derivative(loss, static_cast<std::size_t>(outputs), static_cast<std::size_t>(c), label,
+                loss_derivative(loss, static_cast<std::size_t>(outputs), static_cast<std::size_t>(c), target,
                                 &logits.at(side, block.z, 0, record), &logits.at(other, block.z, 0, record),
                                 logits.row_stride);
         }

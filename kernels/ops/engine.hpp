@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "kernels/ops/clip.hpp"
 #include "kernels/ops/device_span.hpp"
 #include "kernels/ops/network_shape.hpp"
+#include "kernels/ops/poison.hpp"
 #include "kernels/ops/selection.hpp"
 #include "kernels/ops/step_message.hpp"
 
@@ -24,6 +26,14 @@ struct RecordSet {
     std::size_t count = 0;
     bool selectable = false;          ///< its gradients are offered to the selections
     const double* targets = nullptr;  ///< [count], of a loss that wants numbers; null: the labels
+    /// Offered to the selections is then what poisoning a record could add to the bounds of its gradient
+    /// (PanelOperations::offer_changes), not the gradient.
+    std::optional<Poison> poison = std::nullopt;
+
+    double target(std::size_t record) const {
+        if (targets != nullptr) return targets[record];
+        return labels == nullptr ? 0 : labels[record];
+    }
 };
 
 /// One of many parameter boxes that go through the same records side by side, [parameters] in parameter
@@ -58,7 +68,8 @@ class Engine {
     virtual ~Engine() = default;
 
     /// The records of the following calls. Their arrays must stay where they are: a device streams from them
-    /// what does not fit into its memory.
+    /// what does not fit into its memory. Error (usage): records to be poisoned, which a device does not
+    /// bound.
     virtual void set_records(std::span<const RecordSet> sets) = 0;
 
     /// What the following steps multiply the outputs of every hidden layer by, after pooling: `factors`

@@ -20,10 +20,13 @@ struct InputTransform {
     double shift = 0, scale = 1;
     FeatureRange range = default_feature_range;
 
+    /// What a feature counts as.
+    HOLDFAST_PORTABLE double inside(double feature) const {
+        return feature >= range.low ? feature < range.high ? feature : range.high : range.low;
+    }
     template <typename Real>
     HOLDFAST_PORTABLE Real apply(double feature) const {
-        const double inside = feature >= range.low ? feature < range.high ? feature : range.high : range.low;
-        const double value = (inside - shift) * scale;
+        const double value = (inside(feature) - shift) * scale;
         constexpr double limit = RealFormat<Real>::saturation;
         return static_cast<Real>(value < -limit ? -limit : limit < value ? limit : value);
     }

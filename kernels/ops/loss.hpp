@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-enum class Loss { binary_cross_entropy, cross_entropy, hinge, one_vs_rest, huber };
+enum class Loss { binary_cross_entropy, cross_entropy, hinge, one_vs_rest, huber, squared_error };
 
 /// Half the width over which huber's derivative goes from its slope to 0, around a margin of 1.
 constexpr double huber_width = 0.5;
@@ -19,8 +19,9 @@ struct LossInfo {
     bool one_logit;  ///< whose sign tells two classes apart; else a logit a class, of which the greatest
                      ///< counts
     bool separate;   ///< a derivative depends on its own logit alone
-    double slope;    ///< no gradient is longer
+    double slope;    ///< no gradient is longer; infinite: no bound
     std::optional<double> curvature;  ///< no gradient changes faster; none: it jumps
+    bool of_numbers = false;          ///< a record's target is a number; there are no classes
 };
 
 /// Every loss there is.

@@ -30,9 +30,9 @@ HOLDFAST_PORTABLE double inverse_probability(Loss loss, std::size_t outputs, std
 /// Lemma: its derivative, -s where s z < 1 and else 0, is a step that does not fall with z: both ends map to
 /// both ends. Tests: interval_oracle_test.cpp.
 template <typename Real>
-HOLDFAST_PORTABLE double hinge_derivative(std::int32_t label, Real z) {
+HOLDFAST_PORTABLE double hinge_derivative(double target, Real z) {
     const auto logit = static_cast<double>(z);
-    if (label == 1) return logit < 1 ? -1.0 : 0.0;
+    if (target == 1) return logit < 1 ? -1.0 : 0.0;
     return logit > -1 ? 1.0 : 0.0;
 }
 
@@ -41,22 +41,34 @@ HOLDFAST_PORTABLE double hinge_derivative(std::int32_t label, Real z) {
 /// Lemma: a rounded difference, a product with a positive power of two and a clamp, none of which falls with
 /// z: both ends map to both ends. Tests: loss_test.cpp, interval_oracle_test.cpp.
 template <typename Real>
-HOLDFAST_PORTABLE double huber_derivative(std::int32_t label, Real z) {
-    const double sign = label == 1 ? 1.0 : -1.0;
+HOLDFAST_PORTABLE double huber_derivative(double target, Real z) {
+    const double sign = target == 1 ? 1.0 : -1.0;
     const double rise = (static_cast<double>(z) - sign * (1 + huber_width)) * (1 / (2 * huber_width));
-    return label == 1 ? std::clamp(rise, -1.0, 0.0) : std::clamp(rise, 0.0, 1.0);
+    return target == 1 ? std::clamp(rise, -1.0, 0.0) : std::clamp(rise, 0.0, 1.0);
+}
+
+/// The squared error of one output z is (z - t)^2, t any finite number.
+/// Lemma: its derivative, 2 (z - t) saturated in Real, is a rounded difference, doubled exactly, and a clamp:
+/// it does not fall with z and does not rise with t, and is finite (models/mathematics.md, total map). Tests:
+/// loss_test.cpp, interval_oracle_test.cpp.
+template <typename Real>
+HOLDFAST_PORTABLE double squared_error_derivative(double target, Real z) {
+    const auto most = static_cast<double>(RealFormat<Real>::saturation);
+    return std::clamp(2 * (static_cast<double>(z) - target), -most, most);
 }
 
 /// The derivative of the loss by logit c at the end of the box given by `own` and `others`: what follows, the
-/// rounded quotient and difference and the conversion to Real, keeps the order.
+/// rounded quotient and difference and the conversion to Real, keeps the order. `target` is the record's
+/// class index, or its number where the loss is of numbers.
 template <typename Real>
-HOLDFAST_PORTABLE double loss_derivative(Loss loss, std::size_t outputs, std::size_t c, std::int32_t label,
+HOLDFAST_PORTABLE double loss_derivative(Loss loss, std::size_t outputs, std::size_t c, double target,
                                          const Real* own, const Real* others, std::size_t stride) {
-    if (loss == Loss::hinge) return hinge_derivative(label, *own);
-    if (loss == Loss::huber) return huber_derivative(label, *own);
-    const std::int32_t target_label = loss == Loss::binary_cross_entropy ? 1 : static_cast<std::int32_t>(c);
-    const double target = label == target_label ? 1.0 : 0.0;
-    return 1.0 / inverse_probability(loss, outputs, c, own, others, stride) - target;
+    if (loss == Loss::hinge) return hinge_derivative(target, *own);
+    if (loss == Loss::huber) return huber_derivative(target, *own);
+    if (loss == Loss::squared_error) return squared_error_derivative(target, *own);
+    const double own_class = loss == Loss::binary_cross_entropy ? 1.0 : static_cast<double>(c);
+    const double wanted = target == own_class ? 1.0 : 0.0;
+    return 1.0 / inverse_probability(loss, outputs, c, own, others, stride) - wanted;
 }
 
 }  // namespace holdfast

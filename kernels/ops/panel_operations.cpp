@@ -13,8 +13,7 @@ constexpr std::size_t height = panel_height;
 
 template <typename Real>
 void PanelOperations<Real>::loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
-                                          const std::int32_t* labels, std::size_t count,
-                                          Interval delta) const {
+                                          const double* targets, std::size_t count, Interval delta) const {
     for (std::size_t c = 0; c < outputs; ++c) {
         for (std::size_t r = 0; r < height; ++r) {
             const std::size_t at = c * height + r;
@@ -25,10 +24,42 @@ void PanelOperations<Real>::loss_gradient(Loss loss, std::size_t outputs, ConstI
             const Real* lower = logits.lower + r;
             const Real* upper = logits.upper + r;
             delta.lower[at] =
-                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], lower, upper, height));
+                static_cast<Real>(loss_derivative(loss, outputs, c, targets[r], lower, upper, height));
             if (delta.is_point()) continue;
             delta.upper[at] =
-                static_cast<Real>(loss_derivative(loss, outputs, c, labels[r], upper, lower, height));
+                static_cast<Real>(loss_derivative(loss, outputs, c, targets[r], upper, lower, height));
+        }
+    }
+}
+
+template <typename Real>
+void PanelOperations<Real>::poisoned_loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
+                                                   const double* targets, std::size_t count,
+                                                   const Poison& poison, Interval delta) const {
+    loss_gradient(loss, outputs, logits, targets, count, delta);
+    const auto widen = [&](std::size_t c, std::size_t r, double least_target, double greatest_target) {
+        const Real* lower = logits.lower + r;
+        const Real* upper = logits.upper + r;
+        const std::size_t at = c * height + r;
+        delta.lower[at] = std::min(
+            delta.lower[at],
+            static_cast<Real>(loss_derivative(loss, outputs, c, greatest_target, lower, upper, height)));
+        delta.upper[at] = std::max(
+            delta.upper[at],
+            static_cast<Real>(loss_derivative(loss, outputs, c, least_target, upper, lower, height)));
+    };
+    for (std::size_t c = 0; c < outputs; ++c) {
+        const auto own = static_cast<double>(c), other = c == 0 ? 1.0 : 0.0;
+        for (std::size_t r = 0; r < count; ++r) {
+            if (info_of(loss).of_numbers) {
+                widen(c, r, targets[r] - poison.target_radius, targets[r] + poison.target_radius);
+            } else if (poison.labels == Poison::Labels::targeted) {
+                widen(c, r, poison.target_label, poison.target_label);
+            } else if (poison.labels == Poison::Labels::any) {
+                // A derivative tells apart no more than whether a label is this class.
+                widen(c, r, own, own);
+                widen(c, r, other, other);
+            }
         }
     }
 }

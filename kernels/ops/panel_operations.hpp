@@ -11,6 +11,7 @@
 #include "kernels/ops/clip.hpp"
 #include "kernels/ops/linear_step.hpp"
 #include "kernels/ops/network_shape.hpp"
+#include "kernels/ops/poison.hpp"
 #include "kernels/ops/record_scales.hpp"
 #include "kernels/ops/selection.hpp"
 
@@ -156,6 +157,10 @@ class PanelOperations {
     /// is the next fma's operand, so the ends chosen by the signs of x give the least and the greatest:
     /// attained.
     virtual void forward_input(const PackedLayer& layer, const Real* x, Interval a) const = 0;
+    /// a = W x + b for x [in] in a box of any sign; a [out], an interval.
+    /// Lemma: that of backward's sum, from the bias on. Of a box that is a point: forward_input, but for the
+    /// signs of zeros.
+    virtual void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const = 0;
     /// a = W z + b for z >= 0 [in]; a [out].
     /// Lemma: as z >= 0, a fma grows with its weight; at the least weight it grows with z if that is >= 0,
     /// else it falls with z. No later choice depends on an earlier one: attained.
@@ -184,6 +189,14 @@ class PanelOperations {
     /// models/mathematics.md, scaled entry.
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
+
+    /// What poisoning could add to the entries of an outer product: of each of the first `count` records, its
+    /// bounds as it is (`record`) less those of all that it may become (`poisoned`, z of any sign), at most
+    /// 0, are offered to the selection: of the upper bounds, and of the lower ones negated. A change of 0
+    /// adds nothing and is left out. Lemma: those of accumulate for both, whose bounds are integers
+    /// (models/mathematics.md, poisoned sums).
+    virtual void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                               const SelectionTarget& selection) const = 0;
 
     /// Bounds of the unclipped entries' squares, summed (models/mathematics.md, record scales). A few numbers
     /// a row, so plain loops serve all that form exact products.
@@ -221,10 +234,16 @@ class PanelOperations {
         return nullptr;
     }
 
-    /// The derivative of the loss by the logits [outputs]; labels [count]; records from `count` on get 0. A
-    /// few numbers a record, so plain loops serve all; in double whatever Real is, then rounded once.
-    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const std::int32_t* labels,
+    /// The derivative of the loss by the logits [outputs]; targets [count], class indices or numbers as the
+    /// loss wants them; records from `count` on get 0. A few numbers a record, so plain loops serve all; in
+    /// double whatever Real is, then rounded once.
+    void loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const double* targets,
                        std::size_t count, Interval delta) const;
+    /// The same, as an interval, of any target that the poison may put in a target's place.
+    /// Lemma: a hull of boxes holds what each of them holds, and grows with each; a derivative by a number
+    /// does not rise with that number.
+    void poisoned_loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits, const double* targets,
+                                std::size_t count, const Poison& poison, Interval delta) const;
     /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
     /// behind.
     void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;

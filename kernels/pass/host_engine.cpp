@@ -97,7 +97,15 @@ class HostEngine final : public Engine {
         require_fitting(network);
     }
 
-    void set_records(std::span<const RecordSet> sets) override { sets_.assign(sets.begin(), sets.end()); }
+    void set_records(std::span<const RecordSet> sets) override {
+        const bool poisoned = std::any_of(sets.begin(), sets.end(),
+                                          [](const RecordSet& set) { return set.poison.has_value(); });
+        if (poisoned && !network_.is_dense())
+            throw Error(ExitCode::usage,
+                        "poisoned records are not bounded through convolutions, pooling or dropout",
+                        "use a network of dense layers, or another relation", "certificate.relation");
+        sets_.assign(sets.begin(), sets.end());
+    }
 
     void set_dropout(std::span<const std::vector<double>> factors) override {
         ensure(factors.size() <= network_.layers.size(), "dropout of the layers there are");
@@ -191,10 +199,35 @@ class HostEngine final : public Engine {
 
     /// With a thread's own sums of a group, laid out as a message.
     struct SumWorker : Worker {
-        SumWorker(const HostEngine& engine, std::size_t variants)
-            : Worker(engine), layout(StepMessage::of(variants, engine.network_)), sums(layout.size(), 0) {}
+        SumWorker(const HostEngine& host, std::size_t variants)
+            : Worker(host),
+              engine(host),
+              layout(StepMessage::of(variants, host.network_)),
+              sums(layout.size(), 0) {}
+
+        void load(const Work& work) {
+            this->panel.load(*work.records, work.indices);
+            const double radius = work.records->poison ? work.records->poison->input_radius : 0;
+            if (radius == 0) return;
+            poisoned_lower.emplace(engine.network_.inputs(), engine.network_.input, -radius);
+            poisoned_upper.emplace(engine.network_.inputs(), engine.network_.input, radius);
+            poisoned_lower->load(*work.records, work.indices);
+            poisoned_upper->load(*work.records, work.indices);
+        }
+        void add(const PackedNetwork<Real>& parameters, const Work& work, const VariantSums& to) {
+            const std::optional<Poison>& poison = work.records->poison;
+            if (!poison || to.selection == nullptr)
+                return this->pass.add_gradients(parameters, this->panel, engine.clip_, engine.dropout_, to);
+            const bool moved = poison->input_radius > 0;
+            const PanelBounds<Real> poisoned{moved ? *poisoned_lower : this->panel,
+                                             moved ? *poisoned_upper : this->panel};
+            this->pass.add_poisonable(parameters, this->panel, poisoned, *poison, engine.clip_, to);
+        }
+
+        const HostEngine& engine;
         StepMessage layout;
         std::vector<std::int64_t> sums;
+        std::optional<Panel<Real>> poisoned_lower, poisoned_upper;
     };
 
     /// Outputs are handed on as doubles, which hold every Real.
@@ -262,7 +295,7 @@ class HostEngine final : public Engine {
         const Sharing sharing(network_, panel_height, work.size(), variants.size());
         const auto add = [&](SumWorker& worker, std::size_t piece) {
             const Work& part = work[sharing.panel(piece)];
-            worker.panel.load(*part.records, part.indices);
+            worker.load(part);
             for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
                 std::optional<LeastEntries>& selection = selections_[first_variant + v];
                 const bool counted = first_variant + v + 1 == selections_.size() && !packed[v].is_point();
@@ -272,7 +305,7 @@ class HostEngine final : public Engine {
                                        worker.sums.data() + worker.layout.surely_correct(v),
                                        selection && part.records->selectable ? &*selection : nullptr,
                                        counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
-                worker.pass.add_gradients(packed[v], worker.panel, clip_, dropout_, sums);
+                worker.add(packed[v], part, sums);
             }
         };
         const StepMessage whole = StepMessage::of(selections_.size(), network_);

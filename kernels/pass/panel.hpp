@@ -13,9 +13,11 @@ namespace holdfast {
 template <typename Real>
 class Panel {
   public:
-    Panel(std::size_t features, InputTransform transform)
+    /// moved: added to every feature, within the public range: of panels that bound poisoned records.
+    Panel(std::size_t features, InputTransform transform, double moved = 0)
         : features_(features),
           transform_(transform),
+          moved_(moved),
           stride_(row_stride<Real>(features)),
           by_feature_(features * panel_height),
           by_record_(panel_height * stride_) {}
@@ -31,6 +33,7 @@ class Panel {
                 load_row(r, records.features + first);
             }
             labels_[r] = records.labels == nullptr ? 0 : records.labels[indices[r]];
+            targets_[r] = records.target(indices[r]);
         }
         std::fill(by_record_.begin() + static_cast<std::ptrdiff_t>(count_ * stride_), by_record_.end(),
                   Real{0});
@@ -42,13 +45,16 @@ class Panel {
     const Real* by_feature() const { return by_feature_.data(); }  ///< [features, panel_height]
     const Real* by_record() const { return by_record_.data(); }  ///< [panel_height, stride], a column of ones
     const std::int32_t* labels() const { return labels_; }
+    const double* targets() const { return targets_; }  ///< numbers, or the labels
 
   private:
     template <typename Feature>
     void load_row(std::size_t record, const Feature* features) {
         Real* row = by_record_.data() + record * stride_;
-        for (std::size_t j = 0; j < features_; ++j)
-            row[j] = transform_.apply<Real>(static_cast<double>(features[j]));
+        for (std::size_t j = 0; j < features_; ++j) {
+            const auto feature = static_cast<double>(features[j]);
+            row[j] = transform_.apply<Real>(moved_ == 0 ? feature : transform_.inside(feature) + moved_);
+        }
         row[features_] = 1;
     }
     void transpose() {
@@ -63,9 +69,25 @@ class Panel {
 
     std::size_t features_;
     InputTransform transform_;
+    double moved_;
     std::size_t stride_, count_ = 0;
     AlignedVector<Real> by_feature_, by_record_;
     std::int32_t labels_[panel_height] = {};
+    double targets_[panel_height] = {};
+};
+
+/// The same records twice, or everything that poisoning could make of them: what bounds their features.
+template <typename Real>
+struct PanelBounds {
+    const Panel<Real>& lower;
+    const Panel<Real>& upper;
+
+    BasicConstInterval<Real> by_feature() const { return {lower.by_feature(), upper.by_feature()}; }
+    BasicConstInterval<Real> by_record() const { return {lower.by_record(), upper.by_record()}; }
+    std::size_t count() const { return lower.count(); }
+    std::size_t stride() const { return lower.stride(); }
+    const std::int32_t* labels() const { return lower.labels(); }
+    const double* targets() const { return lower.targets(); }
 };
 
 }  // namespace holdfast

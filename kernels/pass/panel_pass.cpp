@@ -31,20 +31,23 @@ PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOpera
 template <typename Real>
 class PanelPass<Real>::Gradients {
   public:
+    /// poisoned: what its records may become, if they may be poisoned.
     Gradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
-              const Clip& clip, const DropoutFactors<Real>& dropout, const VariantSums& sums)
+              const Clip& clip, const DropoutFactors<Real>& dropout, const VariantSums& sums,
+              const PanelBounds<Real>* poisoned)
         : pass_(pass),
           network_(pass.network_),
           operations_(pass.operations_),
           parameters_(parameters),
-          panel_(panel),
+          panel_{panel, panel},
           clip_(clip),
           dropout_(dropout),
           sums_(sums),
+          poisoned_(poisoned),
           point_(parameters.is_point()) {}
 
     void forward(std::size_t l) {
-        pass_.apply(parameters_.layer(l), l, point_, panel_, dropout_);
+        pass_.apply(parameters_.layer(l), l, point_, panel_.by_feature(), dropout_);
         if (sums_.undecided != nullptr && l < network_.last())
             sums_.undecided[l] += operations_.undecided(network_.layers[l].weighted_rows(), panel_.count(),
                                                         pass_.activations_[l].view(point_));
@@ -59,38 +62,23 @@ class PanelPass<Real>::Gradients {
             sums_.correct[0] += correct.surely;
             sums_.correct[1] += correct.possibly;
         }
-        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.labels(), panel_.count(),
+        operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.targets(), panel_.count(),
                                   pass_.deltas_.back().view(point_));
     }
 
     void outer(std::size_t l) {
-        const Layer& layer = network_.layers[l];
-        if (layer.convolution) {
+        if (network_.layers[l].convolution) {
             if (clip_.kind == Clip::Kind::elementwise) return add_positions(l);
             return add_factors(l);
         }
-        OuterProduct<Real> product = product_of(l);
+        pass_.make_rows(l, point_, dropout_);
+        OuterProduct<Real> product = pass_.product(l, panel_, clip_, point_);
         if (clip_.kind == Clip::Kind::tensor_norm) scale_tensors(operations_.of_layer(l).squares(product));
         if (clip_.by_scales()) product.scales = &scales_;
-        const std::size_t first = network_.offset(l);
-        const PanelOperations<Real>& operations = operations_.of_layer(l);
-        if (sums_.selection == nullptr) return operations.accumulate(product, sums_.sums.from(first));
-        const SelectionTarget target{*sums_.selection, first};
-        operations.accumulate(product, sums_.sums.from(first), &target);
+        add(l, product);
     }
 
-    void backward(std::size_t l) {
-        const std::size_t before = l - 1;
-        const Layer& layer = network_.layers[before];
-        const Interval z = pass_.activations_[before].view(point_), d = pass_.deltas_[before].view(point_);
-        const std::vector<Real>* factors = factors_of<Real>(dropout_, before);
-        if (!layer.pooling && factors == nullptr) return transposed(l, z, d);
-        const Interval behind = layer.pooling ? pass_.behind_.view(point_) : d;
-        transposed(l, {pass_.ones_.data(), pass_.ones_.data()}, behind);
-        if (factors != nullptr) multiply_rows<Real>(*factors, panel_height, behind, behind);
-        if (layer.pooling) pool_backward<Real>(*layer.pooling, panel_height, z, behind, d);
-        gate<Real>(layer.weighted_rows() * panel_height, z, d);
-    }
+    void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, point_, dropout_); }
 
     bool clips_whole_records() const {
         return clip_.kind == Clip::Kind::norm || clip_.kind == Clip::Kind::record_norm;
@@ -103,7 +91,7 @@ class PanelPass<Real>::Gradients {
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             ensure(!network_.layers[l].convolution, "the norm of a convolution's gradient is no product");
             const auto [in, out] = static_cast<LayerShape>(network_.layers[l]);
-            const Real* z = l == 0 ? panel_.by_feature() : input(l).lower;
+            const Real* z = image(l).lower;
             double delta_square[panel_height] = {}, z_square[panel_height];
             std::fill_n(z_square, panel_height, 1.0);
             operations_.add_squares(out, pass_.deltas_[l].lower.data(), delta_square);
@@ -116,19 +104,10 @@ class PanelPass<Real>::Gradients {
     }
 
   private:
-    /// What layer l > 0 read.
-    Interval input(std::size_t l) { return pass_.output(l - 1, dropout_).view(point_); }
+    /// What layer l reads.
     ConstInterval image(std::size_t l) {
-        if (l == 0) return {panel_.by_feature(), panel_.by_feature()};
-        return input(l);
-    }
-
-    void transposed(std::size_t l, ConstInterval z, Interval d) {
-        const ConstInterval delta = pass_.deltas_[l].view(point_);
-        const std::optional<Convolution>& convolution = network_.layers[l].convolution;
-        if (convolution)
-            return operations_.of_layer(l).convolve_backward(*convolution, parameters_.layer(l), delta, z, d);
-        operations_.of_layer(l).backward(parameters_.layer(l), delta, z, d);
+        if (l == 0) return panel_.by_feature();
+        return pass_.output(l - 1, dropout_).view(point_);
     }
 
     void add_positions(std::size_t l) {
@@ -180,16 +159,15 @@ class PanelPass<Real>::Gradients {
         }
     }
 
-    OuterProduct<Real> product_of(std::size_t l) {
-        const ConstInterval delta = pass_.deltas_[l].view(point_);
-        if (l == 0)
-            return {network_.layers[0], clip_,         delta, {panel_.by_record(), panel_.by_record()},
-                    panel_.stride(),    panel_.count()};
-        const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
-        const Interval z = input(l), rows = pass_.rows_[l - 1].view(point_);
-        operations_.transpose(in, z.lower, rows.lower, stride);
-        if (!point_) operations_.transpose(in, z.upper, rows.upper, stride);
-        return {network_.layers[l], clip_, delta, rows, stride, panel_.count()};
+    void add(std::size_t l, const OuterProduct<Real>& product) {
+        const std::size_t first = network_.offset(l);
+        const SumBounds sums = sums_.sums.from(first);
+        const PanelOperations<Real>& operations = operations_.of_layer(l);
+        if (sums_.selection == nullptr) return operations.accumulate(product, sums);
+        const SelectionTarget target{*sums_.selection, first};
+        if (poisoned_ == nullptr) return operations.accumulate(product, sums, &target);
+        operations.accumulate(product, sums);
+        operations.offer_changes(product, pass_.poisoned_->product(l, *poisoned_, clip_, false), target);
     }
 
     /// The scales of one layer's tensors.
@@ -203,7 +181,9 @@ class PanelPass<Real>::Gradients {
     void scale_records() {
         SquareBounds whole[panel_height];
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
-            const LayerSquares squares = operations_.of_layer(l).squares(product_of(l));
+            pass_.make_rows(l, point_, dropout_);
+            const LayerSquares squares =
+                operations_.of_layer(l).squares(pass_.product(l, panel_, clip_, point_));
             for (std::size_t r = 0; r < panel_.count(); ++r) {
                 whole[r] += squares.weights[r];
                 if (network_.layers[l].bias) whole[r] += squares.biases[r];
@@ -217,12 +197,41 @@ class PanelPass<Real>::Gradients {
     const NetworkShape& network_;
     const PanelOperations<Real>& operations_;
     const PackedNetwork<Real>& parameters_;
-    const Panel<Real>& panel_;
+    PanelBounds<Real> panel_;
     const Clip& clip_;
     const DropoutFactors<Real>& dropout_;
     const VariantSums& sums_;
+    const PanelBounds<Real>* poisoned_;
     bool point_;
     LayerScales<Real> scales_;  // of a clip by scales
+};
+
+/// The steps of walk_gradient() for all that the records of a panel may become, in one box: everything a
+/// product is made of, and no sums.
+template <typename Real>
+class PanelPass<Real>::PoisonedGradients {
+  public:
+    PoisonedGradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const PanelBounds<Real>& panel,
+                      const Poison& poison)
+        : pass_(pass), parameters_(parameters), panel_(panel), poison_(poison) {}
+
+    void forward(std::size_t l) { pass_.apply(parameters_.layer(l), l, false, panel_.by_feature(), {}); }
+    void loss() {
+        const NetworkShape& network = pass_.network_;
+        pass_.operations_.poisoned_loss_gradient(network.loss, network.outputs(),
+                                                 pass_.activations_.back().view(false), panel_.targets(),
+                                                 panel_.count(), poison_, pass_.deltas_.back().view(false));
+    }
+    void outer(std::size_t l) { pass_.make_rows(l, false, {}); }
+    void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, false, {}); }
+    bool clips_whole_records() const { return false; }
+    void clip_records() {}
+
+  private:
+    PanelPass& pass_;
+    const PackedNetwork<Real>& parameters_;
+    const PanelBounds<Real>& panel_;
+    const Poison& poison_;
 };
 
 template <typename Real>
@@ -252,14 +261,13 @@ PanelPass<Real>::PanelPass(const NetworkShape& network, const PanelOperations<Re
     patch_deltas_ = Buffer(patch_delta);
 }
 
-/// activations_[l] and outputs_[l] from the layer before it, or from the panel's features.
 template <typename Real>
 void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_is_point,
-                            const Panel<Real>& panel, const DropoutFactors<Real>& dropout) {
-    const bool point = layer.is_point() && (l == 0 || input_is_point);
+                            ConstInterval features, const DropoutFactors<Real>& dropout) {
+    const bool point = layer.is_point() && (l == 0 ? features.is_point() : input_is_point);
     const Interval weighted = activations_[l].view(point);
     if (l == 0) {
-        weigh(layer, l, {panel.by_feature(), panel.by_feature()}, weighted);
+        weigh(layer, l, features, weighted);
     } else {
         weigh(layer, l, output(l - 1, dropout).view(input_is_point), weighted);
     }
@@ -275,10 +283,11 @@ void PanelPass<Real>::apply(const PackedLayer& layer, std::size_t l, bool input_
 template <typename Real>
 void PanelPass<Real>::weigh(const PackedLayer& layer, std::size_t l, ConstInterval z, Interval a) {
     const std::optional<Convolution>& convolution = network_.layers[l].convolution;
-    if (l == 0) {
+    if (l == 0 && z.is_point()) {
         if (convolution) return operations_.convolve_input(*convolution, layer, z.lower, a);
         return operations_.forward_input(layer, z.lower, a);
     }
+    if (l == 0) return operations_.of_layer(l).forward_box(layer, z, a);
     if (convolution) return operations_.of_layer(l).convolve(*convolution, layer, z, a);
     operations_.of_layer(l).forward(layer, z, a);
 }
@@ -290,11 +299,66 @@ auto PanelPass<Real>::output(std::size_t l, const DropoutFactors<Real>& dropout)
 }
 
 template <typename Real>
+void PanelPass<Real>::backward(const PackedLayer& layer, std::size_t l, bool point,
+                               const DropoutFactors<Real>& dropout) {
+    const Layer& before = network_.layers[l - 1];
+    const Interval z = activations_[l - 1].view(point), d = deltas_[l - 1].view(point);
+    const std::vector<Real>* factors = factors_of<Real>(dropout, l - 1);
+    if (!before.pooling && factors == nullptr) return transposed(layer, l, point, z, d);
+    const Interval behind = before.pooling ? behind_.view(point) : d;
+    transposed(layer, l, point, {ones_.data(), ones_.data()}, behind);
+    if (factors != nullptr) multiply_rows<Real>(*factors, panel_height, behind, behind);
+    if (before.pooling) pool_backward<Real>(*before.pooling, panel_height, z, behind, d);
+    gate<Real>(before.weighted_rows() * panel_height, z, d);
+}
+
+template <typename Real>
+void PanelPass<Real>::transposed(const PackedLayer& layer, std::size_t l, bool point, ConstInterval z,
+                                 Interval d) {
+    const ConstInterval delta = deltas_[l].view(point);
+    const std::optional<Convolution>& convolution = network_.layers[l].convolution;
+    if (convolution) return operations_.of_layer(l).convolve_backward(*convolution, layer, delta, z, d);
+    operations_.of_layer(l).backward(layer, delta, z, d);
+}
+
+template <typename Real>
+void PanelPass<Real>::make_rows(std::size_t l, bool point, const DropoutFactors<Real>& dropout) {
+    if (l == 0) return;
+    const std::size_t in = network_.layers[l].in, stride = row_stride<Real>(in);
+    const Interval z = output(l - 1, dropout).view(point), rows = rows_[l - 1].view(point);
+    operations_.transpose(in, z.lower, rows.lower, stride);
+    if (!point) operations_.transpose(in, z.upper, rows.upper, stride);
+}
+
+template <typename Real>
+OuterProduct<Real> PanelPass<Real>::product(std::size_t l, const PanelBounds<Real>& panel, const Clip& clip,
+                                            bool point) {
+    const LayerShape shape = network_.layers[l];
+    const Interval delta = deltas_[l].view(point);
+    if (l == 0) return {shape, clip, delta, panel.by_record(), panel.stride(), panel.count()};
+    return {shape, clip, delta, rows_[l - 1].view(point), row_stride<Real>(shape.in), panel.count()};
+}
+
+template <typename Real>
 void PanelPass<Real>::add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
                                     const Clip& clip, const DropoutFactors<Real>& dropout,
                                     const VariantSums& sums) {
     ensure(clip.kind != Clip::Kind::norm || parameters.is_point(), "a box has no norm to clip by");
-    Gradients gradients(*this, parameters, panel, clip, dropout, sums);
+    Gradients gradients(*this, parameters, panel, clip, dropout, sums, nullptr);
+    walk_gradient(network_.layers.size(), gradients);
+}
+
+template <typename Real>
+void PanelPass<Real>::add_poisonable(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+                                     const PanelBounds<Real>& poisoned, const Poison& poison,
+                                     const Clip& clip, const VariantSums& sums) {
+    ensure(!clip.by_factors() && !parameters.is_point(), "poisoned records are bounded by entries, in a box");
+    ensure(network_.is_dense(), "poisoned records are bounded in dense networks");
+    if (poisoned_ == nullptr) poisoned_ = std::make_unique<PanelPass>(network_, operations_);
+    PoisonedGradients changed(*poisoned_, parameters, poisoned, poison);
+    walk_gradient(network_.layers.size(), changed);
+    const DropoutFactors<Real> none;
+    Gradients gradients(*this, parameters, panel, clip, none, sums, &poisoned);
     walk_gradient(network_.layers.size(), gradients);
 }
 
@@ -302,8 +366,10 @@ template <typename Real>
 BasicConstInterval<Real> PanelPass<Real>::outputs(const PackedNetwork<Real>& parameters,
                                                   const PackedLayer& last, const Panel<Real>& panel) {
     const std::size_t hidden = network_.last();
-    for (std::size_t l = 0; l < hidden; ++l) apply(parameters.layer(l), l, parameters.is_point(), panel, {});
-    apply(last, hidden, parameters.is_point(), panel, {});
+    const ConstInterval features(panel.by_feature(), panel.by_feature());
+    for (std::size_t l = 0; l < hidden; ++l)
+        apply(parameters.layer(l), l, parameters.is_point(), features, {});
+    apply(last, hidden, parameters.is_point(), features, {});
     return activations_.back().view(last.is_point() && (hidden == 0 || parameters.is_point()));
 }
 

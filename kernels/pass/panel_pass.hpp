@@ -49,6 +49,11 @@ class PanelPass {
     /// Adds the clipped gradients of the panel's records, and counts which are correct.
     void add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel, const Clip& clip,
                        const DropoutFactors<Real>& dropout, const VariantSums& sums);
+    /// The same of records that `poison` may turn into anything within `poisoned`, in a box: what that could
+    /// add to each entry is offered to the selection, not the entries. Of dense networks.
+    void add_poisonable(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
+                        const PanelBounds<Real>& poisoned, const Poison& poison, const Clip& clip,
+                        const VariantSums& sums);
     /// The outputs of `last`, [rows, panel_height], behind the hidden layers, nothing left out; a box even
     /// after a point.
     ConstInterval outputs(const PackedNetwork<Real>& parameters, const PackedLayer& last,
@@ -61,12 +66,21 @@ class PanelPass {
         Interval view(bool point) { return {lower.data(), point ? lower.data() : upper.data()}; }
     };
     class Gradients;
+    class PoisonedGradients;
 
-    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, const Panel<Real>& panel,
+    /// activations_[l] and outputs_[l] from the layer before it, or from the features.
+    void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, ConstInterval features,
                const DropoutFactors<Real>& dropout);
     void weigh(const PackedLayer& layer, std::size_t l, ConstInterval z, Interval a);
     /// What layer l hands on to the next.
     Buffer& output(std::size_t l, const DropoutFactors<Real>& dropout);
+    /// deltas_[l - 1] from deltas_[l].
+    void backward(const PackedLayer& layer, std::size_t l, bool point, const DropoutFactors<Real>& dropout);
+    void transposed(const PackedLayer& layer, std::size_t l, bool point, ConstInterval z, Interval d);
+    /// Of layer l, which is dense: makes the rows of its input, if it is not the first.
+    void make_rows(std::size_t l, bool point, const DropoutFactors<Real>& dropout);
+    /// Of layer l's rows and delta, which have been made.
+    OuterProduct<Real> product(std::size_t l, const PanelBounds<Real>& panel, const Clip& clip, bool point);
 
     const NetworkShape& network_;
     const PanelOperations<Real>& operations_;
@@ -78,6 +92,7 @@ class PanelPass {
     Buffer behind_;                    // derivative by the outputs of a layer that has outputs_
     AlignedVector<Real> ones_;         // activations whose gate is open, of as many rows
     Buffer patch_, patch_rows_, patch_deltas_;  // of one position, for the outer product by factors
+    std::unique_ptr<PanelPass> poisoned_;       // the buffers of poisoned records; where there are any
 };
 
 }  // namespace holdfast

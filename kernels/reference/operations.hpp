@@ -41,6 +41,30 @@ void forward_input(const Weights<Real>& layer, std::size_t height, const Real* x
     }
 }
 
+// Four-product, as backward.
+template <typename Real>
+void forward_box(const Weights<Real>& layer, std::size_t height, BasicConstInterval<Real> x,
+                 BasicInterval<Real> a) {
+    using std::fma, std::min, std::max;
+    const auto [in, out] = layer.shape;
+    for (std::size_t o = 0; o < out; ++o) {
+        const Real* lower = layer.lower + o * (in + 1);
+        const Real* upper = layer.upper + o * (in + 1);
+        for (std::size_t r = 0; r < height; ++r) {
+            Real least = lower[in], greatest = upper[in];
+            for (std::size_t j = 0; j < in; ++j) {
+                const Real x_lower = x.lower[j * height + r], x_upper = x.upper[j * height + r];
+                least = min(min(fma(lower[j], x_lower, least), fma(lower[j], x_upper, least)),
+                            min(fma(upper[j], x_lower, least), fma(upper[j], x_upper, least)));
+                greatest = max(max(fma(lower[j], x_lower, greatest), fma(lower[j], x_upper, greatest)),
+                               max(fma(upper[j], x_lower, greatest), fma(upper[j], x_upper, greatest)));
+            }
+            a.lower[o * height + r] = least;
+            a.upper[o * height + r] = greatest;
+        }
+    }
+}
+
 // z >= 0: w z is least at the lower w, and there at the lower z if that w is positive, at the upper z if not.
 template <typename Real>
 void forward(const Weights<Real>& layer, std::size_t height, BasicConstInterval<Real> z,

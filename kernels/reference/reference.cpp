@@ -52,6 +52,9 @@ class ReferenceOperations : public PanelOperations<Real> {
     void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
         reference::forward_input(weights<Real>(layer), height, x, a);
     }
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        reference::forward_box(weights<Real>(layer), height, x, a);
+    }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         reference::forward(weights<Real>(layer), height, z, a);
     }
@@ -118,6 +121,22 @@ class ReferenceOperations : public PanelOperations<Real> {
                     });
             },
             sums, selection);
+    }
+
+    void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
+                       const SelectionTarget& selection) const override {
+        LeastEntries& least = selection.least;
+        std::vector<Entry> entries;  // of the records as they are, in the order of for_each_entry
+        for_each_entry(record, [&](std::size_t, Entry entry) { entries.push_back(entry); });
+        least.upper.for_each_stripe(1, [&](std::size_t) {
+            std::size_t next = 0;
+            for_each_entry(poisoned, [&](std::size_t index, Entry entry) {
+                const Entry before = entries[next++];
+                const std::size_t at = selection.first_entry + index;
+                if (entry.upper > before.upper) least.upper.insert(at, before.upper - entry.upper);
+                if (entry.lower < before.lower) least.negated_lower.insert(at, entry.lower - before.lower);
+            });
+        });
     }
 
   protected:
@@ -190,6 +209,10 @@ class MidpointOperations final : public ReferenceOperations<double> {
     explicit MidpointOperations(Product product) : product_(product) {}
     std::string name() const override { return std::string("reference (") + name_of(product_) + ")"; }
 
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        const auto [shape, lower, upper] = weights<double>(layer);
+        midpoint::forward(product_, shape, lower, upper, x, a);
+    }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         if (layer.is_point()) return ReferenceOperations<double>::forward(layer, z, a);
         const auto [shape, lower, upper] = weights<double>(layer);

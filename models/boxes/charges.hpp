@@ -20,9 +20,11 @@ class Charges {
     virtual LevelState box(const LevelState& level) const = 0;
     /// How many least values of every entry the sums of a level must keep.
     virtual std::int64_t selected(std::int64_t k) const = 0;
-    /// Widens a level's sums over this dataset to those over every neighbour's. Collective over the ranks.
-    virtual void charge(std::int64_t k, LevelSums& sums, const Communicator& ranks) const = 0;
-    /// Takes step t (counted from 0), which divides by `normaliser`.
+    /// Takes step t (counted from 0), which divides by `normaliser`, of a level whose sums over this dataset
+    /// and its box are given; they are widened in place where they are charged. Collective over the ranks.
+    virtual void update(std::int64_t step, double normaliser, LevelState& level, LevelSums& sums,
+                        const Communicator& ranks) const = 0;
+    /// After step t of all levels.
     virtual void advance(std::int64_t step, double normaliser) = 0;
 };
 

@@ -11,14 +11,18 @@ namespace holdfast {
 
 /// One level of one member: parameters [parameters] in parameter units. The nominal run is level 0, a point.
 /// per_batch: the box T^k. per_epoch: its core G (T^k = G +- R_t(k): models/mathematics.md, core and radius).
+/// both: the core and, from k = 1 on, the charged box; T^k is what G +- R_t(k) and that have in common.
 struct LevelState {
     std::int64_t k = 0;
     std::vector<std::int64_t> lower, upper;
     std::vector<std::int64_t> lower_slots, upper_slots;  ///< of the optimiser, [slots, parameters]
+    std::vector<std::int64_t> charged_lower = {}, charged_upper = {};
+    std::vector<std::int64_t> charged_lower_slots = {}, charged_upper_slots = {};
 
     template <typename Archive>
     void serialize(Archive& archive, unsigned) {
         archive& k& lower& upper& lower_slots& upper_slots;
+        archive& charged_lower& charged_upper& charged_lower_slots& charged_upper_slots;
     }
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "models/nets/dropout.hpp"
 
 namespace holdfast {
 namespace {
@@ -55,7 +56,14 @@ MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t m
     state.member = member;
     const std::vector<std::int64_t> initial = plan.initial_parameters(member);
     const std::vector<std::int64_t> slots(optimiser_of(plan)->slots() * initial.size(), 0);
-    for (const std::int64_t k : plan.levels) state.levels.push_back({k, initial, initial, slots, slots});
+    for (const std::int64_t k : plan.levels) {
+        state.levels.push_back({k, initial, initial, slots, slots});
+        if (k > 0 && plan.settings.certificate.charge_rule == ChargeRule::both) {
+            LevelState& level = state.levels.back();
+            level.charged_lower = level.charged_upper = initial;
+            level.charged_lower_slots = level.charged_upper_slots = slots;
+        }
+    }
     return state;
 }
 
@@ -99,6 +107,8 @@ StepSums MemberTrainer::sums_of_step(const Communicator& block_group, PhaseTimes
         variants.push_back({box.lower.data(), point ? box.lower.data() : box.upper.data(),
                             static_cast<std::size_t>(charges_->selected(box.k))});
     }
+    sums_.set_dropout(dropout_factors(plan_.network, static_cast<std::uint64_t>(plan_.settings.training.seed),
+                                      state_.member, static_cast<std::uint64_t>(state_.step)));
     const StepRecords records{batches_.of_step(state_.step), public_batches_.of_step(state_.step)};
     times.update += watch.lap();
     StepSums sums = sums_.of(variants, records, block_group, times);
@@ -124,12 +134,8 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
         layer_widths(plan_.network, sums.levels.back().lower, sums.levels.back().upper);
     for (std::size_t index = 0; index < state_.levels.size(); ++index) {
         LevelState& level = state_.levels[index];
-        LevelSums& of_level = sums.levels[index];
-        const double normaliser = normaliser_of(level.k, sums.records);
-        charges_->charge(level.k, of_level, block_group);
-        // The update falls with the sum: the lower bound takes the upper sum.
-        optimiser_->update(state_.step, normaliser, {level.lower, level.lower_slots}, of_level.upper);
-        optimiser_->update(state_.step, normaliser, {level.upper, level.upper_slots}, of_level.lower);
+        charges_->update(state_.step, normaliser_of(level.k, sums.records), level, sums.levels[index],
+                         block_group);
     }
     const double nominal_normaliser = normaliser_of(0, sums.records);
     charges_->advance(state_.step, nominal_normaliser);
@@ -165,7 +171,7 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
         layer_widths(plan_.network, sums.levels.back().lower, sums.levels.back().upper);
     const std::vector<double> of_core = layer_widths(plan_.network, core.lower, core.upper);
     const std::vector<double> of_box = layer_widths(plan_.network, widest.lower, widest.upper);
-    const bool per_epoch = plan_.settings.certificate.charge_rule == ChargeRule::per_epoch;
+    const bool has_core = plan_.settings.certificate.charge_rule != ChargeRule::per_batch;
     for (std::size_t l = 0; l < layers.size(); ++l) {
         std::int64_t largest = 0;
         const std::size_t first = plan_.network.offset(l);
@@ -174,8 +180,8 @@ void MemberTrainer::record_layers(const StepSums& sums, const std::vector<double
         const auto parameters = static_cast<double>(layers[l].parameters());
         metrics.layer_width_mean.push_back(of_box[l] * parameter_unit / parameters);
         metrics.layer_width_max.push_back(parameter_value(largest));
-        metrics.charge_share.push_back(per_epoch ? share_of_charge(of_core[l], of_box[l])
-                                                 : share_of_charge(uncharged[l], charged[l]));
+        metrics.charge_share.push_back(has_core ? share_of_charge(of_core[l], of_box[l])
+                                                : share_of_charge(uncharged[l], charged[l]));
     }
     for (std::size_t l = 0; l < sums.undecided.size(); ++l) {
         const auto activations =

@@ -4,6 +4,7 @@
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/linear_distances.hpp"
+#include "models/certify/relaxation.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,13 +30,21 @@ class BoxesCertificate final : public Certificate {
     const std::vector<std::int64_t>& levels() const override { return levels_; }
     bool nested() const override { return settings_.certificate.product.exact(); }
 
+    // A relaxation of one level speaks for all below it, which needs that its box holds theirs.
+    bool relaxes() const override {
+        return Relaxation::sharpens(network_) && settings_.training.normalise == Normalise::expected;
+    }
+
     Certificates distances(std::size_t member, const Records& queries, Asker asker,
                            int device) const override {
         const auto backend = backend_on(device);
         const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
             boxes_.read(member, level, lower, upper);
         };
-        return certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
+        Certificates found = certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
+        if (asker != Asker::relaxed || !relaxes()) return found;
+        return sharpened(network_, settings_.training.precision, queries, levels_.size(), load,
+                         std::move(found));
     }
 
     std::vector<Certificates> distances_of(std::size_t first, std::size_t last, const Records& queries,

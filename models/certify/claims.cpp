@@ -1,10 +1,51 @@
 #include "models/certify/claims.hpp"
 
+#include <cstdio>
+
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 
+namespace {
+
+/// An adversary moves no record to another batch.
+void state_poisoned_ids(IdKind ids, Guarantee& claim) {
+    switch (ids) {
+        case IdKind::given:
+            return claim.require("a poisoned record keeps its id");
+        case IdKind::content:
+            return claim.weaken(
+                "an id is a hash of its record's content: who is poisoned before the import has another id, "
+                "and "
+                "with it another batch and member");
+        case IdKind::row_number:
+            return claim.require("a poisoned record keeps its row, which is its id");
+    }
+}
+
+std::string number(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", value);
+    return text;
+}
+
+/// What distance k is.
+std::string adversary(const Poison& poison) {
+    std::string text =
+        "a dataset at distance at most k is made by poisoning at most k private records: every "
+        "feature, as it lies in the public range, moves by at most " +
+        number(poison.input_radius);
+    if (poison.target_radius > 0) text += ", the target by at most " + number(poison.target_radius);
+    if (poison.labels == Poison::Labels::any) text += ", and the label becomes any other";
+    if (poison.labels == Poison::Labels::targeted)
+        text += ", and the label becomes " + std::to_string(poison.target_label) + " or stays";
+    return text;
+}
+
+}  // namespace
+
 void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
+    if (relation == Relation::poison) return state_poisoned_ids(ids, claim);
     switch (ids) {
         case IdKind::given:
             return claim.require("an id names one person, whatever other records there are");
@@ -44,6 +85,31 @@ void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& cla
     claim.require("the features were made and scaled by public constants (the file states no public range)");
 }
 
+namespace {
+
+/// What the boxes are, whatever they enclose.
+void state_boxes(const Settings& settings, Guarantee& claim) {
+    if (!settings.certificate.product.exact())
+        claim.weaken(
+            "midpoint-radius products nest up to rounding only, so distances of neighbours may differ by "
+            "more than 1");
+    if (settings.certificate.contiguous_levels()) return;
+    claim.require(
+        "only the listed levels have boxes: a distance counts those that hold, it is not a number of "
+        "records");
+}
+
+/// Poisoning changes no count, no row and no batch: what a step divides by and how batches are made is the
+/// same of every dataset at a distance.
+Guarantee poison_claim(const Settings& settings, const DataFacts& facts, Guarantee claim) {
+    claim.require(adversary(settings.poison));
+    if (facts.public_records) claim.require("the public records are clean: no adversary has changed them");
+    state_boxes(settings, claim);
+    return claim;
+}
+
+}  // namespace
+
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     Guarantee claim = Guarantee::proved(
         std::string("for every k and every dataset at distance at most k, the parameters this program "
@@ -55,8 +121,9 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     claim.require(settings_condition);
     state_scaling(facts.scaling, "the boxes do not cover", claim);
     state_ids(facts.ids, settings.certificate.relation, claim);
-    if (facts.public_records) claim.require(public_records_condition);
     if (!settings.network.initial.empty()) claim.require(initial_condition);
+    if (settings.poisoned()) return poison_claim(settings, facts, std::move(claim));
+    if (facts.public_records) claim.require(public_records_condition);
     if (settings.training.expected_records == 0)
         claim.weaken(
             "the step divides by the number of records found, which one record more or less can change: "
@@ -68,14 +135,7 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
         claim.weaken(
             "batches are rows in order and assumed not to move: an added or removed record shifts those "
             "behind it");
-    if (!settings.certificate.product.exact())
-        claim.weaken(
-            "midpoint-radius products nest up to rounding only, so distances of neighbours may differ by "
-            "more than 1");
-    if (!settings.certificate.contiguous_levels())
-        claim.require(
-            "only the listed levels have boxes: a distance counts those that hold, it is not a number of "
-            "records");
+    state_boxes(settings, claim);
     return claim;
 }
 
@@ -86,6 +146,12 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
     if (settings.certificate.relation == Relation::remove) {
         refuse("no release may rest on boxes for removals only",
                "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
+    }
+    if (settings.poisoned()) {
+        refuse(
+            "no release may rest on boxes against poisoning: it changes a record a little, a neighbour "
+            "wholly",
+            "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
     }
     if (!settings.certificate.contiguous_levels()) {
         refuse(

@@ -11,8 +11,9 @@ namespace holdfast {
 
 /// For whom distances are counted.
 enum class Asker {
-    owner,   ///< as soon as may be
-    release  ///< with work that is a function of public numbers alone
+    owner,    ///< as soon as may be
+    relaxed,  ///< the owner, by linear relaxations besides (models/certify/relaxation.hpp)
+    release   ///< with work that is a function of public numbers alone
 };
 
 /// What a finished run can show of its members' answers, whatever the kind of its training.
@@ -26,6 +27,9 @@ class Certificate {
     std::int64_t cap() const { return static_cast<std::int64_t>(levels().size()) - 1; }
     /// Do distances of neighbours differ by at most one, whatever rounding does?
     virtual bool nested() const = 0;
+
+    /// May linear relaxations prove longer distances than a release counts?
+    virtual bool relaxes() const { return false; }
 
     /// Labels and distances of the queries by one member; device: which of a node's GPUs computes, if one
     /// does.

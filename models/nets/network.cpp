@@ -9,17 +9,27 @@
 #include "kernels/base/streams.hpp"
 
 namespace holdfast {
-namespace {
 
-void check_classes(std::size_t classes, Loss loss) {
+void require_loss_for(std::size_t classes, Loss loss) {
+    const LossInfo& info = info_of(loss);
+    if (info.of_numbers) {
+        if (classes == 1) return;
+        throw Error(
+            ExitCode::usage,
+            std::string(info.name) + " is a loss of numbers, not of " + std::to_string(classes) + " classes",
+            "set network.classes = 1 for a regression, or another loss for a classifier", "network.loss");
+    }
     if (classes < 2)
         throw Error(ExitCode::usage, "a classifier needs at least two classes",
-                    "set network.classes to 2 or more", "network.classes");
-    if (info_of(loss).one_logit && classes != 2) {
+                    "set network.classes to 2 or more, or network.loss = \"squared_error\" for a regression",
+                    "network.classes");
+    if (info.one_logit && classes != 2) {
         throw Error(ExitCode::usage, "one logit tells two classes apart, not " + std::to_string(classes),
                     "set network.loss = \"cross_entropy\"", "network.loss");
     }
 }
+
+namespace {
 
 std::vector<Layer> dense_layers(std::size_t inputs, const std::vector<std::size_t>& hidden,
                                 std::size_t logits) {
@@ -46,7 +56,7 @@ Network::Network(std::vector<Layer> layers, std::size_t classes, Loss loss, Inpu
     ensure(!shape_.layers.empty() && shape_.layers.back().is_dense(), "the last layer is dense");
     if (inputs() == 0)
         throw Error(ExitCode::input, "the data has no features", "name at least one feature column");
-    check_classes(classes, loss);
+    require_loss_for(classes, loss);
     ensure(outputs() == logits_of(classes, loss), "a network has the logits of its loss");
     for (std::size_t l = 1; l < shape_.layers.size(); ++l)
         ensure(shape_.layers[l].input_rows() == shape_.layers[l - 1].output_rows(),

@@ -7,12 +7,15 @@
 
 namespace holdfast {
 
+/// Error (usage): the loss is not for so many classes; of numbers, a regression, there is 1.
+void require_loss_for(std::size_t classes, Loss loss);
+
 /// Layers with ReLU between them, the last one dense, and a loss on its logits.
 /// Parameters are one array: layer after layer, each [out, in + 1] with the bias last in its row.
 class Network {
   public:
     /// Each layer takes what the one before gives.
-    /// Error (usage): no inputs, fewer than two classes, one logit for more than two.
+    /// Error (usage): no inputs, as require_loss_for().
     Network(std::vector<Layer> layers, std::size_t classes, Loss loss, InputTransform transform = {});
     /// Of dense layers alone.
     /// Error (usage): as there; a hidden layer of width 0.
@@ -27,6 +30,8 @@ class Network {
     std::size_t outputs() const { return shape_.outputs(); }
     std::size_t classes() const { return classes_; }
     Loss loss() const { return shape_.loss; }
+    /// Does it give a number, rather than tell classes apart?
+    bool is_regression() const { return info_of(loss()).of_numbers; }
     InputTransform transform() const { return shape_.input; }
 
     /// For each parameter: is it a bias?

@@ -40,6 +40,7 @@ Loss NetworkSettings::resolved_loss() const {
     for (const LossInfo& info : losses()) {
         if (info.name == loss) return info.loss;
     }
+    if (classes == 1) return Loss::squared_error;
     return classes == 2 ? Loss::binary_cross_entropy : Loss::cross_entropy;
 }
 
@@ -107,7 +108,10 @@ std::vector<BasicOption<NetworkSettings>> network_options() {
     std::vector<std::string> names{"auto"};
     for (const LossInfo& info : losses()) {
         names.emplace_back(info.name);
-        help += " | " + names.back() + (info.one_logit ? " (one logit)" : " (a logit a class)");
+        help += " | " + names.back() +
+                (info.of_numbers  ? " (of numeric targets)"
+                 : info.one_logit ? " (one logit)"
+                                  : " (a logit a class)");
     }
     return {
         integers("hidden", "widths of the hidden layers, [] for none", &S::hidden),
@@ -117,7 +121,8 @@ std::vector<BasicOption<NetworkSettings>> network_options() {
                  "height + y) * width + x; []: no image",
                  &S::image),
         flag("bias", "layers have biases; false: none has one", &S::bias),
-        integer("classes", "public number of classes", &S::classes, 2, 1000),
+        integer("classes", "public number of classes; 1: none, a regression of numeric targets", &S::classes,
+                1, 1000),
         text("loss", help, &S::loss, names),
         real("input_shift", "public constant: the network sees (x - shift) * scale", &S::input_shift,
              at_least(-1e6)),
@@ -143,11 +148,7 @@ void check(const NetworkSettings& settings) {
         throw Error(ExitCode::usage, "network.initial_digest is of no model", "set network.initial",
                     "network.initial_digest");
     settings.hidden_layers(1);  // says what is wrong with them, of however many columns
-    if (info_of(settings.resolved_loss()).one_logit && settings.classes != 2) {
-        throw Error(ExitCode::usage,
-                    "one logit tells two classes apart, not " + std::to_string(settings.classes),
-                    "set network.loss = \"cross_entropy\"", "network.loss");
-    }
+    require_loss_for(static_cast<std::size_t>(settings.classes), settings.resolved_loss());
 }
 
 }  // namespace holdfast

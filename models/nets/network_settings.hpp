@@ -17,7 +17,7 @@ struct NetworkSettings {
     std::vector<std::int64_t> image;        ///< [channels, height, width] that columns are; []: no image
     bool bias = true;                       ///< of every layer
     std::int64_t classes = 2;
-    std::string loss = "auto";                    ///< auto: one logit for two classes
+    std::string loss = "auto";                    ///< auto: one logit for two classes, squared_error for 1
     double input_shift = 0.0, input_scale = 1.0;  ///< the network sees (x - shift) * scale
 
     std::string initial;         ///< a model file whose parameters the training starts from; empty: by seed

@@ -1,18 +1,15 @@
 #include "models/privacy/aggregate.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/votes.hpp"
 
 namespace holdfast {
 namespace {
 
 using Members = std::vector<MemberAnswer>;
-using Costs = std::vector<std::int64_t>;
-
-constexpr std::int64_t unreachable = std::numeric_limits<std::int64_t>::max() / 4;
 
 Error bad_member(std::size_t member, const std::string& message) {
     return Error(ExitCode::input, message, "compute the stable distances again with this program",
@@ -42,17 +39,6 @@ void check(const Members& members, int classes, std::int64_t member_cap) {
     }
 }
 
-std::vector<std::int64_t> count_votes(const Members& members, int classes) {
-    std::vector<std::int64_t> votes(static_cast<std::size_t>(classes), 0);
-    for (const MemberAnswer& member : members) ++votes[static_cast<std::size_t>(member.label)];
-    return votes;
-}
-
-/// Which class a tie goes to: 1 of two (000, equation 11), the least index of more.
-bool wins_tie(int a, int b, int classes) {
-    return classes == 2 ? a == 1 : a < b;
-}
-
 int winner_of(const std::vector<std::int64_t>& votes) {
     const int classes = static_cast<int>(votes.size());
     int best = 0;
@@ -63,43 +49,7 @@ int winner_of(const std::vector<std::int64_t>& votes) {
     return best;
 }
 
-/// Votes `b` must gain on `a` to stand before it; <= 0 where it does already.
-std::int64_t gain_needed(const std::vector<std::int64_t>& votes, int a, int b) {
-    const int classes = static_cast<int>(votes.size());
-    return votes[static_cast<std::size_t>(a)] - votes[static_cast<std::size_t>(b)] +
-           (wins_tie(a, b, classes) ? 1 : 0);
-}
-
-/// prefix[s] = cost of the s cheapest.
-Costs prefix_sums(Costs costs) {
-    std::sort(costs.begin(), costs.end());
-    Costs prefix(costs.size() + 1, 0);
-    std::partial_sum(costs.begin(), costs.end(), prefix.begin() + 1);
-    return prefix;
-}
-
-/// Least cost at which b overtakes a when a turn of member i costs h_i + 1 whatever the target: an a-voter
-/// turned to b gains 2, any other voter but b's gains 1.
-std::int64_t overtaking_cost(const Members& members, const std::vector<std::int64_t>& votes, int a, int b) {
-    const std::int64_t needed = gain_needed(votes, a, b);
-    if (needed <= 0) return 0;
-    Costs from_a, from_others;
-    for (const MemberAnswer& member : members) {
-        if (member.label == a) from_a.push_back(member.distance + 1);
-        if (member.label != a && member.label != b) from_others.push_back(member.distance + 1);
-    }
-    const Costs doubles = prefix_sums(std::move(from_a)), singles = prefix_sums(std::move(from_others));
-    std::int64_t least = unreachable;
-    for (std::size_t two = 0; two < doubles.size(); ++two) {
-        const std::int64_t rest = std::max<std::int64_t>(0, needed - 2 * static_cast<std::int64_t>(two));
-        if (rest < static_cast<std::int64_t>(singles.size())) {
-            least = std::min(least, doubles[two] + singles[static_cast<std::size_t>(rest)]);
-        }
-    }
-    return least;
-}
-
-/// The same when a turn of member i to class c costs its d_ic: a knapsack over the votes gained.
+/// overtaking_cost() when a turn of member i to class c costs its d_ic: a knapsack over the votes gained.
 std::int64_t overtaking_cost_per_class(const Members& members, const std::vector<std::int64_t>& votes, int a,
                                        int b) {
     const std::int64_t needed = gain_needed(votes, a, b);

@@ -31,7 +31,7 @@ class Guarantee {
     }  ///< false only for `not differentially private`
     const std::string& relation() const {
         return relation_;
-    }  ///< "add_remove", "substitute", "remove" or empty
+    }  ///< "add_remove", "substitute", "remove", "poison" or empty
     const std::string& statement() const { return statement_; }
     const std::vector<std::string>& conditions() const { return conditions_; }
     std::string status() const;

@@ -10,6 +10,8 @@ const char* name_of(Relation relation) {
             return "substitute";
         case Relation::remove:
             return "remove";
+        case Relation::poison:
+            return "poison";
     }
     return "";
 }

@@ -77,8 +77,11 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of
     const StepRecords records{of_step.private_ones, part_of_rank(of_step.public_ones, ranks)};
     if (engine_ == nullptr) {
         engine_ = plan_.backend->engine(plan_.network.shape(), plan_.settings.clip);
-        engine_->set_records(std::vector{private_records_.view(true), public_records_.view(false)});
+        RecordSet private_ones = private_records_.view(true);
+        if (plan_.settings.poisoned()) private_ones.poison = plan_.settings.poison;
+        engine_->set_records(std::vector{private_ones, public_records_.view(false)});
     }
+    engine_->set_dropout(dropout_);
     const StepMessage layout = StepMessage::of(levels.size(), plan_.network.shape());
     const std::int64_t parts = parts_of(records, ranks);
     if (parts == 1) {

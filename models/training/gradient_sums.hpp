@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
@@ -18,7 +19,8 @@ struct LevelSums {
     std::span<std::int64_t> lower, upper;  ///< [parameters], gradient grid units
     std::int64_t surely_correct = 0;       ///< records whose label the whole box predicts
     std::int64_t possibly_correct = 0;     ///< records whose label some of it may predict
-    std::optional<LeastEntries> least;     ///< of this rank's private records, if asked for
+    /// Of this rank's private records, if asked for: their least bounds; under `poison` what it could add.
+    std::optional<LeastEntries> least;
 };
 
 /// What a step adds up, on all ranks; the sums are spans of `message`.
@@ -49,6 +51,9 @@ class GradientSums {
     /// Plan and records must outlive it. Error (input): more than 2^32 records.
     GradientSums(const TrainingPlan& plan, const Records& private_records, const Records& public_records);
 
+    /// What the following steps multiply the outputs of hidden layers by (Engine::set_dropout).
+    void set_dropout(std::vector<std::vector<double>> factors) { dropout_ = std::move(factors); }
+
     /// Collective over the ranks, which share the member's records. Exact for any number of records: an int64
     /// adds record_limit of them, so a batch of more is summed in parts. Adds to `times`.
     StepSums of(std::span<const Variant> levels, const StepRecords& of_step, const Communicator& ranks,
@@ -68,6 +73,7 @@ class GradientSums {
     std::vector<std::size_t> pinned_;  ///< biases of layers without
     const Records& private_records_;
     const Records& public_records_;
+    std::vector<std::vector<double>> dropout_;
     std::unique_ptr<Engine> engine_;  ///< from the first step on
     std::optional<bool> one_part_;    ///< no batch of this member can need more; known from the first step on
 };

@@ -71,6 +71,12 @@ TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend) {
     FeatureMap features = settings.feature_map(data.features, data.range);
     Network network = settings.network.make(features);
+    if (settings.poisoned() && !network.shape().is_dense())
+        throw Error(
+            ExitCode::usage, "poisoned records are bounded in dense layers alone",
+            "leave convolutions, pooling and dropout out, or set certificate.relation = \"substitute\", "
+            "which covers every poison",
+            "certificate.relation");
     check_layers(settings, network);
     check_public_batches(settings.training, data);
     std::vector<std::int64_t> initial = settings.network.initial_parameters(network);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,8 +32,16 @@ struct TrainingPlan {
     /// What a member starts from, whatever the records: public.
     std::vector<std::int64_t> initial_parameters(std::uint64_t member) const;
 
-    /// What gradients are summed and charged in.
-    GradientScale gradient_scale() const { return settings.clip.scale(backend->precision()); }
+    /// What gradients are summed and charged in. By factors, a record adds the entries of all positions of a
+    /// convolution, each at most Gamma (models/mathematics.md, convolution by factors).
+    GradientScale gradient_scale() const {
+        GradientScale scale = settings.clip.scale(backend->precision());
+        if (settings.clip.kind != Clip::Kind::factored) return scale;
+        std::size_t positions = 1;
+        for (const Layer& layer : network.layers()) positions = std::max(positions, layer.positions());
+        scale.record_limit /= static_cast<std::int64_t>(positions);
+        return scale;
+    }
 };
 
 /// B, the number of records of a member's batch: the stated public count, or where none is stated the count

@@ -82,13 +82,23 @@ void check_noisy(const Settings& settings) {
                "lower training.epochs or training.batches", "training.epochs");
     if (settings.ensemble.members > 1)
         refuse("noisy training makes one model", "set ensemble.members = 1", "ensemble.members");
-    if (settings.certificate.relation == Relation::remove)
-        refuse("a model is not published against removals alone",
+    if (settings.certificate.relation == Relation::remove || settings.poisoned())
+        refuse("a model is not published against removals alone, nor against poisoning",
                "set certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
     if (training.batching == Batching::sequential || training.normalise == Normalise::actual)
         refuse("noisy training draws its records and divides by a public number",
                "leave training.batching = \"hashed\" and training.normalise = \"expected\"",
                "training.batching");
+}
+
+/// A regression has no labels, so neither votes nor what is bounded by a label's derivative.
+void check_regression(const Settings& settings) {
+    if (settings.noisy() || settings.is_convex())
+        refuse("training.kind = \"" + settings.training.kind + "\" makes classifiers, not regressions",
+               "set training.kind = \"boxes\", or network.classes = 2 or more", "training.kind");
+    if (settings.ensemble.members > 1)
+        refuse("the members of an ensemble vote for labels, and a regression has none",
+               "set ensemble.members = 1, or network.classes = 2 or more", "ensemble.members");
 }
 
 void check_convex(const Settings& settings) {
@@ -131,12 +141,60 @@ void check_convex(const Settings& settings) {
     if (!settings.certificate.contiguous_levels())
         refuse("convex training has a distance for every k", "leave certificate.level_list out",
                "certificate.level_list");
-    if (settings.certificate.charge_rule == ChargeRule::per_batch)
+    if (settings.certificate.charge_rule != ChargeRule::per_epoch)
         refuse("in convex training a record acts once an epoch", "leave certificate.budget = \"per_epoch\"",
                "certificate.budget");
+    if (settings.poisoned())
+        refuse("convex training bounds what a record may become, not how far it may be poisoned",
+               "set certificate.relation = \"substitute\", which covers every poison",
+               "certificate.relation");
     if (!settings.certificate.product.exact())
         refuse("convex training makes no boxes, and no interval products",
                "leave certificate.product = \"exact\"", "certificate.product");
+}
+
+/// What poisoning could add is counted in every batch, entry by entry (models/mathematics.md, poisoned sums).
+void check_poison(const Settings& settings) {
+    const Poison& poison = settings.poison;
+    if (!settings.poisoned()) {
+        if (poison.input_radius > 0 || poison.labels != Poison::Labels::kept || poison.target_radius > 0)
+            refuse("section poison says what an adversary may do under one relation alone",
+                   "set certificate.relation = \"poison\", or leave section poison out",
+                   "certificate.relation");
+        return;
+    }
+    if (settings.certificate.charge_rule == ChargeRule::per_epoch)
+        refuse(
+            "what a record does once an epoch is charged the same for every poison",
+            "set certificate.budget = \"both\" or \"per_batch\"; or certificate.relation = \"substitute\", "
+            "which covers every poison",
+            "certificate.budget");
+    if (settings.clip.kind != Clip::Kind::elementwise)
+        refuse("poisoned records are bounded by entries", "set clip.kind = \"elementwise\"", "clip.kind");
+    if (poison.input_radius > 0 &&
+        (settings.features.map != FeatureSettings::Map::none || settings.features.norm_limit > 0))
+        refuse("the radius is of features as the network takes them, and these are mapped before",
+               "set features.map = \"none\" and features.norm_limit = 0, or poison.input_radius = 0",
+               "poison.input_radius");
+    const bool regression = settings.network.classes == 1;
+    if (regression && poison.labels != Poison::Labels::kept)
+        refuse("a regression has numbers for targets, not labels",
+               "set poison.labels = \"none\" and poison.target_radius", "poison.labels");
+    if (!regression && poison.target_radius > 0)
+        refuse("the targets of a classifier are labels, not numbers",
+               "set poison.labels in place of poison.target_radius", "poison.target_radius");
+    if (poison.labels == Poison::Labels::targeted && poison.target_label >= settings.network.classes)
+        refuse("no class has the label " + std::to_string(poison.target_label),
+               "set poison.target_label below network.classes", "poison.target_label");
+}
+
+/// As published, a step that divides by the count left holds those runs alone from which exactly k are gone.
+void check_budget(const Settings& settings) {
+    if (settings.certificate.charge_rule == ChargeRule::both &&
+        settings.training.normalise == Normalise::actual)
+        refuse("of steps that divide by the batch's count the two budgets enclose different runs",
+               "set certificate.budget = \"per_batch\" or training.normalise = \"expected\"",
+               "certificate.budget");
 }
 
 /// What boxes charge is a bound on every entry of a record's gradient.
@@ -202,6 +260,18 @@ BasicOption<CertificateSettings> product_option() {
 }
 
 }  // namespace
+
+const char* name_of(ChargeRule rule) {
+    switch (rule) {
+        case ChargeRule::per_epoch:
+            return "per_epoch";
+        case ChargeRule::per_batch:
+            return "per_batch";
+        case ChargeRule::both:
+            return "both";
+    }
+    return "";
+}
 
 double TrainingSettings::learning_rate_at(std::int64_t step) const {
     return std::max(learning_rate / (1.0 + learning_rate_decay * static_cast<double>(step)),
@@ -293,11 +363,35 @@ std::vector<BasicOption<CertificateSettings>> certificate_options() {
         choice<S>("relation", "what a neighbouring dataset is", &S::relation,
                   {{"add_remove", Relation::add_remove},
                    {"substitute", Relation::substitute},
-                   {"remove", Relation::remove}}),
-        choice<S>("budget", "changed records act once an epoch (core + radius) or in every batch",
+                   {"remove", Relation::remove},
+                   {"poison", Relation::poison}}),
+        choice<S>("budget",
+                  "changed records act once an epoch (core + radius) or in every batch; both: the boxes of "
+                  "either, intersected in every step, which pays for substitute, remove and poison",
                   &S::charge_rule,
-                  {{"per_epoch", ChargeRule::per_epoch}, {"per_batch", ChargeRule::per_batch}}),
+                  {{"per_epoch", ChargeRule::per_epoch},
+                   {"per_batch", ChargeRule::per_batch},
+                   {"both", ChargeRule::both}}),
         product_option()};
+}
+
+std::vector<BasicOption<Poison>> poison_options() {
+    using S = Poison;
+    return {
+        real("input_radius",
+             "of certificate.relation = \"poison\": how far each feature of a poisoned record may move, in "
+             "the file's units",
+             &S::input_radius, at_least(0)),
+        choice<S>("labels", "what becomes of a poisoned record's label: nothing, any label, or target_label",
+                  &S::labels,
+                  {{"none", S::Labels::kept}, {"flip", S::Labels::any}, {"targeted", S::Labels::targeted}}),
+        option("target_label", "the class that targeted labels become " + range_of_whole(0, 999),
+               &S::target_label,
+               [](const nlohmann::json& value) {
+                   return static_cast<std::int32_t>(whole_number(value, 0, 999));
+               }),
+        real("target_radius", "of a regression: how far a poisoned record's target may move",
+             &S::target_radius, at_least(0))};
 }
 
 std::vector<BasicOption<NoiseSettings>> noise_options() {
@@ -351,10 +445,15 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
 void check(const Settings& settings) {
     check(settings.network);
     check(settings.features);
+    if (settings.network.classes == 1) check_regression(settings);
     if (settings.noisy()) check_noisy(settings);
     if (settings.is_convex()) check_convex(settings);
-    if (!settings.noisy() && !settings.is_convex()) check_box_clip(settings);
+    if (!settings.noisy() && !settings.is_convex()) {
+        check_box_clip(settings);
+        check_budget(settings);
+    }
     check_public_records(settings);
+    check_poison(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);
     if (settings.training.batching == Batching::sequential) {
         if (settings.training.batch_size < 1)

@@ -5,14 +5,17 @@
 #include <vector>
 
 #include "kernels/ops/panel_operations.hpp"
+#include "kernels/ops/poison.hpp"
 #include "models/nets/network_settings.hpp"
 #include "models/settings/option.hpp"
 #include "models/settings/relation.hpp"
 
 namespace holdfast {
 
-/// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius).
-enum class ChargeRule { per_epoch, per_batch };
+/// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius); or
+/// what either leaves (mathematics.md, both budgets).
+enum class ChargeRule { per_epoch, per_batch, both };
+const char* name_of(ChargeRule rule);
 enum class Normalise { expected, actual };
 enum class Batching { hashed, sequential };
 
@@ -93,6 +96,7 @@ struct Settings {
               .activation_limit = 0.3,
               .norm_limit = 1};
     CertificateSettings certificate;
+    Poison poison;
     NoiseSettings noise;
     ConvexSettings convex;
     EnsembleSettings ensemble;
@@ -102,6 +106,7 @@ struct Settings {
         return features.make(columns, network.input(range));
     }
     bool noisy() const { return training.kind == "noisy"; }
+    bool poisoned() const { return certificate.relation == Relation::poison; }
     bool is_convex() const { return training.kind == "convex"; }
     /// The part of a member's records that a step expects to take.
     double step_share() const {
@@ -113,6 +118,7 @@ struct Settings {
 std::vector<BasicOption<TrainingSettings>> training_options();
 std::vector<BasicOption<Clip>> clip_options();
 std::vector<BasicOption<CertificateSettings>> certificate_options();
+std::vector<BasicOption<Poison>> poison_options();
 std::vector<BasicOption<NoiseSettings>> noise_options();
 std::vector<BasicOption<ConvexSettings>> convex_options();
 std::vector<BasicOption<EnsembleSettings>> ensemble_options();

@@ -23,7 +23,7 @@ struct StepMetrics {
     std::vector<double> undecided;
     /// [layers]: how much of the width is there because records may change, the rest being the spread of
     /// bounds over the box. per_batch: of the width of the step's sum over every neighbour's records, the
-    /// part that charging added. per_epoch: of the width of T^k after the step, the part that is k R_t, not
+    /// part that charging added. per_epoch and both: of the width of T^k after the step, the part that is not
     /// the core's. Widths are summed over the layer's parameters.
     std::vector<double> charge_share;
 

@@ -251,17 +251,20 @@ def trained(settings, records, public):
     biases = [p % (n + 1) == n for n, out in shapes for p in range(out * (n + 1))]
     seed, batches = settings["training.seed"], settings["training.batches"]
     theta = initial_parameters(seed, shapes)
-    levels = [{"k": k, "lower": list(theta), "upper": list(theta)} for k in range(settings["certificate.levels"] + 1)]
+    levels = [{"k": k, "core": (list(theta), list(theta)), "charged": (list(theta), list(theta))}
+              for k in range(settings["certificate.levels"] + 1)]
     radii = {True: Radius(clip.bias_units), False: Radius(clip.weight_units)}
-    per_epoch = settings["certificate.budget"] == "per_epoch"
+    once, always = (settings["certificate.budget"] in (budget, "both") for budget in ("per_epoch", "per_batch"))
     relation = settings["certificate.relation"]
     B = settings["training.expected_records"] / (1.0 * batches) + len(public) / float(batches)
 
     def box(level):
-        reach = (2 if relation == "substitute" else 1) * level["k"] if per_epoch else 0
+        reach = (2 if relation == "substitute" else 1) * level["k"]
         widths = [reach * radii[bias].value() for bias in biases]
-        return ([clamp(l - w, LIMIT) for l, w in zip(level["lower"], widths)],
-                [clamp(u + w, LIMIT) for u, w in zip(level["upper"], widths)])
+        around = ([clamp(l - w, LIMIT) for l, w in zip(level["core"][0], widths)],
+                  [clamp(u + w, LIMIT) for u, w in zip(level["core"][1], widths)])
+        kept = ([around] if once else []) + ([level["charged"]] if always else [])
+        return [max(ends) for ends in zip(*(b[0] for b in kept))], [min(ends) for ends in zip(*(b[1] for b in kept))]
 
     def layers_of(lower, upper):
         ends = [tuple(real.round(end * UNIT) for end in pair) for pair in zip(lower, upper)]
@@ -285,12 +288,15 @@ def trained(settings, records, public):
         d = factor(alpha * settings["training.l2"])
         v = factor(math.ldexp(alpha / B, clip.exponent) / 2.0**-50)
         for level in levels:
-            layers, k = layers_of(*box(level)), level["k"]
+            common, k = box(level), level["k"]
+            layers = layers_of(*common)
             own = gradients_of(records, layers, epoch, number)
             all_of_batch = own + gradients_of(public, layers, epoch, number)
             for p, bias in enumerate(biases):
                 lower, upper = (sum(g[p][end] for g in all_of_batch) for end in (0, 1))
-                if k > 0 and not per_epoch:  # Lemma: charges
+                core = level["core"]
+                core[0][p], core[1][p] = updated(d, v, core[0][p], upper), updated(d, v, core[1][p], lower)
+                if k > 0:  # Lemma: charges
                     gamma = clip.bias_units if bias else clip.weight_units
                     most, least = sorted((-g[p][0] for g in own))[:k], sorted((g[p][1] for g in own))[:k]
                     if relation == "remove":
@@ -299,8 +305,8 @@ def trained(settings, records, public):
                         lower, upper = lower - k * gamma, upper + k * gamma
                     if relation == "substitute":
                         lower, upper = lower + sum(most), upper - sum(least)
-                level["lower"][p], level["upper"][p] = (updated(d, v, level["lower"][p], upper),
-                                                        updated(d, v, level["upper"][p], lower))
+                level["charged"][0][p] = updated(d, v, common[0][p], upper)
+                level["charged"][1][p] = updated(d, v, common[1][p], lower)
         for radius in radii.values():
             radius.advance(d, v, number == 0)
     return [{"k": level["k"], "lower": box(level)[0], "upper": box(level)[1]} for level in levels]
@@ -326,7 +332,7 @@ SETTINGS = {"network.hidden": [2], "network.classes": 2, "network.input_shift": 
 def changes():
     """Every relation, budget and clip that go together; single precision, three classes of a linear model; losses."""
     for relation in ("add_remove", "substitute", "remove"):
-        for budget in ("per_epoch", "per_batch"):
+        for budget in ("per_epoch", "per_batch", "both"):
             for kind in ("elementwise", "factored"):
                 if kind == "elementwise" or relation == "add_remove":
                     yield {"certificate.relation": relation, "certificate.budget": budget, "clip.kind": kind}

@@ -85,8 +85,9 @@ TEST_P(SmallTrainings, GiveTheIntegersOfTheSecondComputation) {
             EXPECT_EQ(box.upper, one["boxes"][level]["upper"].get<std::vector<std::int64_t>>());
         }
     }
-    // Three relations under two budgets, factored clips under add_remove, and single precision of both clips.
-    EXPECT_EQ(kinds.size(), 3U * 2 + 2 + 2);
+    // Three relations under three budgets, factored clips under add_remove, and single precision of both
+    // clips.
+    EXPECT_EQ(kinds.size(), 3U * 3 + 3 + 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, SmallTrainings, testing::Values("cpu", "reference"),

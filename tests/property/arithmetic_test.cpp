@@ -220,7 +220,7 @@ TYPED_TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
     using Real = TypeParam;
     constexpr std::size_t outputs = 4, corners = 1 << outputs;
     const auto operations = make_operations<Real>("reference");
-    const std::vector<std::int32_t> labels(panel_height, 2);
+    const std::vector<double> labels(panel_height, 2);
     Draws draws(6);
     for (int box = 0; box < 2000; ++box) {
         const double scale = std::ldexp(1.0, static_cast<int>(draws.below(14)) - 3);
@@ -260,14 +260,14 @@ TYPED_TEST(SoftmaxBox, HoldsTheSoftmaxOfEveryCornerAndIsAttained) {
 // The composition is monotone in double, and so are both conversions: from every float logit to the next.
 TEST(LossGradientInSinglePrecision, DoesNotFallBetweenNeighbouringFloats) {
     const auto operations = make_operations<float>("reference");
-    const std::vector<std::int32_t> labels(panel_height, 0);
+    const std::vector<double> targets(panel_height, 0);
     AlignedVector<float> logit(panel_height), gradient(panel_height);
     for (const float start : {-120.0F, -17.0F, -1.0F, -1e-3F, -1e-38F, 0.0F, 1e-6F, 0.5F, 16.0F, 88.0F}) {
         float x = start, before = -2;
         for (int panel = 0; panel < 4000; ++panel) {
             for (float& value : logit) value = x = std::nextafter(x, HUGE_VALF);
             operations->loss_gradient(Loss::binary_cross_entropy, 1, {logit.data(), logit.data()},
-                                      labels.data(), panel_height, {gradient.data(), gradient.data()});
+                                      targets.data(), panel_height, {gradient.data(), gradient.data()});
             for (const float value : gradient) {
                 ASSERT_LE(before, value) << std::hexfloat << x;
                 before = value;

@@ -127,15 +127,37 @@ TEST_P(Charges, HoldEveryNeighbourOfEverySmallDatasetAndNest) {
     EXPECT_GT(too_few, 0) << "no neighbour leaves the box of one record fewer: the boxes were not tried";
 }
 
-INSTANTIATE_TEST_SUITE_P(Relations, Charges,
-                         testing::Combine(testing::Values(Relation::add_remove, Relation::substitute,
-                                                          Relation::remove),
-                                          testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch)),
-                         [](const auto& info) {
-                             return std::string(name_of(std::get<0>(info.param))) +
-                                    (std::get<1>(info.param) == ChargeRule::per_epoch ? "_per_epoch"
-                                                                                      : "_per_batch");
-                         });
+// Level by level both budgets together lie within either of them alone, and somewhere strictly.
+TEST(ChargesOfBoth, LieWithinEitherAlone) {
+    for (const Relation relation : {Relation::add_remove, Relation::substitute, Relation::remove}) {
+        const auto boxes = [&](ChargeRule rule, const Counts& counts) {
+            Settings settings = settings_of(relation, rule);
+            settings.training.batches = 2;  // with one, who is charged in every batch is charged no more
+            return boxes_of(make_plan(settings, {.features = 1},
+                                      make_backend("reference", Precision::double_precision, Product::exact)),
+                            counts);
+        };
+        std::int64_t smaller_than_either = 0;
+        for (const Counts& counts : all_datasets()) {
+            const std::vector<LevelState> both = boxes(ChargeRule::both, counts),
+                                          once = boxes(ChargeRule::per_epoch, counts),
+                                          always = boxes(ChargeRule::per_batch, counts);
+            for (std::size_t k = 0; k < both.size(); ++k) {
+                ASSERT_TRUE(inside(both[k], once[k]) && inside(both[k], always[k])) << "level " << k;
+                smaller_than_either += !inside(once[k], both[k]) && !inside(always[k], both[k]);
+            }
+        }
+        EXPECT_EQ(smaller_than_either > 0, relation != Relation::add_remove) << name_of(relation);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Relations, Charges,
+    testing::Combine(testing::Values(Relation::add_remove, Relation::substitute, Relation::remove),
+                     testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both)),
+    [](const auto& info) {
+        return std::string(name_of(std::get<0>(info.param))) + "_" + name_of(std::get<1>(info.param));
+    });
 
 }  // namespace
 }  // namespace holdfast

@@ -446,10 +446,10 @@ TEST_P(PartsOfABatch, AddUpToTheSameBytes) {
     for (const int crowd : {1 << 21, 1 << 20, 1 << 16}) EXPECT_EQ(trained(CrowdedCommunicator(crowd)), whole);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, PartsOfABatch,
-                         testing::Combine(testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch),
-                                          testing::Values(Precision::double_precision,
-                                                          Precision::single_precision)));
+INSTANTIATE_TEST_SUITE_P(
+    Settings, PartsOfABatch,
+    testing::Combine(testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both),
+                     testing::Values(Precision::double_precision, Precision::single_precision)));
 
 // Parts keep the least of all records, as one sum over them does.
 TEST_P(ExactSums, PartsHaveTheSumsOfTheWhole) {

@@ -383,7 +383,12 @@ struct Oracle : testing::TestWithParam<Case> {
 /// p = 1 / (1 + sum of exp(z_j - z_c)) - target, exactly; the straight pieces of the others.
 template <typename Real>
 double exact_loss_gradient(Loss loss, std::size_t outputs, std::size_t c, const Real* own, const Real* others,
-                           bool target) {
+                           double truth) {
+    if (loss == Loss::squared_error) {
+        const long double most = RealFormat<Real>::saturation, z = own[0];
+        return static_cast<double>(std::clamp(2 * (z - truth), -most, most));
+    }
+    const bool target = truth == (info_of(loss).one_logit ? 1 : static_cast<double>(c));
     if (loss == Loss::hinge) return target ? -(own[0] < 1 ? 1.0 : 0.0) : own[0] > -1 ? 1.0 : 0.0;
     if (loss == Loss::huber) {
         const long double margin = target ? own[0] : -own[0], rise = margin - 1.5L;
@@ -633,21 +638,23 @@ void Oracle<Real>::loss_gradient_holds_points_is_attained_and_optimal() {
             for (std::size_t i = 0; i < logits.size(); ++i)
                 logits.upper[i] += static_cast<Real>(draws.uniform());
         }
-        std::vector<std::int32_t> labels(panel_height);
-        for (std::int32_t& label : labels)
-            label = static_cast<std::int32_t>(draws.below(std::max<std::size_t>(shape.out, 2)));
+        std::vector<double> labels(panel_height), numbers(panel_height);
+        for (double& label : labels)
+            label = static_cast<double>(draws.below(std::max<std::size_t>(shape.out, 2)));
+        for (double& number : numbers)
+            number = std::ldexp(draws.uniform() - 0.5, static_cast<int>(draws.below(20)));
         for (const LossInfo& info : losses()) {
             const Loss loss = info.loss;
-            const bool one_logit = info.one_logit;
-            const std::size_t outputs = one_logit ? 1 : shape.out, count = 100;
+            const std::vector<double>& targets = info.of_numbers ? numbers : labels;
+            const std::size_t outputs = info.one_logit ? 1 : shape.out, count = 100;
             const auto gradient = [&](const Box& at) {
                 Box delta = empty_box(shape.out * panel_height);
-                operations->loss_gradient(loss, outputs, at.view(), labels.data(), count, delta.view());
+                operations->loss_gradient(loss, outputs, at.view(), targets.data(), count, delta.view());
                 return delta;
             };
             const auto point_gradient = [&](const Values& at) {
                 Values delta(shape.out * panel_height);
-                operations->loss_gradient(loss, outputs, view(at), labels.data(), count, view(delta));
+                operations->loss_gradient(loss, outputs, view(at), targets.data(), count, view(delta));
                 return delta;
             };
             const Box bounds = gradient(logits);
@@ -665,18 +672,18 @@ void Oracle<Real>::loss_gradient_holds_points_is_attained_and_optimal() {
                     const std::size_t at = c * panel_height + r;
                     ASSERT_EQ(lower[at], bounds.lower[at]);
                     ASSERT_EQ(upper[at], bounds.upper[at]);
-                    const bool target = labels[r] == (one_logit ? 1 : static_cast<std::int32_t>(c));
                     const double exact_lower =
-                        exact_loss_gradient(loss, outputs, c, &least[r], &least[r], target);
+                        exact_loss_gradient(loss, outputs, c, &least[r], &least[r], targets[r]);
                     const double exact_upper =
-                        exact_loss_gradient(loss, outputs, c, &greatest[r], &greatest[r], target);
+                        exact_loss_gradient(loss, outputs, c, &greatest[r], &greatest[r], targets[r]);
                     // exp is taken on a grid of 2^-40; the slope of p by it is p (1 - p); then a few
                     // roundings.
                     for (const auto& [computed, exact] :
                          {std::pair<double, double>{lower[at], exact_lower}, {upper[at], exact_upper}}) {
-                        const double p = target ? exact + 1 : exact;
+                        const double p = exact < 0 ? exact + 1 : exact;
                         ASSERT_LE(std::abs(computed - exact),
-                                  p * (1 - p) * 0x1.01p-41 + (static_cast<double>(outputs) + 4) * 0x1p-53 +
+                                  (info.of_numbers ? 0 : p * (1 - p) * 0x1.01p-41) +
+                                      (static_cast<double>(outputs) + 4) * 0x1p-53 +
                                       std::abs(exact) * std::numeric_limits<Real>::epsilon() +
                                       std::numeric_limits<Real>::denorm_min());
                     }

@@ -18,7 +18,8 @@
 #include <vector>
 
 #include "kernels/ops/loss_rule.hpp"
-#include "kernels/reference/operations.hpp"
+#include "kernels/ops/pooling_rule.hpp"
+#include "kernels/reference/convolution.hpp"
 #include "tests/support/tiny_float.hpp"
 
 namespace holdfast {
@@ -338,6 +339,19 @@ TEST(ReducedFormat, ForwardInputOfTwoFeaturesIn3Bits) {
     walk("forward_input, 2 features, 3 bits", forward_input<Float3>(2));
 }
 
+TEST(ReducedFormat, ForwardBoxOfOneFeatureIn4Bits) {
+    walk<Float4>("forward_box, 1 feature, 4 bits",
+                 {{all_boxes<Float4>(), all_boxes<Float4>()},
+                  {all_boxes<Float4>()},
+                  1,
+                  [](auto parameter_boxes, auto lanes, std::span<Bounds> results) {
+                      Panel<Float4> a(results.size(), parameter_boxes.is_point() && lanes.is_point());
+                      reference::forward_box(weights<Float4>({1, 1}, parameter_boxes), results.size(), lanes,
+                                             a.bounds());
+                      a.store(results);
+                  }});
+}
+
 TEST(ReducedFormat, ReluIn6Bits) {
     walk<Float6>("relu, 6 bits",
                  {{}, {all_boxes<Float6>()}, 1, [](auto, auto lanes, std::span<Bounds> results) {
@@ -521,9 +535,9 @@ class Chain {
     void loss_gradient(const Real* labels) {
         const BasicInterval<Real> logit = logit_.bounds(), delta = delta_.bounds();
         for (std::size_t r = 0; r < count_; ++r) {
-            const std::int32_t label = labels[r] == Real{1} ? 1 : 0;
+            const double target = labels[r] == Real{1} ? 1 : 0;
             const auto derivative = [&](const Real* own, const Real* others) {
-                return Real(loss_derivative(shape_.loss, 1, 0, label, own + r, others + r, count_));
+                return Real(loss_derivative(shape_.loss, 1, 0, target, own + r, others + r, count_));
             };
             delta.lower[r] = derivative(logit.lower, logit.upper);
             delta.upper[r] = derivative(logit.upper, logit.lower);
@@ -594,6 +608,114 @@ TEST(ReducedFormat, NetworkOfTwoFeatures) {
                      Boxes(among<Float5>({-3.5, -0.75, 0, 0.5, 1.25, 6})),
                      among<Float5>({-7, -2.5, -1.75, -1, -0.75, -0.25, 0, 0.25, 0.5, 1.25, 1.5, 3, 5, 7}));
     }
+}
+
+// What is between layers, and a convolution's gradient. Its sums forward and backward are those of dense
+// layers (kernels/reference/convolution.hpp), walked above.
+
+/// Lanes: the pixels of one image, >= 0.
+template <typename Real>
+Operation<Real> pooled(const Pooling& pooling, const Boxes<Real>& z) {
+    return {{},
+            std::vector<Boxes<Real>>(pooling.input.rows(), z),
+            pooling.output().rows(),
+            [pooling](auto, auto lanes, std::span<Bounds> results) {
+                Panel<Real> a(results.size(), lanes.is_point());
+                pool<Real>(pooling, results.size() / pooling.output().rows(), lanes, a.bounds());
+                a.store(results);
+            }};
+}
+TEST(ReducedFormat, Pooling) {
+    using enum Pooling::Kind;
+    walk("average of 2, 6 bits",
+         pooled<Float6>({average, {1, 1, 2}, {1, 2}}, boxes_of_activations<Float6>()));
+    walk("average of 3, padded, 4 bits",
+         pooled<Float4>({average, {1, 1, 3}, {1, 3, 1, 1}}, boxes_of_activations<Float4>()));
+    walk("greatest of 2, 6 bits",
+         pooled<Float6>({greatest, {1, 1, 2}, {1, 2}}, boxes_of_activations<Float6>()));
+    walk("greatest of 3, overlapping, 4 bits",
+         pooled<Float4>({greatest, {1, 1, 4}, {1, 3}}, boxes_of_activations<Float4>()));
+}
+
+/// Lanes: deltas of the windows, then the pixels; results: the derivatives by the pixels, behind the gate.
+template <typename Real>
+Operation<Real> pooled_backward(const Pooling& pooling, const Boxes<Real>& delta, const Boxes<Real>& z) {
+    const std::size_t windows = pooling.output().rows(), pixels = pooling.input.rows();
+    std::vector<Boxes<Real>> lanes(windows, delta);
+    lanes.insert(lanes.end(), pixels, z);
+    return {{}, lanes, pixels, [pooling, windows](auto, auto lane_boxes, std::span<Bounds> results) {
+                const std::size_t count = results.size() / pooling.input.rows();
+                const BasicConstInterval<Real> activations{lane_boxes.lower + windows * count,
+                                                           lane_boxes.upper + windows * count};
+                Panel<Real> d(results.size(), lane_boxes.is_point());
+                pool_backward<Real>(pooling, count, activations, lane_boxes, d.bounds());
+                gate<Real>(results.size(), activations, d.bounds());
+                d.store(results);
+            }};
+}
+TEST(ReducedFormat, PoolingBackward) {
+    using enum Pooling::Kind;
+    const Boxes<Float4> deltas(among<Float4>({-6, -1.5, -0.5, 0, 1, 4}));
+    for (const Pooling::Kind kind : {average, greatest}) {
+        walk("backward of pooling 2, 4 bits",
+             pooled_backward<Float4>({kind, {1, 1, 2}, {1, 2}}, all_boxes<Float4>(),
+                                     boxes_of_activations<Float4>()));
+        walk("backward of pooling 3, 4 bits",
+             pooled_backward<Float4>({kind, {1, 1, 3}, {1, 3}}, deltas,
+                                     Boxes(among<Float4>({0, 0.5, 1, 2, 6}))));
+        walk("backward of overlapping pooling, 4 bits",
+             pooled_backward<Float4>({kind, {1, 1, 3}, {1, 2}}, Boxes(among<Float4>({-6, -0.5, 0, 4})),
+                                     Boxes(among<Float4>({0, 0.5, 1, 6}))));
+    }
+}
+
+TEST(ReducedFormat, DropoutIn6Bits) {
+    for (const double factor : {0.0, 1.0, 1.25, 2.0, 5.0}) {
+        const auto multiply = [factor](auto, auto lanes, std::span<Bounds> results) {
+            Panel<Float6> a(results.size(), lanes.is_point());
+            multiply_rows<Float6>({Float6(factor)}, results.size(), lanes, a.bounds());
+            a.store(results);
+        };
+        const Operation<Float6> operation{{}, {all_boxes<Float6>()}, 1, multiply};
+        const Counts counts = Walk<Float6>(operation).run();
+        EXPECT_EQ(counts.narrowed > 0, factor > 0);
+    }
+}
+
+/// Of two positions: delta, delta, z, z.
+template <typename Real>
+Operation<Real> entry_of_two(const Clip& clip, const Boxes<Real>& delta, const Boxes<Real>& z) {
+    return {{}, {delta, delta, z, z}, 1, [clip](auto, auto lanes, std::span<Bounds> results) {
+                const reference::Rule<Real> rule(clip);
+                const std::size_t count = results.size();
+                for (std::size_t i = 0; i < count; ++i) {
+                    const auto factors = [&](std::size_t position) {
+                        const std::size_t of_delta = position * count + i, of_z = of_delta + 2 * count;
+                        return reference::Factors<Real>{lanes.lower[of_delta], lanes.upper[of_delta],
+                                                        lanes.lower[of_z], lanes.upper[of_z]};
+                    };
+                    const reference::Factors<Real> positions[] = {factors(0), factors(1)};
+                    const reference::Entry entry = reference::clipped_sum<Real>(rule, positions);
+                    results[i] = bounds_of(entry);
+                    ASSERT_TRUE(-clip.weight_units<Real>() <= entry.lower &&
+                                entry.upper <= clip.weight_units<Real>());
+                }
+            }};
+}
+TEST(ReducedFormat, EntriesOfTwoPositions) {
+    const Boxes<Float6> deltas(among<Float6>({-7.5, -1, -0.375, -0.125, 0, 0.25, 1.5})),
+        activations(among<Float6>({0, 0.125, 0.5, 1, 3.5})),
+        features = Boxes<Float6>::points(among<Float6>({-4, -0.625, 0, 0.125, 1, 7.5}));
+    Counts counts;
+    std::size_t clips_tried = 0;
+    for (const Clip& clip : clips<Float6>()) {
+        if (clip.kind != Clip::Kind::elementwise) continue;
+        for (const Boxes<Float6>& z : {activations, features})
+            counts += Walk<Float6>(entry_of_two(clip, deltas, z)).run();
+        ++clips_tried;
+    }
+    EXPECT_GT(clips_tried, 0U);
+    report("entries of two positions, 6 bits", counts);
 }
 
 }  // namespace

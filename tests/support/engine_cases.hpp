@@ -108,6 +108,13 @@ inline std::vector<std::uint32_t> random_batch(std::mt19937_64& engine, std::siz
     return batch;
 }
 
+/// Numbers for a regression to learn, of every size; of a classifier none.
+inline void give_targets(std::mt19937_64& engine, const Network& network, Records& records) {
+    std::normal_distribution<double> normal;
+    for (std::size_t i = 0; network.is_regression() && i < records.size(); ++i)
+        records.targets.push_back(std::ldexp(normal(engine), engine() % 9 == 0 ? 20 : 0));
+}
+
 /// Levels 0, then growing boxes: none selecting, all, or some.
 inline void add_levels(std::mt19937_64& engine, bool select, StepCase& step) {
     const std::vector<std::int64_t> middle = step.network.initial_parameters(engine(), 0);
@@ -135,8 +142,9 @@ inline StepCase random_step(std::uint64_t seed) {
     const bool one_logit = engine() % 3 == 0;
     const std::size_t classes = one_logit ? 2 : 2 + engine() % 4;
     const bool factored = engine() % 2 == 0;
+    const Loss loss = any_loss(one_logit, seed);
     StepCase step{
-        Network(inputs, hidden, classes, any_loss(one_logit, seed),
+        Network(inputs, hidden, info_of(loss).of_numbers ? 1 : classes, loss,
                 {engine() % 2 == 0 ? 0.0 : 0.25, engine() % 2 == 0 ? 1.0 : 1.7}),
         factored
             ? Clip{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3}
@@ -154,6 +162,7 @@ inline StepCase random_step(std::uint64_t seed) {
     if (seed % 16 == 5) step.private_batch.clear();
     if (seed % 16 == 9) step.private_batch.resize(std::min<std::size_t>(1, step.private_batch.size()));
     if (seed % 16 == 5 || seed % 8 == 1) step.public_batch.clear();
+    give_targets(engine, step.network, step.private_records);  // the public ones have labels for numbers
     add_levels(engine, engine() % 2 == 0, step);
     return step;
 }
@@ -221,7 +230,7 @@ inline std::vector<std::byte> trained(const Settings& settings, std::shared_ptr<
 inline std::vector<Settings> trainings() {
     std::vector<Settings> all;
     for (const Relation relation : {Relation::add_remove, Relation::substitute, Relation::remove}) {
-        for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch}) {
+        for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both}) {
             Settings settings;
             settings.network.hidden = {9};
             settings.network.classes = 3;
@@ -231,7 +240,7 @@ inline std::vector<Settings> trainings() {
             settings.certificate.relation = relation;
             settings.certificate.charge_rule = rule;
             all.push_back(settings);
-            if (rule == ChargeRule::per_batch && relation != Relation::add_remove) continue;
+            if (rule != ChargeRule::per_epoch && relation != Relation::add_remove) continue;
             settings.clip.kind = Clip::Kind::factored;
             settings.network.hidden = {7, 5};
             settings.network.input_scale = 0.5;

@@ -13,7 +13,7 @@ inline void PrintTo(Precision precision, std::ostream* out) {
     *out << (precision == Precision::single_precision ? "single" : "double");
 }
 inline void PrintTo(ChargeRule rule, std::ostream* out) {
-    *out << (rule == ChargeRule::per_epoch ? "per_epoch" : "per_batch");
+    *out << name_of(rule);
 }
 inline void PrintTo(const LayerShape& shape, std::ostream* out) {
     *out << shape.in << "x" << shape.out;

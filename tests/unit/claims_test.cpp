@@ -98,12 +98,37 @@ TEST(Claims, WhatMustHoldIsACondition) {
 TEST(Claims, TheRelationIsNamed) {
     for (const auto& [relation, name] : {std::pair{Relation::add_remove, "add_remove"},
                                          {Relation::substitute, "substitute"},
-                                         {Relation::remove, "remove"}}) {
+                                         {Relation::remove, "remove"},
+                                         {Relation::poison, "poison"}}) {
         Settings settings = plain();
         settings.certificate.relation = relation;
         EXPECT_STREQ(name_of(relation), name);
         EXPECT_EQ(certificate_claim(settings, good).relation(), name);
     }
+}
+
+TEST(Claims, AgainstPoisonNothingOfCountsAndRowsIsAGap) {
+    Settings settings = plain();
+    settings.certificate.relation = Relation::poison;
+    settings.poison = {.input_radius = 0.25, .labels = Poison::Labels::targeted, .target_label = 1};
+    settings.training.batching = Batching::sequential;
+    settings.training.normalise = Normalise::actual;
+    settings.training.expected_records = 0;
+    DataFacts facts = good;
+    facts.ids = IdKind::row_number;
+    facts.public_records = true;
+    const Guarantee claim = certificate_claim(settings, facts);
+    EXPECT_TRUE(claim.is_proved()) << claim.status();
+    for (const char* words : {"at most 0.25", "becomes 1 or stays", "keeps its row", "records are clean"})
+        EXPECT_NE(everything(claim).find(words), std::string::npos) << everything(claim);
+    facts.ids = IdKind::content;
+    EXPECT_NE(certificate_claim(settings, facts).status().find("poisoned before the import"),
+              std::string::npos);
+    facts.ids = IdKind::given;
+    facts.scaling = Scaling::private_data;
+    EXPECT_FALSE(certificate_claim(settings, facts).is_proved());
+    settings.certificate.product = Product::rump;
+    EXPECT_NE(certificate_claim(settings, good).status().find("midpoint-radius"), std::string::npos);
 }
 
 TEST(Claims, AReleaseRestsOnWhatTheCertificateClaims) {
@@ -119,6 +144,8 @@ TEST(Claims, AReleaseRestsOnWhatTheCertificateClaims) {
 TEST(Claims, NoReleaseWhereTheDistanceMayJump) {
     const Change changes[] = {
         {"removals", [](Settings& settings, DataFacts&) { settings.certificate.relation = Relation::remove; },
+         "certificate.relation"},
+        {"poison", [](Settings& settings, DataFacts&) { settings.certificate.relation = Relation::poison; },
          "certificate.relation"},
         {"sparse levels",
          [](Settings& settings, DataFacts&) {

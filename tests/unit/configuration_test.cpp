@@ -194,7 +194,7 @@ TEST(ReadSettings, MistakesNameTheKeyThePlaceAndTheRemedy) {
     EXPECT_NE(error_of("", {"training.epochs"}).find("not section.key=value"), std::string::npos);
     EXPECT_NE(error_of("", {"training.learning_rate=0"}).find("training.learning_rate is 0, outside (0"),
               std::string::npos);
-    EXPECT_NE(error_of("", {"certificate.relation=swap"}).find("add_remove | substitute | remove"),
+    EXPECT_NE(error_of("", {"certificate.relation=swap"}).find("add_remove | substitute | remove | poison"),
               std::string::npos);
 }
 
@@ -214,8 +214,47 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
         {"training.batching=sequential"},
         {"training.batching=sequential", "training.batch_size=10", "ensemble.members=2"},
         {"network.loss=binary_cross_entropy", "network.classes=3"},
-        {"ensemble.aggregate=paper", "network.classes=3"}};
+        {"network.loss=binary_cross_entropy", "network.classes=1"},
+        {"network.loss=squared_error"},
+        {"network.classes=1", "ensemble.members=2"},
+        {"network.classes=1", "training.kind=noisy", "clip.kind=norm"},
+        {"network.classes=1", "training.kind=convex", "network.hidden=[]"},
+        {"ensemble.aggregate=paper", "network.classes=3"},
+        {"poison.input_radius=0.1"},
+        {"poison.labels=flip"},
+        {"certificate.relation=poison"},
+        {"certificate.relation=poison", "certificate.budget=both", "clip.kind=factored"},
+        {"certificate.relation=poison", "certificate.budget=both", "poison.labels=targeted",
+         "poison.target_label=2"},
+        {"certificate.relation=poison", "certificate.budget=both", "poison.target_radius=1"},
+        {"certificate.relation=poison", "certificate.budget=both", "poison.labels=flip", "network.classes=1"},
+        {"certificate.relation=poison", "certificate.budget=both", "poison.input_radius=1",
+         "features.map=bins"},
+        {"certificate.relation=poison", "certificate.budget=both", "training.kind=noisy", "clip.kind=norm"},
+        {"certificate.relation=poison", "training.kind=convex", "network.hidden=[]"}};
     for (const auto& overrides : contradictions) EXPECT_NE(error_of("", overrides), "") << overrides.back();
+}
+
+TEST(ReadSettings, OneClassIsARegression) {
+    const NetworkSettings network = read_configuration("", {"network.classes=1"}).settings.network;
+    EXPECT_EQ(network.resolved_loss(), Loss::squared_error);
+    EXPECT_NE(error_of("", {"network.loss=squared_error"}).find("network.classes = 1"), std::string::npos);
+}
+
+TEST(ReadSettings, AnAdversaryIsDescribedInFull) {
+    const Settings settings =
+        read_configuration(
+            "", {"certificate.relation=poison", "certificate.budget=per_batch", "poison.input_radius=0.02",
+                 "poison.labels=targeted", "poison.target_label=1"})
+            .settings;
+    EXPECT_TRUE(settings.poisoned());
+    EXPECT_EQ(settings.poison.input_radius, 0.02);
+    EXPECT_EQ(settings.poison.labels, Poison::Labels::targeted);
+    EXPECT_EQ(settings.poison.target_label, 1);
+    EXPECT_EQ(read_configuration("", {"certificate.relation=poison", "certificate.budget=both",
+                                      "network.classes=1", "poison.target_radius=0.5"})
+                  .settings.poison.target_radius,
+              0.5);
 }
 
 TEST(ReadSettings, AProductIsNamedOnceOrForEveryLayer) {

@@ -9,6 +9,7 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/aligned.hpp"
+#include "kernels/ops/pooling_rule.hpp"
 #include "kernels/ops/window_walk.hpp"
 #include "tests/support/convolution_cases.hpp"
 #include "tests/support/selections.hpp"
@@ -254,6 +255,37 @@ TYPED_TEST(ConvolutionOperations, IsADenseLayerWithWeightsInCommon) {
             }
         }
     }
+}
+
+// Of one record, in a panel of one.
+TEST(PoolingRule, AveragesCountWhatIsBesideTheImage) {
+    const Pooling pooling{Pooling::Kind::average, {1, 2, 2}, {2, 2, 2, 1}};
+    const std::vector<double> z{4, 8, 12, 16};
+    std::vector<double> a(4), d(4);
+    pool<double>(pooling, 1, {z.data(), z.data()}, {a.data(), a.data()});
+    EXPECT_EQ(a, (std::vector<double>{1, 2, 3, 4}));
+    const std::vector<double> delta{4, -4, 8, 0};
+    pool_backward<double>(pooling, 1, {z.data(), z.data()}, {delta.data(), delta.data()},
+                          {d.data(), d.data()});
+    EXPECT_EQ(d, (std::vector<double>{1, -1, 2, 0}));
+}
+TEST(PoolingRule, TheFirstOfEquallyGreatTapsIsChosen) {
+    const Pooling pooling{Pooling::Kind::greatest, {1, 1, 4}, {1, 3}};
+    std::vector<double> z{2, 5, 5, 1}, a(2), d(4);
+    const std::vector<double> delta{10, 100};
+    const auto backward = [&] {
+        pool<double>(pooling, 1, {z.data(), z.data()}, {a.data(), a.data()});
+        pool_backward<double>(pooling, 1, {z.data(), z.data()}, {delta.data(), delta.data()},
+                              {d.data(), d.data()});
+        return d;
+    };
+    EXPECT_EQ(backward(), (std::vector<double>{0, 110, 0, 0}));
+    EXPECT_EQ(a, (std::vector<double>{5, 5}));
+    z = {2, 5, 5, 5.5};
+    EXPECT_EQ(backward(), (std::vector<double>{0, 10, 0, 100}));
+    EXPECT_EQ(a, (std::vector<double>{5, 5.5}));
+    z = {0, 0, 0, 0};
+    EXPECT_EQ(backward(), (std::vector<double>{10, 100, 0, 0}));
 }
 
 }  // namespace

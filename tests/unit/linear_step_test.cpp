@@ -72,6 +72,8 @@ class Step {
         }
         for (std::size_t i = 0; i < stored; ++i)
             labels_.push_back(static_cast<std::int32_t>(engine() % problem.network.classes()));
+        for (std::size_t i = 0; problem.network.is_regression() && i < stored; ++i)
+            targets_.push_back(std::ldexp(normal(engine), static_cast<int>(engine() % 40) - 20));
         for (std::size_t i = 0; i < problem.records; ++i)
             batch_.push_back(static_cast<std::uint32_t>(engine() % stored));
         for (int point = 0; point < 2; ++point) {
@@ -87,8 +89,11 @@ class Step {
         const auto made = make_backend(backend, precision);
         const auto engine = made->engine(problem_.network.shape(), problem_.clip);
         const RecordSet records{problem_.wide ? nullptr : values_.data(),
-                                problem_.wide ? wide_values_.data() : nullptr, labels_.data(), labels_.size(),
-                                true};
+                                problem_.wide ? wide_values_.data() : nullptr,
+                                labels_.data(),
+                                labels_.size(),
+                                true,
+                                targets_.empty() ? nullptr : targets_.data()};
         RecordSet unlabelled = records;
         unlabelled.labels = nullptr;
         engine->set_records(std::vector{records, unlabelled});
@@ -105,6 +110,7 @@ class Step {
     std::vector<float> values_;
     std::vector<double> wide_values_;
     std::vector<std::int32_t> labels_;
+    std::vector<double> targets_;
     std::vector<std::uint32_t> batch_;
     std::vector<std::vector<std::int64_t>> points_;
 };
@@ -123,8 +129,8 @@ struct LinearStepIn : testing::TestWithParam<Precision> {
 TEST_P(LinearStepIn, HasTheBitsOfTheReferenceForEveryLossAndClip) {
     std::uint64_t seed = 0;
     for (const LossInfo& info : losses()) {
-        for (const std::size_t classes : {std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
-            if (info.one_logit && classes > 2) continue;
+        for (const std::size_t classes : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}}) {
+            if (info.of_numbers != (classes == 1) || (info.one_logit && classes > 2)) continue;
             for (const Clip& clip : {factored, wide_factors, elementwise, whole}) {
                 const Network network(1 + seed % 23, {}, classes, info.loss,
                                       seed % 2 == 0 ? scaled : as_it_is);

@@ -11,7 +11,9 @@ import numpy as np
 
 holdfast, tools = sys.argv[1:]
 sys.path.insert(0, tools)
+import holdfast_layers  # noqa: E402
 import holdfast_models as models  # noqa: E402
+import holdfast_runs as runs  # noqa: E402
 
 random = np.random.default_rng(7)
 FEATURES = 5
@@ -122,6 +124,7 @@ MAPS = {
     "fourier": ["features.map=fourier", "features.frequencies=20", "features.seed=3", "network.input_shift=0.5"],
     "waves": ["features.map=fourier", "features.frequencies=7", "features.keep=false", "features.bandwidth=0.2"],
     "prefix": ["features.map=prefix", "features.prefix=public.h5"],
+    "image_prefix": ["features.map=prefix", "features.prefix=image_public.h5"],
     "short_prefix": ["features.map=prefix", "features.prefix=public.h5", "features.norm_limit=1"],
 }
 
@@ -133,6 +136,10 @@ def test_published_models_of_every_map_are_read():
     widths = [(6, 5), (5, 4), (4, 1)]
     layers = [(random.normal(size=(rows, width)), random.normal(size=rows)) for width, rows in widths]
     models.write_model("public.h5", models.from_layers(layers, "hinge", range=(-1.0, 2.0), shift=0.25, scale=1.5))
+    shapes = holdfast_layers.shapes_of(["conv 4 2x2 padding 1", "average_pool 2x2 stride 1", "conv 2 1x2 groups 2 no_bias", "max_pool 2x2 stride 1"], 6, [1, 2, 3])
+    shapes.append([holdfast_layers.rows_out(shapes[-1]), 1])
+    layers = [(random.normal(size=(4, 4)), random.normal(size=4)), (random.normal(size=(2, 4)), np.zeros(2)), (random.normal(size=(1, shapes[-1][0])), [0.0])]
+    models.write_model("image_public.h5", models.from_layers(layers, "hinge", shapes=shapes, range=(-1.0, 2.0), shift=0.25, scale=1.5))
     with h5py.File("maps.h5") as file:
         queries = file["x_test"][...]
     for name, settings in MAPS.items():
@@ -143,7 +150,7 @@ def test_published_models_of_every_map_are_read():
         labels, logits = scores(f"{name}.h5", "maps.h5")
         assert close(logits, model.logits(queries), 1e-5) and (labels == model.labels(queries)).all(), name
         assert not close(logits, dataclasses.replace(model, units=[-layer for layer in model.units]).logits(queries), 1e-5)
-        assert model.description()["version"] == 3
+        assert model.description()["version"] == (4 if name == "image_prefix" else 3)
         models.write_model(f"{name}_again.h5", model)
         answers = [predict("--model", path, "--queries", "maps.h5", "--scores") for path in (f"{name}.h5", f"{name}_again.h5")]
         assert answers[0] == answers[1], name
@@ -153,6 +160,102 @@ def test_published_models_of_every_map_are_read():
             model.map_units[0][0, 0] += 2**38
             models.write_model(f"{name}_other.h5", model)
             assert predict("--model", f"{name}_other.h5", "--queries", "maps.h5", "--scores") != answers[0], name
+
+
+IMAGES = [
+    (["conv 4 3x2 stride 2 padding 1 dilation 1", "average_pool 2x2 stride 1", "conv 6 1x2 groups 2 no_bias", "max_pool 1x2 stride 1", "flatten", "dense 5 no_bias", "dense 3"], [2, 5, 6]),
+    (["conv 3 3x3 padding 1", "relu", "max_pool 3x3 stride 2 padding 1", "dropout 0.5", "conv 5 2x2 dilation 2"], [1, 8, 6]),
+    (["conv 4 2x2 groups 2", "average_pool 3x3 stride 2 padding 1"], [2, 6, 6]),
+    (["dense 4 no_bias"], None),
+]
+PIXELS = 60
+
+
+def image_model(texts, image, loss="cross_entropy", classes=3):
+    """With parameters of up to 53 bits and more, biases 0 where there are none."""
+    shapes = holdfast_layers.shapes_of(texts, PIXELS, image)
+    rows = holdfast_layers.rows_out(shapes[-1])
+    shapes.append([rows, 1 if models.ONE_LOGIT[loss] else classes])
+    units = []
+    for shape in shapes:
+        rows, width = (shape["out"], shape["in"]) if isinstance(shape, dict) else shape[::-1]
+        units.append(random.integers(-(2**50), 2**50, (rows, width + 1)))
+        if not holdfast_layers.has_bias(shape):
+            units[-1][:, -1] = 0
+    return models.Model(units, classes, loss, shapes=shapes, shift=0.25, scale=1.5, range=(-1.0, 2.5))
+
+
+def image_queries(model, name):
+    queries = random.normal(size=(50, holdfast_layers.rows_in(model.shapes[0]))) * 2
+    dataset(name, queries, random.integers(0, 2, 50))
+    return queries
+
+
+def test_images_are_answered_with_numpys_numbers():
+    for number, (texts, image) in enumerate(IMAGES):
+        model = image_model(texts, image)
+        path, data = f"image_{number}.h5", f"pixels_{number}.h5"
+        digest = models.write_model(path, model)
+        queries = image_queries(model, data)
+        labels, logits = scores(path, data)
+        assert close(logits, model.logits(queries)) and (labels == model.labels(queries)).all(), texts
+        back = models.read_model(path)
+        assert back.description() == model.description() and back.description()["version"] == 4
+        state = models.model_to_state_dict(path)
+        assert [name for name in state if name.endswith("weight")] == [f"layer_{l}.weight" for l in range(len(model.units))]
+        assert ("layer_0.bias" in state) == holdfast_layers.has_bias(model.shapes[0])
+        named = {"loss": "cross_entropy", "shift": 0.25, "scale": 1.5, "range": (-1.0, 2.5)}
+        models.save_state_dict(state, texts, f"again_{number}.h5", image, **named)
+        again = models.read_model(f"again_{number}.h5")
+        assert again.shapes == model.shapes and close(scores(f"again_{number}.h5", data)[1], logits)
+        assert json.loads(predict("--model", path, "--queries", data, "--json"))["model"] == digest
+
+
+def test_bad_layers_are_refused():
+    for texts, words in ((["conv 4 3x3 groups 3"], "groups"), (["conv 4 9x9"], "window"), (["max_pool 2x2"], "layer 1"), (["conv"], "layer 1"), (["lstm 4"], "no layer"), (["conv 4 3x3 strid 2"], "unknown word")):
+        refused(words, lambda texts=texts: models.checked(image_model(texts, [2, 5, 6]), "the model"))
+    model = image_model(*IMAGES[0])
+    model.units[1][0, -1] = 1
+    refused("biases in a layer without", models.write_model, "biased.h5", model)
+    model = image_model(*IMAGES[0])
+    model.shapes[1] = {**model.shapes[1], "pooling": {**model.shapes[1]["pooling"], "image": [1, 1, 1]}}
+    refused("does not fit its image", models.write_model, "misfit.h5", model)
+    state = {"a.weight": np.ones((2, 3)), "b.weight": np.ones((1, 2)), "b.bias": np.ones(1)}
+    refused("where network.layers and the logits have 3", models.from_state_dict, state, ["dense 2 no_bias", "dense 2"])
+    refused("a bias in one of", models.from_state_dict, state, ["dense 2"])
+    refused("nothing that", models.from_state_dict, {**state, "c.running_mean": np.ones(2)}, ["dense 2 no_bias"])
+
+
+def test_a_network_made_elsewhere_is_trained_on_and_certified():
+    texts, image = ["conv 3 3x3 stride 2 padding 1", "max_pool 2x2", "dense 4"], [1, 6, 6]
+    run("synth", "images", "--side", "6", "--records", "200", "--test", "40", "--out", "strokes.h5")
+    shapes = holdfast_layers.shapes_of(texts, 36, image) + [[4, 1]]
+    state = {}
+    for layer, shape in enumerate(shapes):
+        rows, width = (shape["out"], shape["in"]) if isinstance(shape, dict) else shape[::-1]
+        state[f"{layer}.weight"], state[f"{layer}.bias"] = random.normal(size=(rows, width)) / 3, np.full(rows, 0.25)
+    digest = models.save_state_dict(state, texts, "start.h5", image)
+    words = (f"network.layers={json.dumps(texts)}", f"network.image={image}", "network.initial=start.h5", "certificate.levels=3", "training.epochs=2", "clip.gamma=0.01", "training.learning_rate=0.5")
+    run("train", "--data", "strokes.h5", "--out", "certified", *(f"--set={word}" for word in words))
+    said = runs.manifest("certified")
+    assert said["configuration"]["network.initial_digest"] == digest
+    assert any("network.initial" in condition for condition in said["guarantee"]["conditions"]), said["guarantee"]
+    nominal = runs.boxes("certified", 0, 0)
+    assert all((lower == upper).all() for lower, upper in zip(*nominal))
+    moved = max(np.abs(box[:, :-1] - state[f"{layer}.weight"]).max() for layer, box in enumerate(nominal[0]))
+    assert 0 < moved < 0.02, moved  # two steps of at most .5 * .01 and a seed would start elsewhere
+    inner, outer = runs.boxes("certified", 0, 1), runs.boxes("certified", 0, 3)
+    assert all((o <= i).all() and (i < n).all() for o, i, n in zip(outer[0], inner[0], nominal[0]))
+    assert all((o >= i).all() and (i > n).all() for o, i, n in zip(outer[1], inner[1], nominal[1]))
+    run("certify", "--run", "certified", "--queries", "strokes.h5:test")
+    found = runs.certificates("certified")
+    assert found["distance"].shape == (1, 40) and found["distance"].max() > 0 and found["guarantee"]["statement"]
+    parameters = [np.rint(np.ldexp(box, models.UNIT_BITS)).astype(np.int64) for box in nominal[0]]
+    trained = models.Model(parameters, 2, "binary_cross_entropy", shapes=shapes, range=(0.0, 1.0))
+    with h5py.File("strokes.h5") as file:
+        assert (trained.labels(file["x_test"][...]) == found["ensemble_label"]).all()
+    refused("other layers", run, "train", "--data", "strokes.h5", "--out", "other", "--set=network.initial=start.h5")
+    refused("where network.initial_digest says", run, "train", "--data", "strokes.h5", "--out", "other", *(f"--set={word}" for word in words), f"--set=network.initial_digest={'0' * 64}")
 
 
 def test_accuracy_is_that_of_the_labels():
@@ -236,8 +339,30 @@ def test_torch_gives_the_same_numbers():
         logits = trained.double()(torch.from_numpy(features)).numpy()
     assert close(scores("trained.h5", "queries.h5")[1], logits)
     refused("Linear with ReLU", models.from_torch, nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)))
-    refused("nothing that Linear", models.from_torch, {"0.weight": torch.ones(2, 3), "0.running_mean": torch.ones(2)})
-    refused("1 axes", models.from_torch, nn.BatchNorm1d(3).state_dict())
+    refused("nothing that", models.from_torch, {"0.weight": torch.ones(2, 3), "0.running_mean": torch.ones(2)})
+    for number, (texts, image) in enumerate(IMAGES[:3]):
+        model = image_model(texts, image)
+        models.write_model(f"torch_image_{number}.h5", model)
+        queries = image_queries(model, f"torch_pixels_{number}.h5")
+        module = models.to_torch(model)
+        with torch.no_grad():
+            logits = module(torch.from_numpy(queries)).numpy()
+        assert close(logits, scores(f"torch_image_{number}.h5", f"torch_pixels_{number}.h5")[1]), texts
+        back = models.from_torch(module, "cross_entropy")
+        assert back.shapes == model.shapes and all((back.weight(l) == model.weight(l)).all() for l in range(len(model.units)))
+        names = [name for name in module.state_dict() if name.startswith("layer_")]
+        state = models.model_to_state_dict(f"torch_image_{number}.h5")
+        assert sorted(names) == sorted(state) and all((module.state_dict()[name].numpy() == state[name]).all() for name in names)
+    net = nn.Sequential(nn.Conv2d(1, 3, 3, stride=2, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.1), nn.Linear(3, 2)).double().eval()
+    models.write_model("net.h5", models.from_torch(net, image=[1, 4, 4]))
+    dataset("small.h5", queries[:, :16], np.zeros(50, int))
+    with torch.no_grad():
+        assert close(scores("net.h5", "small.h5")[1], net(torch.from_numpy(queries[:, :16].reshape(-1, 1, 4, 4))).numpy())
+    refused("whole strides", models.from_torch, nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.MaxPool2d(2, ceil_mode=True), nn.Flatten(), nn.Linear(3, 2)), image=[1, 4, 4])
+    refused("without ReLU", models.from_torch, nn.Sequential(nn.Conv2d(1, 3, 3), nn.AvgPool2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(3, 2)), image=[1, 4, 4])
+    refused("for both sides", models.from_torch, nn.Sequential(nn.Conv2d(1, 3, 3, stride=(1, 2)), nn.ReLU(), nn.Flatten(), nn.Linear(3, 2)), image=[1, 4, 4])
+    refused("BatchNorm1d is no Sequential", models.from_torch, nn.BatchNorm1d(3))
+    refused("axes", models.from_torch, net.state_dict())
     command("to-torch", "torch_4.h5", "state.pt")
     command("from-torch", "state.pt", "again.h5")
     assert close(scores("again.h5", "queries.h5")[1], scores("torch_4.h5", "queries.h5")[1])

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "kernels/backends.hpp"
 #include "kernels/base/aligned.hpp"
@@ -106,6 +107,7 @@ struct Operations : testing::TestWithParam<LayerShape> {
     }
 
     void forward_input();
+    void forward_box();
     void forward();
     void relu();
     void undecided();
@@ -114,6 +116,7 @@ struct Operations : testing::TestWithParam<LayerShape> {
     void backward();
     void accumulate();
     void accumulate_and_select();
+    void offer_changes();
 };
 using OperationsInDouble = Operations<double>;
 using OperationsInSingle = Operations<float>;
@@ -145,6 +148,20 @@ void Operations<Real>::forward_input() {
         tested->forward_input(*pack(*tested, true), x.data(), {actual.lower.data(), actual.lower.data()});
         expect_equal(expected.lower, actual.lower, "point");
     }
+}
+
+// Of a box that is a point too, forward_input's values.
+template <typename Real>
+void Operations<Real>::forward_box() {
+    const Bounds<Real> x = random(shape.in, [&] { return values.any(); });
+    Bounds<Real> expected = empty(shape.out), actual = empty(shape.out);
+    reference->forward_box(*pack(*reference, false), x.view(), expected.view());
+    tested->forward_box(*pack(*tested, false), x.view(), actual.view());
+    expect_equal(expected, actual);
+
+    tested->forward_box(*pack(*tested, false), {x.lower.data(), x.lower.data()}, actual.view());
+    tested->forward_input(*pack(*tested, false), x.lower.data(), expected.view());
+    expect_equal(expected, actual);
 }
 
 template <typename Real>
@@ -337,11 +354,81 @@ void Operations<Real>::accumulate_and_select() {
     }
 }
 
+// Of the first records, some of which nothing changes; poisoned bounds may be within the others: no change.
+template <typename Real>
+void Operations<Real>::offer_changes() {
+    const std::size_t stride = row_stride<Real>(shape.in), count = 100;
+    const auto rows_of = [&](const Panel<Real>& panel) {
+        Panel<Real> rows(panel_height * stride);
+        tested->transpose(shape.in, panel.data(), rows.data(), stride);
+        return rows;
+    };
+    const Clip clip{.kind = Clip::Kind::elementwise, .gamma = 0.06};
+    for (const bool input : {false, true}) {
+        const Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
+        const Bounds<Real> z = random(shape.in, [&] { return input ? values.any() : values.nonnegative(); });
+        Bounds<Real> poisoned_delta = random(shape.out, [&] { return values.any(); });
+        Bounds<Real> poisoned_z =
+            random(shape.in, [&] { return input ? values.any() : values.nonnegative(); });
+        for (std::size_t i = 0; i < delta.lower.size(); ++i) {
+            if (i % panel_height % 3 != 0) continue;
+            poisoned_delta.lower[i] = delta.lower[i];
+            poisoned_delta.upper[i] = delta.upper[i];
+        }
+        for (std::size_t i = 0; i < z.lower.size(); ++i) {
+            if (i % panel_height % 3 != 0) continue;
+            poisoned_z.lower[i] = z.lower[i];
+            poisoned_z.upper[i] = input ? z.lower[i] : z.upper[i];
+        }
+        const Panel<Real> z_lower = rows_of(z.lower), z_upper = rows_of(z.upper),
+                          poisoned_lower = rows_of(poisoned_z.lower),
+                          poisoned_upper = rows_of(poisoned_z.upper);
+        const OuterProduct<Real> record{
+            shape,  clip, delta.view(), {z_lower.data(), input ? z_lower.data() : z_upper.data()},
+            stride, count},
+            poisoned{shape,
+                     clip,
+                     std::as_const(poisoned_delta).view(),
+                     {poisoned_lower.data(), poisoned_upper.data()},
+                     stride,
+                     count};
+        for (const std::size_t kept : {1, 3, 200}) {
+            LeastEntries wanted(shape.parameters() + 2, kept), found(shape.parameters() + 2, kept);
+            reference->offer_changes(record, poisoned, {wanted, 2});
+            tested->offer_changes(record, poisoned, {found, 2});
+            std::size_t changes = 0;
+            for (std::size_t entry = 0; entry < wanted.upper.entries(); ++entry) {
+                const auto above = sorted_values(wanted.upper, entry),
+                           below = sorted_values(wanted.negated_lower, entry);
+                ASSERT_EQ(above, sorted_values(found.upper, entry)) << entry;
+                ASSERT_EQ(below, sorted_values(found.negated_lower, entry)) << entry;
+                for (const std::int64_t change : above) EXPECT_LT(change, 0);
+                for (const std::int64_t change : below) EXPECT_LT(change, 0);
+                changes += above.size() + below.size();
+            }
+            EXPECT_GT(changes, 0U);
+            EXPECT_TRUE(found.upper.values(0).empty());
+        }
+    }
+}
+
 TEST_P(OperationsInDouble, ForwardInput) {
     forward_input();
 }
 TEST_P(OperationsInSingle, ForwardInput) {
     forward_input();
+}
+TEST_P(OperationsInDouble, ForwardBox) {
+    forward_box();
+}
+TEST_P(OperationsInSingle, ForwardBox) {
+    forward_box();
+}
+TEST_P(OperationsInDouble, OfferChanges) {
+    offer_changes();
+}
+TEST_P(OperationsInSingle, OfferChanges) {
+    offer_changes();
 }
 TEST_P(OperationsInDouble, Forward) {
     forward();

@@ -46,9 +46,32 @@ TEST(Synth, HalfmoonsWithoutNoiseLieOnTheirCircles) {
     }
 }
 
+TEST(Synth, ImagesHaveOneStrokeThatLiesOrStands) {
+    const Records records = generate(*make_images({2, 9, 0.25}), 0, 400);
+    ASSERT_EQ(records.features.columns(), 81U);
+    std::set<std::size_t> first;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        std::vector<std::size_t> bright;
+        for (std::size_t p = 0; p < 81; ++p) {
+            const double value = records.features.at(i, p);
+            ASSERT_TRUE(value <= 0.25 || (0.75 <= value && value <= 1)) << value;
+            if (value > 0.5) bright.push_back(p);
+        }
+        ASSERT_EQ(bright.size(), 4U);
+        first.insert(bright[0]);
+        const std::size_t step = records.labels[i] == 0 ? 1 : 9;
+        for (std::size_t j = 1; j < 4; ++j) EXPECT_EQ(bright[j], bright[0] + j * step);
+        EXPECT_EQ(bright[0] / 9 == bright[3] / 9, records.labels[i] == 0);
+    }
+    EXPECT_GT(first.size(), 40U);
+    EXPECT_THROW(make_images({1, 1, 0.5}), Error);
+    EXPECT_THROW(make_images({1, 5, 1.5}), Error);
+    EXPECT_THROW(make_images({1, 5, std::numeric_limits<double>::quiet_NaN()}), Error);
+}
+
 TEST(Synth, AnySlabIsTheSameMadeAlone) {
     const std::unique_ptr<Generator> generators[] = {make_blobs({}), make_halfmoons({}),
-                                                     make_tabular({5, 20, 0.3})};
+                                                     make_tabular({5, 20, 0.3}), make_images({4, 7, 0.5})};
     for (const auto& generator : generators) {
         const Records all = generate(*generator, 0, 100), part = generate(*generator, 60, 40);
         for (std::size_t i = 0; i < 40; ++i) {

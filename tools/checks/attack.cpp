@@ -118,8 +118,9 @@ class Neighbours {
 
     /// D' at distance at most `changes`.
     Records make(std::int64_t changes) {
-        std::int64_t additions = changes, removals = 0;
         const Relation relation = problem_.settings.certificate.relation;
+        if (relation == Relation::poison) return poisoned(changes);
+        std::int64_t additions = changes, removals = 0;
         if (relation == Relation::remove) std::swap(additions, removals);
         if (relation == Relation::substitute) removals = changes;
         if (relation == Relation::add_remove && choices_.chance(0.6)) {
@@ -140,6 +141,67 @@ class Neighbours {
     }
 
   private:
+    /// The features lie about what the record counts as: those beyond the public range about its ends.
+    std::vector<double> poisoned_features(std::size_t index) {
+        const InputTransform transform = problem_.network.transform();
+        const double radius = problem_.settings.poison.input_radius;
+        std::vector<double> features = features_of(problem_.records, index);
+        if (choices_.chance(0.2)) return features;
+        const bool corner = choices_.chance(0.7);
+        for (double& value : features) {
+            const double move = corner ? choices_.pick({-radius, radius}) : choices_.uniform(-radius, radius);
+            value = transform.inside(value) + move;
+        }
+        return features;
+    }
+    std::int32_t poisoned_label(std::int32_t label) {
+        const Poison& poison = problem_.settings.poison;
+        if (poison.labels == Poison::Labels::any)
+            return static_cast<std::int32_t>(choices_.below(problem_.network.classes()));
+        const bool changed = poison.labels == Poison::Labels::targeted && choices_.chance(0.7);
+        return changed ? poison.target_label : label;
+    }
+
+    /// What the greatest change of the parameter's gradient makes of at most so many records, if greedy.
+    Records poisoned(std::int64_t changes) {
+        constexpr std::size_t candidates = 6;
+        const Records& records = problem_.records;
+        Records pool = no_records(problem_.network.inputs());
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            for (std::size_t c = 0; c < candidates; ++c)
+                append(pool, poisoned_features(i), poisoned_label(records.labels[i]), records.ids[i]);
+        }
+        const std::vector<std::int64_t> before = influence(problem_, records, parameter_),
+                                        after = influence(problem_, pool, parameter_);
+        struct Change {
+            std::int64_t gain;
+            std::size_t record, candidate;
+        };
+        std::vector<Change> best;
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            if (!wanted_batch(records.ids[i])) continue;
+            Change change{INT64_MIN, i, 0};
+            for (std::size_t c = i * candidates; c < (i + 1) * candidates; ++c) {
+                const std::int64_t gain = upwards_ ? after[c] - before[i] : before[i] - after[c];
+                if (gain > change.gain) change = {gain, i, c};
+            }
+            best.push_back(change);
+        }
+        if (greedy_)
+            std::stable_sort(best.begin(), best.end(),
+                             [](const Change& a, const Change& b) { return a.gain > b.gain; });
+        best.resize(std::min(best.size(), static_cast<std::size_t>(changes)));
+        Records changed = no_records(problem_.network.inputs());
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            const auto found = std::find_if(best.begin(), best.end(),
+                                            [&](const Change& change) { return change.record == i; });
+            const Records& from = found == best.end() ? records : pool;
+            const std::size_t at = found == best.end() ? i : found->candidate;
+            append(changed, features_of(from, at), from.labels[at], records.ids[i]);
+        }
+        return changed;
+    }
+
     std::vector<std::uint32_t> ordered(const Records& records) {
         std::vector<std::uint32_t> order = all_indices(records);
         if (greedy_) {
@@ -222,9 +284,8 @@ const char* name_of(Clip::Kind kind) {
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
-    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) +
-           (problem.settings.certificate.charge_rule == ChargeRule::per_batch ? " per_batch" : " per_epoch") +
-           " " + name_of(problem.settings.clip.kind) +
+    return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) + " " +
+           name_of(problem.settings.certificate.charge_rule) + " " + name_of(problem.settings.clip.kind) +
            (problem.settings.training.precision == Precision::single_precision ? " single" : "") + " depth " +
            std::to_string(problem.network.layers().size()) + ": ";
 }
@@ -297,9 +358,9 @@ void draw_products(std::uint64_t seed, AttackProblem& problem) {
         product = choices.pick({Product::exact, Product::rump, Product::nguyen, Product::nguyen});
 }
 
-/// Clips that a device does not compute.
+/// What a device does not compute.
 bool host_only(const Settings& settings) {
-    return settings.clip.by_scales() && settings.certificate.product.exact();
+    return settings.poisoned() || (settings.clip.by_scales() && settings.certificate.product.exact());
 }
 
 }  // namespace
@@ -310,6 +371,34 @@ void AttackReport::add(const AttackReport& other) {
     for (const auto& [name, value] : other.tightness) tightness[name] = std::max(tightness[name], value);
 }
 
+namespace {
+
+constexpr std::size_t image_columns = 2 * 3 * 4;
+
+/// Of some problems: convolutions, pooling, dropout, or layers without bias. By choices of their own.
+bool draw_images(std::uint64_t seed, Settings& settings) {
+    Choices choices(seed ^ 0x1a7e5);
+    settings.network.bias = choices.chance(0.8);
+    if (!choices.chance(0.25)) return false;
+    settings.network.hidden = NetworkSettings{}.hidden;
+    settings.network.image = {2, 3, 4};
+    settings.network.layers = {
+        choices.pick<std::string>({"conv 2 2x2", "conv 4 3x2 padding 1 groups 2",
+                                   "conv 3 2x2 stride 2 padding 1 no_bias", "conv 2 2x2 dilation 2"})};
+    if (choices.chance(0.5))
+        settings.network.layers.push_back(
+            choices.pick<std::string>({"average_pool 1x2 stride 2", "max_pool 1x2 stride 1",
+                                       "max_pool 1x2 stride 2", "average_pool 1x1"}));
+    if (choices.chance(0.3)) settings.network.layers.emplace_back("dropout 0.3");
+    if (choices.chance(0.3)) settings.network.layers.emplace_back("conv 2 1x1");
+    if (choices.chance(0.3)) settings.network.layers.emplace_back("dense 3 no_bias");
+    if (settings.clip.kind == Clip::Kind::factored) settings.clip.kind = Clip::Kind::elementwise;
+    check(settings);
+    return true;
+}
+
+}  // namespace
+
 AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     Choices choices(seed);
     Settings settings;
@@ -317,7 +406,8 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.training.precision = precision;
     settings.certificate.relation =
         choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
-    settings.certificate.charge_rule = choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch});
+    settings.certificate.charge_rule =
+        choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both});
     if (settings.certificate.relation == Relation::add_remove && choices.chance(0.4))
         settings.clip.kind = Clip::Kind::factored;
     Choices clips(seed ^ 0xc11b5);  // apart, so that all else stays as it was
@@ -350,7 +440,8 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     for (std::size_t layer = choices.chance(0.1) ? 4 + choices.below(9) : choices.below(4); layer > 0;
          --layer)
         settings.network.hidden.push_back(1 + static_cast<std::int64_t>(choices.below(9)));
-    const std::size_t features = 1 + choices.below(8),
+    const bool images = draw_images(seed, settings);
+    const std::size_t features = images ? image_columns : 1 + choices.below(8),
                       count = choices.pick<std::size_t>({0, 1, 7, 40, 99, 150});
     // Public, and not the count: neighbours around any boundary of counts train alike.
     settings.training.expected_records = choices.pick<std::int64_t>({1, 10, 40, 100, 150});
@@ -403,8 +494,9 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     return boxes;
 }
 
-AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
-    AttackProblem problem = draw_problem(seed, precision);
+namespace {
+
+AttackReport attack_boxes(AttackProblem problem, std::uint64_t seed, std::int64_t records_too_few) {
     problem.settings.ensemble.members = 1;
     draw_products(seed, problem);
     Choices choices(seed ^ 0x5eed);
@@ -433,15 +525,36 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
                 report.violations.push_back(label_of(problem, seed) + "certified label of query " +
                                             std::to_string(q) + " changed at k = " + std::to_string(k));
         }
-        double& tightness =
-            report.tightness[std::string(name_of(problem.settings.certificate.relation)) +
-                             (problem.settings.certificate.charge_rule == ChargeRule::per_batch
-                                  ? " per_batch"
-                                  : " per_epoch") +
-                             " layers " + std::to_string(problem.network.layers().size())];
+        double& tightness = report.tightness[std::string(name_of(problem.settings.certificate.relation)) +
+                                             " " + name_of(problem.settings.certificate.charge_rule) +
+                                             " layers " + std::to_string(problem.network.layers().size())];
         tightness = std::max(tightness, reached(boxes[0], moved[0], box));
     }
     return report;
+}
+
+/// The same problem against an adversary that poisons.
+AttackProblem against_poison(AttackProblem problem, std::uint64_t seed) {
+    Choices choices(seed ^ 0x901507);
+    Settings& settings = problem.settings;
+    settings.certificate.relation = Relation::poison;
+    settings.certificate.charge_rule = choices.pick({ChargeRule::per_batch, ChargeRule::both});
+    settings.clip.kind = Clip::Kind::elementwise;
+    using Labels = Poison::Labels;
+    settings.poison.input_radius = choices.pick({0.0, 0.01, 0.01, 0.2, 3.0});
+    settings.poison.labels = choices.pick({Labels::kept, Labels::any, Labels::targeted});
+    settings.poison.target_label = static_cast<std::int32_t>(choices.below(problem.network.classes()));
+    return problem;
+}
+
+}  // namespace
+
+AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
+    return attack_boxes(draw_problem(seed, precision), seed, records_too_few);
+}
+
+AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
+    return attack_boxes(against_poison(draw_problem(seed, precision), seed), seed, records_too_few);
 }
 
 AttackReport attack_smoothness(std::uint64_t seed, Precision precision) {

@@ -38,6 +38,10 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision = Precision::
 /// it shows what the attacks can find.
 AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few = 0,
                               Precision precision = Precision::double_precision);
+/// Enclosure of a problem whose neighbours are poisoned records: features anywhere within a radius, labels as
+/// the poison allows, or those of both that move a chosen parameter most.
+AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few = 0,
+                           Precision precision = Precision::double_precision);
 /// Smoothness: a neighbour at distance 1 trained with all levels.
 AttackReport attack_smoothness(std::uint64_t seed, Precision precision = Precision::double_precision);
 

@@ -1,5 +1,5 @@
-// attack --seed S --count N [--single]: N enclosure and N smoothness problems, each several attacks; exit 0
-// only without violations.
+// attack --seed S --count N [--single]: N enclosure, N poisoning and N smoothness problems, each several
+// attacks; exit 0 only without violations.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
 #pragma omp parallel for schedule(dynamic)
     for (std::uint64_t s = seed; s < seed + count; ++s) {
         AttackReport report = attack_enclosure(s, 0, precision);
+        report.add(attack_poison(s, 0, precision));
         report.add(attack_smoothness(s, precision));
 #pragma omp critical
         {

@@ -30,6 +30,9 @@ struct Case {
     std::vector<std::int64_t> levels;  // k of each box
 };
 
+/// What the cases that clip nothing are clipped to.
+constexpr double beyond_every_gradient = 64;
+
 double number(const hdf5::File& file, const std::string& name, double fallback) {
     if (!file.has_attribute(name)) return fallback;
     return file.read_double_attribute(name);
@@ -45,13 +48,7 @@ std::string unsupported(const hdf5::File& file) {
             return "layer " + type;
     }
     if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
-    if (text("loss", "") != "cross_entropy" && text("loss", "") != "binary_cross_entropy")
-        return "loss " + text("loss", "");
     if (number(file, "l1_reg", 0) > 0) return "l1";
-    if (number(file, "k_poison", 0) + number(file, "label_k_poison", 0) + number(file, "label_epsilon", 0) +
-            number(file, "epsilon", 0) >
-        0)
-        return "poisoning";
     return "";
 }
 
@@ -150,6 +147,22 @@ void write_transform(const hdf5::File& file, const std::string& path) {
     write_model(path, model);
 }
 
+/// The adversary of a poisoning case, and the level it is: features and labels of the same records, or of as
+/// many more; both are bounded alike.
+std::int64_t read_poison(const hdf5::File& file, Settings& settings) {
+    settings.certificate.relation = Relation::poison;
+    Poison& poison = settings.poison;
+    poison.input_radius = number(file, "epsilon", 0);
+    poison.target_radius = number(file, "label_epsilon", 0);
+    const double features = number(file, "k_poison", 0), labels = number(file, "label_k_poison", 0),
+                 target = number(file, "poison_target_idx", -1);
+    if (labels > 0 && settings.network.classes > 1)
+        poison.labels = target < 0 ? Poison::Labels::any : Poison::Labels::targeted;
+    poison.target_label = static_cast<std::int32_t>(std::max(target, 0.0));
+    const bool paired = number(file, "paired_poison", 0) > 0;
+    return static_cast<std::int64_t>(paired ? std::max(features, labels) : features + labels);
+}
+
 Case open_case(hdf5::File file) {
     Case golden;
     Settings& settings = golden.settings;
@@ -157,8 +170,10 @@ Case open_case(hdf5::File file) {
     golden.inputs = features_in(file);
     golden.outputs = arch.back()["out"];
     set_layers(arch, image_in(file), settings.network);
-    settings.network.loss = file.read_text_attribute("loss");
-    settings.network.classes = static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
+    const bool numbers = file.read_text_attribute("loss") == "mse";
+    settings.network.loss = numbers ? "squared_error" : file.read_text_attribute("loss");
+    settings.network.classes =
+        numbers ? 1 : static_cast<std::int64_t>(std::max<std::size_t>(2, golden.outputs));
     settings.training.learning_rate = number(file, "learning_rate", 1);
     settings.training.learning_rate_decay = number(file, "lr_decay", 0);
     settings.training.learning_rate_floor = number(file, "lr_min", 0);
@@ -172,7 +187,7 @@ Case open_case(hdf5::File file) {
     const bool clamps =
         !file.has_attribute("clip_method") || file.read_text_attribute("clip_method") == "clamp";
     settings.clip = {.kind = clamps ? Clip::Kind::elementwise : Clip::Kind::tensor_norm,
-                     .gamma = limit,
+                     .gamma = std::min(limit, beyond_every_gradient),
                      .norm_limit = limit};
     settings.certificate.product = product_named(file.read_text_attribute("interval_matmul"));
     settings.training.public_batch_size = static_cast<std::int64_t>(number(file, "batchsize_public", 0));
@@ -180,6 +195,8 @@ Case open_case(hdf5::File file) {
     settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
         golden.levels = file.dataset("k_list").read_all<std::int64_t>();
+    } else if (file.has_attribute("mode") && file.read_text_attribute("mode") == "poisoning") {
+        golden.levels = {read_poison(file, settings)};
     } else {
         golden.levels = {unlearn > 0 ? unlearn : static_cast<std::int64_t>(number(file, "k_private", 0))};
     }
@@ -188,13 +205,15 @@ Case open_case(hdf5::File file) {
     return golden;
 }
 
-Records read_records(const hdf5::File& file, const std::string& x, const std::string& y) {
+Records read_records(const hdf5::File& file, bool numbers, const std::string& x, const std::string& y) {
     const hdf5::Dataset features = file.dataset(x);
     Records records{FeatureMatrix(features.size() / features.shape()[0], true), {}, {}, {}};
     records.features.wide_values() = features.read_all<double>();
-    for (const std::int64_t label : file.dataset(y).read_all<std::int64_t>())
+    if (numbers) records.targets = file.dataset(y).read_all<double>();
+    for (const std::int64_t label :
+         numbers ? std::vector<std::int64_t>{} : file.dataset(y).read_all<std::int64_t>())
         records.labels.push_back(static_cast<std::int32_t>(label));
-    for (std::uint64_t row = 0; row < records.labels.size(); ++row) {
+    for (std::uint64_t row = 0; row < records.features.rows(); ++row) {
         records.ids.push_back(row);
         records.rows.push_back(row);
     }
@@ -277,7 +296,7 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
     const std::string group = golden.file.has("k_list") ? "" : "test/";
     const bool sweep = group.empty();
     if (!golden.file.has(group + "logit_l")) return;
-    const Records queries = features(read_records(golden.file, "X_test", "y_test"));
+    const Records queries = features(read_records(golden.file, network.is_regression(), "X_test", "y_test"));
     const auto slab = [&](const std::string& name) {
         auto values = golden.file.dataset(group + name).read_all<double>();
         const std::size_t size = queries.size() * golden.outputs;
@@ -311,6 +330,7 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
                     std::max({result.logits, bound_difference(golden, lower[at], low.back(), 1, result),
                               bound_difference(golden, upper[at], high.back(), -1, result)});
             }
+            if (network.is_regression()) continue;  // no labels, so no mask
             double margin = 0;
             const bool ours = certified_by_their_rule(golden.outputs, low.data(), high.data(), margin);
             const bool theirs = certified[block.first + r] != 0, tighter = golden.settings.clip.by_scales();
@@ -349,7 +369,7 @@ GoldenComparison replay_golden_case(const std::string& path) {
     result.unsupported = unsupported(file);
     if (!result.unsupported.empty()) return result;
     Case golden = open_case(std::move(file));
-    Records records = read_records(golden.file, "X", "y");
+    Records records = read_records(golden.file, golden.settings.network.classes == 1, "X", "y");
     const TransformFile transform(golden);
     // A batch of another size than the first is skipped, every epoch.
     golden.settings.training.batches =
@@ -357,9 +377,10 @@ GoldenComparison replay_golden_case(const std::string& path) {
 
     const auto backend =
         make_backend("auto", Precision::double_precision, golden.settings.certificate.product);
-    Records public_records = golden.file.has("X_public")
-                                 ? read_records(golden.file, "X_public", "y_public")
-                                 : Records{FeatureMatrix(golden.inputs, true), {}, {}, {}};
+    Records public_records =
+        golden.file.has("X_public")
+            ? read_records(golden.file, golden.settings.network.classes == 1, "X_public", "y_public")
+            : Records{FeatureMatrix(golden.inputs, true), {}, {}, {}};
     const TrainingPlan plan = make_plan(
         golden.settings, {.features = golden.inputs, .public_records = public_records.size()}, backend);
     public_records = plan.features(std::move(public_records));

@@ -6,7 +6,7 @@
 namespace holdfast {
 
 /// How a run of this program compares with one recorded case of the AGT package, trained in compatibility
-/// mode (substitute or remove, per_batch, sequential batches, actual counts).
+/// mode (substitute, remove or poison, per_batch, sequential batches, actual counts).
 struct GoldenComparison {
     std::string name;
     std::string unsupported;  ///< why the case cannot be replayed; empty if it was

@@ -85,8 +85,8 @@ void check(const GaussianSteps& steps) {
         refuse("not in [2^-6, 2^40]", "give a number such as 1.1", "noise_multiplier");
     if (steps.steps < 1 || steps.steps > most_steps)
         refuse("not in 1 to 2^40", "count the steps of the whole training", "steps");
-    if (steps.relation == Relation::remove)
-        refuse("remove is no relation of privacy", "choose add_remove or substitute", "relation");
+    if (steps.relation != Relation::add_remove && steps.relation != Relation::substitute)
+        refuse("no relation of privacy", "choose add_remove or substitute", "relation");
 }
 
 int reach_of(Relation relation) {

@@ -10,8 +10,7 @@ inline constexpr int squared_change_of_counts = 2;
 
 inline constexpr const char* normal_noise_on_votes =
     "each record is assigned to its ensemble member by a keyed hash of its own id, and nobody times the "
-    "draws "
-    "of normal noise, which take as long as its bits say (and no record)";
+    "draws of normal noise, which take as long as its bits say (and no record)";
 
 /// Laws of votes with normal noise: their fractions are their doubles.
 class GaussianVotesLaw : public OutcomeLaw {

@@ -60,7 +60,7 @@ class Mechanism {
     /// (ExitCode::input) for evidence that does not fit the parameters.
     int draw(const Evidence& evidence, RandomBits& bits) const;
 
-    /// What one answer guarantees. `relation`: "add_remove" or "substitute"; "remove" is refused
+    /// What one answer guarantees. `relation`: "add_remove" or "substitute"; others are refused
     /// (ExitCode::usage).
     Guarantee guarantee(const std::string& relation) const;
 
