@@ -104,6 +104,12 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
                     "give both the same columns", reader.info().path);
     }
     records = reader.read_all();
+    if (settings.network.classes == 1) {
+        if (records.targets.empty() && records.labels.empty())
+            throw Error(ExitCode::input, "no targets", "import the public records with --regression",
+                        reader.info().path);
+        return records;
+    }
     for (std::size_t i = 0; i < records.size(); ++i) {
         if (records.labels.empty() || records.labels[i] >= settings.network.classes) {
             throw Error(ExitCode::input,
@@ -246,12 +252,12 @@ class GroupTraining {
 
 }  // namespace
 
-std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, const std::string& data_digest,
-                            const std::string& public_digest) {
+std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
+                            const std::string& data_digest, const std::string& public_digest) {
     // The program too: what is proved is of the bits of one, and noise that another might put on another sum
     // is not drawn again.
-    const nlohmann::json rest = {data_digest, public_digest, plan.normaliser,
-                                 range.low,   range.high,    version()};
+    nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high, version()};
+    if (plan.network.is_regression()) rest.push_back({targets.low, targets.high});
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
 
@@ -264,10 +270,11 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
     manifest.configuration = to_json({plan.settings, how});
-    manifest.dataset = {
-        info.path,    info.rows, info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
-        info.scaling, info.ids,  info.range,    info.population,
-        data_digest};
+    manifest.dataset = {info.path,     info.rows,
+                        info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
+                        info.scaling,  info.ids,
+                        info.range,    info.population,
+                        data_digest,   info.target_range};
     manifest.public_records = public_records;
     manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
     manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
@@ -339,10 +346,10 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
                       " are there: the run is finished once the others are trained into this folder\n");
 }
 
-/// No device bounds poisoned records, so "auto" is not one.
+/// Where no device computes what is asked, "auto" is none.
 std::string backend_for(const Settings& settings, const std::string& asked) {
-    const bool anywhere = asked == "auto" && settings.certificate.product == Product::exact;
-    return settings.poisoned() && anywhere ? "cpu" : asked;
+    const bool anywhere = asked == "auto" && settings.certificate.product.exact();
+    return settings.host_only() && anywhere ? "cpu" : asked;
 }
 
 }  // namespace
@@ -388,8 +395,12 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const std::string data_digest = records.all.hex(context.world),
                       public_digest = of_public.hex(*make_serial_communicator());
     if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
-    for (MemberRecords& member : records.held) member.records = features(std::move(member.records));
-    public_records = features(std::move(public_records));
+    const auto as_trained = [&](Records taken) {
+        if (settings.network.classes == 1) taken = with_targets(std::move(taken), reader.info().target_range);
+        return features(std::move(taken));
+    };
+    for (MemberRecords& member : records.held) member.records = as_trained(std::move(member.records));
+    public_records = as_trained(std::move(public_records));
 
     // 3. The plan every member follows.
     TrainingPlan plan = make_plan(
@@ -407,7 +418,8 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         sums.group().transport());
 
     // 4. A new folder, or this run's: where it was interrupted, or where others train their members.
-    const std::string whose = run_fingerprint(plan, reader.info().range, data_digest, public_digest);
+    const std::string whose =
+        run_fingerprint(plan, reader.info().range, reader.info().target_range, data_digest, public_digest);
     const bool first_here =
         context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();

@@ -33,8 +33,8 @@ struct TrainingOutcome {
 TrainingOutcome carry_out(const Context& context, const TrainingRequest& request);
 
 /// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
-std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, const std::string& data_digest,
-                            const std::string& public_digest);
+std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
+                            const std::string& data_digest, const std::string& public_digest);
 
 /// Every public record, on every rank: they are few beside the private ones, and every member trains on all
 /// of them. None where no file is named. Error (input): other columns, or a label that is no class.

@@ -355,7 +355,8 @@ void unlearn(const Context& context, const Request& request) {
         require_same_data(run, forgetting, public_digest, request);
         const TrainingPlan training = training_plan(run, configuration, forgetting.left);
         plan = plan_of(run, forgetting, training.normaliser);
-        fingerprint = run_fingerprint(training, reader.info().range, forgetting.digest_left, public_digest);
+        fingerprint = run_fingerprint(training, reader.info().range, reader.info().target_range,
+                                      forgetting.digest_left, public_digest);
     }
     plan = shared(context.world, std::move(plan));
 

@@ -63,4 +63,8 @@ std::shared_ptr<const Backend> make_backend(const std::string& name, Precision p
                 "run.backend");
 }
 
+std::string backend_for(const NetworkShape& network, const std::string& name) {
+    return name == "auto" && !network.is_dense() ? "cpu" : name;
+}
+
 }  // namespace holdfast

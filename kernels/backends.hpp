@@ -23,4 +23,7 @@ template <typename Real = double>
 std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name,
                                                        const Products& products = {});
 
+/// The name of a backend that computes `network`: "cpu" for "auto" where no device does.
+std::string backend_for(const NetworkShape& network, const std::string& name);
+
 }  // namespace holdfast

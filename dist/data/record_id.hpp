@@ -18,5 +18,7 @@ std::uint64_t id_of_cell(const std::string& text);
 /// and before any scaling, and its label. A record's id depends on no other record; the two zeros are one
 /// number.
 std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label);
+/// The same with a target in place of the label.
+std::uint64_t id_of_content(std::span<const double> features, bool wide, double target);
 
 }  // namespace holdfast

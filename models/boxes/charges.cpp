@@ -54,7 +54,6 @@ class ChargesPerEpoch final : public Charges {
           batches_(plan.settings.training.batches),
           // c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
           reach_(replaces(plan.settings.certificate.relation) ? 2 : 1),
-          pinned_(plan.network.pinned()),
           response_of_(plan.network.parameters()) {
         const std::vector<std::int64_t> entries = largest_entries(plan, scale);
         std::map<std::int64_t, std::size_t> known;

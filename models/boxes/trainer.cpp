@@ -148,10 +148,12 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
 
 void MemberTrainer::record_metrics(const StepSums& sums, const std::vector<double>& uncharged) {
     StepMetrics metrics = StepMetrics::of(plan_.settings.training, state_.step, sums.records);
-    if (state_.levels.front().k == 0) metrics.correct = sums.levels.front().surely_correct;
     metrics.level = state_.levels.back().k;
-    metrics.surely_correct = sums.levels.back().surely_correct;
-    metrics.possibly_correct = sums.levels.back().possibly_correct;
+    if (!plan_.network.is_regression()) {  // which is never right
+        if (state_.levels.front().k == 0) metrics.correct = sums.levels.front().surely_correct;
+        metrics.surely_correct = sums.levels.back().surely_correct;
+        metrics.possibly_correct = sums.levels.back().possibly_correct;
+    }
     const LevelState widest = box(state_.levels.size() - 1);
     double total = 0;
     for (std::size_t p = 0; p < widest.lower.size(); ++p)

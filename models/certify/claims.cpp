@@ -115,8 +115,10 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
         std::string("for every k and every dataset at distance at most k, the parameters this program "
                     "computes from it") +
             (settings.training.precision == Precision::single_precision ? " in single precision" : "") +
-            " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
-            "label",
+            " lie, bit by bit, in the box of level k, " +
+            (settings.network.classes == 1
+                 ? "and its prediction of a query in the query's interval of level k"
+                 : "and a query of stable distance h >= k gets the same label"),
         name_of(settings.certificate.relation));
     claim.require(settings_condition);
     state_scaling(facts.scaling, "the boxes do not cover", claim);
@@ -143,6 +145,11 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
     const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
         throw Error(ExitCode::usage, message, hint, key);
     };
+    if (settings.network.classes == 1)
+        refuse("a regression has no labels to release",
+               "certify and evaluate show the owner its intervals; for releases train a classifier, "
+               "network.classes = 2 or more",
+               "network.classes");
     if (settings.certificate.relation == Relation::remove) {
         refuse("no release may rest on boxes for removals only",
                "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");

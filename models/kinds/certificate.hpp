@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "models/certify/output_bounds.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/guarantee.hpp"
 
@@ -42,6 +43,14 @@ class Certificate {
         for (std::size_t member = first; member < last; ++member)
             all.push_back(distances(member, queries, asker, device));
         return all;
+    }
+
+    /// Bounds of what one member puts out for the queries over its box of each level, visited in their order;
+    /// false, and no visit: this kind has no boxes.
+    virtual bool output_bounds(
+        std::size_t /*member*/, const Records& /*queries*/, int /*device*/,
+        const std::function<void(std::size_t level, const OutputBounds&)>& /*visit*/) const {
+        return false;
     }
 
     /// May labels be released from its distances, at a price each? Else they come with the parameters.

@@ -107,6 +107,8 @@ struct Settings {
     }
     bool noisy() const { return training.kind == "noisy"; }
     bool poisoned() const { return certificate.relation == Relation::poison; }
+    /// Of what no device computes: layers that are not dense, poisoned records, clips by scales.
+    bool host_only() const { return !network.layers.empty() || poisoned() || clip.by_scales(); }
     bool is_convex() const { return training.kind == "convex"; }
     /// The part of a member's records that a step expects to take.
     double step_share() const {

@@ -40,6 +40,15 @@ TEST_P(Attack, NeighboursNestAndDistancesMoveByOne) {
     EXPECT_EQ(joined(total), "");
 }
 
+TEST_P(Attack, NoPredictionOfARegressionLeavesItsInterval) {
+    AttackReport total;
+    for (std::uint64_t seed = 1; seed <= problems; ++seed) total.add(attack_regression(seed, GetParam()));
+    EXPECT_GT(total.attacks, 500);
+    EXPECT_EQ(joined(total), "");
+    EXPECT_LE(total.tightness.at("regression"), 1.0);
+    EXPECT_GT(total.tightness.at("regression"), 0.5);
+}
+
 // Under the clips that every second problem has one record cannot fill all its entries: fewer boxes are
 // reached.
 TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {

@@ -50,6 +50,10 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
         return {{"features.map", "bins"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};
+    std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
+                                                        {"certificate.budget", "per_batch"}};
+    if (key == "poison.target_radius") adversary.emplace_back("network.classes", 1);
+    if (key.starts_with("poison.")) return adversary;
     return {};
 }
 

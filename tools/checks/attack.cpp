@@ -10,6 +10,7 @@
 #include "kernels/base/random.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
+#include "models/certify/output_bounds.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
 
@@ -52,6 +53,16 @@ std::vector<double> features_of(const Records& records, std::size_t index) {
     for (std::size_t j = 0; j < records.features.columns(); ++j)
         features.push_back(records.features.at(index, j));
     return features;
+}
+
+/// Gives every record a number to learn that is its own: a function of its id and label, mostly ordinary.
+void give_numbers(Records& records) {
+    const KeyedHash hash{29};
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::uint64_t draw = hash(31, records.ids[i]);
+        const double size = draw % 11 == 0 ? 0x1p20 : draw % 7 == 0 ? 1e-300 : 1.0;
+        records.targets.push_back((records.labels[i] - 0.5 + hash.uniform(37, records.ids[i])) * size);
+    }
 }
 
 Records without(const Records& records, const std::vector<std::uint64_t>& ids) {
@@ -360,7 +371,7 @@ void draw_products(std::uint64_t seed, AttackProblem& problem) {
 
 /// What a device does not compute.
 bool host_only(const Settings& settings) {
-    return settings.poisoned() || (settings.clip.by_scales() && settings.certificate.product.exact());
+    return settings.host_only() && settings.certificate.product.exact();
 }
 
 }  // namespace
@@ -485,7 +496,9 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
         if (assignment.member(id, static_cast<std::uint64_t>(settings.ensemble.members)) != member)
             elsewhere.push_back(id);
     }
-    MemberTrainer trainer(plan, without(records, elsewhere), problem.public_records,
+    Records mine = without(records, elsewhere);
+    if (problem.network.is_regression()) give_numbers(mine);
+    MemberTrainer trainer(plan, std::move(mine), problem.public_records,
                           MemberTrainer::fresh_state(plan, member, problem.public_records));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) trainer.step(*alone);
@@ -555,6 +568,42 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
 
 AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
     return attack_boxes(against_poison(draw_problem(seed, precision), seed), seed, records_too_few);
+}
+
+AttackReport attack_regression(std::uint64_t seed, Precision precision) {
+    AttackProblem problem = draw_problem(seed, precision);
+    Choices choices(seed ^ 0x4e6);
+    std::vector<Records> neighbours;
+    for (std::int64_t k = 1; k <= problem.settings.certificate.levels; ++k)
+        neighbours.push_back(Neighbours(problem, choices).make(k));
+    problem.settings.ensemble.members = 1;
+    problem.settings.network.classes = 1;
+    problem.settings.network.loss = "squared_error";
+    problem.network =
+        Network(problem.network.inputs(),
+                {problem.settings.network.hidden.begin(), problem.settings.network.hidden.end()}, 1,
+                Loss::squared_error, problem.network.transform());
+    const std::vector<LevelState> boxes =
+        train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
+    const auto backend = make_backend("cpu", precision);
+    const OutputBounder bounder(problem.network, *backend, problem.queries);
+    AttackReport report;
+    for (std::size_t k = 1; k < boxes.size(); ++k) {
+        ++report.attacks;
+        const LevelState moved = train_boxes(problem, neighbours[k - 1], 0, 0).front();
+        const std::string at = label_of(problem, seed) + "k = " + std::to_string(k) + ", ";
+        const std::string escaped = outside(moved, boxes[k]);
+        if (!escaped.empty()) report.violations.push_back(at + escaped);
+        const OutputBounds intervals = bounder.over(boxes[k].lower, boxes[k].upper),
+                           theirs = bounder.over(moved.lower, moved.upper);
+        for (std::size_t q = 0; q < problem.queries.size(); ++q) {
+            if (!(intervals.lower[q] <= theirs.lower[q] && theirs.upper[q] <= intervals.upper[q]))
+                report.violations.push_back(at + "prediction " + std::to_string(q) + " leaves its interval");
+        }
+        double& tightness = report.tightness["regression"];
+        tightness = std::max(tightness, reached(boxes[0], moved, boxes[k]));
+    }
+    return report;
 }
 
 AttackReport attack_smoothness(std::uint64_t seed, Precision precision) {

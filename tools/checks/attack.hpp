@@ -33,6 +33,9 @@ struct AttackProblem {
 };
 AttackProblem draw_problem(std::uint64_t seed, Precision precision = Precision::double_precision);
 
+/// Trains a regression on neighbours at distance k: no parameter leaves its box, no prediction its interval.
+AttackReport attack_regression(std::uint64_t seed, Precision precision = Precision::double_precision);
+
 /// Enclosure, in double with interval products of every kind: neighbours at every distance 1..K, random and
 /// adversarial. `records_too_few` holds them against the box of a smaller distance instead, which must break:
 /// it shows what the attacks can find.

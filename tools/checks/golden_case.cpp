@@ -14,6 +14,7 @@
 #include "dist/files/hdf5.hpp"
 #include "kernels/backends.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/certify/loss_bounds.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/guarantee.hpp"
 
@@ -290,6 +291,17 @@ bool certified_by_their_rule(std::size_t outputs, const double* lower, const dou
     return certified;
 }
 
+/// Their mean squared error over the box is a metric of the worst, the nominal and the best network.
+void compare_losses(const Case& golden, const Network& network, const Backend& backend, const LevelState& box,
+                    const Records& queries, GoldenComparison& result) {
+    const auto theirs = golden.file.read_doubles_attribute("test_metric_l_n_u", 3);
+    const OutputBounds bounds = OutputBounder(network, backend, queries).over(box.lower, box.upper);
+    const LossBounds ours = mean_of(loss_bounds(network.loss(), bounds, queries.targets));
+    result.logits =
+        std::max({result.logits, std::abs(ours.worst - theirs[0]), std::abs(ours.best - theirs[2])});
+    result.enclosed &= ours.best <= theirs[1] && theirs[1] <= ours.worst;
+}
+
 void compare_predictions(const Case& golden, const FeatureMap& features, const Network& network,
                          const Backend& backend, const LevelState& box, std::size_t level_index,
                          GoldenComparison& result) {
@@ -317,6 +329,8 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
     const std::size_t last = network.offset(network.layers().size() - 1);
     const Variant parameters{box.lower.data(), box.upper.data()};
     const LastLayer logits{golden.outputs, box.lower.data() + last, box.upper.data() + last};
+    if (network.is_regression() && golden.file.has_attribute("test_metric_l_n_u"))
+        compare_losses(golden, network, backend, box, queries, result);
     std::mutex mutex;  // blocks come from several threads
     engine->outputs(parameters, logits, indices, [&](const OutputBlock& block) {
         const std::lock_guard lock(mutex);
