@@ -68,6 +68,9 @@ void require_unlearnable(const FinishedRun& run) {
             "a run with noise was trained to be published, and what is published cannot be taken back",
             "the cost that was charged covers every one of its records; train a new model of the others",
             run.folder.path());
+    if (run.network.is_regression())
+        throw Error(ExitCode::usage, "a regression's predictions have no distances to be forgotten by",
+                    "train it again without the records, by train", run.folder.path());
     if (run.manifest.version != version())
         throw Error(ExitCode::usage,
                     "it was trained by holdfast " + run.manifest.version + " and this is " + version() +

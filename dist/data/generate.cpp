@@ -348,9 +348,10 @@ std::unique_ptr<Generator> make_tabular(const TabularOptions& options) {
     return std::make_unique<Tabular>(options);
 }
 
-require(options.side >= 2 && options.side <= 1024, "--side", "from 2 to 1024");
-require(options.noise >= 0 && options.noise <= 1, "--noise", "between 0 and 1");
-return std::make_unique<Images>(options);
+std::unique_ptr<Generator> make_images(const ImagesOptions& options) {
+    require(options.side >= 2 && options.side <= 1024, "--side", "from 2 to 1024");
+    require(options.noise >= 0 && options.noise <= 1, "--noise", "between 0 and 1");
+    return std::make_unique<Images>(options);
 }
 
 std::unique_ptr<Generator> make_surface(const SurfaceOptions& options) {

@@ -11,13 +11,6 @@
 namespace holdfast {
 namespace {
 
-/// The update falls with the sum: the lower end takes the upper sum.
-void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
-               const LevelSums& sums) {
-    optimiser.update(step, normaliser, lower, sums.upper);
-    optimiser.update(step, normaliser, upper, sums.lower);
-}
-
 /// Is a changed record one gone and one come in its place?
 bool replaces(Relation relation) {
     return relation == Relation::substitute || relation == Relation::poison;
@@ -195,6 +188,13 @@ class ChargesOfBoth final : public Charges {
 };
 
 }  // namespace
+
+void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
+               const LevelSums& sums) {
+    optimiser.before(step, lower, upper);
+    optimiser.update(step, normaliser, lower, sums.upper);
+    optimiser.update(step, normaliser, upper, sums.lower);
+}
 
 std::unique_ptr<Charges> make_charges(const TrainingPlan& plan, const Optimiser& optimiser) {
     const GradientScale scale = plan.gradient_scale();

@@ -25,6 +25,9 @@ class MemberTrainer {
     /// neighbour, so the boxes are still points. Their rates are counted apart, and no velocity is kept.
     static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member,
                                    const Records& public_records);
+    /// Every box the point of these parameters [parameters], in parameter units.
+    static MemberState state_at(const TrainingPlan& plan, std::uint64_t member,
+                                const std::vector<std::int64_t>& initial);
 
     std::int64_t steps() const { return plan_.settings.training.steps(); }  ///< of the whole training
     bool done() const { return state_.step >= steps(); }

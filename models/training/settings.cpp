@@ -123,6 +123,9 @@ void check_convex(const Settings& settings) {
     if (settings.clip.kind != Clip{}.kind)
         refuse("convex training bounds a record by its derivative and its length, and clips no gradient",
                "leave section clip out, and set convex.derivative_limit or features.norm_limit", "clip.kind");
+    if (training.l1 > 0)
+        refuse("the soft threshold of convex training has an option of its own, and spares biases",
+               "set convex.l1 in place of training.l1", "training.l1");
     if (training.momentum > 0)
         refuse("with momentum one record can move later steps further and further",
                "set training.momentum = 0", "training.momentum");
@@ -195,6 +198,27 @@ void check_budget(const Settings& settings) {
         refuse("of steps that divide by the batch's count the two budgets enclose different runs",
                "set certificate.budget = \"per_batch\" or training.normalise = \"expected\"",
                "certificate.budget");
+}
+
+/// Of what a step does besides following its gradient.
+void check_step(const TrainingSettings& training) {
+    if (training.momentum > 0) return;
+    if (training.nesterov)
+        refuse("without momentum there is no velocity to look ahead by",
+               "set training.momentum or training.nesterov = false", "training.nesterov");
+    if (training.dampening > 0)
+        refuse("without momentum there is no velocity to dampen",
+               "set training.momentum or training.dampening = 0", "training.dampening");
+}
+
+/// Two parameters on either side of 0 are moved apart by 2 s.
+void check_sign_step(const Settings& settings) {
+    if (settings.training.l1 > 0 && settings.training.l1_step == L1Step::sign &&
+        settings.certificate.charge_rule != ChargeRule::per_batch)
+        refuse(
+            "a step against the sign moves runs apart wherever they have parameters on either side of 0, "
+            "so a record that acted once goes on acting",
+            "set training.l1_step = \"proximal\" or certificate.budget = \"per_batch\"", "training.l1_step");
 }
 
 /// What boxes charge is a bound on every entry of a record's gradient.
@@ -309,8 +333,23 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
              at_least(0)),
         real("learning_rate_floor", "the floor", &S::learning_rate_floor, at_least(0)),
         real("l2", "weight decay lambda", &S::l2, at_least(0)),
-        real("momentum", "of the velocity, not together with l2; 0: plain gradient descent", &S::momentum,
-             at_least(0, 0.9999)),
+        real(
+            "l1",
+            "soft threshold learning_rate * l1 of every parameter, a step; of training.kind = \"convex\" see "
+            "convex.l1",
+            &S::l1, at_least(0)),
+        choice<S>(
+            "l1_step",
+            "the threshold after a step, or as published theta - learning_rate * l1 * sign(theta) before "
+            "it, which boxes follow with certificate.budget = \"per_batch\" alone",
+            &S::l1_step, {{"proximal", L1Step::proximal}, {"sign", L1Step::sign}}),
+        real("momentum",
+             "of the velocity; with l2 while parameters do not swing past 0, as none does where "
+             "learning_rate * l2 <= (1 - sqrt(momentum))^2; 0: plain gradient descent",
+             &S::momentum, at_least(0, 0.9999)),
+        real("dampening", "from the second step on a gradient enters the velocity by 1 - dampening",
+             &S::dampening, at_least(0, 0.9999)),
+        flag("nesterov", "a step goes by the gradient and momentum times the velocity", &S::nesterov),
         integer("expected_records",
                 "public number of private records, sets the normaliser B; 0: what the dataset states (import "
                 "--expected-records), else the count found, on which no release may rest",
@@ -448,8 +487,10 @@ void check(const Settings& settings) {
     if (settings.network.classes == 1) check_regression(settings);
     if (settings.noisy()) check_noisy(settings);
     if (settings.is_convex()) check_convex(settings);
+    check_step(settings.training);
     if (!settings.noisy() && !settings.is_convex()) {
         check_box_clip(settings);
+        check_sign_step(settings);
         check_budget(settings);
     }
     check_public_records(settings);

@@ -18,6 +18,8 @@ enum class ChargeRule { per_epoch, per_batch, both };
 const char* name_of(ChargeRule rule);
 enum class Normalise { expected, actual };
 enum class Batching { hashed, sequential };
+/// Of an l1 penalty: the soft threshold after a step, or as published theta - s sign(theta) before it.
+enum class L1Step { proximal, sign };
 
 /// Section "training".
 struct TrainingSettings {
@@ -28,7 +30,11 @@ struct TrainingSettings {
     double learning_rate_decay = 0.0;  ///< alpha_t = max(alpha / (1 + decay t), floor), t counts steps from 0
     double learning_rate_floor = 0.0;
     double l2 = 0.0;
-    double momentum = 0.0;              ///< 0: plain gradient descent
+    double l1 = 0.0;  ///< s = alpha_t l1 a step
+    L1Step l1_step = L1Step::proximal;
+    double momentum = 0.0;   ///< 0: plain gradient descent
+    double dampening = 0.0;  ///< from the second step on a gradient enters the velocity by 1 - dampening
+    bool nesterov = false;
     std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is private
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;
@@ -40,6 +46,8 @@ struct TrainingSettings {
 
     std::int64_t steps() const { return epochs * batches; }
     double learning_rate_at(std::int64_t step) const;
+    /// Whether a step needs more of the velocity than what a gradient alone has left in it.
+    bool averaged_momentum() const { return momentum > 0 && (l2 > 0 || dampening > 0 || nesterov); }
 };
 
 /// Section "certificate": what the boxes enclose.

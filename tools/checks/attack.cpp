@@ -13,6 +13,7 @@
 #include "models/certify/output_bounds.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
+#include "models/training/optimiser.hpp"
 
 namespace holdfast {
 namespace {
@@ -374,6 +375,28 @@ bool host_only(const Settings& settings) {
     return settings.host_only() && settings.certificate.product.exact();
 }
 
+/// What a step does besides following its gradient; of weight decay as much as momentum allows.
+void draw_step(Choices& choices, Settings& settings) {
+    TrainingSettings& training = settings.training;
+    training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
+    if (training.momentum > 0) {
+        training.dampening = choices.pick({0.0, 0.0, 0.3});
+        training.nesterov = choices.chance(0.4);
+    }
+    training.l1 = choices.pick({0.0, 0.0, 0.02, 0.5});
+    if (settings.certificate.charge_rule == ChargeRule::per_batch)
+        training.l1_step = choices.pick({L1Step::proximal, L1Step::sign});
+    const auto trains = [&] {
+        try {
+            make_optimiser(training, -40);
+        } catch (const Error&) {
+            return false;
+        }
+        return true;
+    };
+    while (!trains()) training.l2 /= 4;
+}
+
 }  // namespace
 
 void AttackReport::add(const AttackReport& other) {
@@ -439,7 +462,7 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.training.learning_rate_decay = choices.pick({0.0, 0.6});
     settings.training.l2 = choices.pick({0.0, 0.0, 0.05, 0.4});
     if (settings.training.learning_rate > 2) settings.training.l2 = 0;
-    if (settings.training.l2 == 0) settings.training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
+    draw_step(choices, settings);
     settings.ensemble.members = choices.pick({1, 1, 3});
     settings.certificate.levels = 1 + static_cast<std::int64_t>(choices.below(6));
     settings.network.classes = choices.pick({2, 2, 3});

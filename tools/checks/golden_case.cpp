@@ -48,8 +48,8 @@ std::string unsupported(const hdf5::File& file) {
         if (type != "linear" && type != "conv2d" && type != "relu" && type != "flatten")
             return "layer " + type;
     }
-    if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
-    if (number(file, "l1_reg", 0) > 0) return "l1";
+    if (text("optimizer", "SGD") != "SGD" && text("optimizer", "") != "SGDM")
+        return "optimiser " + text("optimizer", "");
     return "";
 }
 
@@ -179,6 +179,13 @@ Case open_case(hdf5::File file) {
     settings.training.learning_rate_decay = number(file, "lr_decay", 0);
     settings.training.learning_rate_floor = number(file, "lr_min", 0);
     settings.training.l2 = number(file, "l2_reg", 0);
+    settings.training.l1 = number(file, "l1_reg", 0);
+    settings.training.l1_step = L1Step::sign;
+    if (file.has_attribute("optimizer") && file.read_text_attribute("optimizer") == "SGDM") {
+        settings.training.momentum = number(file, "momentum", 0);
+        settings.training.dampening = number(file, "dampening", 0);
+        settings.training.nesterov = file.read_int64_attribute("nesterov") != 0;
+    }
     settings.training.epochs = static_cast<std::int64_t>(number(file, "n_epochs", 1));
     settings.training.batching = Batching::sequential;
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
@@ -398,13 +405,11 @@ GoldenComparison replay_golden_case(const std::string& path) {
     const TrainingPlan plan = make_plan(
         golden.settings, {.features = golden.inputs, .public_records = public_records.size()}, backend);
     public_records = plan.features(std::move(public_records));
-    MemberState state = MemberTrainer::fresh_state(plan, 0);
-    const Parameters initial = read_parameters(golden.file, plan.network.layers(), "init").value();
-    for (LevelState& level : state.levels) {
-        for (std::size_t p = 0; p < initial.size(); ++p)
-            level.lower[p] = level.upper[p] = parameter_units(initial[p]);
-    }
-    MemberTrainer trainer(plan, plan.features(std::move(records)), public_records, std::move(state));
+    const Parameters theirs = read_parameters(golden.file, plan.network.layers(), "init").value();
+    std::vector<std::int64_t> initial(theirs.size());
+    std::transform(theirs.begin(), theirs.end(), initial.begin(), parameter_units);
+    MemberTrainer trainer(plan, plan.features(std::move(records)), public_records,
+                          MemberTrainer::state_at(plan, 0, initial));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) {
         const std::string step = "trace/step" + std::to_string(trainer.state().step);
