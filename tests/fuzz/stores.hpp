@@ -52,8 +52,14 @@ class DatasetTarget final : public Target {
         DatasetWriter writer(folder.file("seed.h5"), wide ? 1 : 0);
         writer.begin_split("train", 2, wide);
         writer.append(records);
-        writer.set_facts(
-            {Scaling::public_constants, IdKind::given, 3, "people", {-2, 1}, "seed", {"a", "b"}});
+        writer.set_facts({Scaling::public_constants,
+                          IdKind::given,
+                          3,
+                          "people",
+                          {-2, 1},
+                          default_feature_range,
+                          "seed",
+                          {"a", "b"}});
         writer.commit();
         return bytes_of(folder.file("seed.h5"));
     }
