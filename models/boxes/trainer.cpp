@@ -76,7 +76,10 @@ MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t m
     const Records no_records{FeatureMatrix(public_records.features.columns(), true), {}, {}, {}};
     PublicBatches batches(plan.settings.training, public_records);
     GradientSums sums(plan, no_records, public_records);
-    const auto optimiser = optimiser_of(plan);
+    TrainingSettings before = plan.settings.training;  // a training of its own, of so many steps
+    before.epochs = before.public_steps;
+    before.batches = 1;
+    const auto optimiser = make_optimiser(before, plan.gradient_scale().exponent);
     const auto alone = make_serial_communicator();
     PhaseTimes times;
     LevelState point = fresh_state(plan, member).levels.front();

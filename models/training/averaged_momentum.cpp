@@ -97,6 +97,7 @@ class AveragedMomentum final : public Optimiser {
 
   private:
     AveragedFactors<64> factors_of(std::int64_t step, double normaliser) const {
+        ensure(step < settings_.steps(), "an average of momentum ends with the last step");
         const MomentumLaw law(settings_);
         const double reach = (*reaches_)[static_cast<std::size_t>(step)], rate = law.rate(step, reach);
         const double own_rate = settings_.learning_rate_at(step) * law.direct,

@@ -386,9 +386,14 @@ void draw_step(Choices& choices, Settings& settings) {
     training.l1 = choices.pick({0.0, 0.0, 0.02, 0.5});
     if (settings.certificate.charge_rule == ChargeRule::per_batch)
         training.l1_step = choices.pick({L1Step::proximal, L1Step::sign});
+    TrainingSettings before = training;  // the steps of public records alone
+    before.epochs = training.public_steps;
+    before.batches = 1;
     const auto trains = [&] {
         try {
             make_optimiser(training, -40);
+            before.l2 = training.l2;
+            make_optimiser(before, -40);
         } catch (const Error&) {
             return false;
         }
@@ -426,7 +431,7 @@ bool draw_images(std::uint64_t seed, Settings& settings) {
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dropout 0.3");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("conv 2 1x1");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dense 3 no_bias");
-    if (settings.clip.kind == Clip::Kind::factored) settings.clip.kind = Clip::Kind::elementwise;
+    settings.clip.kind = Clip::Kind::elementwise;
     check(settings);
     return true;
 }
@@ -591,7 +596,9 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
 }
 
 AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
-    return attack_boxes(against_poison(draw_problem(seed, precision), seed), seed, records_too_few);
+    AttackProblem problem = draw_problem(seed, precision);
+    if (!problem.network.shape().is_dense()) return {};  // refused
+    return attack_boxes(against_poison(std::move(problem), seed), seed, records_too_few);
 }
 
 AttackReport attack_regression(std::uint64_t seed, Precision precision) {
@@ -603,10 +610,8 @@ AttackReport attack_regression(std::uint64_t seed, Precision precision) {
     problem.settings.ensemble.members = 1;
     problem.settings.network.classes = 1;
     problem.settings.network.loss = "squared_error";
-    problem.network =
-        Network(problem.network.inputs(),
-                {problem.settings.network.hidden.begin(), problem.settings.network.hidden.end()}, 1,
-                Loss::squared_error, problem.network.transform());
+    problem.network = problem.settings.network.make(
+        problem.settings.feature_map(problem.network.inputs(), problem.network.transform().range));
     const std::vector<LevelState> boxes =
         train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
     const auto backend = make_backend("cpu", precision);
