@@ -115,10 +115,11 @@ class Entry {
 
   private:
     std::string form() const {
-        return words_.front() == "dense"     ? "\"dense 100\""
-               : words_.front() == "dropout" ? "\"dropout 0.2\""
-               : words_.front() == "conv"    ? "\"conv 16 3x3 stride 2 padding 1\""
-                                             : "\"max_pool 2x2 stride 2\"";
+        const std::string word = words_.empty() ? "" : words_.front();
+        return word == "dense"           ? "\"dense 100\""
+               : word == "dropout"       ? "\"dropout 0.2\""
+               : word.ends_with("_pool") ? "\"max_pool 2x2 stride 2\""
+                                         : "\"conv 16 3x3 stride 2 padding 1\"";
     }
     std::size_t number_in(const std::string& given, const char* what, std::size_t least) const {
         std::size_t value = 0;

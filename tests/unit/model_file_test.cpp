@@ -513,7 +513,7 @@ TEST_F(ModelFileTest, EveryTruncationAndEveryFlippedByteOfTheModelIsNoticed) {
 }
 
 TEST_F(ModelFileTest, ANewerVersionIsNamed) {
-    EXPECT_THAT(refusal_of("/version", 4), HasSubstr("version 4, newer than this program reads (3)"));
+    EXPECT_THAT(refusal_of("/version", 5), HasSubstr("version 5, newer than this program reads (4)"));
     EXPECT_THAT(refusal_of("/version", 0), HasSubstr("\"version\""));
     EXPECT_THAT(refusal_of("/version", "1"), HasSubstr("\"version\""));
 }

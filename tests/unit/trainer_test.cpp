@@ -1,5 +1,5 @@
 // One step: what the boxes of removals hold when it divides by the count of the batch that is left, and the
-// decay it refuses.
+// decay it refuses; layers without bias, and with dropout.
 
 #include "models/boxes/trainer.hpp"
 
@@ -7,6 +7,7 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/random.hpp"
 
 namespace holdfast {
 namespace {
@@ -69,6 +70,89 @@ TEST(ActualNormaliser, RefusesABatchThatMayBecomeEmpty) {
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::input) << error.what();
     }
+}
+
+/// 40 images of 1 x 4 x 4 pixels.
+Records images() {
+    const KeyedHash hash{5};
+    Records records{FeatureMatrix(16, true), {}, {}, {}};
+    for (std::uint64_t id = 0; id < 40; ++id) {
+        std::vector<double> pixels;
+        for (std::uint64_t p = 0; p < 16; ++p) pixels.push_back(hash.normal(id, p));
+        records.features.append(pixels.data());
+        records.labels.push_back(static_cast<std::int32_t>(id % 2));
+        records.ids.push_back(id);
+        records.rows.push_back(id);
+    }
+    return records;
+}
+
+Settings of_images(Relation relation, ChargeRule rule) {
+    Settings settings;
+    settings.network.image = {1, 4, 4};
+    settings.network.layers = {"conv 3 2x2 no_bias", "max_pool 2x2 stride 1", "dropout 0.4", "dense 4"};
+    settings.training.epochs = 3;
+    settings.training.batches = 2;
+    settings.training.momentum = 0.5;
+    settings.training.expected_records = 40;
+    settings.certificate.levels = 2;
+    settings.certificate.relation = relation;
+    settings.certificate.charge_rule = rule;
+    check(settings);
+    return settings;
+}
+
+TrainingPlan plan_of(const Settings& settings) {
+    return make_plan(settings, {.features = 16}, make_backend("cpu", Precision::double_precision));
+}
+
+TEST(Layers, WithoutBiasKeepItAt0InEveryBox) {
+    const Records none{FeatureMatrix(16, true), {}, {}, {}};
+    for (const Relation relation : {Relation::add_remove, Relation::substitute, Relation::remove}) {
+        for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both}) {
+            const TrainingPlan plan = plan_of(of_images(relation, rule));
+            const std::vector<std::size_t> pinned = plan.network.pinned();
+            ASSERT_EQ(pinned.size(), 3U);
+            MemberTrainer trainer(plan, images(), none, MemberTrainer::fresh_state(plan, 0));
+            while (!trainer.done()) trainer.step(*make_serial_communicator());
+            for (std::size_t level = 0; level < plan.levels.size(); ++level) {
+                const LevelState box = trainer.box(level);
+                std::size_t points = 0;
+                for (std::size_t p = 0; p < box.lower.size(); ++p) points += box.lower[p] == box.upper[p];
+                for (const std::size_t p : pinned) {
+                    EXPECT_EQ(box.lower[p], 0);
+                    EXPECT_EQ(box.upper[p], 0);
+                }
+                EXPECT_EQ(points == box.lower.size(), level == 0);
+            }
+        }
+    }
+}
+
+TEST(Layers, AStoppedTrainingWithDropoutGoesOnToTheSameBytes) {
+    const Records none{FeatureMatrix(16, true), {}, {}, {}};
+    const TrainingPlan plan = plan_of(of_images(Relation::add_remove, ChargeRule::per_epoch));
+    const auto trained = [&](std::int64_t stop) {
+        auto trainer =
+            std::make_unique<MemberTrainer>(plan, images(), none, MemberTrainer::fresh_state(plan, 0));
+        while (!trainer->done()) {
+            if (trainer->state().step == stop) {
+                MemberState state = MemberState::unpacked(trainer->state().packed());
+                trainer = std::make_unique<MemberTrainer>(plan, images(), none, std::move(state));
+            }
+            trainer->step(*make_serial_communicator());
+        }
+        return trainer->state().packed();
+    };
+    const std::vector<std::byte> straight = trained(-1);
+    for (const std::int64_t stop : {1, 4}) EXPECT_EQ(trained(stop), straight) << stop;
+    // And the mask counts: without it another network comes out.
+    Settings whole = plan.settings;
+    std::erase(whole.network.layers, "dropout 0.4");
+    const TrainingPlan other = plan_of(whole);
+    MemberTrainer trainer(other, images(), none, MemberTrainer::fresh_state(other, 0));
+    while (!trainer.done()) trainer.step(*make_serial_communicator());
+    EXPECT_NE(trainer.state().levels.front().lower, MemberState::unpacked(straight).levels.front().lower);
 }
 
 // Decay by more than the whole parameter would turn its order round (lemma 1 of update_rule.hpp).

@@ -132,12 +132,17 @@ void write_transform(const hdf5::File& file, const std::string& path) {
     settings.image = image_in(file);
     for (const auto& layer : nlohmann::json::parse(file.read_text_attribute("transform_arch")))
         settings.layers.push_back(layer_text(layer));
-    Model model{settings.make(FeatureMap(features_in(file), {}))};
+    Model model{settings.make(FeatureMap(features_in(file), {})),
+                Precision::double_precision,
+                {},
+                "elsewhere",
+                "",
+                "",
+                Guarantee::not_private("a recorded transform", "nothing is known of it").to_json(),
+                nullptr};
     const Parameters frozen = read_parameters(file, model.network.layers(), "transform").value();
     std::transform(frozen.begin(), frozen.end(), std::back_inserter(model.parameters), parameter_units);
     model.parameters.resize(model.network.parameters(), 0);
-    model.kind = "elsewhere";
-    model.guarantee = Guarantee::not_private("a recorded transform", "nothing is known of it").to_json();
     write_model(path, model);
 }
 
