@@ -13,6 +13,13 @@ constexpr std::uint64_t slab_rows = 16384;
 
 }  // namespace
 
+std::string digest_of_records(const DatasetReader& reader) {
+    RecordDigest digest;
+    for (std::uint64_t first = 0; first < reader.info().rows; first += slab_rows)
+        digest.add(reader.read(first, std::min(slab_rows, reader.info().rows - first)));
+    return digest.hex(*make_serial_communicator());
+}
+
 DatasetIdentity identify(const DatasetReader& reader) {
     const DatasetInfo& info = reader.info();
     if (info.population.empty()) {

@@ -15,6 +15,9 @@ struct DatasetIdentity {
     std::vector<std::uint64_t> ids;  ///< of the records; empty where they are row numbers and name nobody
 };
 
+/// The digest of the records alone. Not collective. Errors (ExitCode::input): what DatasetReader finds.
+std::string digest_of_records(const DatasetReader& reader);
+
 /// One pass over the records, slab by slab. Not collective: for the one rank that keeps the ledger. Errors
 /// (ExitCode::input): what DatasetReader finds; a file that names no population.
 DatasetIdentity identify(const DatasetReader& reader);

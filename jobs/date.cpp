@@ -16,4 +16,12 @@ std::string date_of(std::int64_t milliseconds) {
     return text.data();
 }
 
+std::string time_of(std::int64_t milliseconds) {
+    const std::int64_t second = milliseconds / 1000 % 86400;
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "T%02d:%02d:%02dZ", static_cast<int>(second / 3600),
+                  static_cast<int>(second / 60 % 60), static_cast<int>(second % 60));
+    return date_of(milliseconds) + text.data();
+}
+
 }  // namespace holdfast

@@ -8,6 +8,7 @@
 
 #include "dist/files/digest.hpp"
 #include "jobs/budget_routes.hpp"
+#include "jobs/certified_losses.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/pate_costs.hpp"
 #include "jobs/poisoned_votes.hpp"
@@ -28,6 +29,7 @@ struct Request {
     std::vector<std::string> budget;
     std::vector<std::int64_t> answers{1, 10, 100, 1000, 10000, 1000000};
     bool poisoning = false;
+    bool losses = false;
 };
 
 /// The deltas at which a mechanism is shown: those it can take.
@@ -132,6 +134,35 @@ std::string table_of(const nlohmann::json& result, bool by_answers) {
     return text;
 }
 
+/// evaluation.json with the digest of all but `result["data"]`, where the queries lie.
+std::string written(const Context& context, const FinishedRun& run, nlohmann::json& result) {
+    nlohmann::json figures = result;
+    figures.erase("data");
+    result["digest"] = StreamDigest::of(figures.dump());
+    if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
+    return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
+           ", for the data owner only: " + run.folder.file("evaluation.json") + "\n";
+}
+
+void evaluate_regression(const Context& context, const Request& request, const FinishedRun& run) {
+    if (!request.epsilons.empty() || !request.budget.empty())
+        throw Error(ExitCode::usage, "a regression has no labels to release, so nothing has a price",
+                    "leave it out, or train a classifier: network.classes = 2 or more",
+                    request.epsilons.empty() ? "--budget" : "--epsilon");
+    const Records data = read_queries(context, run.features, request.data);
+    const std::vector<double> targets =
+        require_targets(data, run.manifest.dataset.target_range, request.data);
+    nlohmann::json result = {{"data", request.data},
+                             {"queries", data.size()},
+                             {"classes", run.classes()},
+                             {"relation", name_of(run.settings.certificate.relation)},
+                             {"members", run.members()},
+                             {"certified_loss", certified_losses(context, run, data, targets)},
+                             {"guarantee", run.certificate->claim().to_json()}};
+    const std::string last = written(context, run, result);
+    context.print(result, loss_table(result["certified_loss"]) + last);
+}
+
 void evaluate(const Context& context, const Request& request) {
     // 1. The run, and queries with their true labels.
     if (!(request.delta >= 0 && request.delta < 1))
@@ -139,6 +170,7 @@ void evaluate(const Context& context, const Request& request) {
     std::optional<TotalBudget> budget;
     if (!request.budget.empty()) budget = parse_budget(request.budget, request.answers);
     const FinishedRun run = FinishedRun::open(request.run);
+    if (run.network.is_regression()) return evaluate_regression(context, request, run);
     if (request.poisoning && run.members() < 2)
         throw Error(ExitCode::usage, "votes are counted of an ensemble, and this run has one member",
                     "train with ensemble.members = 2 or more, or leave --poisoning out", "--poisoning");
@@ -193,17 +225,16 @@ void evaluate(const Context& context, const Request& request) {
         {"guarantee", run.certificate->claim().to_json()}};
     if (budget) result["budget"] = budget_routes(run, single, together, data, *budget);
     if (request.poisoning) result["poisoning"] = poisoned_votes(context, run, members, data);
-    nlohmann::json figures = result;
-    figures.erase("data");  // where the queries lie is no figure
-    result["digest"] = StreamDigest::of(figures.dump());
+    if (request.losses)
+        result["certified_loss"] =
+            certified_losses(context, run, data, {data.labels.begin(), data.labels.end()});
 
     // 4. For the owner's eyes.
-    if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
+    const std::string last = written(context, run, result);
     context.print(result, table_of(result, run.certificate->by_answers()) +
+                              (request.losses ? loss_table(result["certified_loss"]) : "") +
                               (budget ? budget_text(result["budget"]) : "") +
-                              (request.poisoning ? poisoned_votes_text(result["poisoning"]) : "") +
-                              "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
-                              ", for the data owner only: " + run.folder.file("evaluation.json") + "\n");
+                              (request.poisoning ? poisoned_votes_text(result["poisoning"]) : "") + last);
 }
 
 }  // namespace
@@ -211,7 +242,8 @@ void evaluate(const Context& context, const Request& request) {
 Run declare_evaluate(CLI::App& app) {
     auto request = std::make_shared<Request>();
     app.add_option("--run", request->run, "Run folder of holdfast train")->required();
-    app.add_option("--data", request->data, "Dataset FILE[:SPLIT] with labels, split test by default")
+    app.add_option("--data", request->data,
+                   "Dataset FILE[:SPLIT] with labels or targets, split test by default")
         ->required();
     app.add_option("--epsilon", request->epsilons,
                    "Privacy per answer, a comma-separated list; of noisy runs, whose answers are free: none")
@@ -223,6 +255,9 @@ Run declare_evaluate(CLI::App& app) {
     app.add_option("--answers", request->answers, "With --budget: how many answers, a comma-separated list")
         ->delimiter(',')
         ->capture_default_str();
+    app.add_flag("--loss", request->losses,
+                 "The loss and the accuracy of the worst, the nominal and the best training within k changed "
+                 "records, for every k; of a regression always");
     app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
     app.add_flag(
         "--poisoning", request->poisoning,

@@ -98,6 +98,10 @@ std::string FinishedRun::public_name() const {
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
                                           const Records& queries, Asker asker) {
+    if (run.network.is_regression())
+        throw Error(ExitCode::usage, "the run is a regression: it has no labels, and no distances of them",
+                    "holdfast certify gives the intervals of its predictions, evaluate its certified loss",
+                    run.folder.path());
     if (run.how.threads > 0) omp_set_num_threads(static_cast<int>(run.how.threads));
     const ProcessGrid grid(context.world, "auto", run.members(), 1);
     const auto [first_member, last_member] = grid.members();

@@ -7,6 +7,7 @@
 //   holdfast import data.npz --features x --labels y --scale '*=0:1' --out data.h5
 //   holdfast import train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --out mnist.h5
 //   holdfast import other.h5 --out with_ids.h5
+//   holdfast import houses.csv --label price --regression --target-range 0:1000000 --out houses.h5
 
 #include <toml++/toml.h>
 #include <charconv>
@@ -33,7 +34,8 @@ struct Options {
     std::string label, classes, id;                            // CSV columns
     std::optional<std::string> expected_records, population;   // what the file states
     std::string features, labels, ids, test_labels, test_ids;  // arrays or files
-    bool no_labels = false, scale_from_data = false, id_from_content = false;
+    bool no_labels = false, scale_from_data = false, id_from_content = false, regression = false;
+    std::string target_range;
     std::vector<std::string> drop, categories, missing, scale;
     double test_fraction = 0;
     std::uint64_t seed = 1;
@@ -84,15 +86,19 @@ void require_distinct(const std::string& option, const std::vector<std::string>&
         fail(option, "a value is listed twice", "list each value once, as a|b|c");
 }
 
+/// "LOW:HIGH" of the option's whole text.
+Range parse_range(const std::string& option, const std::string& range, const std::string& text,
+                  const std::string& pattern) {
+    const auto colon = range.find(':');
+    if (colon == std::string::npos) fail(option, "'" + text + "' names no range", "write " + pattern);
+    return {parse_number(option, range.substr(0, colon)), parse_number(option, range.substr(colon + 1))};
+}
+
 std::map<std::string, Range> parse_scales(const std::vector<std::string>& texts) {
     std::map<std::string, Range> ranges;
     for (const std::string& text : texts) {
         const auto [column, range] = cut("--scale", text, "COLUMN=LOW:HIGH");
-        const auto colon = range.find(':');
-        if (colon == std::string::npos)
-            fail("--scale", "'" + text + "' names no range", "write COLUMN=LOW:HIGH");
-        ranges[column] = {parse_number("--scale", range.substr(0, colon)),
-                          parse_number("--scale", range.substr(colon + 1))};
+        ranges[column] = parse_range("--scale", range, text, "COLUMN=LOW:HIGH");
     }
     return ranges;
 }
@@ -160,6 +166,9 @@ CsvOptions csv_options(const Options& options) {
     csv.label = options.label;
     if (!options.classes.empty()) csv.classes = cut_list(options.classes);
     require_distinct("--classes", csv.classes);
+    csv.regression = options.regression;
+    if (csv.regression && !csv.classes.empty())
+        fail("--classes", "names classes, and a regression has none", "leave it out, or --regression");
     csv.id = options.id;
     csv.drop = {options.drop.begin(), options.drop.end()};
     for (const std::string& text : options.categories) {
@@ -182,32 +191,37 @@ std::unique_ptr<RecordSource> open_one(const Options& options, const std::string
         fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
              "name them, or say --no-labels for queries");
     }
-    if (format == "npy") return open_npy({path, ""}, {labels, ""}, {ids, ""});
-    if (format == "idx") return open_idx(path, labels);
+    if (format == "npy") return open_npy({path, ""}, {labels, ""}, {ids, ""}, options.regression);
+    if (format == "idx") {
+        if (options.regression) fail("--regression", "IDX files hold labels", "leave it out");
+        return open_idx(path, labels);
+    }
     const auto member = [&](const std::string& name) {
         return name.empty() ? ArrayName{} : ArrayName{path, name};
     };
-    return open_npy({path, options.features.empty() ? "x" : options.features}, member(labels), member(ids));
+    return open_npy({path, options.features.empty() ? "x" : options.features}, member(labels), member(ids),
+                    options.regression);
 }
 
 std::vector<NamedSource> open_hdf5(const Options& options) {
     std::vector<NamedSource> sources;
     for (const std::string& split : hdf5_splits(options.input)) {
-        sources.push_back(
-            {split, open_hdf5_split(options.input, split, scaling_named(options.source_scaling))});
+        sources.push_back({split, open_hdf5_split(options.input, split, scaling_named(options.source_scaling),
+                                                  options.regression)});
     }
     if (!sources.empty()) return sources;
     throw Error(ExitCode::input, "has no dataset x_train or x_SPLIT",
                 "name the arrays x_train, y_train, x_test, y_test", options.input);
 }
 
-std::vector<NamedSource> open_npz_splits(const std::string& path) {
+std::vector<NamedSource> open_npz_splits(const std::string& path, bool regression) {
     std::vector<NamedSource> sources;
     const auto array = [&](const std::string& name) {
         return npz_has(path, name) ? ArrayName{path, name} : ArrayName{};
     };
     for (const std::string& split : npz_splits(path)) {
-        sources.push_back({split, open_npy({path, "x_" + split}, array("y_" + split), array("id_" + split))});
+        sources.push_back(
+            {split, open_npy({path, "x_" + split}, array("y_" + split), array("id_" + split), regression)});
     }
     return sources;
 }
@@ -216,7 +230,8 @@ std::vector<NamedSource> open_sources(const Options& options) {
     const std::string format = format_of(options);
     if (format == "hdf5") return open_hdf5(options);
     std::vector<NamedSource> sources;
-    if (format == "npz" && options.features.empty()) sources = open_npz_splits(options.input);
+    if (format == "npz" && options.features.empty())
+        sources = open_npz_splits(options.input, options.regression);
     if (sources.empty()) sources.push_back({"train", open_one(options, format, false)});
     if (!options.test.empty()) sources.push_back({"test", open_one(options, format, true)});
     return sources;
@@ -232,6 +247,9 @@ ImportOptions import_options(const Options& options) {
              "keep --scale: only public ranges support a guarantee");
     }
     parsed.missing = parse_missing(options.missing);
+    if (!options.target_range.empty())
+        parsed.target_range =
+            parse_range("--target-range", options.target_range, options.target_range, "LOW:HIGH");
     parsed.test_fraction = options.test_fraction;
     parsed.seed = options.seed;
     parsed.ids_from_content = options.id_from_content;
@@ -245,7 +263,8 @@ ImportOptions import_options(const Options& options) {
 std::string fact_lines(const ImportSummary& summary) {
     const PublicFacts& facts = summary.facts;
     std::string text = "  ids: " + summary.id_note + "\n  feature range: " + text_of(facts.range) + "\n";
-    const bool labelled = !summary.class_counts.empty();
+    if (summary.targets) text += "  target range: " + text_of(facts.target_range) + "\n";
+    const bool labelled = summary.targets || !summary.class_counts.empty();
     if (facts.expected_records > 0) {
         text += "  public count: " + std::to_string(facts.expected_records) + "\n";
     } else if (labelled) {
@@ -288,18 +307,20 @@ nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
     for (const auto& [split, by_label] : summary.class_counts) {
         for (const auto& [label, count] : by_label) counts[split][std::to_string(label)] = count;
     }
-    return {{"path", out},
-            {"rows", summary.rows},
-            {"classes", counts},
-            {"features", facts.feature_names.size()},
-            {"scaling", name_of(facts.scaling)},
-            {"ids", name_of(facts.ids)},
-            {"id_note", summary.id_note},
-            {"expected_records", facts.expected_records},
-            {"population", facts.population},
-            {"feature_range", {facts.range.low, facts.range.high}},
-            {"filled", summary.filled},
-            {"clipped", summary.clipped}};
+    nlohmann::json object = {{"path", out},
+                             {"rows", summary.rows},
+                             {"classes", counts},
+                             {"features", facts.feature_names.size()},
+                             {"scaling", name_of(facts.scaling)},
+                             {"ids", name_of(facts.ids)},
+                             {"id_note", summary.id_note},
+                             {"expected_records", facts.expected_records},
+                             {"population", facts.population},
+                             {"feature_range", {facts.range.low, facts.range.high}},
+                             {"filled", summary.filled},
+                             {"clipped", summary.clipped}};
+    if (summary.targets) object["target_range"] = {facts.target_range.low, facts.target_range.high};
+    return object;
 }
 
 void run(const Options& options, const Context& context) {
@@ -327,6 +348,12 @@ void declare_columns(CLI::App& app, Options& options) {
     app.add_option("--label", options.label, "CSV: the label column");
     app.add_option("--classes", options.classes,
                    "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
+    app.add_flag("--regression", options.regression,
+                 "Not IDX: the label column or array holds numbers, which a regression learns "
+                 "(network.classes = 1)");
+    app.add_option("--target-range", options.target_range,
+                   "LOW:HIGH, public range of these numbers: clipped and mapped to [0, 1]; without it they "
+                   "are stored as they are, and training clips them to +-2^20");
     app.add_option(
         "--id", options.id,
         "CSV: column of record ids, integers as they are, other text hashed (default: row numbers, with "

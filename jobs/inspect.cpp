@@ -46,6 +46,8 @@ std::string list_columns(const DatasetStatistics& statistics, const std::string&
 }
 
 std::string class_lines(const DatasetStatistics& statistics) {
+    if (statistics.info.has_targets)
+        return "  targets          numbers, public range " + text_of(statistics.info.target_range) + "\n";
     if (!statistics.info.has_labels) return "  labels           none (queries)\n";
     std::string line = "  labels          ";
     for (const auto& [label, count] : statistics.class_counts) {

@@ -44,6 +44,8 @@ Run declare_inspect(CLI::App& app);
 Run declare_advise(CLI::App& app);
 Run declare_train(CLI::App& app);
 Run declare_certify(CLI::App& app);
+Run declare_unlearn(CLI::App& app);
+Run declare_verify(CLI::App& app);
 Run declare_evaluate(CLI::App& app);
 Run declare_account(CLI::App& app);
 Run declare_release(CLI::App& app);

@@ -30,7 +30,8 @@ std::vector<MemberAnswer> answers_to(std::size_t q, const std::vector<Certificat
 /// [queries][members, classes], of the nominal parameters.
 std::vector<std::vector<double>> logits_of(const FinishedRun& run, const Records& queries, int device) {
     const BoxesReader parameters(run.folder);
-    const auto backend = make_backend("auto", run.settings.training.precision, Product::exact, device);
+    const auto backend = make_backend(backend_for(run.network.shape(), "auto"),
+                                      run.settings.training.precision, Product::exact, device);
     const Records mapped = run.features(queries);
     const std::size_t classes = run.classes();
     std::vector<std::vector<double>> logits(queries.size());

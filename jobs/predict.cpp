@@ -29,9 +29,29 @@ Answers answers_of_all(const Context& context, const Model& model, const Records
     const Records mine = model.feature_map()(
         part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks));
     const int device = choose_device(backend, context.world);
-    const auto computing = make_backend(backend, model.precision, Product::exact, device);
+    const auto computing =
+        make_backend(backend_for(model.network.shape(), backend), model.precision, Product::exact, device);
     const Answers answers = answers_of(model.network, *computing, model.parameters, mine);
     return {gathered(context.world, answers.labels), gathered(context.world, answers.logits)};
+}
+
+/// The mean of the squared errors.
+double error_of(const Answers& answers, const std::vector<double>& targets) {
+    double sum = 0;
+    for (std::size_t q = 0; q < targets.size(); ++q)
+        sum += (answers.logits[q] - targets[q]) * (answers.logits[q] - targets[q]);
+    return sum / static_cast<double>(targets.size());
+}
+
+/// A number a line.
+std::string lines_of(const std::vector<double>& numbers) {
+    std::string text;
+    char line[32];
+    for (const double number : numbers) {
+        std::snprintf(line, sizeof line, "%.17g\n", number);
+        text += line;
+    }
+    return text;
 }
 
 /// A label a line; with scores a table: label, logit_0, logit_1, …
@@ -66,7 +86,8 @@ void predict(const Context& context, const Request& request) {
     // 1. The model, and queries that fit it.
     const auto [model, digest] = read_model(request.model);
     const Records queries = read_queries(context, model.feature_map(), request.queries, request.first);
-    if (request.accuracy) require_labels(queries, model.network.classes(), request.queries);
+    if (request.accuracy && !model.network.is_regression())
+        require_labels(queries, model.network.classes(), request.queries);
 
     // 2. What it answers.
     const Answers answers = answers_of_all(context, model, queries, request.backend);
@@ -77,7 +98,18 @@ void predict(const Context& context, const Request& request) {
     nlohmann::json object = {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
     std::string text;
-    if (request.accuracy) {
+    if (request.accuracy && model.network.is_regression()) {
+        const double error =
+            error_of(answers, require_targets(queries, default_feature_range, request.queries));
+        char line[80];
+        std::snprintf(line, sizeof line, "mean squared error %.6g of %zu queries\n", error, queries.size());
+        object["mean_squared_error"] = error;
+        object["queries"] = queries.size();
+        text = line;
+    } else if (model.network.is_regression()) {
+        object["predictions"] = answers.logits;
+        text = lines_of(answers.logits);
+    } else if (request.accuracy) {
         const double accuracy =
             fraction_right(queries.labels, [&](std::size_t q) { return answers.labels[q]; });
         char line[64];
@@ -105,7 +137,10 @@ Run declare_predict(CLI::App& app) {
     app.add_option("--out", request->out, "Where the answers go, for its owner alone; -: stdout")
         ->capture_default_str();
     app.add_flag("--scores", request->scores, "Beside each label the logits: label,logit_0,…");
-    app.add_flag("--accuracy", request->accuracy, "Instead of the answers, how many are the queries' labels");
+    app.add_flag(
+        "--accuracy", request->accuracy,
+        "Instead of the answers, how many are the queries' labels; of a regression, whose answers are "
+        "numbers, the mean squared error");
     app.add_option("--first", request->first, "Only the first so many queries; 0: all");
     app.add_option("--backend", request->backend, "auto | cpu | cuda | reference: no answer depends on it")
         ->capture_default_str();

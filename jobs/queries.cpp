@@ -50,6 +50,13 @@ Records part_of(const Records& records, std::size_t first, std::size_t last) {
     return chosen_records(records, indices);
 }
 
+std::vector<double> require_targets(const Records& queries, FeatureRange range, const std::string& name) {
+    if (queries.targets.empty() && queries.labels.empty())
+        throw Error(ExitCode::input, "no targets: no loss can be computed",
+                    "give a split with targets; predictions alone take none: certify, predict", name);
+    return with_targets(queries, range).targets;
+}
+
 void require_labels(const Records& queries, std::size_t classes, const std::string& name) {
     if (queries.labels.empty())
         throw Error(ExitCode::input, "no labels: accuracy cannot be computed",

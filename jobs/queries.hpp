@@ -22,6 +22,9 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
 /// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.
 void require_labels(const Records& queries, std::size_t classes, const std::string& name);
 
+/// What a regression is to predict, in its public range (with_targets). Error (input): the queries have none.
+std::vector<double> require_targets(const Records& queries, FeatureRange range, const std::string& name);
+
 /// Of labels label_of(0), label_of(1), …, the fraction that are the true ones. There is at least one.
 template <typename LabelOf>
 double fraction_right(std::span<const std::int32_t> truth, LabelOf label_of) {

@@ -194,6 +194,17 @@ std::optional<BudgetFigures> parse_budget_accuracy(const Json& json) {
     return budget;
 }
 
+CertifiedLoss parse_certified_loss(const Json& json) {
+    CertifiedLoss losses{.loss = text_field(json, "loss"), .k = {}, .best = {}, .nominal = {}, .worst = {}};
+    for (const Json& row : list_field(json, "levels")) {
+        losses.k.push_back(number_field(row, "k"));
+        losses.best.push_back(number_field(row, "best"));
+        losses.nominal.push_back(number_field(row, "nominal"));
+        losses.worst.push_back(number_field(row, "worst"));
+    }
+    return losses;
+}
+
 RunEvaluation parse_evaluation(const Json& json) {
     const Json& accuracy = object_field(json, "accuracy");
     const Json& certified = object_field(json, "certified_fraction");
@@ -214,6 +225,7 @@ RunEvaluation parse_evaluation(const Json& json) {
         .epsilons = number_list(json, "epsilons"),
         .private_accuracy = {},
         .budget = parse_budget_accuracy(object_field(json, "budget")),
+        .certified_loss = parse_certified_loss(object_field(json, "certified_loss")),
         .guarantee = guarantee_field(json)};
     for (const Json& row : list_field(json, "private_accuracy")) {
         evaluation.private_accuracy.push_back(parse_private_accuracy(row, evaluation.epsilons.size()));

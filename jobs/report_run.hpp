@@ -74,6 +74,12 @@ struct BudgetFigures {
     std::string refused;  ///< why there are none
 };
 
+/// Mean loss of the best, the nominal and the worst training within k changed records, [levels].
+struct CertifiedLoss {
+    std::string loss;
+    std::vector<double> k, best, nominal, worst;
+};
+
 /// evaluation.json.
 struct RunEvaluation {
     std::string data, relation, digest;
@@ -84,6 +90,7 @@ struct RunEvaluation {
     std::vector<double> epsilons;
     std::vector<PrivateAccuracy> private_accuracy;
     std::optional<BudgetFigures> budget;  ///< of evaluate --budget
+    CertifiedLoss certified_loss;         ///< of a regression, or of evaluate --loss; else without levels
     GuaranteeText guarantee;
 };
 

@@ -1,11 +1,13 @@
-// holdfast synth blobs|halfmoons|tabular|images: a generated dataset.
+// holdfast synth blobs|halfmoons|tabular|images|surface: a generated dataset.
 //
 //   holdfast synth blobs --centre 1.25 --spread 0.35 --records 3000 --test 1000 --seed 1 --out blobs.h5
 //   holdfast synth halfmoons --noise 0.1 --records 3000 --test 1000 --out moons.h5
 //   holdfast synth images --side 12 --records 3000 --test 1000 --out images.h5
 //   holdfast synth tabular --records 5500000 --features 188 --positives 0.26 --out default.h5
+//   holdfast synth surface --records 3000 --test 1000 --noise 0.05 --out surface.h5      (a regression)
 
 #include <memory>
+#include <optional>
 
 #include "dist/data/generate.hpp"
 #include "jobs/job.hpp"
@@ -21,17 +23,25 @@ struct Options {
     HalfmoonsOptions halfmoons;
     TabularOptions tabular;
     ImagesOptions images;
-    double noise = HalfmoonsOptions{}.noise;
+    SurfaceOptions surface;
+    std::optional<std::size_t> features;
+    std::optional<double> noise;
     int degree = 3;
 };
 
 std::unique_ptr<Generator> make_generator(Options options) {
-    options.blobs.seed = options.halfmoons.seed = options.tabular.seed = options.images.seed = options.seed;
-    options.halfmoons.noise = options.images.noise = options.noise;
+    options.blobs.seed = options.halfmoons.seed = options.tabular.seed = options.images.seed =
+        options.surface.seed = options.seed;
+    options.tabular.features = options.features.value_or(options.tabular.features);
+    options.surface.features = options.features.value_or(options.surface.features);
+    options.halfmoons.noise = options.noise.value_or(options.halfmoons.noise);
+    options.images.noise = options.noise.value_or(options.images.noise);
+    options.surface.noise = options.noise.value_or(options.surface.noise);
     options.blobs.degree = options.halfmoons.degree = options.degree;
     if (options.kind == "blobs") return make_blobs(options.blobs);
     if (options.kind == "halfmoons") return make_halfmoons(options.halfmoons);
     if (options.kind == "images") return make_images(options.images);
+    if (options.kind == "surface") return make_surface(options.surface);
     return make_tabular(options.tabular);
 }
 
@@ -65,7 +75,7 @@ Run declare_synth(CLI::App& app) {
     auto options = std::make_shared<Options>();
     app.add_option("kind", options->kind, "What to generate")
         ->required()
-        ->check(CLI::IsMember({"blobs", "halfmoons", "tabular", "images"}));
+        ->check(CLI::IsMember({"blobs", "halfmoons", "tabular", "images", "surface"}));
     app.add_option("--out", options->out, "Dataset file to write (HDF5)")->required();
     app.add_option("--records", options->records, "Training records")->capture_default_str();
     app.add_option("--test", options->test, "Test records; 0 for no test split")->capture_default_str();
@@ -77,12 +87,13 @@ Run declare_synth(CLI::App& app) {
         ->capture_default_str();
     app.add_option("--spread", options->blobs.spread, "blobs: standard deviation of a cluster")
         ->capture_default_str();
-    app.add_option("--noise", options->noise,
-                   "halfmoons: standard deviation of the noise; images: how far a pixel may be off")
-        ->capture_default_str();
+    app.add_option(
+        "--noise", options->noise,
+        "Standard deviation of the noise: of halfmoons 0.1, of surface, a regression, 0.05; images: "
+        "how far a pixel may be off, 0.1");
     app.add_option("--degree", options->degree, "blobs, halfmoons: powers of x1 and x2 up to this one")
         ->capture_default_str();
-    app.add_option("--features", options->tabular.features, "tabular: columns")->capture_default_str();
+    app.add_option("--features", options->features, "Columns: of tabular 188, of surface 8");
     app.add_option("--side", options->images.side, "images: pixels a side")->capture_default_str();
     app.add_option("--positives", options->tabular.positives, "tabular: fraction of records labelled 1")
         ->capture_default_str();

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "dist/files/digest.hpp"
 #include "dist/layout/distribute.hpp"
@@ -19,10 +20,12 @@
 #include "dist/runs/member_store.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/job.hpp"
+#include "jobs/kept_states.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/run_key.hpp"
 #include "jobs/step_trace.hpp"
+#include "jobs/train.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
@@ -34,13 +37,9 @@
 namespace holdfast {
 namespace {
 
-struct Request {
-    std::string config, data, out, public_data, backend, transport, members, ledger;
+struct Request : TrainingRequest {
+    std::string config, backend, transport;
     std::vector<std::string> overrides;
-    bool resume = false, trace = false;
-
-    /// The folder may hold a part of this run already: of this job's earlier start, or of other slices.
-    bool joins() const { return resume || !members.empty(); }
 
     /// --backend and --transport are the last of the overrides.
     std::vector<std::string> all_overrides() const {
@@ -92,8 +91,8 @@ void report_clamped(const Context& context, const ProcessGrid& grid, const std::
             outside[0], text_of(range));
 }
 
-/// Every public record, on every rank: they are few beside the private ones, and every member trains on all
-/// of them.
+}  // namespace
+
 Records read_public(const std::string& name, const DatasetInfo& private_data, const Settings& settings) {
     Records records{FeatureMatrix(private_data.features, false), {}, {}, {}};
     if (name.empty()) return records;
@@ -105,6 +104,12 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
                     "give both the same columns", reader.info().path);
     }
     records = reader.read_all();
+    if (settings.network.classes == 1) {
+        if (records.targets.empty() && records.labels.empty())
+            throw Error(ExitCode::input, "no targets", "import the public records with --regression",
+                        reader.info().path);
+        return records;
+    }
     for (std::size_t i = 0; i < records.size(); ++i) {
         if (records.labels.empty() || records.labels[i] >= settings.network.classes) {
             throw Error(ExitCode::input,
@@ -115,6 +120,8 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
     }
     return records;
 }
+
+namespace {
 
 /// The members that --members FIRST:LAST asks for, or all. Error (usage).
 std::vector<std::size_t> asked_members(const std::string& slice, std::size_t members) {
@@ -155,7 +162,7 @@ class GroupTraining {
   public:
     GroupTraining(const Context& context, const RunSettings& how, const ProcessGrid& grid,
                   const Communicator& block_group, const Training& training, const MemberStore& store,
-                  bool secret, bool trace)
+                  const KeptStates& kept, bool secret, bool trace)
         : context_(context),
           how_(how),
           group_(grid.member_group()),
@@ -163,6 +170,7 @@ class GroupTraining {
           block_group_(block_group),
           training_(training),
           store_(store),
+          kept_(kept),
           secret_(secret),
           trace_(trace) {}
 
@@ -179,7 +187,10 @@ class GroupTraining {
             const std::unique_ptr<Trainer> trainer =
                 training_.start(members[i].member, std::move(members[i].records),
                                 joins ? checkpoints.load_latest() : std::vector<CheckpointFolder::Payload>());
+            const std::set<std::int64_t> wanted = kept_.wanted(members[i].member);
             while (!trainer->done()) {
+                if (wanted.contains(trainer->steps_done()))
+                    kept_.of(members[i].member, trainer->steps_done()).save(parts_of(*trainer), group_);
                 const Agreement now = agreed(progress.seconds());
                 if (now.stop || now.checkpoint) save(*trainer, checkpoints, progress.seconds());
                 if (now.stop) {
@@ -213,13 +224,16 @@ class GroupTraining {
     }
     /// Of the one member that has moved: those before it are finished, those behind it have not begun.
     void save(const Trainer& trainer, const CheckpointFolder& checkpoints, double seconds) {
-        std::vector<std::pair<std::string, CheckpointFolder::Payload>> files;
-        if (writes_state_)
-            files.emplace_back("part-" + std::to_string(group_.rank()), trainer.packed_state());
-        checkpoints.save(files, group_);
+        checkpoints.save(parts_of(trainer), group_);
         if (!secret_) context_.log->info("checkpoint written");
         last_checkpoint_ = seconds;
         steps_since_ = 0;
+    }
+
+    /// This rank's file of a checkpoint, if it has one.
+    std::vector<std::pair<std::string, CheckpointFolder::Payload>> parts_of(const Trainer& trainer) const {
+        if (!writes_state_) return {};
+        return {{"part-" + std::to_string(group_.rank()), trainer.packed_state()}};
     }
 
     const Context& context_;
@@ -229,21 +243,25 @@ class GroupTraining {
     const Communicator& block_group_;  ///< of the grid, as its sums travel
     const Training& training_;
     const MemberStore& store_;
+    const KeptStates& kept_;
     bool secret_;  ///< when it does what is not shown
     bool trace_;
     double last_checkpoint_ = 0;
     std::int64_t steps_since_ = 0;
 };
 
-/// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
-std::string fingerprint(const TrainingPlan& plan, FeatureRange range, const std::string& data_digest,
-                        const std::string& public_digest) {
+}  // namespace
+
+std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
+                            const std::string& data_digest, const std::string& public_digest) {
     // The program too: what is proved is of the bits of one, and noise that another might put on another sum
     // is not drawn again.
-    const nlohmann::json rest = {data_digest, public_digest, plan.normaliser,
-                                 range.low,   range.high,    version()};
+    nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high, version()};
+    if (plan.network.is_regression()) rest.push_back({targets.low, targets.high});
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
+
+namespace {
 
 /// All but the digest of the result.
 RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
@@ -252,10 +270,11 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
     manifest.configuration = to_json({plan.settings, how});
-    manifest.dataset = {
-        info.path,    info.rows, info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
-        info.scaling, info.ids,  info.range,    info.population,
-        data_digest};
+    manifest.dataset = {info.path,     info.rows,
+                        info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
+                        info.scaling,  info.ids,
+                        info.range,    info.population,
+                        data_digest,   info.target_range};
     manifest.public_records = public_records;
     manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
     manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
@@ -327,16 +346,18 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
                       " are there: the run is finished once the others are trained into this folder\n");
 }
 
-/// No device bounds poisoned records, so "auto" is not one.
+/// Where no device computes what is asked, "auto" is none.
 std::string backend_for(const Settings& settings, const std::string& asked) {
-    const bool anywhere = asked == "auto" && settings.certificate.product == Product::exact;
-    return settings.poisoned() && anywhere ? "cpu" : asked;
+    const bool anywhere = asked == "auto" && settings.certificate.product.exact();
+    return settings.host_only() && anywhere ? "cpu" : asked;
 }
 
-void train(const Context& context, const Request& request) {
+}  // namespace
+
+TrainingOutcome carry_out(const Context& context, const TrainingRequest& request) {
     // 1. What is asked for.
     const DatasetReader reader(request.data);
-    Configuration asked = read_configuration(request.config, request.all_overrides());
+    Configuration asked = request.configuration;
     asked.settings.features = asked.settings.features.pinned();
     asked.settings.network = asked.settings.network.pinned();
     const RunSettings& how = asked.run;
@@ -348,6 +369,7 @@ void train(const Context& context, const Request& request) {
     if (payment) require_ledger(request.ledger);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
+    if (request.keep_states > 0) require_keepable(settings, kind.secret);
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
     const std::string computing = backend_for(settings, how.backend);
@@ -373,8 +395,12 @@ void train(const Context& context, const Request& request) {
     const std::string data_digest = records.all.hex(context.world),
                       public_digest = of_public.hex(*make_serial_communicator());
     if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
-    for (MemberRecords& member : records.held) member.records = features(std::move(member.records));
-    public_records = features(std::move(public_records));
+    const auto as_trained = [&](Records taken) {
+        if (settings.network.classes == 1) taken = with_targets(std::move(taken), reader.info().target_range);
+        return features(std::move(taken));
+    };
+    for (MemberRecords& member : records.held) member.records = as_trained(std::move(member.records));
+    public_records = as_trained(std::move(public_records));
 
     // 3. The plan every member follows.
     TrainingPlan plan = make_plan(
@@ -392,7 +418,8 @@ void train(const Context& context, const Request& request) {
         sums.group().transport());
 
     // 4. A new folder, or this run's: where it was interrupted, or where others train their members.
-    const std::string whose = fingerprint(plan, reader.info().range, data_digest, public_digest);
+    const std::string whose =
+        run_fingerprint(plan, reader.info().range, reader.info().target_range, data_digest, public_digest);
     const bool first_here =
         context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();
@@ -420,12 +447,14 @@ void train(const Context& context, const Request& request) {
             manifest_of(plan, how, reader.info(), data_digest, {public_records.size(), public_digest},
                         training->arithmetic(), kind.claim(settings, facts));
         if (key) manifest.payment = key->payment;
-        GroupTraining group(context, how, grid, sums.group(), *training, store, kind.secret, request.trace);
+        const KeptStates kept(run, whose, settings, request.keep_states);
+        GroupTraining group(context, how, grid, sums.group(), *training, store, kept, kind.secret,
+                            request.trace);
         const bool stopped = !finished_before &&
                              !group.run(std::move(records.held), settings.training.steps(), request.joins());
         if (context.world.any(stopped))
             throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
-                        "go on with the same command and --resume");
+                        request.go_on);
         finished = context.world.any(context.world.is_root() && finish(run, store, *training, manifest));
         if (finished && kind.secret && context.world.is_root()) {
             if (payment) record_bought(run, store, payee, RunManifest::read(run).digest);
@@ -436,13 +465,21 @@ void train(const Context& context, const Request& request) {
         throw;
     }
 
-    // 6. What it came to.
+    return {finished, trained.size(), members, training->arithmetic_text()};
+}
+
+namespace {
+
+void train(const Context& context, Request request) {
+    request.configuration = read_configuration(request.config, request.all_overrides());
+    const TrainingOutcome outcome = carry_out(context, request);
     if (!context.world.is_root()) return;
-    if (!finished) return print_slice(context, run, trained.size(), members);
+    const RunFolder run = RunFolder::create(request.out, true);
+    if (!outcome.finished) return print_slice(context, run, outcome.trained, outcome.members);
     const RunManifest result = RunManifest::read(run);
-    if (kind.secret)
-        return context.print(public_part(result), summary_of_secret(result, training->arithmetic_text()));
-    context.print(result.to_json(), summary_of(result, training->arithmetic_text()));
+    if (kind_named(result.kind).secret)
+        return context.print(public_part(result), summary_of_secret(result, outcome.arithmetic));
+    context.print(result.to_json(), summary_of(result, outcome.arithmetic));
 }
 
 }  // namespace
@@ -453,7 +490,9 @@ Run declare_train(CLI::App& app) {
     app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
     app.add_option("--out", request->out, "New run folder (0700)")->required();
     app.add_option("--public", request->public_data,
-                   "Public records FILE[:SPLIT] to train on beside: never charged");
+                   "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
+                   "steps of them "
+                   "alone: training.public_batch_size, training.public_steps");
     app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         ->allow_extra_args(false);
     app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
@@ -464,6 +503,11 @@ Run declare_train(CLI::App& app) {
     app.add_option("--members", request->members,
                    "Only the members FIRST:LAST, from 0 and without LAST, and go on where they stopped: jobs "
                    "may train slices into one --out at once, and the last finishes the run");
+    app.add_option("--keep-states", request->keep_states,
+                   "Keep the state before and after so many steps of every member, the last among them, in "
+                   "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
+                   "and each as large as a checkpoint")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
     app.add_flag("--resume", request->resume,
                  "Go on from the last checkpoints of --out, on any number of ranks");
     app.add_flag(

@@ -11,15 +11,16 @@
 namespace holdfast {
 namespace {
 
-std::shared_ptr<const Backend> rump_backend(const std::string& name, Precision precision) {
+std::shared_ptr<const Backend> midpoint_backend(const std::string& name, Precision precision,
+                                                const Products& products) {
     if (name != "reference" && name != "auto")
-        throw Error(ExitCode::usage, "product = \"rump\" has no kernels but the reference",
-                    "use --set run.backend=reference", "run.backend");
+        throw Error(ExitCode::usage, "midpoint-radius products have no kernels but the reference",
+                    "use --set run.backend=reference, or --set certificate.product=exact", "run.backend");
     if (precision == Precision::single_precision)
-        throw Error(ExitCode::usage, "product = \"rump\" is computed in double alone",
+        throw Error(ExitCode::usage, "midpoint-radius products are computed in double alone",
                     "use --set training.precision=double or --set certificate.product=exact",
                     "training.precision");
-    return make_host_backend(make_rump_operations());
+    return make_host_backend(make_midpoint_operations(products));
 }
 
 std::shared_ptr<const Backend> cuda_backend(Precision precision, int device) {
@@ -37,22 +38,22 @@ std::shared_ptr<const Backend> host_backend(const std::string& name, Precision p
 }  // namespace
 
 template <typename Real>
-std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name, Product product) {
+std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name, const Products& products) {
     if constexpr (std::is_same_v<Real, double>) {
-        if (name == "reference" && product == Product::rump) return make_rump_operations();
+        if (name == "reference" && !products.exact()) return make_midpoint_operations(products);
     }
-    ensure(product == Product::exact, "midpoint-radius products are the reference's, in double");
+    ensure(products.exact(), "midpoint-radius products are the reference's, in double");
     if (name == "reference") return make_reference_operations<Real>();
     ensure(name == "cpu", "operations of the host");
     return make_cpu_operations<Real>();
 }
-template std::unique_ptr<PanelOperations<double>> make_operations(const std::string&, Product);
-template std::unique_ptr<PanelOperations<float>> make_operations(const std::string&, Product);
+template std::unique_ptr<PanelOperations<double>> make_operations(const std::string&, const Products&);
+template std::unique_ptr<PanelOperations<float>> make_operations(const std::string&, const Products&);
 
-std::shared_ptr<const Backend> make_backend(const std::string& name, Precision precision, Product product,
-                                            int device) {
+std::shared_ptr<const Backend> make_backend(const std::string& name, Precision precision,
+                                            const Products& products, int device) {
     const bool automatic = name == "auto";
-    if (product == Product::rump) return rump_backend(name, precision);
+    if (!products.exact()) return midpoint_backend(name, precision, products);
     if (name == "reference") return host_backend(name, precision);
     if (name == "cuda") return cuda_backend(precision, device);
     if (automatic && precision == Precision::double_precision && cuda_unavailable().empty())
@@ -60,6 +61,10 @@ std::shared_ptr<const Backend> make_backend(const std::string& name, Precision p
     if (name == "cpu" || automatic) return host_backend("cpu", precision);
     throw Error(ExitCode::usage, "no backend \"" + name + "\"", "use auto, cpu, cuda or reference",
                 "run.backend");
+}
+
+std::string backend_for(const NetworkShape& network, const std::string& name) {
+    return name == "auto" && !network.is_dense() ? "cpu" : name;
 }
 
 }  // namespace holdfast

@@ -9,17 +9,21 @@
 namespace holdfast {
 
 /// "cpu", "cuda", "reference", or "auto": cuda if it is built and has a usable device, else cpu. All give the
-/// same bits in one precision. cuda computes in double alone; Product::rump needs "reference" or "auto", and
-/// double. device: which of a node's devices cuda uses. Here, and nowhere else, a setting becomes a Real.
-/// Error (usage): a name that is not one of these, a product or precision the backend lacks, no device.
+/// same bits in one precision. cuda computes in double alone; products that are not exact need "reference" or
+/// "auto", and double. device: which of a node's devices cuda uses. Here, and nowhere else, a setting becomes
+/// a Real. Error (usage): a name that is not one of these, a product or precision the backend lacks, no
+/// device.
 std::shared_ptr<const Backend> make_backend(const std::string& name,
                                             Precision precision = Precision::double_precision,
-                                            Product product = Product::exact, int device = 0);
+                                            const Products& products = {}, int device = 0);
 
-/// The operations of the host's backends, one by one: "cpu" or "reference", with Product::rump the latter in
-/// double.
+/// The operations of the host's backends, one by one: "cpu" or "reference"; with products that are not exact
+/// the latter in double.
 template <typename Real = double>
 std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name,
-                                                       Product product = Product::exact);
+                                                       const Products& products = {});
+
+/// The name of a backend that computes `network`: "cpu" for "auto" where no device does.
+std::string backend_for(const NetworkShape& network, const std::string& name);
 
 }  // namespace holdfast

@@ -98,6 +98,14 @@ void require_integers(const hdf5::Dataset& values, std::uint64_t rows, const std
     }
 }
 
+void require_numbers(const hdf5::Dataset& targets, std::uint64_t rows, const std::string& where) {
+    if (targets.shape() == hdf5::Shape{rows}) return;
+    throw Error(
+        ExitCode::input,
+        "has shape " + shape_text(targets.shape()) + ", the features have " + std::to_string(rows) + " rows",
+        "there must be one target for each row", where);
+}
+
 std::int32_t class_index(std::int64_t label, std::uint64_t row, const std::string& where) {
     if (label >= 0 && label <= std::numeric_limits<std::int32_t>::max())
         return static_cast<std::int32_t>(label);
@@ -134,6 +142,14 @@ void FeatureMatrix::append_row_of(const FeatureMatrix& other, std::size_t row) {
     wide_ ? copy(other.wide_values_, wide_values_) : copy(other.values_, values_);
 }
 
+Records with_targets(Records records, FeatureRange range) {
+    if (records.targets.empty()) records.targets.assign(records.labels.begin(), records.labels.end());
+    records.labels.clear();
+    for (double& target : records.targets)
+        target = target >= range.low ? std::min(target, range.high) : range.low;
+    return records;
+}
+
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range) {
     const InputTransform transform{.range = range};
     const auto count = [&](const auto& values) {
@@ -167,7 +183,7 @@ std::vector<std::string> dataset_splits(const std::string& path) {
 struct DatasetReader::File {
     hdf5::File file;
     hdf5::Dataset features;
-    std::optional<hdf5::Dataset> labels, ids;
+    std::optional<hdf5::Dataset> labels, targets, ids;
 };
 
 DatasetReader::DatasetReader(const std::string& name, const std::string& default_split) {
@@ -192,18 +208,25 @@ DatasetReader::DatasetReader(const std::string& name, const std::string& default
     if (bytes) info_.divisor = divisor_of(file);
     if (bytes && !file.has_attribute("feature_range")) info_.range = {0, largest_byte / info_.divisor};
     if (file.has_attribute("image_shape")) info_.image_shape = file.read_int64s_attribute("image_shape");
-    std::optional<hdf5::Dataset> labels, ids;
+    std::optional<hdf5::Dataset> labels, targets, ids;
     if (file.has(y_name)) {
-        labels = file.dataset(y_name);
-        require_integers(*labels, info_.rows, "labels", info_.path + ":" + y_name);
+        hdf5::Dataset values = file.dataset(y_name);
+        const bool numbers = values.type() == hdf5::Type::float32 || values.type() == hdf5::Type::float64;
+        if (numbers) {
+            require_numbers(values, info_.rows, info_.path + ":" + y_name);
+        } else {
+            require_integers(values, info_.rows, "labels", info_.path + ":" + y_name);
+        }
+        (numbers ? targets : labels) = std::move(values);
     }
     if (file.has(id_name)) {
         ids = file.dataset(id_name);
         require_integers(*ids, info_.rows, "ids", info_.path + ":" + id_name);
     }
     info_.has_labels = labels.has_value();
-    file_ =
-        std::make_unique<File>(File{std::move(file), std::move(features), std::move(labels), std::move(ids)});
+    info_.has_targets = targets.has_value();
+    file_ = std::make_unique<File>(
+        File{std::move(file), std::move(features), std::move(labels), std::move(targets), std::move(ids)});
 }
 
 DatasetReader::~DatasetReader() = default;
@@ -249,6 +272,10 @@ Records DatasetReader::read_unchecked(std::uint64_t first, std::uint64_t count) 
         for (float& value : records.features.values()) value = static_cast<float>(value / info_.divisor);
     }
 
+    if (file_->targets) {
+        records.targets.resize(count);
+        file_->targets->read({first}, {count}, records.targets.data());
+    }
     if (!file_->labels) return records;
     std::vector<std::int64_t> labels(count);
     file_->labels->read({first}, {count}, labels.data());
@@ -260,6 +287,12 @@ Records DatasetReader::read_unchecked(std::uint64_t first, std::uint64_t count) 
 
 Records DatasetReader::read(std::uint64_t first, std::uint64_t count) const {
     Records records = read_unchecked(first, count);
+    if (const auto wrong = first_not_finite(records.targets)) {
+        throw Error(ExitCode::input,
+                    "row " + std::to_string(first + *wrong) + " has a target that is " +
+                        (std::isnan(records.targets[*wrong]) ? "NaN" : "infinite"),
+                    "targets must be finite numbers: drop the record", info_.path + ":y_" + info_.split);
+    }
     const auto bad = info_.wide ? first_not_finite(records.features.wide_values())
                                 : first_not_finite(records.features.values());
     if (!bad) return records;
@@ -280,7 +313,8 @@ struct Split {
     bool wide = false;
     std::uint64_t rows = 0;
     hdf5::Dataset x, ids;
-    std::optional<hdf5::Dataset> labels;
+    std::optional<hdf5::Dataset> truths;  // labels or targets
+    bool numbers = false;
 };
 
 hdf5::Storage rows_storage(std::uint64_t row_bytes, const hdf5::Shape& row, int deflate) {
@@ -319,7 +353,8 @@ void DatasetWriter::begin_split(const std::string& split, std::size_t features, 
         file.create_dataset("x_" + split, wide ? hdf5::Type::float64 : hdf5::Type::float32, {0, features},
                             rows_storage(width * features, {features}, file_->deflate)),
         file.create_dataset("id_" + split, hdf5::Type::uint64, {0}, rows_storage(8, {}, file_->deflate)),
-        {}};
+        {},
+        false};
     file_->splits.emplace(split, std::move(made));
     file_->last = split;
 }
@@ -336,13 +371,17 @@ void DatasetWriter::append(const std::string& name, const Records& records) {
     if (count == 0) return;
     ensure(features.columns() == split.features && features.wide() == split.wide && features.rows() == count,
            "appended features have the kind of their split");
-    const bool labelled = !records.labels.empty();
-    ensure(!labelled || records.labels.size() == count, "one label a record");
-    if (split.rows == 0 && labelled) {
-        split.labels = file_->file.create_dataset("y_" + name, hdf5::Type::int32, {0},
-                                                  rows_storage(4, {}, file_->deflate));
+    const bool numbers = !records.targets.empty(), known = numbers || !records.labels.empty();
+    ensure(!known || (numbers ? records.targets.size() : records.labels.size()) == count,
+           "one label or target a record");
+    if (split.rows == 0 && known) {
+        split.numbers = numbers;
+        split.truths =
+            file_->file.create_dataset("y_" + name, numbers ? hdf5::Type::float64 : hdf5::Type::int32, {0},
+                                       rows_storage(numbers ? 8 : 4, {}, file_->deflate));
     }
-    ensure(split.labels.has_value() == labelled, "all records of a split have labels, or none");
+    ensure(split.truths.has_value() == known && split.numbers == numbers,
+           "all records of a split have labels, all have targets, or none has either");
 
     const hdf5::Shape here{split.rows, 0}, slab{count, split.features};
     split.rows += count;
@@ -351,9 +390,10 @@ void DatasetWriter::append(const std::string& name, const Records& records) {
                : split.x.write(here, slab, features.values().data());
     split.ids.resize(split.rows);
     split.ids.write({here[0]}, {count}, records.ids.data());
-    if (!labelled) return;
-    split.labels->resize(split.rows);
-    split.labels->write({here[0]}, {count}, records.labels.data());
+    if (!known) return;
+    split.truths->resize(split.rows);
+    numbers ? split.truths->write({here[0]}, {count}, records.targets.data())
+            : split.truths->write({here[0]}, {count}, records.labels.data());
 }
 
 void DatasetWriter::set_facts(const PublicFacts& facts) {
@@ -372,7 +412,7 @@ void DatasetWriter::commit() {
     for (auto& [name, split] : file_->splits) {
         split.x.close();
         split.ids.close();
-        if (split.labels) split.labels->close();
+        if (split.truths) split.truths->close();
     }
     file_->file.close();
     file_->guard.commit();

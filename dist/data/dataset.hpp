@@ -63,6 +63,10 @@ struct Records {
     }
 };
 
+/// The records as a regression learns them: every target, or where there are none every label as a number, in
+/// the public range, and one beyond it (a NaN is beyond) as its nearest end. No labels remain.
+Records with_targets(Records records, FeatureRange range);
+
 /// How many values the public range clamps.
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range);
 
@@ -74,6 +78,7 @@ struct DatasetInfo : PublicFacts {
     std::size_t features = 0;
     bool wide = false;  ///< features stored as double
     bool has_labels = false;
+    bool has_targets = false;               ///< y_SPLIT holds numbers in place of labels: a regression
     std::vector<std::string> splits;        ///< all splits of the file, sorted
     std::vector<std::int64_t> image_shape;  ///< channels, height, width; empty unless the records are images
     double divisor = 1;                     ///< what stored features are divided by: a public constant
@@ -91,12 +96,13 @@ std::pair<std::string, std::string> split_dataset_name(const std::string& name,
 std::vector<std::string> dataset_splits(const std::string& path);
 
 /// Opens one split of an HDF5 dataset for reading by hyperslab. Layout: x_SPLIT [n, d] float32, float64 or
-/// uint8, y_SPLIT [n] integers, id_SPLIT [n] uint64 (optional), attributes `source`, `feature_names` (comma
-/// separated), `scaling` ("public", "private", "none"; absent: unknown), `ids` ("given", "content", "row
-/// number"), `expected_records`, `population`, `feature_range` (low, high), `image_shape` (channels, height,
-/// width), `divisor`. Errors (ExitCode::input), each naming the file and the remedy: missing, not HDF5,
-/// truncated, no such split (lists those there are), shapes that disagree, zero rows, zero features, an
-/// attribute with a value it cannot have. No feature is held to the range here: who uses it does that.
+/// uint8, y_SPLIT [n] integers (labels) or floating (targets), id_SPLIT [n] uint64 (optional), attributes
+/// `source`, `feature_names` (comma separated), `scaling` ("public", "private", "none"; absent: unknown),
+/// `ids` ("given", "content", "row number"), `expected_records`, `population`, `feature_range` and
+/// `target_range` (low, high), `image_shape` (channels, height, width), `divisor`. Errors (ExitCode::input),
+/// each naming the file and the remedy: missing, not HDF5, truncated, no such split (lists those there are),
+/// shapes that disagree, zero rows, zero features, an attribute with a value it cannot have. No feature is
+/// held to the range here: who uses it does that.
 class DatasetReader {
   public:
     explicit DatasetReader(const std::string& name, const std::string& default_split = "train");
@@ -105,7 +111,8 @@ class DatasetReader {
     DatasetReader& operator=(DatasetReader&&) noexcept;
 
     const DatasetInfo& info() const { return info_; }
-    /// Rows [first, first + count). Errors: NaN or infinite features, negative labels: names row and column.
+    /// Rows [first, first + count). Errors: NaN or infinite features or targets, negative labels: names row
+    /// and column.
     Records read(std::uint64_t first, std::uint64_t count) const;
     /// As read(), but features may be NaN or infinite: for looking at what is wrong with a file.
     Records read_unchecked(std::uint64_t first, std::uint64_t count) const;

@@ -251,6 +251,41 @@ class Tabular : public Generator {
     double threshold_ = 0;
 };
 
+class Surface : public Generator {
+  public:
+    explicit Surface(const SurfaceOptions& options) : options_(options), hash_{options.seed} {}
+    std::vector<std::string> feature_names() const override {
+        std::vector<std::string> names;
+        for (std::size_t j = 0; j < options_.features; ++j) names.push_back("x" + std::to_string(j + 1));
+        return names;
+    }
+    bool wide() const override { return true; }
+    FeatureRange range() const override { return {0, 1}; }
+    bool of_numbers() const override { return true; }
+    std::int32_t record(std::uint64_t row, double* features) const override {
+        RowDraws draws = draws_of(row);
+        for (std::size_t j = 0; j < options_.features; ++j) features[j] = draws.uniform();
+        return 0;
+    }
+    double target(std::uint64_t row) const override {
+        RowDraws draws = draws_of(row);
+        std::vector<double> x(options_.features);
+        for (double& value : x) value = draws.uniform();
+        const double height =
+            0.4 + 0.3 * (x[0] - x[1]) + 0.8 * (x[2] - 0.5) * (x[3] - 0.5) + 0.4 * x[4] * x[4];
+        return std::clamp(height + options_.noise * draws.normal(), 0.0, 1.0);
+    }
+    std::string description() const override {
+        return "surface of " + std::to_string(options_.features) + " features noise " +
+               std::to_string(options_.noise) + " seed " + std::to_string(options_.seed);
+    }
+
+  private:
+    RowDraws draws_of(std::uint64_t row) const { return RowDraws(hash_(row_seeds, row)); }
+    SurfaceOptions options_;
+    KeyedHash hash_;
+};
+
 void write_split(const Generator& generator, std::uint64_t first, std::uint64_t count,
                  const std::string& split, DatasetWriter& writer) {
     writer.begin_split(split, generator.feature_names().size(), generator.wide());
@@ -319,6 +354,12 @@ std::unique_ptr<Generator> make_images(const ImagesOptions& options) {
     return std::make_unique<Images>(options);
 }
 
+std::unique_ptr<Generator> make_surface(const SurfaceOptions& options) {
+    require(options.features >= 5 && options.features <= 10000, "--features", "from 5 to 10000");
+    require(std::isfinite(options.noise) && options.noise >= 0, "--noise", "a number of at least 0");
+    return std::make_unique<Surface>(options);
+}
+
 Records generate(const Generator& generator, std::uint64_t first, std::uint64_t count) {
     Records records;
     const std::size_t columns = generator.feature_names().size();
@@ -328,7 +369,12 @@ Records generate(const Generator& generator, std::uint64_t first, std::uint64_t 
                      : narrow.reserve(count * columns);
     std::vector<double> row(columns);
     for (std::uint64_t i = 0; i < count; ++i) {
-        records.labels.push_back(generator.record(first + i, row.data()));
+        const std::int32_t label = generator.record(first + i, row.data());
+        if (generator.of_numbers()) {
+            records.targets.push_back(generator.target(first + i));
+        } else {
+            records.labels.push_back(label);
+        }
         records.features.append(row.data());
         records.ids.push_back(first + i);
         records.rows.push_back(i);
@@ -346,6 +392,7 @@ void write_generated(const Generator& generator, std::uint64_t train, std::uint6
                       .expected_records = train,
                       .population = population,
                       .range = generator.range(),
+                      .target_range = generator.of_numbers() ? FeatureRange{0, 1} : default_feature_range,
                       .source = "holdfast synth: " + generator.description(),
                       .feature_names = generator.feature_names()});
     write_split(generator, 0, train, "train", writer);

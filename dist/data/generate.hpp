@@ -18,6 +18,9 @@ class Generator {
     virtual bool wide() const = 0;  ///< float64 features
     /// Where every feature lies by construction; the default where none is certain.
     virtual FeatureRange range() const { return default_feature_range; }
+    /// Has every record a number in [0, 1], target(), in place of a label? Then record() returns 0.
+    virtual bool of_numbers() const { return false; }
+    virtual double target(std::uint64_t /*row*/) const { return 0; }
     /// Writes features [feature_names().size()] and returns the label.
     virtual std::int32_t record(std::uint64_t row, double* features) const = 0;
     virtual std::string description() const = 0;
@@ -60,6 +63,14 @@ struct ImagesOptions {
     double noise = 0.1;
 };
 std::unique_ptr<Generator> make_images(const ImagesOptions& options);
+
+/// A regression: columns uniform in [0, 1], of which the first five make a smooth surface, and noise on it.
+struct SurfaceOptions {
+    std::uint64_t seed = 0;
+    std::size_t features = 8;
+    double noise = 0.05;
+};
+std::unique_ptr<Generator> make_surface(const SurfaceOptions& options);
 
 /// Rows [first, first + count) of the generator as the rows [0, count) of a split; ids are the generator's
 /// row numbers, so they are unique over the splits of one file.

@@ -35,11 +35,6 @@ bool parse(const std::string& text, T& value) {
     return error == std::errc() && end == text.data() + text.size();
 }
 
-/// Decimal without sign or leading zeros, so that no two texts share an integer.
-bool parse_canonical(const std::string& text, std::uint64_t& value) {
-    return (text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9')) && parse(text, value);
-}
-
 class CsvSource : public RecordSource {
   public:
     CsvSource(const std::string& path, const CsvOptions& options)
@@ -53,7 +48,8 @@ class CsvSource : public RecordSource {
         for (std::size_t column = 0; column < header_.size(); ++column) plan(column);
         if (info_.feature_names.empty())
             fail(ExitCode::input, "has no feature columns", "leave at least one beside label and id");
-        info_.has_labels = !options.label.empty();
+        info_.has_targets = options.regression && !options.label.empty();
+        info_.has_labels = !options.regression && !options.label.empty();
         if (options.id.empty()) return;
         info_.ids = IdKind::given;
         info_.id_note = "column '" + options.id + "' (integers as they are, other text hashed)";
@@ -176,7 +172,11 @@ class CsvSource : public RecordSource {
                 return;
             }
             case Use::label:
-                record.label = label(column, cell);
+                if (options_.regression) {
+                    record.target = target(column, cell);
+                } else {
+                    record.label = label(column, cell);
+                }
                 return;
             case Use::id:
                 record.id = id(column, cell);
@@ -217,14 +217,21 @@ class CsvSource : public RecordSource {
         if (parse(cell, real) && real == std::floor(real) && std::abs(real) < 1e15)
             return static_cast<std::int64_t>(real);
         fail(ExitCode::input, place(column) + ": label '" + cell + "' is not an integer",
-             "labels are 0, 1, 2, …, or --classes a|b names the values in their order");
+             "labels are 0, 1, 2, …, or --classes a|b names the values in their order; --regression learns "
+             "numbers");
+    }
+
+    double target(std::size_t column, const std::string& cell) const {
+        double value = std::nan("");
+        if (is_missing(cell) || parse(cell, value)) return value;
+        fail(ExitCode::input, place(column) + ": '" + cell + "' is not a number",
+             "a regression learns numbers: name another --label, or leave out --regression");
     }
 
     std::uint64_t id(std::size_t column, const std::string& cell) const {
         if (cell.empty())
             fail(ExitCode::input, place(column) + ": the id is missing", "every record needs an id");
-        std::uint64_t value = 0;
-        return parse_canonical(cell, value) ? value : id_of_text(cell);
+        return id_of_cell(cell);
     }
 
     CsvOptions options_;

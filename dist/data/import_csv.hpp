@@ -18,6 +18,7 @@ struct CsvOptions {
     std::string label;  ///< column; empty: queries without labels
     std::vector<std::string>
         classes;                 ///< public list of label values, in order; empty: labels are 0, 1, 2, …
+    bool regression = false;     ///< the label column holds numbers
     std::string id;              ///< column; empty: row numbers
     std::set<std::string> drop;  ///< columns left out
     std::map<std::string, std::vector<std::string>> categories;  ///< public list of values by column

@@ -24,7 +24,8 @@ std::vector<std::string> numbered_names(std::uint64_t count) {
 
 class Hdf5Source : public RecordSource {
   public:
-    Hdf5Source(const std::string& path, const std::string& split, std::optional<Scaling> scaling)
+    Hdf5Source(const std::string& path, const std::string& split, std::optional<Scaling> scaling,
+               bool regression)
         : file_(hdf5::File::open_read(path)), features_(file_.dataset("x_" + split)) {
         static_cast<PublicFacts&>(info_) = read_facts(file_, split);
         info_.path = path + ":" + split;
@@ -38,6 +39,8 @@ class Hdf5Source : public RecordSource {
         labels_ = column("y_" + split);
         if (info_.ids != IdKind::row_number) ids_ = column("id_" + split);
         describe(scaling);
+        info_.has_targets = regression && labels_.has_value();
+        info_.has_labels = !regression && labels_.has_value();
     }
 
     const SourceInfo& info() const override { return info_; }
@@ -46,7 +49,8 @@ class Hdf5Source : public RecordSource {
         if (row_ % slab_ == 0) load(row_);
         const auto begin = values_.begin() + static_cast<std::ptrdiff_t>(row_ % slab_ * columns_);
         record.features.assign(begin, begin + static_cast<std::ptrdiff_t>(columns_));
-        if (labels_) record.label = label();
+        if (info_.has_targets) record.target = label_values_[row_ % slab_];
+        if (info_.has_labels) record.label = label();
         if (ids_) record.id = id_values_[row_ % slab_];
         record.position = row_++;
         return true;
@@ -72,7 +76,6 @@ class Hdf5Source : public RecordSource {
         if (info_.bytes) info_.known_ranges.assign(columns_, Range{0, uint8_divisor});
         if (file_.has_attribute("image_shape"))
             info_.image_shape = file_.read_int64s_attribute("image_shape");
-        info_.has_labels = labels_.has_value();
         info_.id_note = "the file's own ids";
     }
 
@@ -103,7 +106,7 @@ class Hdf5Source : public RecordSource {
         throw Error(
             ExitCode::input,
             "row " + std::to_string(row_) + " has label " + std::to_string(value) + ", not an integer",
-            "labels are class indices 0, 1, 2, …", info_.path);
+            "labels are class indices 0, 1, 2, …; --regression learns numbers", info_.path);
     }
 
     hdf5::File file_;
@@ -118,8 +121,8 @@ class Hdf5Source : public RecordSource {
 }  // namespace
 
 std::unique_ptr<RecordSource> open_hdf5_split(const std::string& path, const std::string& split,
-                                              std::optional<Scaling> scaling) {
-    return std::make_unique<Hdf5Source>(path, split, scaling);
+                                              std::optional<Scaling> scaling, bool regression) {
+    return std::make_unique<Hdf5Source>(path, split, scaling, regression);
 }
 
 std::vector<std::string> hdf5_splits(const std::string& path) {

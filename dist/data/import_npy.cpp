@@ -37,7 +37,7 @@ std::optional<NpyReader> open_column(const ArrayName& array, std::uint64_t rows,
 
 class NpySource : public RecordSource {
   public:
-    NpySource(const ArrayName& features, const ArrayName& labels, const ArrayName& ids)
+    NpySource(const ArrayName& features, const ArrayName& labels, const ArrayName& ids, bool regression)
         : features_(open_array(features)),
           labels_(open_column(labels, features_.rows(), "labels")),
           ids_(open_column(ids, features_.rows(), "ids")) {
@@ -48,7 +48,8 @@ class NpySource : public RecordSource {
         info_.wide = features_.type() != "f4" && !info_.bytes;
         if (info_.bytes) info_.known_ranges.assign(features_.columns(), Range{0, uint8_divisor});
         if (features_.shape().size() == 3) set_image_shape();
-        info_.has_labels = labels_.has_value();
+        info_.has_targets = regression && labels_.has_value();
+        info_.has_labels = !regression && labels_.has_value();
         if (!ids_) return;
         info_.ids = IdKind::given;
         info_.id_note = ids_->name();
@@ -58,7 +59,11 @@ class NpySource : public RecordSource {
     bool next(RawRecord& record) override {
         if (row_ == features_.rows()) return false;
         features_.next_row(record.features);
-        if (labels_) record.label = labels_->next_integer();
+        if (info_.has_labels) record.label = labels_->next_integer();
+        if (info_.has_targets) {
+            labels_->next_row(target_);
+            record.target = target_.front();
+        }
         if (ids_) record.id = ids_->next_unsigned();
         record.position = row_++;
         return true;
@@ -80,14 +85,15 @@ class NpySource : public RecordSource {
     NpyReader features_;
     std::optional<NpyReader> labels_, ids_;
     SourceInfo info_;
+    std::vector<double> target_;
     std::uint64_t row_ = 0;
 };
 
 }  // namespace
 
 std::unique_ptr<RecordSource> open_npy(const ArrayName& features, const ArrayName& labels,
-                                       const ArrayName& ids) {
-    return std::make_unique<NpySource>(features, labels, ids);
+                                       const ArrayName& ids, bool regression) {
+    return std::make_unique<NpySource>(features, labels, ids, regression);
 }
 
 std::vector<std::string> npz_splits(const std::string& path) {

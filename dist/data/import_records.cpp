@@ -148,7 +148,8 @@ void require_alike(const std::vector<NamedSource>& sources) {
     for (const NamedSource& named : sources) {
         const SourceInfo& info = named.source->info();
         const bool alike = info.feature_names == first.feature_names && info.has_labels == first.has_labels &&
-                           info.ids == first.ids && info.bytes == first.bytes;
+                           info.has_targets == first.has_targets && info.ids == first.ids &&
+                           info.bytes == first.bytes;
         if (alike) continue;
         throw Error(ExitCode::input, "differs from " + first.path + " in its columns, labels or ids",
                     "both splits need the same columns in the same order", info.path);
@@ -195,7 +196,7 @@ class SplitWriter {
     SplitWriter(DatasetWriter& writer, const SourceInfo& info, ImportSummary& summary)
         : writer_(writer), info_(info), summary_(summary) {}
 
-    void add(const std::string& split, const std::vector<double>& features, std::int32_t label,
+    void add(const std::string& split, const std::vector<double>& features, std::int32_t label, double target,
              std::uint64_t id) {
         Records& slab = slabs_[split];
         if (!summary_.rows.contains(split)) {
@@ -209,6 +210,7 @@ class SplitWriter {
             slab.labels.push_back(label);
             ++summary_.class_counts[split][label];
         }
+        if (info_.has_targets) slab.targets.push_back(target);
         if (slab.size() == slab_rows) flush(split);
     }
     void flush_all() {
@@ -238,6 +240,33 @@ std::uint64_t apply(const std::vector<Range>& ranges, std::vector<double>& featu
         features[column] = std::clamp((inside - lowest) / (highest - lowest), 0.0, 1.0);
     }
     return clipped;
+}
+
+/// As import stores it; not yet in its range.
+double target_of(const SourceInfo& info, const RawRecord& record) {
+    if (!info.has_targets || std::isfinite(record.target)) return record.target;
+    throw Error(ExitCode::input,
+                place(info, record.position) + " has a target that is " +
+                    (std::isnan(record.target) ? "missing or NaN" : "infinite"),
+                "a regression learns finite numbers: correct or leave out the record", info.path);
+}
+
+/// A target in its public range, mapped to [0, 1]; whether it lay outside is added to `clipped`.
+double apply(const std::optional<Range>& range, double target, std::uint64_t& clipped) {
+    if (!range) return target;
+    std::vector<double> one{target};
+    clipped += apply({*range}, one);
+    return one.front();
+}
+
+void require_target_range(const SourceInfo& info, const std::optional<Range>& range) {
+    if (!range) return;
+    if (!info.has_targets)
+        throw Error(ExitCode::usage, "is for numbers, and the records have labels or none",
+                    "say --regression, or leave it out", "--target-range");
+    if (!(std::isfinite(range->lowest) && std::isfinite(range->highest) && is_known(*range)))
+        throw Error(ExitCode::usage, "must be finite with LOW < HIGH", "write --target-range LOW:HIGH",
+                    "--target-range");
 }
 
 std::int32_t class_index(const SourceInfo& info, const RawRecord& record) {
@@ -297,6 +326,7 @@ PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options
                                                           : inherited_count(info, options.test_fraction);
     if (options.population) facts.population = *options.population;
     if (ranged) facts.range = {0, 1};
+    if (options.target_range) facts.target_range = {0, 1};
     facts.source = "holdfast import: " + info.path;
     return facts;
 }
@@ -325,12 +355,14 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     require_fraction(options.test_fraction);
     require_alike(sources);
     const SourceInfo& info = sources[0].source->info();
+    require_target_range(info, options.target_range);
     const std::vector<Range> ranges = choose_ranges(sources, options);
     const KeyedHash hash{options.seed};
 
     ImportSummary summary;
     summary.facts = resulting_facts(info, options, !ranges.empty());
     summary.id_note = id_note_of(summary.facts.ids, info);
+    summary.targets = info.has_targets;
     DatasetWriter writer(path, 1);
     SplitWriter splits(writer, info, summary);
     std::vector<Sighting> sightings;
@@ -339,14 +371,19 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         FilledRecords records(*sources[index].source, options.missing);
         while (records.next(record)) {
             const std::int32_t label = class_index(sources[index].source->info(), record);
-            const std::uint64_t id = options.ids_from_content
-                                         ? id_of_content(record.features, info.wide, label)
+            const double target = target_of(sources[index].source->info(), record);
+            const auto content_id = [&] {
+                return info.has_targets ? id_of_content(record.features, info.wide, target)
+                                        : id_of_content(record.features, info.wide, label);
+            };
+            const std::uint64_t id = options.ids_from_content         ? content_id()
                                      : info.ids == IdKind::row_number ? sightings.size()
                                                                       : record.id;
             summary.clipped += apply(ranges, record.features);
             const bool tested =
                 options.test_fraction > 0 && hash.uniform(streams::test_split, id) < options.test_fraction;
-            splits.add(tested ? "test" : sources[index].split, record.features, label, id);
+            splits.add(tested ? "test" : sources[index].split, record.features, label,
+                       apply(options.target_range, target, summary.clipped), id);
             sightings.push_back({id, pack_place(index, record.position)});
         }
         summary.filled += records.filled();

@@ -20,7 +20,8 @@ struct ImportOptions {
     std::map<std::string, Range> ranges;  ///< public constants by column; "*" stands for every other column
     bool ranges_from_data = false;  ///< least and greatest value: marks the dataset Scaling::private_data
     MissingRule missing;
-    double test_fraction = 0;  ///< of records, by keyed hash of the id
+    std::optional<Range> target_range;  ///< public, of a regression's target
+    double test_fraction = 0;           ///< of records, by keyed hash of the id
     std::uint64_t seed = 0;
     bool ids_from_content = false;          ///< else the sources' own, or row numbers
     std::uint64_t expected_records = 0;     ///< public; 0: what the source states
@@ -38,16 +39,17 @@ struct ImportSummary {
     std::map<std::string, std::map<std::int32_t, std::uint64_t>> class_counts;  ///< by split, by label
     PublicFacts facts;                                                          ///< as written
     std::uint64_t clipped = 0, filled = 0;  ///< values outside their public range; missing values filled
+    bool targets = false;                   ///< numbers in place of labels
     std::string id_note;                    ///< where the ids come from, and what they cover
 };
 
 /// Reads every source once (twice for `ranges_from_data`) and writes the dataset `path`, slab by slab. Values
-/// are clipped to their range and mapped to [0, 1]; without ranges they are stored as they are. Ids are the
-/// sources' own, hashes of the records' content, or numbers running over all sources. What a source states of
-/// itself holds on unless an option says otherwise. Errors: a missing or infinite value, a negative label, no
-/// records, a duplicate id or equal content (names both places), a range for an unknown column, columns left
-/// without a range, ids from content where the source has ids or the ranges come from the data, a population
-/// that is not the source's.
+/// are clipped to their range and mapped to [0, 1], targets too; without ranges they are stored as they are.
+/// Ids are the sources' own, hashes of the records' content, or numbers running over all sources. What a
+/// source states of itself holds on unless an option says otherwise. Errors: a missing or infinite value or
+/// target, a negative label, no records, a duplicate id or equal content (names both places), a range for an
+/// unknown column, columns left without a range, ids from content where the source has ids or the ranges come
+/// from the data, a population that is not the source's.
 ImportSummary import_records(const std::vector<NamedSource>& sources, const ImportOptions& options,
                              const std::string& path);
 

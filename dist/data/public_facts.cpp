@@ -54,12 +54,17 @@ std::string population_of(const hdf5::File& file) {
     refuse(file, "'population' is no name of a population", std::string("a name has ") + population_rule);
 }
 
-FeatureRange range_of(const hdf5::File& file) {
-    if (!file.has_attribute("feature_range")) return default_feature_range;
-    const auto ends = file.read_doubles_attribute("feature_range", 2);
+FeatureRange range_of(const hdf5::File& file, const std::string& name) {
+    if (!file.has_attribute(name)) return default_feature_range;
+    const auto ends = file.read_doubles_attribute(name, 2);
     const FeatureRange range{ends[0], ends[1]};
     if (is_range(range)) return range;
-    refuse(file, "'feature_range' is no range", "it is two finite numbers, low < high");
+    refuse(file, "'" + name + "' is no range", "it is two finite numbers, low < high");
+}
+
+void write_range(hdf5::File& file, const std::string& name, const FeatureRange& range) {
+    if (range != default_feature_range)
+        file.write_attribute(name, std::vector<double>{range.low, range.high});
 }
 
 std::vector<std::string> split_at_commas(const std::string& text) {
@@ -157,7 +162,8 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     facts.ids = ids_of(file, split);
     facts.expected_records = expected_records_of(file);
     facts.population = population_of(file);
-    facts.range = range_of(file);
+    facts.range = range_of(file, "feature_range");
+    facts.target_range = range_of(file, "target_range");
     if (file.has_attribute("source")) facts.source = file.read_text_attribute("source");
     if (file.has_attribute("feature_names"))
         facts.feature_names = split_at_commas(file.read_text_attribute("feature_names"));
@@ -166,15 +172,15 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
 
 void write_facts(hdf5::File& file, const PublicFacts& facts) {
     ensure(facts.expected_records <= most_expected_records && is_range(facts.range) &&
-               (facts.population.empty() || is_population(facts.population)),
+               is_range(facts.target_range) && (facts.population.empty() || is_population(facts.population)),
            "a file states what can be read again");
     if (facts.scaling != Scaling::unknown) file.write_attribute("scaling", name_of(facts.scaling));
     file.write_attribute("ids", name_of(facts.ids));
     if (facts.expected_records > 0)
         file.write_attribute("expected_records", static_cast<std::int64_t>(facts.expected_records));
     if (!facts.population.empty()) file.write_attribute("population", facts.population);
-    if (facts.range != default_feature_range)
-        file.write_attribute("feature_range", std::vector<double>{facts.range.low, facts.range.high});
+    write_range(file, "feature_range", facts.range);
+    write_range(file, "target_range", facts.target_range);
     file.write_attribute("source", facts.source);
     file.write_attribute("feature_names", joined_by_commas(facts.feature_names));
 }

@@ -31,7 +31,8 @@ struct PublicFacts {
     IdKind ids = IdKind::row_number;
     std::uint64_t expected_records = 0;  ///< the public number of training records; 0: not stated
     std::string population;  ///< the people whose privacy budget the records spend; empty: not named
-    FeatureRange range = default_feature_range;  ///< of every feature as a reader returns it
+    FeatureRange range = default_feature_range;         ///< of every feature as a reader returns it
+    FeatureRange target_range = default_feature_range;  ///< of the numbers that a regression learns
     std::string source;
     std::vector<std::string> feature_names;
 };
@@ -44,7 +45,7 @@ const char* name_of(IdKind ids);
 std::optional<Scaling> scaling_named(const std::string& name);
 std::optional<IdKind> ids_named(const std::string& name);
 
-/// "[0, 1]"; says so where it is the default.
+/// "[0, 1]"; says so where it is the default, of features and of targets.
 std::string text_of(const FeatureRange& range);
 
 /// What a guarantee about one record more or less covers under such ids: a clause for the owner's screen.

@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include <bit>
+#include <charconv>
 #include <cstring>
 
 namespace holdfast {
@@ -29,21 +30,37 @@ std::uint64_t hash(const char (&purpose)[size], const unsigned char* bytes, std:
     return id;
 }
 
-}  // namespace
-
-std::uint64_t id_of_text(const std::string& text) {
-    return hash("holdfast record id", reinterpret_cast<const unsigned char*>(text.data()), text.size());
-}
-
-std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label) {
+std::uint64_t hash_of_content(std::span<const double> features, bool wide, std::uint64_t truth) {
     std::vector<unsigned char> bytes(8 * (features.size() + 1));
     for (std::size_t column = 0; column < features.size(); ++column) {
         const double stored =
             wide ? features[column] : static_cast<double>(static_cast<float>(features[column]));
         put(std::bit_cast<std::uint64_t>(stored == 0 ? 0.0 : stored), &bytes[8 * column]);
     }
-    put(static_cast<std::uint64_t>(label), &bytes[8 * features.size()]);
+    put(truth, &bytes[8 * features.size()]);
     return hash("holdfast record content", bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::uint64_t id_of_text(const std::string& text) {
+    return hash("holdfast record id", reinterpret_cast<const unsigned char*>(text.data()), text.size());
+}
+
+std::uint64_t id_of_cell(const std::string& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const bool canonical = text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9');
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    return canonical && problem == std::errc() && stop == end ? value : id_of_text(text);
+}
+
+std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label) {
+    return hash_of_content(features, wide, static_cast<std::uint64_t>(label));
+}
+
+std::uint64_t id_of_content(std::span<const double> features, bool wide, double target) {
+    return hash_of_content(features, wide, std::bit_cast<std::uint64_t>(target == 0 ? 0.0 : target));
 }
 
 }  // namespace holdfast

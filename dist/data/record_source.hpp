@@ -19,6 +19,7 @@ struct Range {
 struct RawRecord {
     std::vector<double> features;
     std::int64_t label = 0;      ///< if the source has labels
+    double target = 0;           ///< if it has targets; NaN: missing
     std::uint64_t id = 0;        ///< unless the source's ids are row numbers
     std::uint64_t position = 0;  ///< line or row, for messages
 };
@@ -33,6 +34,7 @@ struct SourceInfo : PublicFacts {
     std::vector<std::int64_t> image_shape;  ///< channels, height, width, or empty
     std::vector<std::string> class_names;   ///< or empty
     bool has_labels = false;
+    bool has_targets = false;           ///< numbers in place of labels
     bool wide = false;                  ///< more than float32 can hold
     bool bytes = false;                 ///< uint8: mapped by known_ranges unless told otherwise
     const char* position_word = "row";  ///< "line" or "row"

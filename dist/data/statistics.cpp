@@ -31,13 +31,15 @@ std::uint64_t hash_record(const Records& records, std::size_t row, std::vector<u
     static constexpr unsigned char key[crypto_shorthash_KEYBYTES] = {};
     const FeatureMatrix& features = records.features;
     const std::size_t width = features.wide() ? 8 : 4, size = width * features.columns();
-    bytes.resize(size + 4);
+    bytes.resize(size + 12);
     const void* values = features.wide()
                              ? static_cast<const void*>(&features.wide_values()[row * features.columns()])
                              : &features.values()[row * features.columns()];
     std::memcpy(bytes.data(), values, size);
     const std::int32_t label = records.labels.empty() ? 0 : records.labels[row];
+    const double target = records.targets.empty() ? 0 : records.targets[row];
     std::memcpy(bytes.data() + size, &label, 4);
+    std::memcpy(bytes.data() + size + 4, &target, 8);
     unsigned char output[crypto_shorthash_BYTES];
     crypto_shorthash(output, bytes.data(), bytes.size(), key);
     std::uint64_t hash;
@@ -165,7 +167,7 @@ void require_unique_ids(const DatasetReader& reader) {
 std::vector<std::string> guarantee_notes(const DatasetStatistics& statistics) {
     const DatasetInfo& info = statistics.info;
     std::vector<std::string> notes{scaling_note(info.scaling), id_note(statistics)};
-    if (info.has_labels && info.expected_records == 0) {
+    if ((info.has_labels || info.has_targets) && info.expected_records == 0) {
         notes.push_back(
             "public count: not stated; training takes the count it finds, which one record changes: its "
             "guarantee is only as published, and a release is refused: import with --expected-records.");

@@ -22,7 +22,7 @@ struct DatasetStatistics {
     std::vector<FeatureStatistics> features;             ///< [d]
     std::map<std::int32_t, std::uint64_t> class_counts;  ///< by label; empty without labels
     std::uint64_t duplicate_rows =
-        0;  ///< records whose features and label equal an earlier one's (64-bit hash)
+        0;  ///< records whose features and label or target equal an earlier one's (64-bit hash)
     std::uint64_t duplicate_ids = 0;  ///< records whose id an earlier one has
     /// The first of them: id and its two rows; only if duplicate_ids > 0.
     std::uint64_t first_duplicate_id = 0, first_row = 0, second_row = 0;

@@ -522,7 +522,8 @@ std::vector<std::int64_t> File::read_int64s_attribute(const std::string& name) c
     const Handle handle = open_attribute(name);
     const Handle type(H5Aget_type(handle.id()), H5Tclose), space(H5Aget_space(handle.id()), H5Sclose);
     if (type.id() < 0 || space.id() < 0) fail_reading(path_, "attribute '" + name + "' cannot be read");
-    if (H5Tget_class(type.id()) != H5T_INTEGER) {
+    // An enumeration: how h5py stores a truth value.
+    if (H5Tget_class(type.id()) != H5T_INTEGER && H5Tget_class(type.id()) != H5T_ENUM) {
         throw Error(ExitCode::input, "attribute '" + name + "' is not an integer", "store integers", path_);
     }
     std::vector<std::int64_t> values(product(extent(space.id())));

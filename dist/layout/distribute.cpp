@@ -14,14 +14,15 @@ namespace {
 
 constexpr std::uint64_t slab_rows = 16384;
 
-/// A record on its way: [id, row, label, features].
+/// A record on its way: [id, row, label, features], and behind them its target, if it has one.
 class Packet {
   public:
-    explicit Packet(const FeatureMatrix& features)
+    Packet(const FeatureMatrix& features, bool numbers)
         : element_(features.wide() ? sizeof(double) : sizeof(float)),
-          feature_bytes_(features.columns() * element_) {}
+          feature_bytes_(features.columns() * element_),
+          target_bytes_(numbers ? sizeof(double) : 0) {}
 
-    std::size_t size() const { return 2 * sizeof(std::uint64_t) + sizeof(std::int32_t) + feature_bytes_; }
+    std::size_t size() const { return features_at + feature_bytes_ + target_bytes_; }
 
     void append(const Records& records, std::size_t index, std::vector<std::byte>& out) const {
         const std::int32_t label = records.labels.empty() ? 0 : records.labels[index];
@@ -33,6 +34,7 @@ class Packet {
                                  ? static_cast<const void*>(records.features.wide_values().data() + first)
                                  : static_cast<const void*>(records.features.values().data() + first);
         put(values, feature_bytes_, out);
+        if (target_bytes_ > 0) put(&records.targets[index], target_bytes_, out);
     }
 
     void read(const std::byte* from, Records& records) const {
@@ -43,8 +45,8 @@ class Packet {
         std::memcpy(&label, from + 16, sizeof label);
         records.ids.push_back(id);
         records.rows.push_back(row);
-        records.labels.push_back(label);
-        const std::byte* values = from + 20;
+        if (target_bytes_ == 0) records.labels.push_back(label);
+        const std::byte* values = from + features_at;
         const std::size_t columns = feature_bytes_ / element_;
         const auto append = [&](auto& target) {
             target.resize(target.size() + columns);
@@ -55,6 +57,9 @@ class Packet {
         } else {
             append(records.features.values());
         }
+        if (target_bytes_ == 0) return;
+        records.targets.emplace_back();
+        std::memcpy(&records.targets.back(), values + feature_bytes_, target_bytes_);
     }
 
   private:
@@ -62,7 +67,8 @@ class Packet {
         const auto* first = static_cast<const std::byte*>(from);
         out.insert(out.end(), first, first + bytes);
     }
-    std::size_t element_, feature_bytes_;
+    static constexpr std::size_t features_at = 2 * sizeof(std::uint64_t) + sizeof(std::int32_t);
+    std::size_t element_, feature_bytes_, target_bytes_;
 };
 
 void check_unique(const MemberRecords& held, const std::string& path) {
@@ -91,6 +97,15 @@ void check_labels(const Records& slab, std::size_t classes, const std::string& p
     }
 }
 
+/// Labels for a classifier; for a regression numbers, for which labels will do.
+void require_truths(const DatasetInfo& info, std::size_t classes) {
+    if (info.has_labels || (info.has_targets && classes == 1)) return;
+    if (info.has_targets)
+        throw Error(ExitCode::input, "y_" + info.split + " holds numbers, not labels",
+                    "train a regression: set network.classes = 1; for a classifier import labels", info.path);
+    throw Error(ExitCode::input, "no labels y_" + info.split, "import the data with --label", info.path);
+}
+
 constexpr std::size_t not_trained = SIZE_MAX;
 
 /// [members]: the grid's number of each.
@@ -106,12 +121,11 @@ std::vector<std::size_t> numbers_in_grid(const Sharing& sharing) {
 Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
                        const Sharing& sharing) {
     const DatasetInfo& info = reader.info();
-    if (!info.has_labels)
-        throw Error(ExitCode::input, "no labels y_" + info.split, "import the data with --label", info.path);
+    require_truths(info, sharing.classes);
     const Assignment assignment(sharing.seed);
     const std::vector<std::size_t> numbers = numbers_in_grid(sharing);
     const FeatureMatrix empty(info.features, info.wide);
-    const Packet packet(empty);
+    const Packet packet(empty, info.has_targets);
     Distributed result;
     std::vector<MemberRecords>& held = result.held;
     for (std::size_t number = grid.members().first; number < grid.members().last; ++number)
@@ -126,7 +140,7 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
         std::vector<std::vector<std::byte>> outgoing(ranks);
         if (last > first) {
             const Records slab = reader.read(first, last - first);
-            check_labels(slab, sharing.classes, info.path);
+            if (sharing.classes > 1) check_labels(slab, sharing.classes, info.path);
             result.all.add(slab);
             for (std::size_t i = 0; i < slab.size(); ++i) {
                 const std::size_t number = numbers[assignment.member(slab.ids[i], sharing.members)],
@@ -151,7 +165,7 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
 }
 
 void RecordDigest::add(const Records& records) {
-    const Packet packet(records.features);
+    const Packet packet(records.features, !records.targets.empty());
     std::vector<std::byte> bytes;
     for (std::size_t i = 0; i < records.size(); ++i) {
         bytes.clear();

@@ -29,7 +29,7 @@ struct Sharing {
     std::size_t members;  ///< of the ensemble
     /// Those the grid shares out, ascending: number i of the grid is the ensemble's trained[i].
     std::vector<std::size_t> trained;
-    std::size_t classes;
+    std::size_t classes;  ///< 1: a regression, which takes targets, or labels as numbers
     std::uint64_t seed;
 };
 
@@ -40,8 +40,8 @@ struct Distributed {
 
 /// Collective. Every rank reads its share of the rows by hyperslab and sends each record to the ranks that
 /// need it (its member's, one block each); none ever holds more than its own records and one slab. Errors
-/// (input): what DatasetReader finds, two records of one id and one trained member, a label of `classes` or
-/// more.
+/// (input): what DatasetReader finds, two records of one id and one trained member, no labels, or one of
+/// `classes` or more; no targets for a regression.
 Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
                        const Sharing& sharing);
 

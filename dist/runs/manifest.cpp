@@ -20,12 +20,12 @@ IdKind ids_of(const Fields& dataset) {
     return *kind;
 }
 
-FeatureRange range_of(const Fields& dataset) {
-    const json* value = dataset.find("range", false);
+FeatureRange range_of(const Fields& dataset, const char* name) {
+    const json* value = dataset.find(name, false);
     if (value == nullptr) return default_feature_range;
     if (!value->is_array() || value->size() != 2 || !(*value)[0].is_number() || !(*value)[1].is_number() ||
         !((*value)[0].get<double>() < (*value)[1].get<double>()))
-        dataset.wrong("range", "[low, high], low below high", *value);
+        dataset.wrong(name, "[low, high], low below high", *value);
     return {(*value)[0], (*value)[1]};
 }
 
@@ -36,7 +36,7 @@ DatasetFacts dataset_of(const Fields& fields) {
             fields.count("classes"),
             scaling_named(fields.text("scaling", true)).value_or(Scaling::unknown),
             ids_of(fields),
-            range_of(fields),
+            range_of(fields, "range"),
             fields.text("population"),
             fields.text("digest", true)};
 }
@@ -96,6 +96,8 @@ RunManifest parsed(const json& object) {
     manifest.configuration = fields.object("configuration", true);
     const json dataset = fields.object("dataset", true);
     manifest.dataset = dataset_of(Fields(dataset, "dataset.", complete));
+    manifest.dataset.target_range =  // stated where it is not the default
+        range_of(Fields(dataset, "dataset.", false), "target_range");
     manifest.public_records = public_records_of(fields, complete);
     manifest.members = fields.count("members");
     manifest.steps = fields.count("steps");
@@ -114,33 +116,36 @@ RunManifest parsed(const json& object) {
 }  // namespace
 
 json RunManifest::to_json() const {
-    return {{"format", format},
-            {"kind", kind},
-            {"program", program},
-            {"version", version},
-            {"configuration", configuration},
-            {"dataset",
-             {{"path", dataset.path},
-              {"rows", dataset.rows},
-              {"features", dataset.features},
-              {"classes", dataset.classes},
-              {"scaling", name_of(dataset.scaling)},
-              {"ids", name_of(dataset.ids)},
-              {"range", {dataset.range.low, dataset.range.high}},
-              {"population", dataset.population},
-              {"digest", dataset.digest}}},
-            {"public", {{"records", public_records.records}, {"digest", public_records.digest}}},
-            {"members", members},
-            {"steps", steps},
-            {"parameters", parameters},
-            {"levels", levels},
-            {"layers", layers},
-            {"normaliser", normaliser},
-            {"relation", relation},
-            {"digest", digest},
-            {"arithmetic", arithmetic},
-            {"guarantee", guarantee},
-            {"payment", payment}};
+    json object = {{"format", format},
+                   {"kind", kind},
+                   {"program", program},
+                   {"version", version},
+                   {"configuration", configuration},
+                   {"dataset",
+                    {{"path", dataset.path},
+                     {"rows", dataset.rows},
+                     {"features", dataset.features},
+                     {"classes", dataset.classes},
+                     {"scaling", name_of(dataset.scaling)},
+                     {"ids", name_of(dataset.ids)},
+                     {"range", {dataset.range.low, dataset.range.high}},
+                     {"population", dataset.population},
+                     {"digest", dataset.digest}}},
+                   {"public", {{"records", public_records.records}, {"digest", public_records.digest}}},
+                   {"members", members},
+                   {"steps", steps},
+                   {"parameters", parameters},
+                   {"levels", levels},
+                   {"layers", layers},
+                   {"normaliser", normaliser},
+                   {"relation", relation},
+                   {"digest", digest},
+                   {"arithmetic", arithmetic},
+                   {"guarantee", guarantee},
+                   {"payment", payment}};
+    if (const FeatureRange range = dataset.target_range; range != default_feature_range)
+        object["dataset"]["target_range"] = {range.low, range.high};
+    return object;
 }
 
 void RunManifest::write(const RunFolder& run) const {

@@ -21,7 +21,8 @@ struct DatasetFacts {
     IdKind ids = IdKind::row_number;
     FeatureRange range = default_feature_range;
     std::string population;
-    std::string digest;  ///< of the set of records: RecordDigest
+    std::string digest;                                 ///< of the set of records: RecordDigest
+    FeatureRange target_range = default_feature_range;  ///< of a regression
 };
 
 /// Records trained on beside the private ones.

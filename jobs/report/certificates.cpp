@@ -72,6 +72,27 @@ std::string certified_section(const RunEvaluation& evaluation) {
            chart_card("", draw(chart));
 }
 
+std::string loss_section(const RunEvaluation& evaluation) {
+    const CertifiedLoss& losses = evaluation.certified_loss;
+    if (losses.k.empty()) return "";
+    const LineChart chart{
+        .description =
+            "Mean loss of the best, the nominal and the worst training, against the changed records k",
+        .x = {.title = "changed records k", .whole = true},
+        .y = {.title = losses.loss, .lowest = 0.0},
+        .series = {{"best", losses.k, losses.best, 1},
+                   {"nominal", losses.k, losses.nominal, 0},
+                   {"worst", losses.k, losses.worst, 2}},
+        .bands = {{losses.k, losses.best, losses.worst}},
+        .steps = true,
+        .width = full_width,
+        .height = 320};
+    return heading("Certified loss",
+                   "Mean loss on the " + count_or_dash(evaluation.queries) +
+                       " queries: no change of k training records takes it out of the band.") +
+           chart_card("", draw(chart));
+}
+
 std::string distance_section(const RunEvaluation& evaluation) {
     const std::string charts = distance_charts(evaluation);
     if (charts.empty()) return "";

@@ -36,15 +36,21 @@ std::string certified_tile(const RunEvaluation& evaluation) {
                 percent_text(certified.amount.back()));
 }
 
+/// What an evaluation found.
+std::string evaluation_tiles(const RunEvaluation& evaluation, bool boxes) {
+    std::string list;
+    const CertifiedLoss& losses = evaluation.certified_loss;
+    if (!losses.k.empty()) list += tile(losses.loss, number_text(losses.nominal.front()));
+    if (evaluation.classes == 1) return list;  // a regression
+    const bool single = evaluation.members == 1;
+    list += tile(single ? "accuracy" : "accuracy, one member", percent_text(evaluation.accuracy_single));
+    if (!single) list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
+    return boxes ? list + certified_tile(evaluation) : list;
+}
+
 std::string tiles(const RunFiles& run) {
     std::string list;
-    if (run.evaluation) {
-        const RunEvaluation& evaluation = *run.evaluation;
-        const bool single = evaluation.members == 1;
-        list += tile(single ? "accuracy" : "accuracy, one member", percent_text(evaluation.accuracy_single));
-        if (!single) list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
-        if (run.manifest.boxes()) list += certified_tile(evaluation);
-    }
+    if (run.evaluation) list += evaluation_tiles(*run.evaluation, run.manifest.boxes());
     if (const std::string* rows = find_value(run.manifest.dataset, "rows")) {
         list += tile("training records", escape_html(*rows));
     }

@@ -25,7 +25,7 @@ std::string render_report(const RunFiles& run) {
     if (run.evaluation) body += budget_section(*run.evaluation);
     if (run.evaluation && run.manifest.boxes()) {
         body += privacy_section(*run.evaluation) + certified_section(*run.evaluation) +
-                distance_section(*run.evaluation);
+                distance_section(*run.evaluation) + loss_section(*run.evaluation);
     }
     if (!run.evaluation) body += missing_evaluation(run);
     body += training_section(run.training, run.manifest.boxes()) + configuration_section(run.manifest) +

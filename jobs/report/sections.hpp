@@ -15,6 +15,7 @@ std::string budget_section(const RunEvaluation& evaluation);
 std::string privacy_section(const RunEvaluation& evaluation);
 std::string certified_section(const RunEvaluation& evaluation);
 std::string distance_section(const RunEvaluation& evaluation);
+std::string loss_section(const RunEvaluation& evaluation);
 /// `boxes`: with the bounds and widths of the largest level.
 std::string training_section(const std::vector<TrainingRow>& training, bool boxes);
 std::string configuration_section(const ManifestView& manifest);

@@ -54,6 +54,11 @@ std::vector<double> column(const std::vector<TrainingRow>& rows, double Training
     return values;
 }
 
+bool has_accuracy(const MemberCurve& curve) {
+    return std::any_of(curve.rows.begin(), curve.rows.end(),
+                       [](const TrainingRow& row) { return std::isfinite(row.accuracy); });
+}
+
 std::string accuracy_chart(double member, const MemberCurve& curve) {
     const std::vector<TrainingRow> rows = thinned(curve.rows);
     const std::vector<double> steps = column(rows, &TrainingRow::step);
@@ -154,13 +159,15 @@ std::string training_section(const std::vector<TrainingRow>& training, bool boxe
     std::string charts;
     std::size_t drawn = 0;
     for (const auto& [member, curve] : curves) {
+        if (!has_accuracy(curve)) continue;  // a regression
         if (++drawn <= most_members) charts += accuracy_chart(member, curve);
     }
     std::string section =
         heading("Training",
-                boxes ? "Line: nominal accuracy on the batch. Band: what it could have been for any "
-                        "dataset within k changed records."
-                      : "Accuracy on the records of each step.") +
+                drawn == 0 ? "How the boxes grew, of one regression."
+                : boxes    ? "Line: nominal accuracy on the batch. Band: what it could have been for any "
+                             "dataset within k changed records."
+                           : "Accuracy on the records of each step.") +
         element("div class=\"thirds\"", charts) + "\n";
     if (curves.size() > most_members) {
         section += element("p class=\"note\"", "The first " + std::to_string(most_members) + " of " +

@@ -20,6 +20,8 @@ constexpr std::uint64_t dropout(std::uint64_t member, std::uint64_t step) {
     return (std::uint64_t{1} << 62) + (member << 40) + step;
 }
 
+constexpr std::uint64_t kept_states = 0x6b657074;  ///< counters are 2^32 times a member, plus a part
+
 // Of the features' seed: counters are words of bits, 2^32 an entry.
 constexpr std::uint64_t fourier_features = 0x666f7572;
 

@@ -121,7 +121,7 @@ class CpuOperations final : public PanelOperations<Real> {
         cpu::offer_changes(record, poisoned, selection);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape& network, const Clip& clip) const override {
-        return std::make_unique<CpuLinearStep<Real>>(network, clip);
+        return clip.by_scales() ? nullptr : std::make_unique<CpuLinearStep<Real>>(network, clip);
     }
 
   private:

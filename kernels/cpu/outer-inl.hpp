@@ -14,8 +14,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
 /// What the outer product may take for granted of the activations: a box of z >= 0, a point >= 0 (features),
-/// a point of any sign.
-enum class Inputs : std::uint8_t { box, nonnegative_point, mixed_point };
+/// a point of any sign. Scaled: nothing, and every entry is multiplied by a scale of its record's.
+enum class Inputs : std::uint8_t { box, nonnegative_point, mixed_point, scaled };
 
 /// What the outer product needs of one layer: delta by records [height, out], activations [height, stride] >=
 /// 0 or a point, with the factors of a factored clip already clamped and made odd.
@@ -32,6 +32,7 @@ struct Outer {
     bool point = false;  // one bound only
     Inputs inputs = Inputs::box;
     Real limit = 0;  // Gamma, a multiple of the unit; infinite where the factors were clamped instead
+    const LayerScales<Real>* scales = nullptr;
 };
 
 /// make_odd of every lane.
@@ -96,7 +97,7 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
         return rows;
     };
     outer.delta_lower = by_records(delta.lower);
-    if (!outer.point) outer.delta_upper = by_records(delta.upper);
+    if (!outer.point || clip.by_scales()) outer.delta_upper = by_records(delta.upper);
     const auto clamped = [&](const Real* rows) {
         AlignedVector<Real> copy = odd_clamped(rows, height * stride, activation_limit);
         for (std::size_t r = 0; r < height; ++r)  // the bias's 1 and what fills the row up stay
@@ -118,6 +119,8 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
         outer.inputs =
             any_negative(z_rows.lower, height * stride) ? Inputs::mixed_point : Inputs::nonnegative_point;
     }
+    outer.scales = product.scales;
+    if (clip.by_scales()) outer.inputs = Inputs::scaled;
     return outer;
 }
 
@@ -142,6 +145,17 @@ struct Elementwise {
     }
     HWY_INLINE Vec<Real> greatest_of_ends(Vec<Real> delta_lower, Vec<Real> delta_upper, Vec<Real> z) const {
         return clipped(hn::Max(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
+    }
+
+    /// Of a product of boxes, times a scale of [low, high].
+    HWY_INLINE Vec<Real> scaled_least(const Vec<Real> (&products)[4], Vec<Real> low, Vec<Real> high) const {
+        return least_of_ends(low, high,
+                             hn::Min(hn::Min(products[0], products[1]), hn::Min(products[2], products[3])));
+    }
+    HWY_INLINE Vec<Real> scaled_greatest(const Vec<Real> (&products)[4], Vec<Real> low,
+                                         Vec<Real> high) const {
+        return greatest_of_ends(
+            low, high, hn::Max(hn::Max(products[0], products[1]), hn::Max(products[2], products[3])));
     }
 
     HWY_INLINE Sum zero() const { return hn::Zero(integers<Real>); }
@@ -202,6 +216,45 @@ struct Ends {
             least = by_sign(delta_lower, z_lower, z_upper);
             greatest = by_sign(delta_upper, z_upper, z_lower);
         }
+    }
+};
+
+/// The scales of the columns from `column` on, of one record: those of the weights, in the last that of the
+/// bias.
+template <typename Real>
+class ScaleLanes {
+  public:
+    HWY_INLINE ScaleLanes(const Outer<Real>& outer, std::size_t column)
+        : scales_(outer.scales),
+          bias_(hn::Eq(hn::Iota(reals<Real>, static_cast<Real>(column)),
+                       hn::Set(reals<Real>, static_cast<Real>(outer.columns - 1)))) {}
+    HWY_INLINE Vec<Real> least(std::size_t record) const {
+        return either(scales_->biases[record].least, scales_->weights[record].least);
+    }
+    HWY_INLINE Vec<Real> greatest(std::size_t record) const {
+        return either(scales_->biases[record].greatest, scales_->weights[record].greatest);
+    }
+
+  private:
+    HWY_INLINE Vec<Real> either(Real of_bias, Real of_weights) const {
+        return hn::IfThenElse(bias_, hn::Set(reals<Real>, of_bias), hn::Set(reals<Real>, of_weights));
+    }
+    const LayerScales<Real>* scales_;
+    hn::Mask<Tag<Real>> bias_;
+};
+
+/// The products of the ends of delta and of the activations at `at`.
+template <typename Real>
+struct Corners {
+    Vec<Real> products[4];
+
+    HWY_INLINE Corners(const Outer<Real>& outer, Vec<Real> lower, Vec<Real> upper, std::size_t at) {
+        const Vec<Real> z_lower = hn::LoadU(reals<Real>, outer.z_lower + at),
+                        z_upper = hn::LoadU(reals<Real>, outer.z_upper + at);
+        products[0] = hn::Mul(lower, z_lower);
+        products[1] = hn::Mul(lower, z_upper);
+        products[2] = hn::Mul(upper, z_lower);
+        products[3] = hn::Mul(upper, z_upper);
     }
 };
 

@@ -79,6 +79,35 @@ HWY_INLINE void accumulate_interval_tile(const Outer<Real>& outer, const Rule& r
     }
 }
 
+/// A vector of columns at one output, every entry scaled; of a point sum_upper is sum_lower.
+template <typename Real>
+void accumulate_scaled_vector(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t row,
+                              std::size_t column, std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    const ScaleLanes<Real> scales(outer, column);
+    auto least = rule.zero(), greatest = rule.zero();
+    for (std::size_t r = 0; r < height; ++r) {
+        const Corners<Real> corners(outer, hn::Set(reals<Real>, outer.delta_lower[r * outer.out + row]),
+                                    hn::Set(reals<Real>, outer.delta_upper[r * outer.out + row]),
+                                    r * outer.stride + column);
+        const Vec<Real> low = scales.least(r), high = scales.greatest(r);
+        least = rule.add_entry(least, rule.scaled_least(corners.products, low, high));
+        greatest = rule.add_entry(greatest, rule.scaled_greatest(corners.products, low, high));
+    }
+    const std::size_t at = row * outer.columns + column, columns = outer.columns - column;
+    flush<Real>(rule.units(least, height), sum_lower + at, columns);
+    if (sum_upper != sum_lower) flush<Real>(rule.units(greatest, height), sum_upper + at, columns);
+}
+
+template <typename Real>
+void accumulate_scaled(const OuterProduct<Real>& product, SumBounds sums) {
+    const Outer<Real> outer = prepare<Real>(product);
+    const Elementwise<Real> rule(outer);
+    for (std::size_t row = 0; row < outer.out; ++row) {
+        for (std::size_t column = 0; column < outer.columns; column += lanes<Real>)
+            accumulate_scaled_vector<Real>(outer, rule, row, column, sums.lower, sums.upper);
+    }
+}
+
 template <typename Rule, typename Real, std::size_t Rows, std::size_t Columns>
 HWY_INLINE void accumulate_tile(const Outer<Real>& outer, const Rule& rule, std::size_t row,
                                 std::size_t column, std::int64_t* sum_lower, std::int64_t* sum_upper) {
@@ -94,6 +123,8 @@ HWY_INLINE void accumulate_tile(const Outer<Real>& outer, const Rule& rule, std:
         case Inputs::mixed_point:
             return accumulate_interval_tile<Rule, Real, Inputs::mixed_point, Rows, Columns>(
                 outer, rule, row, column, sum_lower, sum_upper);
+        case Inputs::scaled:  // accumulate_scaled()
+            return;
     }
 }
 
@@ -117,6 +148,7 @@ void accumulate_with(const Outer<Real>& outer, std::int64_t* sum_lower, std::int
 
 template <typename Real>
 void accumulate(const OuterProduct<Real>& product, SumBounds sums) {
+    if (product.clip.by_scales()) return accumulate_scaled(product, sums);
     const Outer<Real> outer = prepare<Real>(product);
     if (product.clip.by_factors()) return accumulate_with<Factored<Real>>(outer, sums.lower, sums.upper);
     accumulate_with<Elementwise<Real>>(outer, sums.lower, sums.upper);

@@ -99,6 +99,7 @@ void select_entries(const Outer<Real>& outer, const Elementwise<Real>& rule, std
                     std::size_t column, std::size_t count, Offers<Real, false>& above,
                     Offers<Real, true>& below, std::int64_t* sum_lower, std::int64_t* sum_upper) {
     auto least = rule.zero(), greatest = rule.zero();
+    const ScaleLanes<Real> scales(outer, column);
     for (std::size_t first = 0; first < count; first += group) {
         Group<Real> entries;
         for (std::size_t i = 0; i < group; ++i) {
@@ -106,16 +107,23 @@ void select_entries(const Outer<Real>& outer, const Elementwise<Real>& rule, std
             const Real low = outer.delta_lower[r * outer.out + row],
                        high = outer.delta_upper[r * outer.out + row];
             const Vec<Real> lower = hn::Set(reals<Real>, low), upper = hn::Set(reals<Real>, high);
-            const Ends<Real, Kind> z(low, high, outer.z_lower + r * outer.stride + column,
-                                     outer.z_upper + r * outer.stride + column);
-            const Vec<Real> z_least = hn::LoadU(reals<Real>, z.least),
-                            z_greatest = hn::LoadU(reals<Real>, z.greatest);
-            if constexpr (Kind == Inputs::mixed_point) {
-                entries.least[i] = rule.least_of_ends(lower, upper, z_least);
-                entries.greatest[i] = rule.greatest_of_ends(lower, upper, z_least);
+            if constexpr (Kind == Inputs::scaled) {
+                const Corners<Real> corners(outer, lower, upper, r * outer.stride + column);
+                const Vec<Real> lowest = scales.least(r), highest = scales.greatest(r);
+                entries.least[i] = rule.scaled_least(corners.products, lowest, highest);
+                entries.greatest[i] = rule.scaled_greatest(corners.products, lowest, highest);
             } else {
-                entries.least[i] = rule.entry(lower, z_least);
-                entries.greatest[i] = rule.entry(upper, z_greatest);
+                const Ends<Real, Kind> z(low, high, outer.z_lower + r * outer.stride + column,
+                                         outer.z_upper + r * outer.stride + column);
+                const Vec<Real> z_least = hn::LoadU(reals<Real>, z.least),
+                                z_greatest = hn::LoadU(reals<Real>, z.greatest);
+                if constexpr (Kind == Inputs::mixed_point) {
+                    entries.least[i] = rule.least_of_ends(lower, upper, z_least);
+                    entries.greatest[i] = rule.greatest_of_ends(lower, upper, z_least);
+                } else {
+                    entries.least[i] = rule.entry(lower, z_least);
+                    entries.greatest[i] = rule.entry(upper, z_greatest);
+                }
             }
             least = rule.add_entry(least, entries.least[i]);
             greatest = rule.add_entry(greatest, entries.greatest[i]);
@@ -132,7 +140,8 @@ template <typename Real>
 void select_strip(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t column,
                   std::size_t count, SumBounds sums, const SelectionTarget& target) {
     const std::size_t columns = std::min(lanes<Real>, outer.columns - column);
-    const auto select = outer.inputs == Inputs::box ? &select_entries<Real, Inputs::box>
+    const auto select = outer.inputs == Inputs::box      ? &select_entries<Real, Inputs::box>
+                        : outer.inputs == Inputs::scaled ? &select_entries<Real, Inputs::scaled>
                         : outer.inputs == Inputs::nonnegative_point
                             ? &select_entries<Real, Inputs::nonnegative_point>
                             : &select_entries<Real, Inputs::mixed_point>;

@@ -19,6 +19,10 @@ class BackendOn final : public Backend {
     std::string name() const override { return name_; }
     Precision precision() const override { return Precision::double_precision; }
     std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const override {
+        if (clip.by_scales())
+            throw Error(ExitCode::usage,
+                        "backend \"" + name_ + "\" clips by entries and factors, not by norms",
+                        "use --set run.backend=cpu, or --set clip.kind=elementwise", "run.backend");
         if (!network.is_dense())
             throw Error(ExitCode::usage, "convolutions, pooling and dropout are computed by the host",
                         "use --set run.backend=cpu", "run.backend");

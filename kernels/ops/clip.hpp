@@ -24,8 +24,11 @@ struct Clip {
         elementwise,  ///< every entry clamped to [-gamma, gamma], gamma rounded up to the gradient grid
         factored,     ///< inside the weight gradient delta clamped to [-delta_limit, delta_limit], z to
                       ///< [-z_limit, z_limit]
-        norm          ///< the whole of a record's gradient scaled to a 2-norm of at most norm_limit
-                      ///< (kernels/ops/norm_rule.hpp); of points only
+        norm,         ///< the whole of a record's gradient scaled to a 2-norm of at most norm_limit, as the
+                      ///< integers that are added (kernels/ops/norm_rule.hpp); of points only
+        record_norm,  ///< of boxes: the whole of a record's gradient scaled to norm_limit
+                      ///< (kernels/ops/record_scales.hpp)
+        tensor_norm   ///< the same of each layer's weights, and of its biases, apart
     };
     Kind kind = Kind::elementwise;
     double gamma = 0;
@@ -34,7 +37,9 @@ struct Clip {
     int spare_bits = 0;  ///< of a record's entry, left to the sums of more records; factored
 
     /// The fast kernels add products of odd factors onto one another, without looking at an entry.
-    bool by_factors() const { return kind != Kind::elementwise; }
+    bool by_factors() const { return kind == Kind::factored || kind == Kind::norm; }
+    /// Every entry is multiplied by a scale of its record's, and then clamped as elementwise.
+    bool by_scales() const { return kind == Kind::record_norm || kind == Kind::tensor_norm; }
     /// What the factors of a product are clamped to; a whole gradient's are saturated only.
     template <typename Real>
     Real delta_clamp() const {
@@ -81,14 +86,14 @@ constexpr double odd_slack = 1.0 + 4.0 * static_cast<double>(std::numeric_limits
 template <typename Real>
 double Clip::weight_bound() const {
     if (kind == Kind::elementwise) return gamma;
-    if (kind == Kind::norm) return norm_limit;
+    if (kind != Kind::factored) return norm_limit;
     return static_cast<double>(rounded_down<Real>(delta_limit)) *
            static_cast<double>(rounded_down<Real>(activation_limit)) * odd_slack<Real>;
 }
 template <typename Real>
 double Clip::bias_bound() const {
     if (kind == Kind::elementwise) return gamma;
-    if (kind == Kind::norm) return norm_limit;
+    if (kind != Kind::factored) return norm_limit;
     return static_cast<double>(rounded_down<Real>(delta_limit)) * odd_slack<Real>;
 }
 template <typename Real>

@@ -79,6 +79,23 @@ void PanelOperations<Real>::transpose(std::size_t rows, const Real* panel, Real*
     }
 }
 
+template <typename Real>
+LayerSquares PanelOperations<Real>::squares(const OuterProduct<Real>& product) const {
+    const auto& [in, out] = product.shape;
+    LayerSquares squares;
+    for (std::size_t r = 0; r < product.count; ++r) {
+        SquareBounds z;
+        for (std::size_t j = r * product.stride; j < r * product.stride + in; ++j)
+            z.add(static_cast<double>(product.z_rows.lower[j]), static_cast<double>(product.z_rows.upper[j]));
+        SquareBounds& delta = squares.biases[r];
+        for (std::size_t o = r; o < out * height; o += height)
+            delta.add(static_cast<double>(product.delta.lower[o]),
+                      static_cast<double>(product.delta.upper[o]));
+        squares.weights[r] = delta * z;
+    }
+    return squares;
+}
+
 template class PanelOperations<double>;
 template class PanelOperations<float>;
 

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/ops/clip.hpp"
 #include "kernels/ops/linear_step.hpp"
 #include "kernels/ops/network_shape.hpp"
 #include "kernels/ops/poison.hpp"
+#include "kernels/ops/record_scales.hpp"
 #include "kernels/ops/selection.hpp"
 
 namespace holdfast {
@@ -45,8 +48,22 @@ using ConstInterval = BasicConstInterval<double>;
 /// How interval products are formed.
 enum class Product {
     exact,  ///< sign-split and four-product: isotone bit by bit
-    rump    ///< midpoint-radius with envelopes, as in the AGT package: wider; reference
-            ///< backend only
+    rump,   ///< midpoint-radius with envelopes, as in the AGT package: wider; reference backend only
+    nguyen  ///< the same with the smaller radii of Nguyen 2012, as there
+};
+
+/// The product of each layer; the last one named is that of all behind it.
+struct Products {
+    std::vector<Product> layers{Product::exact};
+
+    Products() = default;
+    Products(Product one) : layers{one} {}  // NOLINT(google-explicit-constructor)
+    Product of(std::size_t layer) const { return layers[std::min(layer, layers.size() - 1)]; }
+    bool exact() const {
+        return std::all_of(layers.begin(), layers.end(),
+                           [](Product product) { return product == Product::exact; });
+    }
+    bool operator==(const Products&) const = default;
 };
 
 /// The parameters of one layer at one level, in the form a backend wants them.
@@ -64,6 +81,16 @@ class PackedLayer {
     bool is_point_;
 };
 
+/// Of the records of a panel: the scales of one layer's entries.
+template <typename Real>
+struct LayerScales {
+    RecordScale<Real> weights[panel_height], biases[panel_height];
+};
+/// Of the records of a panel: bounds of the squares of one layer's gradients.
+struct LayerSquares {
+    SquareBounds weights[panel_height], biases[panel_height];
+};
+
 /// What an outer product is made of: delta [out, panel_height] and, by records, (z, 1) [panel_height, stride]
 /// as transpose() makes it, z >= 0 or a point. delta of the records from `count` on is 0.
 template <typename Real>
@@ -72,6 +99,7 @@ struct OuterProduct {
     const Clip& clip;
     BasicConstInterval<Real> delta, z_rows;
     std::size_t stride, count;
+    const LayerScales<Real>* scales = nullptr;  ///< where clip.by_scales()
     bool is_point() const { return delta.is_point() && z_rows.is_point(); }
 };
 
@@ -117,6 +145,8 @@ class PanelOperations {
 
     virtual ~PanelOperations() = default;
     virtual std::string name() const = 0;
+    /// The operations of one layer, where layers differ in their products.
+    virtual const PanelOperations& of_layer(std::size_t /*layer*/) const { return *this; }
 
     /// lower, upper: [out, in + 1] in parameter units; the same pointer for a point.
     virtual std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
@@ -155,7 +185,8 @@ class PanelOperations {
     /// bound negated.
     /// Lemma: clamping and make_odd are non-decreasing, and of a zero's sign nothing comes; so the entry's
     /// four fma onto the bias hold its extremes, each rounded once to the grid, and the clamp to +-Gamma
-    /// keeps their order. Entries are integers, their sums exact.
+    /// keeps their order. Entries are integers, their sums exact. Of scales:
+    /// models/mathematics.md, scaled entry.
     virtual void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                             const SelectionTarget* selection = nullptr) const = 0;
 
@@ -167,6 +198,9 @@ class PanelOperations {
     virtual void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
                                const SelectionTarget& selection) const = 0;
 
+    /// Bounds of the unclipped entries' squares, summed (models/mathematics.md, record scales). A few numbers
+    /// a row, so plain loops serve all that form exact products.
+    virtual LayerSquares squares(const OuterProduct<Real>& product) const;
     /// a = W x + b at every position of a convolution, for point features x [rows of the image] of any sign;
     /// a [out * positions]. Each is the chain of forward_input() over the taps inside the image: a tap beside
     /// it would add a product with 0, which changes no value.

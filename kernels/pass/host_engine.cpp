@@ -97,7 +97,15 @@ class HostEngine final : public Engine {
         require_fitting(network);
     }
 
-    void set_records(std::span<const RecordSet> sets) override { sets_.assign(sets.begin(), sets.end()); }
+    void set_records(std::span<const RecordSet> sets) override {
+        const bool poisoned = std::any_of(sets.begin(), sets.end(),
+                                          [](const RecordSet& set) { return set.poison.has_value(); });
+        if (poisoned && !network_.is_dense())
+            throw Error(ExitCode::usage,
+                        "poisoned records are not bounded through convolutions, pooling or dropout",
+                        "use a network of dense layers, or another relation", "certificate.relation");
+        sets_.assign(sets.begin(), sets.end());
+    }
 
     void set_dropout(std::span<const std::vector<double>> factors) override {
         ensure(factors.size() <= network_.layers.size(), "dropout of the layers there are");
@@ -154,7 +162,8 @@ class HostEngine final : public Engine {
     void outputs(const Variant& box, const LastLayer& last, std::span<const std::uint32_t> indices,
                  const std::function<void(const OutputBlock&)>& visit) override {
         const PackedNetwork<Real> parameters(network_, operations_, box.lower, box.upper);
-        const auto layer = operations_.pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
+        const auto layer = operations_.of_layer(network_.last())
+                               .pack({network_.layers.back().in, last.rows}, last.lower, last.upper);
         std::vector<Work> work;
         cut(sets_.front(), indices, panel_height, work);
         const double products = 2.0 * static_cast<double>(indices.size() * network_.products());

@@ -23,7 +23,7 @@ PackedNetwork<Real>::PackedNetwork(const NetworkShape& network, const PanelOpera
                                    const std::int64_t* lower, const std::int64_t* upper) {
     for (std::size_t l = 0; l < network.layers.size(); ++l) {
         const std::size_t first = network.offset(l);
-        layers_.push_back(operations.pack(network.layers[l], lower + first, upper + first));
+        layers_.push_back(operations.of_layer(l).pack(network.layers[l], lower + first, upper + first));
     }
 }
 
@@ -72,14 +72,20 @@ class PanelPass<Real>::Gradients {
             return add_factors(l);
         }
         pass_.make_rows(l, point_, dropout_);
-        add(l, pass_.product(l, panel_, clip_, point_));
+        OuterProduct<Real> product = pass_.product(l, panel_, clip_, point_);
+        if (clip_.kind == Clip::Kind::tensor_norm) scale_tensors(operations_.of_layer(l).squares(product));
+        if (clip_.by_scales()) product.scales = &scales_;
+        add(l, product);
     }
 
     void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, point_, dropout_); }
 
-    bool clips_whole_records() const { return clip_.kind == Clip::Kind::norm; }
+    bool clips_whole_records() const {
+        return clip_.kind == Clip::Kind::norm || clip_.kind == Clip::Kind::record_norm;
+    }
 
     void clip_records() {
+        if (clip_.kind == Clip::Kind::record_norm) return scale_records();
         const NormRule<Real> rule(clip_, network_.parameters());
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
@@ -110,9 +116,9 @@ class PanelPass<Real>::Gradients {
             *layer.convolution, layer, clip_, pass_.deltas_[l].view(point_), image(l), panel_.count()};
         const std::size_t first = network_.offset(l);
         if (sums_.selection == nullptr)
-            return operations_.accumulate_positions(product, sums_.sums.from(first));
+            return operations_.of_layer(l).accumulate_positions(product, sums_.sums.from(first));
         const SelectionTarget target{*sums_.selection, first};
-        operations_.accumulate_positions(product, sums_.sums.from(first), &target);
+        operations_.of_layer(l).accumulate_positions(product, sums_.sums.from(first), &target);
     }
 
     /// The outer products of all positions one by one: an entry of the record is the sum of their entries
@@ -147,7 +153,8 @@ class PanelPass<Real>::Gradients {
                 operations_.transpose(in, patch.lower, rows.lower, stride);
                 if (!rows.is_point()) operations_.transpose(in, patch.upper, rows.upper, stride);
                 const OuterProduct<Real> product{{in, out}, clip_, delta, rows, stride, panel_.count()};
-                operations_.accumulate(product, sums_.sums.from(network_.offset(l) + group * out * (in + 1)));
+                operations_.of_layer(l).accumulate(
+                    product, sums_.sums.from(network_.offset(l) + group * out * (in + 1)));
             }
         }
     }
@@ -155,11 +162,35 @@ class PanelPass<Real>::Gradients {
     void add(std::size_t l, const OuterProduct<Real>& product) {
         const std::size_t first = network_.offset(l);
         const SumBounds sums = sums_.sums.from(first);
-        if (sums_.selection == nullptr) return operations_.accumulate(product, sums);
+        const PanelOperations<Real>& operations = operations_.of_layer(l);
+        if (sums_.selection == nullptr) return operations.accumulate(product, sums);
         const SelectionTarget target{*sums_.selection, first};
-        if (poisoned_ == nullptr) return operations_.accumulate(product, sums, &target);
-        operations_.accumulate(product, sums);
-        operations_.offer_changes(product, pass_.poisoned_->product(l, *poisoned_, clip_, false), target);
+        if (poisoned_ == nullptr) return operations.accumulate(product, sums, &target);
+        operations.accumulate(product, sums);
+        operations.offer_changes(product, pass_.poisoned_->product(l, *poisoned_, clip_, false), target);
+    }
+
+    /// The scales of one layer's tensors.
+    void scale_tensors(const LayerSquares& squares) {
+        for (std::size_t r = 0; r < panel_.count(); ++r) {
+            scales_.weights[r] = scale_to<Real>(clip_.norm_limit, squares.weights[r]);
+            scales_.biases[r] = scale_to<Real>(clip_.norm_limit, squares.biases[r]);
+        }
+    }
+    /// One scale for all of a record; squares are added in the order of the layers.
+    void scale_records() {
+        SquareBounds whole[panel_height];
+        for (std::size_t l = 0; l < network_.layers.size(); ++l) {
+            pass_.make_rows(l, point_, dropout_);
+            const LayerSquares squares =
+                operations_.of_layer(l).squares(pass_.product(l, panel_, clip_, point_));
+            for (std::size_t r = 0; r < panel_.count(); ++r) {
+                whole[r] += squares.weights[r];
+                if (network_.layers[l].bias) whole[r] += squares.biases[r];
+            }
+        }
+        for (std::size_t r = 0; r < panel_.count(); ++r)
+            scales_.weights[r] = scales_.biases[r] = scale_to<Real>(clip_.norm_limit, whole[r]);
     }
 
     PanelPass& pass_;
@@ -172,6 +203,7 @@ class PanelPass<Real>::Gradients {
     const VariantSums& sums_;
     const PanelBounds<Real>* poisoned_;
     bool point_;
+    LayerScales<Real> scales_;  // of a clip by scales
 };
 
 /// The steps of walk_gradient() for all that the records of a panel may become, in one box: everything a
@@ -255,9 +287,9 @@ void PanelPass<Real>::weigh(const PackedLayer& layer, std::size_t l, ConstInterv
         if (convolution) return operations_.convolve_input(*convolution, layer, z.lower, a);
         return operations_.forward_input(layer, z.lower, a);
     }
-    if (l == 0) return operations_.forward_box(layer, z, a);
-    if (convolution) return operations_.convolve(*convolution, layer, z, a);
-    operations_.forward(layer, z, a);
+    if (l == 0) return operations_.of_layer(l).forward_box(layer, z, a);
+    if (convolution) return operations_.of_layer(l).convolve(*convolution, layer, z, a);
+    operations_.of_layer(l).forward(layer, z, a);
 }
 
 template <typename Real>
@@ -285,8 +317,8 @@ void PanelPass<Real>::transposed(const PackedLayer& layer, std::size_t l, bool p
                                  Interval d) {
     const ConstInterval delta = deltas_[l].view(point);
     const std::optional<Convolution>& convolution = network_.layers[l].convolution;
-    if (convolution) return operations_.convolve_backward(*convolution, layer, delta, z, d);
-    operations_.backward(layer, delta, z, d);
+    if (convolution) return operations_.of_layer(l).convolve_backward(*convolution, layer, delta, z, d);
+    operations_.of_layer(l).backward(layer, delta, z, d);
 }
 
 template <typename Real>

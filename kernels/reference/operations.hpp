@@ -134,18 +134,18 @@ Real clamp_to(Real limit, Real value) {
 template <typename Real>
 struct Rule {
     explicit Rule(const Clip& clip)
-        : kind(clip.kind),
-          gamma(clip.gamma),
+        : by_factors(clip.by_factors()),
+          gamma(clip.weight_bound<Real>()),
           delta_limit(clip.delta_clamp<Real>()),
           activation_limit(clip.activation_clamp<Real>()),
           grid(clip.grid<Real>()),
           limit(static_cast<Real>(clip.weight_units<Real>()) * grid.unit()) {}
 
-    Clip::Kind kind;
+    bool by_factors;
     double gamma;
     Real delta_limit, activation_limit;  // of factors
     BasicGradientGrid<Real> grid;
-    Real limit;  // elementwise: Gamma, a multiple of the unit
+    Real limit;  // of entries, where not of factors: Gamma, a multiple of the unit
 };
 
 /// [delta] * [z] in Real: z >= 0, or a point of any sign.
@@ -164,7 +164,7 @@ struct Entry {
 template <typename Real>
 Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
     auto [delta_lower, delta_upper, z_lower, z_upper] = of;
-    if (rule.kind != Clip::Kind::elementwise) {
+    if (rule.by_factors) {
         delta_lower = make_odd(clamp_to(rule.delta_limit, delta_lower));
         delta_upper = make_odd(clamp_to(rule.delta_limit, delta_upper));
         if (!bias) {
@@ -177,11 +177,29 @@ Entry clipped_entry(const Rule<Real>& rule, bool bias, Factors<Real> of) {
     const auto biased = [&](Real delta, Real z) { return fma(delta, z, at_zero); };
     auto [least, greatest] = std::minmax({biased(delta_lower, z_lower), biased(delta_lower, z_upper),
                                           biased(delta_upper, z_lower), biased(delta_upper, z_upper)});
-    if (rule.kind == Clip::Kind::elementwise) {
+    if (!rule.by_factors) {
         least = std::clamp(least, at_zero - rule.limit, at_zero + rule.limit);
         greatest = std::clamp(greatest, at_zero - rule.limit, at_zero + rule.limit);
     }
     return {rule.grid.units_of_biased(least), rule.grid.units_of_biased(greatest)};
+}
+
+/// [least, greatest], an entry before it is clipped, times a scale >= 0; the exact product is rounded once,
+/// to the grid, and what is beyond Gamma becomes Gamma (models/mathematics.md, scaled entry).
+template <typename Real>
+Entry scaled_entry(const Rule<Real>& rule, Real least, Real greatest, RecordScale<Real> scale) {
+    using std::fma, std::min, std::max;
+    const Real at_zero = rule.grid.bias(), lowest = at_zero - rule.limit, highest = at_zero + rule.limit;
+    least = min(fma(scale.least, least, at_zero), fma(scale.greatest, least, at_zero));
+    greatest = max(fma(scale.least, greatest, at_zero), fma(scale.greatest, greatest, at_zero));
+    return {rule.grid.units_of_biased(std::clamp(least, lowest, highest)),
+            rule.grid.units_of_biased(std::clamp(greatest, lowest, highest))};
+}
+template <typename Real>
+Entry scaled_entry(const Rule<Real>& rule, RecordScale<Real> scale, Factors<Real> of) {
+    const auto [least, greatest] = std::minmax({of.delta_lower * of.z_lower, of.delta_lower * of.z_upper,
+                                                of.delta_upper * of.z_lower, of.delta_upper * of.z_upper});
+    return scaled_entry(rule, least, greatest, scale);
 }
 
 }  // namespace holdfast::reference

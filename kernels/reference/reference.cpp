@@ -5,8 +5,8 @@
 
 #include "kernels/ops/undecided_rule.hpp"
 #include "kernels/reference/convolution.hpp"
+#include "kernels/reference/midpoint.hpp"
 #include "kernels/reference/operations.hpp"
-#include "kernels/reference/rump.hpp"
 
 namespace holdfast {
 namespace {
@@ -143,8 +143,27 @@ class ReferenceOperations : public PanelOperations<Real> {
     virtual Entry entry_of_sum(const Rule<Real>& rule, std::span<const Factors<Real>> positions) const {
         return reference::clipped_sum(rule, positions);
     }
-    virtual Entry entry_of(const Rule<Real>& rule, bool bias, Factors<Real> of) const {
-        return reference::clipped_entry(rule, bias, of);
+    /// Clipped; by `scale`, if there is one.
+    virtual Entry entry_of(const Rule<Real>& rule, const RecordScale<Real>* scale, bool bias,
+                           Factors<Real> of) const {
+        return scale == nullptr ? reference::clipped_entry(rule, bias, of)
+                                : reference::scaled_entry(rule, *scale, of);
+    }
+    /// Every entry of a panel: visit(index, record, is it a bias's, factors).
+    template <typename Visit>
+    static void for_each_pair(const OuterProduct<Real>& product, Visit visit) {
+        const auto [in, out] = product.shape;
+        const BasicConstInterval<Real>&delta = product.delta, &z_rows = product.z_rows;
+        for (std::size_t o = 0; o < out; ++o) {
+            for (std::size_t r = 0; r < product.count; ++r) {
+                for (std::size_t j = 0; j <= in; ++j) {
+                    const std::size_t from = o * height + r, to = r * product.stride + j;
+                    visit(o * (in + 1) + j, r, j == in,
+                          Factors<Real>{delta.lower[from], delta.upper[from], z_rows.lower[to],
+                                        z_rows.upper[to]});
+                }
+            }
+        }
     }
 
   private:
@@ -170,46 +189,56 @@ class ReferenceOperations : public PanelOperations<Real> {
 
     template <typename Visit>
     void for_each_entry(const OuterProduct<Real>& product, Visit visit) const {
-        const auto& [shape, clip, delta, z_rows, stride, count] = product;
-        const Rule<Real> rule(clip);
-        for (std::size_t o = 0; o < shape.out; ++o) {
-            for (std::size_t r = 0; r < count; ++r) {
-                for (std::size_t j = 0; j <= shape.in; ++j) {
-                    visit(o * (shape.in + 1) + j,
-                          entry_of(rule, j == shape.in,
-                                   {delta.lower[o * height + r], delta.upper[o * height + r],
-                                    z_rows.lower[r * stride + j], z_rows.upper[r * stride + j]}));
-                }
-            }
-        }
+        const Rule<Real> rule(product.clip);
+        const LayerScales<Real>* scales = product.scales;
+        for_each_pair(product, [&](std::size_t index, std::size_t r, bool bias, Factors<Real> of) {
+            const RecordScale<Real>* scale =
+                scales == nullptr ? nullptr : (bias ? scales->biases : scales->weights) + r;
+            visit(index, entry_of(rule, scale, bias, of));
+        });
     }
 };
 
+const char* name_of(Product product) {
+    return product == Product::exact ? "exact" : product == Product::rump ? "rump" : "nguyen";
+}
+
 /// Midpoint-radius products in place of the exact ones, where they are not of points.
-class RumpOperations final : public ReferenceOperations<double> {
+class MidpointOperations final : public ReferenceOperations<double> {
   public:
-    std::string name() const override { return "reference (rump)"; }
+    explicit MidpointOperations(Product product) : product_(product) {}
+    std::string name() const override { return std::string("reference (") + name_of(product_) + ")"; }
 
     void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
         const auto [shape, lower, upper] = weights<double>(layer);
-        rump::forward(shape, lower, upper, x, a);
+        midpoint::forward(product_, shape, lower, upper, x, a);
     }
     void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
         if (layer.is_point()) return ReferenceOperations<double>::forward(layer, z, a);
         const auto [shape, lower, upper] = weights<double>(layer);
-        rump::forward(shape, lower, upper, z, a);
+        midpoint::forward(product_, shape, lower, upper, z, a);
     }
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         if (layer.is_point()) return ReferenceOperations<double>::backward(layer, delta, z, d);
         const auto [shape, lower, upper] = weights<double>(layer);
-        rump::backward(shape, lower, upper, delta, z, d);
+        midpoint::backward(product_, shape, lower, upper, delta, z, d);
+    }
+    /// Of the products as they are formed here, one by one: their ends nearest 0 are no products of ends.
+    LayerSquares squares(const OuterProduct<double>& product) const override {
+        LayerSquares squares;
+        for_each_pair(product, [&](std::size_t, std::size_t r, bool bias, Factors<double> of) {
+            const auto [least, greatest] = product_of(of);
+            (bias ? squares.biases : squares.weights)[r].add(least, greatest);
+        });
+        return squares;
     }
     void convolve(const Convolution& convolution, const PackedLayer& layer, ConstInterval z,
                   Interval a) const override {
         if (layer.is_point()) return ReferenceOperations<double>::convolve(convolution, layer, z, a);
         reference::convolve(convolution, weights<double>(layer), height, z, a,
-                            [](const auto& dense, ConstInterval patch, Interval sums) {
-                                rump::forward(dense.shape, dense.lower, dense.upper, patch, sums);
+                            [this](const auto& dense, ConstInterval patch, Interval sums) {
+                                midpoint::forward(product_, dense.shape, dense.lower, dense.upper, patch,
+                                                  sums);
                             });
     }
     void convolve_backward(const Convolution& convolution, const PackedLayer& layer, ConstInterval delta,
@@ -218,22 +247,50 @@ class RumpOperations final : public ReferenceOperations<double> {
             return ReferenceOperations<double>::convolve_backward(convolution, layer, delta, z, d);
         reference::convolve_backward(
             convolution, weights<double>(layer), height, delta, z, d,
-            [](const auto& dense, ConstInterval read, ConstInterval activation, Interval sums) {
-                rump::backward(dense.shape, dense.lower, dense.upper, read, activation, sums);
+            [this](const auto& dense, ConstInterval read, ConstInterval activation, Interval sums) {
+                midpoint::backward(product_, dense.shape, dense.lower, dense.upper, read, activation, sums);
             });
     }
 
-  protected:
+  private:
+    std::pair<double, double> product_of(Factors<double> of) const {
+        return midpoint::product(product_, of.delta_lower, of.delta_upper, of.z_lower, of.z_upper);
+    }
     Entry entry_of_sum(const Rule<double>& rule, std::span<const Factors<double>> positions) const override {
-        const auto [least, greatest] = rump::sum(positions);
-        return {rule.grid.units(clamp_to(rule.gamma, least)),
-                rule.grid.units(clamp_to(rule.gamma, greatest))};
+        return clamped(rule, midpoint::sum(product_, positions));
     }
-    Entry entry_of(const Rule<double>& rule, bool, Factors<double> of) const override {
-        const auto [least, greatest] = rump::product(of.delta_lower, of.delta_upper, of.z_lower, of.z_upper);
-        return {rule.grid.units(clamp_to(rule.gamma, least)),
-                rule.grid.units(clamp_to(rule.gamma, greatest))};
+    Entry entry_of(const Rule<double>& rule, const RecordScale<double>* scale, bool,
+                   Factors<double> of) const override {
+        const auto [least, greatest] = product_of(of);
+        if (scale != nullptr) return reference::scaled_entry(rule, least, greatest, *scale);
+        return clamped(rule, {least, greatest});
     }
+    static Entry clamped(const Rule<double>& rule, std::pair<double, double> bounds) {
+        return {rule.grid.units(clamp_to(rule.gamma, bounds.first)),
+                rule.grid.units(clamp_to(rule.gamma, bounds.second))};
+    }
+
+    Product product_;
+};
+
+/// A product a layer.
+class ProductsByLayer final : public ReferenceOperations<double> {
+  public:
+    explicit ProductsByLayer(const Products& products) {
+        for (const Product product : products.layers) {
+            names_ += (names_.empty() ? "" : ", ") + std::string(name_of(product));
+            if (product == Product::exact) layers_.push_back(std::make_unique<ReferenceOperations<double>>());
+            if (product != Product::exact) layers_.push_back(std::make_unique<MidpointOperations>(product));
+        }
+    }
+    std::string name() const override { return "reference (" + names_ + ")"; }
+    const PanelOperations<double>& of_layer(std::size_t layer) const override {
+        return *layers_[std::min(layer, layers_.size() - 1)];
+    }
+
+  private:
+    std::string names_;
+    std::vector<std::unique_ptr<PanelOperations<double>>> layers_;
 };
 
 }  // namespace
@@ -245,8 +302,9 @@ std::unique_ptr<PanelOperations<Real>> make_reference_operations() {
 template std::unique_ptr<PanelOperations<double>> make_reference_operations();
 template std::unique_ptr<PanelOperations<float>> make_reference_operations();
 
-std::unique_ptr<PanelOperations<double>> make_rump_operations() {
-    return std::make_unique<RumpOperations>();
+std::unique_ptr<PanelOperations<double>> make_midpoint_operations(const Products& products) {
+    if (products.layers.size() == 1) return std::make_unique<MidpointOperations>(products.of(0));
+    return std::make_unique<ProductsByLayer>(products);
 }
 
 }  // namespace holdfast

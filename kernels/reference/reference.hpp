@@ -10,7 +10,7 @@ namespace holdfast {
 template <typename Real>
 std::unique_ptr<PanelOperations<Real>> make_reference_operations();
 
-/// The same with Product::rump, which exists here alone and in double alone.
-std::unique_ptr<PanelOperations<double>> make_rump_operations();
+/// The same with other products than exact ones, which exist here alone and in double alone.
+std::unique_ptr<PanelOperations<double>> make_midpoint_operations(const Products& products);
 
 }  // namespace holdfast

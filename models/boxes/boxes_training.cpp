@@ -106,7 +106,7 @@ class BoxesTraining final : public Training {
         std::optional<MemberState> state = resumed_state(saved, member, plan_.levels);
         return std::make_unique<BoxesTrainer>(
             plan_, std::move(records), public_records_,
-            state ? std::move(*state) : MemberTrainer::fresh_state(plan_, member), grid_);
+            state ? std::move(*state) : MemberTrainer::fresh_state(plan_, member, public_records_), grid_);
     }
 
     std::string join(const RunFolder& run, const MemberStore& store) const override {
@@ -121,11 +121,12 @@ class BoxesTraining final : public Training {
             unit * static_cast<double>(std::min(scale.weight_units, scale.bias_units)) / (1 + scale.rounding);
         const double last_impulse =
             training.learning_rate_at(training.steps() - 1) / plan_.normaliser * least_gamma;
-        // Of a velocity, in every step anew.
-        const double roundings = training.momentum == 0
-                                     ? 1
-                                     : static_cast<double>(training.steps()) *
-                                           (training.learning_rate / (1 - training.momentum) + 1);
+        // Of a velocity, in every step anew; of an average four, and it makes none greater.
+        const auto steps = static_cast<double>(training.steps());
+        const double roundings = training.averaged_momentum() ? 4 * steps + 1
+                                 : training.momentum > 0
+                                     ? steps * (training.learning_rate / (1 - training.momentum) + 1)
+                                     : 1;
         return {{"parameter_unit", parameter_unit},
                 {"parameter_limit", parameter_value(parameter_limit_units)},
                 {"precision", training.precision == Precision::single_precision ? "single" : "double"},

@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "dist/sum/selection_merge.hpp"
+#include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
-
-/// The update falls with the sum: the lower end takes the upper sum.
-void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
-               const LevelSums& sums) {
-    optimiser.update(step, normaliser, lower, sums.upper);
-    optimiser.update(step, normaliser, upper, sums.lower);
-}
 
 /// Is a changed record one gone and one come in its place?
 bool replaces(Relation relation) {
@@ -23,14 +18,22 @@ bool replaces(Relation relation) {
 
 /// Of every parameter, what a record's entry is at most, in units: by factors, a convolution adds the entries
 /// of its positions (models/mathematics.md, convolution by factors).
+/// Error (usage): so many positions and levels that a charge may not fit.
 std::vector<std::int64_t> largest_entries(const TrainingPlan& plan, const GradientScale& scale) {
+    constexpr std::int64_t most = std::int64_t{1} << 20;  // models/mathematics.md, exact sums
     std::vector<std::int64_t> entries;
     for (const Layer& layer : plan.network.layers()) {
         const bool by_factors = plan.settings.clip.kind == Clip::Kind::factored;
         const auto positions = static_cast<std::int64_t>(by_factors ? layer.positions() : 1);
+        if (positions > 1 && positions > most / std::max<std::int64_t>(1, plan.settings.certificate.levels))
+            throw Error(ExitCode::usage,
+                        "clip.kind = \"factored\" charges a convolution a record for each of its " +
+                            std::to_string(positions) + " positions, too much at so many levels",
+                        "use --set clip.kind=elementwise, or certify fewer levels", "clip.kind");
         for (std::size_t p = 0; p < layer.parameters(); ++p) {
             const bool bias = p % (layer.in + 1) == layer.in;
-            entries.push_back(positions * (bias ? scale.bias_units : scale.weight_units));
+            const bool is_pinned = bias && !layer.bias;  // no record moves it
+            entries.push_back(is_pinned ? 0 : positions * (bias ? scale.bias_units : scale.weight_units));
         }
     }
     return entries;
@@ -44,7 +47,6 @@ class ChargesPerEpoch final : public Charges {
           batches_(plan.settings.training.batches),
           // c (models/mathematics.md, core and radius): how many Gamma one changed record can move a sum by.
           reach_(replaces(plan.settings.certificate.relation) ? 2 : 1),
-          pinned_(plan.network.pinned()),
           response_of_(plan.network.parameters()) {
         const std::vector<std::int64_t> entries = largest_entries(plan, scale);
         std::map<std::int64_t, std::size_t> known;
@@ -65,7 +67,6 @@ class ChargesPerEpoch final : public Charges {
             box.lower[p] = widened_lower(box.lower[p], radius, reach_ * level.k);
             box.upper[p] = widened_upper(box.upper[p], radius, reach_ * level.k);
         }
-        for (const std::size_t p : pinned_) box.lower[p] = box.upper[p] = 0;
         return box;
     }
     std::int64_t selected(std::int64_t) const override { return 0; }
@@ -82,7 +83,6 @@ class ChargesPerEpoch final : public Charges {
   private:
     const Optimiser& optimiser_;
     std::int64_t batches_, reach_;
-    std::vector<std::size_t> pinned_;                          // no record moves them
     std::vector<std::size_t> response_of_;                     // [parameters]
     std::vector<std::unique_ptr<ImpulseResponse>> responses_;  // one of each Gamma there is
 };
@@ -95,8 +95,8 @@ class ChargesPerBatch final : public Charges {
         : optimiser_(optimiser),
           relation_(plan.settings.certificate.relation),
           exactly_k_go_(plan.settings.training.normalise == Normalise::actual),
-          pinned_(plan.network.pinned()),
-          entries_(largest_entries(plan, scale)) {}
+          entries_(largest_entries(plan, scale)),
+          pinned_(plan.network.pinned()) {}
 
     LevelState box(const LevelState& level) const override {
         return {level.k, level.lower, level.upper, {}, {}};
@@ -147,8 +147,8 @@ class ChargesPerBatch final : public Charges {
     const Optimiser& optimiser_;
     Relation relation_;
     bool exactly_k_go_;
-    std::vector<std::size_t> pinned_;    // no record moves them
     std::vector<std::int64_t> entries_;  // [parameters]: Gamma
+    std::vector<std::size_t> pinned_;    // no record moves them
 };
 
 /// Either budget encloses, so T^k is what the core's box and the charged one have in common, and both take
@@ -188,6 +188,13 @@ class ChargesOfBoth final : public Charges {
 };
 
 }  // namespace
+
+void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
+               const LevelSums& sums) {
+    optimiser.before(step, lower, upper);
+    optimiser.update(step, normaliser, lower, sums.upper);
+    optimiser.update(step, normaliser, upper, sums.lower);
+}
 
 std::unique_ptr<Charges> make_charges(const TrainingPlan& plan, const Optimiser& optimiser) {
     const GradientScale scale = plan.gradient_scale();

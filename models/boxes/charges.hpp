@@ -28,6 +28,10 @@ class Charges {
     virtual void advance(std::int64_t step, double normaliser) = 0;
 };
 
+/// Takes a step of both ends of a box: an update falls with the sum, so the lower end takes the upper sum.
+void step_ends(const Optimiser& optimiser, std::int64_t step, double normaliser, BoxEnd lower, BoxEnd upper,
+               const LevelSums& sums);
+
 /// The optimiser must outlive it.
 std::unique_ptr<Charges> make_charges(const TrainingPlan& plan, const Optimiser& optimiser);
 

@@ -52,10 +52,14 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
 }
 
 MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member) {
+    return state_at(plan, member, plan.initial_parameters(member));
+}
+
+MemberState MemberTrainer::state_at(const TrainingPlan& plan, std::uint64_t member,
+                                    const std::vector<std::int64_t>& initial) {
     MemberState state;
     state.member = member;
-    const std::vector<std::int64_t> initial = plan.initial_parameters(member);
-    const std::vector<std::int64_t> slots(optimiser_of(plan)->slots() * initial.size(), 0);
+    const std::vector<std::int64_t> slots = optimiser_of(plan)->initial_slots(initial);
     for (const std::int64_t k : plan.levels) {
         state.levels.push_back({k, initial, initial, slots, slots});
         if (k > 0 && plan.settings.certificate.charge_rule == ChargeRule::both) {
@@ -65,6 +69,24 @@ MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t m
         }
     }
     return state;
+}
+
+MemberState MemberTrainer::fresh_state(const TrainingPlan& plan, std::uint64_t member,
+                                       const Records& public_records) {
+    const Records no_records{FeatureMatrix(public_records.features.columns(), true), {}, {}, {}};
+    PublicBatches batches(plan.settings.training, public_records);
+    GradientSums sums(plan, no_records, public_records);
+    const auto optimiser = optimiser_of(plan);
+    const auto alone = make_serial_communicator();
+    PhaseTimes times;
+    LevelState point = fresh_state(plan, member).levels.front();
+    for (std::int64_t step = 0; step < plan.settings.training.public_steps; ++step) {
+        const Variant variant{point.lower.data(), point.lower.data()};
+        const StepSums taken = sums.of({&variant, 1}, {{}, batches.of_step(step)}, *alone, times);
+        step_ends(*optimiser, step, static_cast<double>(taken.records), {point.lower, point.lower_slots},
+                  {point.upper, point.upper_slots}, taken.levels.front());
+    }
+    return state_at(plan, member, point.lower);
 }
 
 // Before the first step every box is the initial point, whatever its level.
@@ -128,10 +150,12 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
 
 void MemberTrainer::record_metrics(const StepSums& sums, const std::vector<double>& uncharged) {
     StepMetrics metrics = StepMetrics::of(plan_.settings.training, state_.step, sums.records);
-    if (state_.levels.front().k == 0) metrics.correct = sums.levels.front().surely_correct;
     metrics.level = state_.levels.back().k;
-    metrics.surely_correct = sums.levels.back().surely_correct;
-    metrics.possibly_correct = sums.levels.back().possibly_correct;
+    if (!plan_.network.is_regression()) {  // which is never right
+        if (state_.levels.front().k == 0) metrics.correct = sums.levels.front().surely_correct;
+        metrics.surely_correct = sums.levels.back().surely_correct;
+        metrics.possibly_correct = sums.levels.back().possibly_correct;
+    }
     const LevelState widest = box(state_.levels.size() - 1);
     double total = 0;
     for (std::size_t p = 0; p < widest.lower.size(); ++p)

@@ -21,6 +21,13 @@ class MemberTrainer {
     MemberTrainer(const TrainingPlan& plan, Records records, const Records& public_records,
                   MemberState state);
     static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member);
+    /// The same after training.public_steps steps on public records alone: the same bytes for every
+    /// neighbour, so the boxes are still points. Their rates are counted apart, and no velocity is kept.
+    static MemberState fresh_state(const TrainingPlan& plan, std::uint64_t member,
+                                   const Records& public_records);
+    /// Every box the point of these parameters [parameters], in parameter units.
+    static MemberState state_at(const TrainingPlan& plan, std::uint64_t member,
+                                const std::vector<std::int64_t>& initial);
 
     std::int64_t steps() const { return plan_.settings.training.steps(); }  ///< of the whole training
     bool done() const { return state_.step >= steps(); }
@@ -50,7 +57,8 @@ class MemberTrainer {
     std::unique_ptr<const Records> records_;  // where batches and sums find them, wherever the trainer is
     std::unique_ptr<Optimiser> optimiser_;
     std::unique_ptr<Charges> charges_;
-    Batches batches_, public_batches_;
+    Batches batches_;
+    PublicBatches public_batches_;
     GradientSums sums_;
     MemberState state_;
 };

@@ -13,7 +13,7 @@ std::vector<std::int64_t> rows_of(const Network& network, const std::vector<std:
     const std::size_t last = network.layers().size() - 1, columns = network.layers()[last].in + 1;
     std::vector<std::int64_t> rows(parameters.begin() + static_cast<std::ptrdiff_t>(network.offset(last)),
                                    parameters.end());
-    if (network.classes() > 2) return rows;
+    if (network.classes() != 2) return rows;
     const MarginRows margin(network, parameters.data(), parameters.data());
     rows.insert(rows.end(), margin.layer().lower, margin.layer().lower + columns);
     return rows;
@@ -30,7 +30,8 @@ Answers answers_of(const Network& network, const Backend& backend,
     const LastLayer last{rows.size() / (inputs + 1), rows.data(), rows.data()};
     std::vector<std::uint32_t> all(queries.size());
     std::iota(all.begin(), all.end(), 0);
-    Answers answers{std::vector<std::int32_t>(queries.size()), std::vector<double>(queries.size() * outputs)};
+    Answers answers{std::vector<std::int32_t>(network.is_regression() ? 0 : queries.size()),
+                    std::vector<double>(queries.size() * outputs)};
 
     const std::unique_ptr<Engine> engine = backend.engine(network.shape(), {});
     engine->set_records(std::vector{queries.view()});
@@ -40,8 +41,10 @@ Answers answers_of(const Network& network, const Backend& backend,
                               {block.first, block.count, block.stride, margin, margin});
         for (std::size_t r = 0; r < block.count; ++r) {
             const auto logit = [&](std::size_t c) { return block.lower[c * block.stride + r]; };
-            const std::size_t label = classes == 2 ? margins.winner(r) : greatest_logit(classes, logit);
-            answers.labels[block.first + r] = static_cast<std::int32_t>(label);
+            if (!network.is_regression()) {
+                const std::size_t label = classes == 2 ? margins.winner(r) : greatest_logit(classes, logit);
+                answers.labels[block.first + r] = static_cast<std::int32_t>(label);
+            }
             for (std::size_t c = 0; c < outputs; ++c)
                 answers.logits[(block.first + r) * outputs + c] = logit(c);
         }

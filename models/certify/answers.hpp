@@ -11,7 +11,7 @@ namespace holdfast {
 
 /// What one network answers.
 struct Answers {
-    std::vector<std::int32_t> labels;  ///< [queries]
+    std::vector<std::int32_t> labels;  ///< [queries]; none of a regression, whose one logit is the answer
     std::vector<double> logits;        ///< [queries, outputs]
 };
 

@@ -4,6 +4,7 @@
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/linear_distances.hpp"
+#include "models/certify/relaxation.hpp"
 
 namespace holdfast {
 namespace {
@@ -27,7 +28,12 @@ class BoxesCertificate final : public Certificate {
     }
 
     const std::vector<std::int64_t>& levels() const override { return levels_; }
-    bool nested() const override { return settings_.certificate.product == Product::exact; }
+    bool nested() const override { return settings_.certificate.product.exact(); }
+
+    // A relaxation of one level speaks for all below it, which needs that its box holds theirs.
+    bool relaxes() const override {
+        return Relaxation::sharpens(network_) && settings_.training.normalise == Normalise::expected;
+    }
 
     Certificates distances(std::size_t member, const Records& queries, Asker asker,
                            int device) const override {
@@ -35,7 +41,10 @@ class BoxesCertificate final : public Certificate {
         const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
             boxes_.read(member, level, lower, upper);
         };
-        return certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
+        Certificates found = certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
+        if (asker != Asker::relaxed || !relaxes()) return found;
+        return sharpened(network_, settings_.training.precision, queries, levels_.size(), load,
+                         std::move(found));
     }
 
     std::vector<Certificates> distances_of(std::size_t first, std::size_t last, const Records& queries,
@@ -47,6 +56,19 @@ class BoxesCertificate final : public Certificate {
         return certify_linear(network_, *backend_on(device), queries, last - first, levels_.size(), load);
     }
 
+    bool output_bounds(
+        std::size_t member, const Records& queries, int device,
+        const std::function<void(std::size_t level, const OutputBounds&)>& visit) const override {
+        const auto backend = backend_on(device);
+        const OutputBounder bounder(network_, *backend, queries);
+        std::vector<std::int64_t> lower(network_.parameters()), upper(lower.size());
+        for (std::size_t level = 0; level < levels_.size(); ++level) {
+            boxes_.read(member, level, lower, upper);
+            visit(level, bounder.over(lower, upper));
+        }
+        return true;
+    }
+
     Guarantee claim() const override { return certificate_claim(settings_, facts_); }
     Guarantee release_claim() const override { return holdfast::release_claim(settings_, facts_); }
 
@@ -54,8 +76,9 @@ class BoxesCertificate final : public Certificate {
     std::shared_ptr<const Backend> backend_on(int device) const {
         // Where it was trained on GPUs, there may be none here: the bits are the same.
         const bool anywhere = !nested() || backend_ == "cuda";
-        return make_backend(anywhere ? "auto" : backend_, settings_.training.precision,
-                            settings_.certificate.product, device);
+        const std::string wanted = anywhere ? "auto" : backend_;
+        return make_backend(nested() ? backend_for(network_.shape(), wanted) : wanted,
+                            settings_.training.precision, settings_.certificate.product, device);
     }
     /// Each level costs a pass over the queries for all members, a search some passes for each of them.
     bool at_once(Asker asker) const {

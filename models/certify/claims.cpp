@@ -89,7 +89,7 @@ namespace {
 
 /// What the boxes are, whatever they enclose.
 void state_boxes(const Settings& settings, Guarantee& claim) {
-    if (settings.certificate.product == Product::rump)
+    if (!settings.certificate.product.exact())
         claim.weaken(
             "midpoint-radius products nest up to rounding only, so distances of neighbours may differ by "
             "more than 1");
@@ -115,8 +115,10 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
         std::string("for every k and every dataset at distance at most k, the parameters this program "
                     "computes from it") +
             (settings.training.precision == Precision::single_precision ? " in single precision" : "") +
-            " lie, bit by bit, in the box of level k, and a query of stable distance h >= k gets the same "
-            "label",
+            " lie, bit by bit, in the box of level k, " +
+            (settings.network.classes == 1
+                 ? "and its prediction of a query in the query's interval of level k"
+                 : "and a query of stable distance h >= k gets the same label"),
         name_of(settings.certificate.relation));
     claim.require(settings_condition);
     state_scaling(facts.scaling, "the boxes do not cover", claim);
@@ -143,6 +145,11 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
     const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
         throw Error(ExitCode::usage, message, hint, key);
     };
+    if (settings.network.classes == 1)
+        refuse("a regression has no labels to release",
+               "certify and evaluate show the owner its intervals; for releases train a classifier, "
+               "network.classes = 2 or more",
+               "network.classes");
     if (settings.certificate.relation == Relation::remove) {
         refuse("no release may rest on boxes for removals only",
                "train with certificate.relation = \"add_remove\" or \"substitute\"", "certificate.relation");
@@ -159,7 +166,7 @@ Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
             "private",
             "train with certificate.levels = K", "certificate.level_list");
     }
-    if (settings.certificate.product == Product::rump) {
+    if (!settings.certificate.product.exact()) {
         refuse("boxes of midpoint-radius products do not nest bit by bit",
                "train with certificate.product = \"exact\"", "certificate.product");
     }

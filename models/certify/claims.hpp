@@ -29,8 +29,9 @@ extern const char* const public_records_condition;  ///< where records beside ar
 /// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);
 
-/// The same as the basis of a release. Error (usage) where no release may rest on it: relation `remove`, a
-/// sparse list of levels, boxes that do not nest bit by bit, a step divided by a private count; says which.
+/// The same as the basis of a release. Error (usage) where no release may rest on it: a regression, relation
+/// `remove`, a sparse list of levels, boxes that do not nest bit by bit, a step divided by a private count;
+/// says which.
 Guarantee release_claim(const Settings& settings, const DataFacts& facts);
 
 }  // namespace holdfast

@@ -23,7 +23,7 @@ using LevelLoader = std::function<void(std::size_t level, std::vector<std::int64
 
 /// In which order levels are asked.
 enum class LevelSearch {
-    bisection,  ///< nested boxes (all but Product::rump): the fewest
+    bisection,  ///< nested boxes (of exact products): the fewest
     ascending,  ///< up to the first that does not hold
     exhaustive  ///< every level for every query: the work is a function of public numbers alone, for releases
 };

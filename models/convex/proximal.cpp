@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/base/arithmetic.hpp"
+#include "models/training/update_rule.hpp"
 
 namespace holdfast {
 
@@ -16,7 +17,7 @@ void Proximal::apply(std::int64_t step, std::span<std::int64_t> parameters) cons
     const std::int64_t threshold = parameter_units(training_.learning_rate_at(step) * l1_);
     for (std::size_t p = 0; p < parameters.size(); ++p) {
         const std::int64_t value = parameters[p], taken = biases_[p] ? 0 : threshold;
-        parameters[p] = std::clamp(value - std::clamp(value, -taken, taken), -box_, box_);
+        parameters[p] = std::clamp(thresholded(value, taken), -box_, box_);
     }
 }
 

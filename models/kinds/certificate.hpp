@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "models/certify/output_bounds.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/guarantee.hpp"
 
@@ -11,8 +12,9 @@ namespace holdfast {
 
 /// For whom distances are counted.
 enum class Asker {
-    owner,   ///< as soon as may be
-    release  ///< with work that is a function of public numbers alone
+    owner,    ///< as soon as may be
+    relaxed,  ///< the owner, by linear relaxations besides (models/certify/relaxation.hpp)
+    release   ///< with work that is a function of public numbers alone
 };
 
 /// What a finished run can show of its members' answers, whatever the kind of its training.
@@ -27,6 +29,9 @@ class Certificate {
     /// Do distances of neighbours differ by at most one, whatever rounding does?
     virtual bool nested() const = 0;
 
+    /// May linear relaxations prove longer distances than a release counts?
+    virtual bool relaxes() const { return false; }
+
     /// Labels and distances of the queries by one member; device: which of a node's GPUs computes, if one
     /// does.
     virtual Certificates distances(std::size_t member, const Records& queries, Asker asker,
@@ -38,6 +43,14 @@ class Certificate {
         for (std::size_t member = first; member < last; ++member)
             all.push_back(distances(member, queries, asker, device));
         return all;
+    }
+
+    /// Bounds of what one member puts out for the queries over its box of each level, visited in their order;
+    /// false, and no visit: this kind has no boxes.
+    virtual bool output_bounds(
+        std::size_t /*member*/, const Records& /*queries*/, int /*device*/,
+        const std::function<void(std::size_t level, const OutputBounds&)>& /*visit*/) const {
+        return false;
     }
 
     /// May labels be released from its distances, at a price each? Else they come with the parameters.

@@ -361,8 +361,14 @@ Network network_in(const JsonFields& fields, std::uint64_t most_values) {
     const Loss loss = loss_in(fields);
     const std::uint64_t classes = fields.count("classes");
     const bool one_logit = info_of(loss).one_logit;
-    if (classes < 2 || classes > most_classes || (one_logit && classes != 2))
-        fields.wrong("classes", one_logit ? "2, with this loss" : "from 2 to 1000", classes);
+    const bool numbers = info_of(loss).of_numbers;
+    if (numbers != (classes == 1) || classes == 0 || classes > most_classes ||
+        (one_logit && !numbers && classes != 2))
+        fields.wrong("classes",
+                     numbers     ? "1, with this loss"
+                     : one_logit ? "2, with this loss"
+                                 : "from 2 to 1000",
+                     classes);
     if (layers.back().out != logits_of(classes, loss) || !layers.back().is_dense())
         fields.wrong("layers", "with as many outputs as the loss has logits, of a dense layer",
                      fields.list("layers"));

@@ -9,6 +9,26 @@
 #include "kernels/base/streams.hpp"
 
 namespace holdfast {
+
+void require_loss_for(std::size_t classes, Loss loss) {
+    const LossInfo& info = info_of(loss);
+    if (info.of_numbers) {
+        if (classes == 1) return;
+        throw Error(
+            ExitCode::usage,
+            std::string(info.name) + " is a loss of numbers, not of " + std::to_string(classes) + " classes",
+            "set network.classes = 1 for a regression, or another loss for a classifier", "network.loss");
+    }
+    if (classes < 2)
+        throw Error(ExitCode::usage, "a classifier needs at least two classes",
+                    "set network.classes to 2 or more, or network.loss = \"squared_error\" for a regression",
+                    "network.classes");
+    if (info.one_logit && classes != 2) {
+        throw Error(ExitCode::usage, "one logit tells two classes apart, not " + std::to_string(classes),
+                    "set network.loss = \"cross_entropy\"", "network.loss");
+    }
+}
+
 namespace {
 
 std::vector<Layer> dense_layers(std::size_t inputs, const std::vector<std::size_t>& hidden,
@@ -30,25 +50,6 @@ std::vector<Layer> dense_layers(std::size_t inputs, const std::vector<std::size_
 }
 
 }  // namespace
-
-void require_loss_for(std::size_t classes, Loss loss) {
-    const LossInfo& info = info_of(loss);
-    if (info.of_numbers) {
-        if (classes == 1) return;
-        throw Error(
-            ExitCode::usage,
-            std::string(info.name) + " is a loss of numbers, not of " + std::to_string(classes) + " classes",
-            "set network.classes = 1 for a regression, or another loss for a classifier", "network.loss");
-    }
-    if (classes < 2)
-        throw Error(ExitCode::usage, "a classifier needs at least two classes",
-                    "set network.classes to 2 or more, or network.loss = \"squared_error\" for a regression",
-                    "network.classes");
-    if (info.one_logit && classes != 2) {
-        throw Error(ExitCode::usage, "one logit tells two classes apart, not " + std::to_string(classes),
-                    "set network.loss = \"cross_entropy\"", "network.loss");
-    }
-}
 
 Network::Network(std::vector<Layer> layers, std::size_t classes, Loss loss, InputTransform transform)
     : shape_{std::move(layers), loss, transform}, classes_(classes) {

@@ -64,20 +64,21 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
 NoisyState NoisyTrainer::fresh_state(const TrainingPlan& plan) {
     NoisyState state;
     state.parameters = plan.initial_parameters(0);
-    const std::size_t count = state.parameters.size();
-    const TrainingSettings& training = plan.settings.training;
-    state.slots.assign(make_optimiser(training, plan.gradient_scale().exponent)->slots() * count, 0);
-    state.average = IterateAverage(count);
+    state.slots = make_optimiser(plan.settings.training, plan.gradient_scale().exponent)
+                      ->initial_slots(state.parameters);
+    state.average = IterateAverage(state.parameters.size());
     return state;
 }
 
 void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
-    const Variant point{state_.parameters.data(), state_.parameters.data()};
+    const Variant nominal{state_.parameters.data(), state_.parameters.data()};
     const StepRecords records{sample_.of_step(state_.step), public_batches_.of_step(state_.step)};
-    const StepSums sums = sums_.of({&point, 1}, records, ranks, times);
+    const StepSums sums = sums_.of({&nominal, 1}, records, ranks, times);
     Stopwatch watch;
     const std::vector<std::int64_t> total = noised(sums.levels.front().lower);
-    optimiser_->update(state_.step, plan_.normaliser, {state_.parameters, state_.slots}, total);
+    const BoxEnd point{state_.parameters, state_.slots};
+    optimiser_->before(state_.step, point, point);
+    optimiser_->update(state_.step, plan_.normaliser, point, total);
     // At most 2^31 iterates (check of the settings), so no sum leaves an int64.
     if (state_.step >= steps() - averaged_steps(plan_.settings.noise.average, steps()))
         state_.average.add(state_.parameters);

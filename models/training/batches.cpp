@@ -13,6 +13,15 @@ std::span<const std::uint32_t> Batches::of_step(std::int64_t step) {
     return std::span(indices_).subspan(first_[batch], first_[batch + 1] - first_[batch]);
 }
 
+std::span<const std::uint32_t> PublicBatches::of_step(std::int64_t step) {
+    if (size_ == 0 || records_ == 0) return by_id_.of_step(step);
+    indices_.resize(size_);
+    const std::uint64_t first = static_cast<std::uint64_t>(step) % records_ * (size_ % records_) % records_;
+    for (std::uint64_t i = 0; i < size_; ++i)
+        indices_[i] = static_cast<std::uint32_t>((first + i) % records_);
+    return indices_;
+}
+
 // A counting sort by batch. Rows behind the last sequential batch are in none.
 void Batches::index(std::int64_t epoch) {
     const bool same_every_epoch = settings_.batches == 1 && settings_.batching == Batching::hashed;

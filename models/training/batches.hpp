@@ -31,4 +31,23 @@ class Batches {
     std::vector<std::size_t> first_;      ///< [batches + 1], of each batch in indices_
 };
 
+/// The public records that steps take. They are the same for every neighbour, so nothing depends on their
+/// ids: with training.public_batch_size, so many a step, row after row and again from the first; else the
+/// batches of their ids.
+class PublicBatches {
+  public:
+    /// The records must outlive it.
+    PublicBatches(const TrainingSettings& settings, const Records& records)
+        : by_id_(settings, records),
+          size_(static_cast<std::uint64_t>(settings.public_batch_size)),
+          records_(records.size()) {}
+
+    std::span<const std::uint32_t> of_step(std::int64_t step);  ///< valid until the next is asked for
+
+  private:
+    Batches by_id_;
+    std::uint64_t size_, records_;
+    std::vector<std::uint32_t> indices_;
+};
+
 }  // namespace holdfast

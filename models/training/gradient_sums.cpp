@@ -21,6 +21,13 @@ std::span<const std::uint32_t> slice(std::span<const std::uint32_t> all, std::si
     return all.subspan(begin, std::min(count, all.size() - begin));
 }
 
+/// Every rank holds all public records, of which each adds its part.
+std::span<const std::uint32_t> part_of_rank(std::span<const std::uint32_t> all, const Communicator& ranks) {
+    const auto rank = static_cast<std::size_t>(ranks.rank()), size = static_cast<std::size_t>(ranks.size());
+    const std::size_t first = all.size() * rank / size;
+    return all.subspan(first, all.size() * (rank + 1) / size - first);
+}
+
 }  // namespace
 
 std::vector<std::optional<LeastEntries>> take_selections(Engine& engine, std::span<const Variant> levels) {
@@ -65,8 +72,9 @@ GradientSums::GradientSums(const TrainingPlan& plan, const Records& private_reco
                     "spread them over more ranks or members");
 }
 
-StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& records,
+StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of_step,
                           const Communicator& ranks, PhaseTimes& times) {
+    const StepRecords records{of_step.private_ones, part_of_rank(of_step.public_ones, ranks)};
     if (engine_ == nullptr) {
         engine_ = plan_.backend->engine(plan_.network.shape(), plan_.settings.clip);
         RecordSet private_ones = private_records_.view(true);

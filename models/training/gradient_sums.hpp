@@ -40,7 +40,7 @@ struct StepSums {
 /// After Engine::finish(): the selections of the levels that asked for one, [levels].
 std::vector<std::optional<LeastEntries>> take_selections(Engine& engine, std::span<const Variant> levels);
 
-/// Which of a rank's private and public records a step takes.
+/// Which of a rank's private records a step takes, and which of the public ones, which every rank has all of.
 struct StepRecords {
     std::span<const std::uint32_t> private_ones, public_ones;
 };
@@ -56,7 +56,7 @@ class GradientSums {
 
     /// Collective over the ranks, which share the member's records. Exact for any number of records: an int64
     /// adds record_limit of them, so a batch of more is summed in parts. Adds to `times`.
-    StepSums of(std::span<const Variant> levels, const StepRecords& records, const Communicator& ranks,
+    StepSums of(std::span<const Variant> levels, const StepRecords& of_step, const Communicator& ranks,
                 PhaseTimes& times);
 
     /// Gives the engine and its memory up; the next step makes another.

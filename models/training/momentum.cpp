@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/base/error.hpp"
+#include "models/training/l1_penalty.hpp"
 #include "models/training/optimiser.hpp"
 
 namespace holdfast {
@@ -10,21 +10,25 @@ namespace {
 class Momentum final : public Optimiser {
   public:
     Momentum(const TrainingSettings& settings, int grid_exponent)
-        : settings_(settings), grid_exponent_(grid_exponent), friction_(factor_of(1 - settings.momentum)) {
-        if (settings.l2 > 0)
-            throw Error(ExitCode::usage,
-                        "with momentum and weight decay together a parameter pulls its own velocity back: no "
-                        "step of a box is monotone",
-                        "set training.l2 = 0 or training.momentum = 0", "training.momentum");
-    }
+        : settings_(settings),
+          l1_(settings),
+          grid_exponent_(grid_exponent),
+          friction_(factor_of(1 - settings.momentum)) {}
 
-    std::size_t slots() const override { return 1; }
+    std::vector<std::int64_t> initial_slots(std::span<const std::int64_t> parameters) const override {
+        return std::vector<std::int64_t>(parameters.size(), 0);
+    }
+    void before(std::int64_t step, BoxEnd lower, BoxEnd upper) const override {
+        l1_.before(step, lower.parameters, upper.parameters);
+    }
     void update(std::int64_t step, double normaliser, BoxEnd end,
                 std::span<const std::int64_t> sums) const override {
         const Factor gradient = gradient_factor(normaliser), rate = rate_factor(step);
+        const std::int64_t threshold = l1_.threshold(step);
         for (std::size_t p = 0; p < end.parameters.size(); ++p) {
             end.slots[p] = updated(friction_, gradient, end.slots[p], sums[p]);
-            end.parameters[p] = within_limit(WideInteger{end.parameters[p]} + rate.apply(end.slots[p]));
+            end.parameters[p] = thresholded(
+                within_limit(WideInteger{end.parameters[p]} + rate.apply(end.slots[p])), threshold);
         }
     }
     std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override {
@@ -43,6 +47,7 @@ class Momentum final : public Optimiser {
     Factor rate_factor(std::int64_t step) const { return factor_of(settings_.learning_rate_at(step)); }
 
     TrainingSettings settings_;
+    L1Penalty l1_;
     int grid_exponent_;
     Factor friction_;  ///< 1 - momentum
 };

@@ -24,7 +24,10 @@ Factor factor_of(double value) {
 }
 
 std::unique_ptr<Optimiser> make_optimiser(const TrainingSettings& settings, int gradient_exponent) {
-    return (settings.momentum > 0 ? make_momentum : make_sgd)(settings, gradient_exponent);
+    const auto make = settings.averaged_momentum() ? make_averaged_momentum
+                      : settings.momentum > 0      ? make_momentum
+                                                   : make_sgd;
+    return make(settings, gradient_exponent);
 }
 
 }  // namespace holdfast

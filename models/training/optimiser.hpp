@@ -40,7 +40,11 @@ struct BoxEnd {
 class Optimiser {
   public:
     virtual ~Optimiser() = default;
-    virtual std::size_t slots() const = 0;  ///< per parameter; at first 0
+    /// [slots, parameters], beside the parameters that a training begins with.
+    virtual std::vector<std::int64_t> initial_slots(std::span<const std::int64_t> parameters) const = 0;
+    /// What precedes the update of a box whose ends cannot be moved one by one: the published step of an l1
+    /// penalty. Of a point give it twice.
+    virtual void before(std::int64_t step, BoxEnd lower, BoxEnd upper) const = 0;
     /// In place; sums in gradient grid units [parameters]; the step divides by `normaliser`.
     virtual void update(std::int64_t step, double normaliser, BoxEnd end,
                         std::span<const std::int64_t> sums) const = 0;
@@ -76,7 +80,10 @@ std::unique_ptr<Optimiser> make_optimiser(const TrainingSettings& settings, int 
 /// Error (usage): alpha_t l2 > 1 for some step.
 std::unique_ptr<Optimiser> make_sgd(const TrainingSettings& settings, int gradient_exponent);
 /// w <- momentum w - sum / B; theta <- theta + alpha_t w (models/mathematics.md, momentum).
-/// Error (usage): with l2 > 0 a step is not monotone.
 std::unique_ptr<Optimiser> make_momentum(const TrainingSettings& settings, int gradient_exponent);
+/// Momentum with weight decay, dampening or Nesterov's step, as an average of what descends without
+/// (models/mathematics.md, averaged momentum).
+/// Error (usage): within the steps of this training a parameter that no gradient moves swings past 0.
+std::unique_ptr<Optimiser> make_averaged_momentum(const TrainingSettings& settings, int gradient_exponent);
 
 }  // namespace holdfast

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+
+#include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
@@ -14,13 +17,47 @@ std::int64_t rounded_count(std::uint64_t count) {
         1, static_cast<std::int64_t>(std::round(static_cast<double>(count) / scale) * scale));
 }
 
+void refuse(const std::string& message, const std::string& hint, const std::string& key) {
+    throw Error(ExitCode::usage, message, hint, key);
+}
+
+/// Settings of layers, now that they are known.
+void check_layers(const Settings& settings, const Network& network) {
+    const std::size_t products = settings.certificate.product.layers.size(), layers = network.layers().size();
+    if (products > 1 && products != layers)
+        refuse(std::to_string(products) + " products for " + std::to_string(layers) + " layers",
+               "name one product, or one for every layer", "certificate.product");
+    const bool convolves = std::any_of(network.layers().begin(), network.layers().end(),
+                                       [](const Layer& layer) { return layer.convolution.has_value(); });
+    const bool selects = settings.certificate.charge_rule == ChargeRule::per_batch &&
+                         settings.certificate.relation != Relation::add_remove;
+    if (settings.clip.kind == Clip::Kind::factored && convolves && selects)
+        refuse(
+            "a convolution's positions are clipped one by one, and no record's entry is known to be selected",
+            "set certificate.budget = \"per_epoch\" or clip.kind = \"elementwise\"", "clip.kind");
+    if (settings.clip.by_scales() && convolves)
+        refuse("the gradient of a convolution is a sum over positions, whose norm is no product of norms",
+               "set clip.kind = \"elementwise\"", "clip.kind");
+}
+
+void check_public_batches(const TrainingSettings& training, const DataShape& data) {
+    const auto records = static_cast<std::int64_t>(data.public_records);
+    if (training.public_batch_size > records)
+        refuse("batches of " + std::to_string(training.public_batch_size) + " public records, and " +
+                   std::to_string(records) + " there are",
+               records == 0 ? "name the public records with --public" : "lower training.public_batch_size",
+               "training.public_batch_size");
+}
+
 }  // namespace
 
 double normaliser_of(const Settings& settings, const DataShape& data) {
     const std::int64_t stated = settings.training.expected_records;
     const std::int64_t records = stated > 0 ? stated : rounded_count(data.found);
     const auto batches = static_cast<double>(settings.training.batches);
-    const double beside = static_cast<double>(data.public_records) / batches;
+    const double beside = settings.training.public_batch_size > 0
+                              ? static_cast<double>(settings.training.public_batch_size)
+                              : static_cast<double>(data.public_records) / batches;
     if (settings.noisy()) return static_cast<double>(records) * settings.step_share() + beside;
     return static_cast<double>(records) / (static_cast<double>(settings.ensemble.members) * batches) + beside;
 }
@@ -34,6 +71,14 @@ TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend) {
     FeatureMap features = settings.feature_map(data.features, data.range);
     Network network = settings.network.make(features);
+    if (settings.poisoned() && !network.shape().is_dense())
+        throw Error(
+            ExitCode::usage, "poisoned records are bounded in dense layers alone",
+            "leave convolutions, pooling and dropout out, or set certificate.relation = \"substitute\", "
+            "which covers every poison",
+            "certificate.relation");
+    check_layers(settings, network);
+    check_public_batches(settings.training, data);
     std::vector<std::int64_t> initial = settings.network.initial_parameters(network);
     return {settings,           std::move(features),           std::move(network),
             std::move(backend), normaliser_of(settings, data), settings.certificate.level_values(),

@@ -48,7 +48,7 @@ struct TrainingPlan {
 /// found, to two significant digits.
 double normaliser_of(const Settings& settings, const DataShape& data);
 
-/// A plan of all levels.
+/// A plan of all levels. Error (usage): settings that do not fit the network or the public records.
 TrainingPlan make_plan(const Settings& settings, const DataShape& data,
                        std::shared_ptr<const Backend> backend);
 

@@ -20,7 +20,7 @@ void refuse(const std::string& message, const std::string& hint, const std::stri
 }
 
 void check_single(const Settings& settings) {
-    if (settings.certificate.product == Product::rump) {
+    if (!settings.certificate.product.exact()) {
         refuse("midpoint-radius products are computed in double alone",
                "set training.precision = \"double\" or certificate.product = \"exact\"",
                "training.precision");
@@ -49,6 +49,9 @@ std::string near_rate(double rate) {
 
 /// What the norm of a record's whole gradient is computed from: one outer product a layer, biases and all.
 void check_noisy_layers(const NetworkSettings& network) {
+    if (!network.bias)
+        refuse("noisy training clips the gradients of layers with biases", "leave network.bias out",
+               "network.bias");
     for (const Layer& layer : network.hidden_layers(1)) {
         if (!layer.is_dense())
             refuse("noisy training clips the gradients of dense layers, without pooling or dropout",
@@ -58,9 +61,6 @@ void check_noisy_layers(const NetworkSettings& network) {
             refuse("noisy training clips the gradients of layers with biases", "leave no_bias out",
                    "network.layers");
     }
-    if (!network.bias)
-        refuse("noisy training clips the gradients of layers with biases", "leave network.bias out",
-               "network.bias");
 }
 
 void check_noisy(const Settings& settings) {
@@ -123,6 +123,9 @@ void check_convex(const Settings& settings) {
     if (settings.clip.kind != Clip{}.kind)
         refuse("convex training bounds a record by its derivative and its length, and clips no gradient",
                "leave section clip out, and set convex.derivative_limit or features.norm_limit", "clip.kind");
+    if (training.l1 > 0)
+        refuse("the soft threshold of convex training has an option of its own, and spares biases",
+               "set convex.l1 in place of training.l1", "training.l1");
     if (training.momentum > 0)
         refuse("with momentum one record can move later steps further and further",
                "set training.momentum = 0", "training.momentum");
@@ -148,7 +151,7 @@ void check_convex(const Settings& settings) {
         refuse("convex training bounds what a record may become, not how far it may be poisoned",
                "set certificate.relation = \"substitute\", which covers every poison",
                "certificate.relation");
-    if (settings.certificate.product == Product::rump)
+    if (!settings.certificate.product.exact())
         refuse("convex training makes no boxes, and no interval products",
                "leave certificate.product = \"exact\"", "certificate.product");
 }
@@ -197,18 +200,87 @@ void check_budget(const Settings& settings) {
                "certificate.budget");
 }
 
+/// Of what a step does besides following its gradient.
+void check_step(const TrainingSettings& training) {
+    if (training.momentum > 0) return;
+    if (training.nesterov)
+        refuse("without momentum there is no velocity to look ahead by",
+               "set training.momentum or training.nesterov = false", "training.nesterov");
+    if (training.dampening > 0)
+        refuse("without momentum there is no velocity to dampen",
+               "set training.momentum or training.dampening = 0", "training.dampening");
+}
+
+/// Two parameters on either side of 0 are moved apart by 2 s.
+void check_sign_step(const Settings& settings) {
+    if (settings.training.l1 > 0 && settings.training.l1_step == L1Step::sign &&
+        settings.certificate.charge_rule != ChargeRule::per_batch)
+        refuse(
+            "a step against the sign moves runs apart wherever they have parameters on either side of 0, "
+            "so a record that acted once goes on acting",
+            "set training.l1_step = \"proximal\" or certificate.budget = \"per_batch\"", "training.l1_step");
+}
+
 /// What boxes charge is a bound on every entry of a record's gradient.
 void check_box_clip(const Settings& settings) {
     if (settings.clip.kind == Clip::Kind::norm)
-        refuse("boxes clip by entries or factors, not by the norm of a gradient",
-               "set clip.kind = \"elementwise\", or training.kind = \"noisy\"", "clip.kind");
-    if (settings.clip.kind != Clip::Kind::factored) return;
-    if (settings.certificate.relation != Relation::add_remove)
-        refuse("factored clipping goes with add_remove only",
-               "set certificate.relation = \"add_remove\" or clip.kind = \"elementwise\"", "clip.kind");
-    if (settings.certificate.product == Product::rump)
+        refuse("clip.kind = \"norm\" is of noisy training",
+               "set clip.kind = \"record_norm\" (or \"tensor_norm\", \"elementwise\"), or training.kind = "
+               "\"noisy\"",
+               "clip.kind");
+    if (settings.clip.kind == Clip::Kind::factored && !settings.certificate.product.exact())
         refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
                "certificate.product");
+}
+
+/// Batches of their own have public records of boxes alone.
+void check_public_records(const Settings& settings) {
+    const TrainingSettings& training = settings.training;
+    if (training.public_batch_size > 0 && training.kind != "boxes")
+        refuse("public records have batches of their own beside boxes only",
+               "leave training.public_batch_size = 0", "training.public_batch_size");
+    if (training.public_steps > 0 && training.public_batch_size == 0)
+        refuse("steps of public records alone need the size of their batches",
+               "set training.public_batch_size", "training.public_steps");
+}
+
+const std::vector<std::pair<std::string, Product>> product_names{
+    {"exact", Product::exact}, {"rump", Product::rump}, {"nguyen", Product::nguyen}};
+
+nlohmann::json product_name(Product product) {
+    for (const auto& [name, value] : product_names) {
+        if (value == product) return name;
+    }
+    return nullptr;
+}
+Product product_named(const nlohmann::json& wanted) {
+    for (const auto& [name, value] : product_names) {
+        if (wanted == nlohmann::json(name)) return value;
+    }
+    throw "is " + wanted.dump() + ", not exact | rump | nguyen, or a list of these, one a layer";
+}
+
+/// One product for all layers as a text, else a list.
+BasicOption<CertificateSettings> product_option() {
+    using S = CertificateSettings;
+    return {"product",
+            "interval products: exact or, as published, midpoint-radius; or a list, a product a layer: exact "
+            "| rump | nguyen",
+            [](const S& settings) {
+                const std::vector<Product>& layers = settings.product.layers;
+                if (layers.size() == 1) return product_name(layers.front());
+                nlohmann::json list = nlohmann::json::array();
+                for (const Product product : layers) list.push_back(product_name(product));
+                return list;
+            },
+            [](S& settings, const nlohmann::json& wanted) {
+                Products products;
+                products.layers.clear();
+                for (const nlohmann::json& one : wanted.is_array() ? wanted : nlohmann::json{wanted})
+                    products.layers.push_back(product_named(one));
+                if (products.layers.empty()) throw std::string("names no product");
+                settings.product = products;
+            }};
 }
 
 }  // namespace
@@ -261,8 +333,23 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
              at_least(0)),
         real("learning_rate_floor", "the floor", &S::learning_rate_floor, at_least(0)),
         real("l2", "weight decay lambda", &S::l2, at_least(0)),
-        real("momentum", "of the velocity, not together with l2; 0: plain gradient descent", &S::momentum,
-             at_least(0, 0.9999)),
+        real(
+            "l1",
+            "soft threshold learning_rate * l1 of every parameter, a step; of training.kind = \"convex\" see "
+            "convex.l1",
+            &S::l1, at_least(0)),
+        choice<S>(
+            "l1_step",
+            "the threshold after a step, or as published theta - learning_rate * l1 * sign(theta) before "
+            "it, which boxes follow with certificate.budget = \"per_batch\" alone",
+            &S::l1_step, {{"proximal", L1Step::proximal}, {"sign", L1Step::sign}}),
+        real("momentum",
+             "of the velocity; with l2 while parameters do not swing past 0, as none does where "
+             "learning_rate * l2 <= (1 - sqrt(momentum))^2; 0: plain gradient descent",
+             &S::momentum, at_least(0, 0.9999)),
+        real("dampening", "from the second step on a gradient enters the velocity by 1 - dampening",
+             &S::dampening, at_least(0, 0.9999)),
+        flag("nesterov", "a step goes by the gradient and momentum times the velocity", &S::nesterov),
         integer("expected_records",
                 "public number of private records, sets the normaliser B; 0: what the dataset states (import "
                 "--expected-records), else the count found, on which no release may rest",
@@ -272,6 +359,14 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
         choice<S>("batching", "batch of a record: by keyed hash of its id or, as published, by its row",
                   &S::batching, {{"hashed", Batching::hashed}, {"sequential", Batching::sequential}}),
         integer("batch_size", "rows of a sequential batch", &S::batch_size, 0),
+        integer("public_batch_size",
+                "public records a step takes, row after row and again from the first; 0: every one once an "
+                "epoch, by keyed hash of its id",
+                &S::public_batch_size, 0, UINT32_MAX),
+        integer("public_steps",
+                "steps of public records alone, public_batch_size each, before the first of private ones: "
+                "they cost nothing and widen no box",
+                &S::public_steps, 0, 1000000000),
         integer("seed", "public seed of the initial weights and the assignment", &S::seed, 0),
         choice<S>("precision",
                   "type a step is computed in; the boxes hold bit by bit for runs in the same, which "
@@ -285,12 +380,16 @@ std::vector<BasicOption<Clip>> clip_options() {
         choice<Clip>("kind", "bound of one record's gradient", &Clip::kind,
                      {{"elementwise", Clip::Kind::elementwise},
                       {"factored", Clip::Kind::factored},
-                      {"norm", Clip::Kind::norm}}),
+                      {"norm", Clip::Kind::norm},
+                      {"record_norm", Clip::Kind::record_norm},
+                      {"tensor_norm", Clip::Kind::tensor_norm}}),
         real("gamma", "elementwise: every entry within +-gamma", &Clip::gamma, at_least(least_clip)),
         real("delta_limit", "factored: a, of the backward factor", &Clip::delta_limit, at_least(least_clip)),
         real("activation_limit", "factored: c, of the activations; gamma is a c", &Clip::activation_limit,
              at_least(least_clip)),
-        real("norm_limit", "norm: C, the 2-norm of a record's whole gradient; of noisy training",
+        real("norm_limit",
+             "C, a 2-norm: of a record's whole gradient (norm, of noisy training; record_norm, of boxes), or "
+             "of each layer's weights and of its biases apart (tensor_norm)",
              &Clip::norm_limit, at_least(least_norm))};
 }
 
@@ -312,8 +411,7 @@ std::vector<BasicOption<CertificateSettings>> certificate_options() {
                   {{"per_epoch", ChargeRule::per_epoch},
                    {"per_batch", ChargeRule::per_batch},
                    {"both", ChargeRule::both}}),
-        choice<S>("product", "interval products: exact or, as published, midpoint-radius", &S::product,
-                  {{"exact", Product::exact}, {"rump", Product::rump}})};
+        product_option()};
 }
 
 std::vector<BasicOption<Poison>> poison_options() {
@@ -389,10 +487,13 @@ void check(const Settings& settings) {
     if (settings.network.classes == 1) check_regression(settings);
     if (settings.noisy()) check_noisy(settings);
     if (settings.is_convex()) check_convex(settings);
+    check_step(settings.training);
     if (!settings.noisy() && !settings.is_convex()) {
         check_box_clip(settings);
+        check_sign_step(settings);
         check_budget(settings);
     }
+    check_public_records(settings);
     check_poison(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);
     if (settings.training.batching == Batching::sequential) {

@@ -18,6 +18,8 @@ enum class ChargeRule { per_epoch, per_batch, both };
 const char* name_of(ChargeRule rule);
 enum class Normalise { expected, actual };
 enum class Batching { hashed, sequential };
+/// Of an l1 penalty: the soft threshold after a step, or as published theta - s sign(theta) before it.
+enum class L1Step { proximal, sign };
 
 /// Section "training".
 struct TrainingSettings {
@@ -28,16 +30,24 @@ struct TrainingSettings {
     double learning_rate_decay = 0.0;  ///< alpha_t = max(alpha / (1 + decay t), floor), t counts steps from 0
     double learning_rate_floor = 0.0;
     double l2 = 0.0;
-    double momentum = 0.0;              ///< 0: plain gradient descent
+    double l1 = 0.0;  ///< s = alpha_t l1 a step
+    L1Step l1_step = L1Step::proximal;
+    double momentum = 0.0;   ///< 0: plain gradient descent
+    double dampening = 0.0;  ///< from the second step on a gradient enters the velocity by 1 - dampening
+    bool nesterov = false;
     std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is private
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;
-    std::int64_t batch_size = 0;  ///< of sequential batches
+    std::int64_t batch_size = 0;         ///< of sequential batches
+    std::int64_t public_batch_size = 0;  ///< public records of a step, in turn; 0: by the hash of their ids
+    std::int64_t public_steps = 0;       ///< steps of public records alone, before the first of private ones
     std::int64_t seed = 0;
     Precision precision = Precision::double_precision;
 
     std::int64_t steps() const { return epochs * batches; }
     double learning_rate_at(std::int64_t step) const;
+    /// Whether a step needs more of the velocity than what a gradient alone has left in it.
+    bool averaged_momentum() const { return momentum > 0 && (l2 > 0 || dampening > 0 || nesterov); }
 };
 
 /// Section "certificate": what the boxes enclose.
@@ -46,7 +56,7 @@ struct CertificateSettings {
     std::vector<std::int64_t> level_list;  ///< a sparse list instead; certificates only, never a release
     Relation relation = Relation::add_remove;
     ChargeRule charge_rule = ChargeRule::per_epoch;  ///< key "budget"
-    Product product = Product::exact;
+    Products product;                                ///< of each layer
 
     /// The levels k with a box, ascending, 0 first.
     std::vector<std::int64_t> level_values() const;
@@ -105,6 +115,8 @@ struct Settings {
     }
     bool noisy() const { return training.kind == "noisy"; }
     bool poisoned() const { return certificate.relation == Relation::poison; }
+    /// Of what no device computes: layers that are not dense, poisoned records, clips by scales.
+    bool host_only() const { return !network.layers.empty() || poisoned() || clip.by_scales(); }
     bool is_convex() const { return training.kind == "convex"; }
     /// The part of a member's records that a step expects to take.
     double step_share() const {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "kernels/base/error.hpp"
+#include "models/training/l1_penalty.hpp"
 #include "models/training/optimiser.hpp"
 
 namespace holdfast {
@@ -10,7 +11,7 @@ namespace {
 class Sgd final : public Optimiser {
   public:
     Sgd(const TrainingSettings& settings, int grid_exponent)
-        : settings_(settings), grid_exponent_(grid_exponent) {
+        : settings_(settings), l1_(settings), grid_exponent_(grid_exponent) {
         if (settings.learning_rate_at(0) * settings.l2 > 1.0) {
             throw Error(ExitCode::usage,
                         "learning_rate * l2 = " + std::to_string(settings.learning_rate_at(0) * settings.l2) +
@@ -19,12 +20,16 @@ class Sgd final : public Optimiser {
         }
     }
 
-    std::size_t slots() const override { return 0; }
+    std::vector<std::int64_t> initial_slots(std::span<const std::int64_t>) const override { return {}; }
+    void before(std::int64_t step, BoxEnd lower, BoxEnd upper) const override {
+        l1_.before(step, lower.parameters, upper.parameters);
+    }
     void update(std::int64_t step, double normaliser, BoxEnd end,
                 std::span<const std::int64_t> sums) const override {
         const Factor gradient = gradient_factor(step, normaliser), decay = decay_factor(step);
+        const std::int64_t threshold = l1_.threshold(step);
         for (std::size_t p = 0; p < end.parameters.size(); ++p)
-            end.parameters[p] = updated(decay, gradient, end.parameters[p], sums[p]);
+            end.parameters[p] = thresholded(updated(decay, gradient, end.parameters[p], sums[p]), threshold);
     }
 
     std::unique_ptr<ImpulseResponse> impulse_response(std::int64_t gamma_units) const override {
@@ -45,6 +50,7 @@ class Sgd final : public Optimiser {
     }
 
     TrainingSettings settings_;
+    L1Penalty l1_;
     int grid_exponent_;
 };
 

@@ -40,22 +40,26 @@ nlohmann::json StepMetrics::to_json(std::size_t member) const {
     const auto fraction = [&](std::int64_t count) {
         return records == 0 || count < 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(records);
     };
-    return {{"member", member},
-            {"step", step},
-            {"epoch", epoch},
-            {"batch", batch},
-            {"learning_rate", learning_rate},
-            {"records", records},
-            {"accuracy", fraction(correct)},
-            {"level", level},
-            {"accuracy_lower", fraction(surely_correct)},
-            {"accuracy_upper", fraction(possibly_correct)},
-            {"width_mean", width_mean},
-            {"width_max", width_max},
-            {"layer_width_mean", layer_width_mean},
-            {"layer_width_max", layer_width_max},
-            {"undecided", undecided},
-            {"charge_share", charge_share}};
+    nlohmann::json line = {{"member", member},
+                           {"step", step},
+                           {"epoch", epoch},
+                           {"batch", batch},
+                           {"learning_rate", learning_rate},
+                           {"records", records},
+                           {"accuracy", fraction(correct)},
+                           {"level", level},
+                           {"accuracy_lower", fraction(surely_correct)},
+                           {"accuracy_upper", fraction(possibly_correct)},
+                           {"width_mean", width_mean},
+                           {"width_max", width_max},
+                           {"layer_width_mean", layer_width_mean},
+                           {"layer_width_max", layer_width_max},
+                           {"undecided", undecided},
+                           {"charge_share", charge_share}};
+    if (possibly_correct < 0) {  // a regression
+        for (const char* name : {"accuracy", "accuracy_lower", "accuracy_upper"}) line.erase(name);
+    }
+    return line;
 }
 
 std::string StepMetrics::text() const {

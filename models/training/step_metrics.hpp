@@ -10,7 +10,8 @@
 
 namespace holdfast {
 
-/// What one step says of itself; -1 where this rank does not hold the level.
+/// What one step says of itself; -1 where this rank does not hold the level, and
+/// of a regression.
 struct StepMetrics {
     std::int64_t step = 0, epoch = 0, batch = 0, records = 0;
     std::int64_t correct = -1, surely_correct = -1, possibly_correct = -1;

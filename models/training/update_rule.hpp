@@ -21,6 +21,7 @@ namespace holdfast {
 ///   6. f maps [-L, L] into itself, so of g only what lies within +-2 L decides the saturated f(theta) - g:
 ///      capping the results of factors beyond that changes no update. (Lemma 2 is false of capped results.)
 ///   7. If |e| <= r + s and |e| <= 2 L, then |e| <= min(r, 2 L) + min(s, 2 L).
+///   8. The soft threshold theta - clamp(theta; s) is non-decreasing and moves no two values apart.
 ///
 /// Theorem (core and radius). A run and one whose sums differ by what k records did, each acting at most once
 /// an epoch by at most Gamma, or by less (wide_sums.hpp), differ by at most k R_t, R_t =
@@ -33,7 +34,7 @@ namespace holdfast {
 /// theorem is as true of a bound of the core as of a run, the box k - 1 of a neighbour lies in the box k.
 ///
 /// `bits` is the width of the integers, 64 in the program. tests/property/update_rule_test.cpp walks through
-/// every case of smaller widths, whose limits are in proportion; tests/proofs/update_rule.smt2 proves 1 to 7
+/// every case of smaller widths, whose limits are in proportion; tests/proofs/update_rule.smt2 proves 1 to 8
 /// and a step of the theorem for all integers.
 template <int bits>
 struct UpdateLimits {
@@ -98,6 +99,31 @@ std::int64_t updated(const BasicFactor<bits>& decay, const BasicFactor<bits>& gr
     return within_limit<bits>(WideInteger{decayed(decay, parameter)} - gradient.apply(sum));
 }
 
+/// Lemma 8: what an l1 penalty leaves.
+constexpr std::int64_t thresholded(std::int64_t parameter, std::int64_t threshold) {
+    return parameter - std::clamp(parameter, -threshold, threshold);
+}
+
+struct ParameterRange {
+    std::int64_t lower, upper;
+};
+
+/// -1, 0, 1
+constexpr std::int64_t sign_of(std::int64_t parameter) {
+    return (parameter > 0) - (parameter < 0);
+}
+
+/// A range of theta - threshold sign(theta), theta in `range`: that of a smaller range lies in it, and a
+/// point's is a point. The least is at an end, or just above 0; the greatest at an end, or just below.
+constexpr ParameterRange against_sign(ParameterRange range, std::int64_t threshold) {
+    const auto stepped = [&](std::int64_t parameter) { return parameter - threshold * sign_of(parameter); };
+    const std::int64_t first = stepped(range.lower), last = stepped(range.upper);
+    ParameterRange after{std::min(first, last), std::max(first, last)};
+    if (range.lower <= 0 && range.upper > 0) after.lower = std::min(after.lower, -threshold);
+    if (range.lower < 0 && range.upper >= 0) after.upper = std::max(after.upper, threshold);
+    return after;
+}
+
 /// How far one record that acts at most once an epoch moves a parameter: R_t of the theorem.
 template <int bits>
 class EpochResponses {
@@ -159,6 +185,63 @@ class MomentumResponses {
     };
     std::vector<Response> responses_;    ///< one an epoch where impulses do not grow
     std::int64_t greatest_impulse_ = 0;  ///< of the epoch
+};
+
+/// A step of averaged momentum (models/mathematics.md, averaged momentum): z descends, and theta goes from
+/// where a step of its own brings it a part of the way to z.
+template <int bits>
+struct AveragedFactors {
+    BasicFactor<bits> decay, gradient;          ///< of z
+    BasicFactor<bits> own_decay, own_gradient;  ///< of theta: 0 but for a step that looks ahead
+    BasicFactor<bits> average;                  ///< m <= 1, the part of the way
+};
+
+/// (1 - m) theta + m z: non-decreasing in both, and of two pairs no further apart than h(|theta - theta'|) +
+/// ceil(m |z - z'|), h that of m (rules 2, 3 and 5).
+template <int bits>
+std::int64_t averaged(const BasicFactor<bits>& average, std::int64_t theta, std::int64_t z) {
+    return within_limit<bits>(WideInteger{decayed(average, theta)} + average.apply(z));
+}
+
+/// The response of averaged momentum, of z and theta each the greatest of an epoch.
+///
+/// Lemma. What a record moves (theta, z) by is, after the step in which it acts, what the average makes of an
+/// impulse in each, and after any other step what it makes of what decay leaves. That map does not fall with
+/// either component and is sub-additive (rules 1 to 4), so the componentwise greatest over the steps of an
+/// epoch bounds the response of whichever step it acts in.
+template <int bits>
+class AveragedResponses {
+  public:
+    /// Takes a step; `first_of_epoch`: the record may act again from here.
+    void advance(const AveragedFactors<bits>& factors, std::int64_t gamma_units, bool first_of_epoch) {
+        if (first_of_epoch) greatest_.push_back({0, 0});
+        for (Response& response : greatest_)
+            response = averaged_response(factors.average,
+                                         {response.theta - factors.own_decay.apply_down(response.theta),
+                                          response.z - factors.decay.apply_down(response.z)});
+        const Response impulse =
+            averaged_response(factors.average, {std::min(factors.own_gradient.apply_up(gamma_units), most),
+                                                std::min(factors.gradient.apply_up(gamma_units), most)});
+        Response& last = greatest_.back();
+        last = {std::max(last.theta, impulse.theta), std::max(last.z, impulse.z)};
+    }
+    std::int64_t radius() const {
+        WideInteger sum = 0;
+        for (const Response& response : greatest_) sum += response.theta;
+        return capped(sum, most);
+    }
+
+  private:
+    static constexpr std::int64_t most = UpdateLimits<bits>::radius;
+    struct Response {
+        std::int64_t theta, z;
+    };
+    static Response averaged_response(const BasicFactor<bits>& average, Response response) {
+        const std::int64_t left = response.theta - average.apply_down(response.theta);
+        return {capped(WideInteger{left} + average.apply_up(response.z), most), response.z};
+    }
+
+    std::vector<Response> greatest_;  // [epochs so far]
 };
 
 /// The ends of the box around [lower, upper]: `changed` records, each moving a parameter by at most `radius`.

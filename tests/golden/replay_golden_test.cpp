@@ -24,16 +24,17 @@ TEST_P(GoldenTest, IsReproduced) {
     EXPECT_TRUE(result.enclosed);
 }
 
-INSTANTIATE_TEST_SUITE_P(AgtPackage, GoldenTest,
-                         testing::Values("01_logreg_ce2_priv_k1", "03_mlp1_ce2_priv_k20_rump",
-                                         "03_mlp1_ce2_priv_k20_exact", "04_mlp1_ce2_priv_k5_l2_batches",
-                                         "05_mlp2_ce4_priv_k5", "06_mlp3_bce_priv_k1", "07_mlp1_mse_priv_k5",
-                                         "10_mlp1_ce2_unlearn_k5", "12_mlp1_ce2_poison_feat_label",
-                                         "14_mlp1_mse_poison_label", "15_logreg_bce_poison_flip",
-                                         "16_conv2_bce_priv_k5", "20_finetune_transform_bce_priv_k5",
-                                         "23_blobs3000_mlp128_ce2_priv_k20", "24_mlp1_ce2_priv_k0",
-                                         "k1_blobs_logreg_ce2", "k3_blobs_mlp32x2_bce"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(
+    AgtPackage, GoldenTest,
+    testing::Values("01_logreg_ce2_priv_k1", "03_mlp1_ce2_priv_k20_rump", "03_mlp1_ce2_priv_k20_exact",
+                    "03_mlp1_ce2_priv_k20_nguyen", "04_mlp1_ce2_priv_k5_l2_batches", "05_mlp2_ce4_priv_k5",
+                    "06_mlp3_bce_priv_k1", "07_mlp1_mse_priv_k5", "09_mlp1_bce_priv_k5_nesterov_l2",
+                    "10_mlp1_ce2_unlearn_k5", "12_mlp1_ce2_poison_feat_label", "14_mlp1_mse_poison_label",
+                    "15_logreg_bce_poison_flip", "16_conv2_bce_priv_k5", "18_logreg_ce2_priv_k5_l1",
+                    "19_mlp1_ce2_priv_k5_public", "20_finetune_transform_bce_priv_k5",
+                    "21_mlp1_ce2_priv_k5_normclip_nobias", "23_blobs3000_mlp128_ce2_priv_k20",
+                    "24_mlp1_ce2_priv_k0", "k1_blobs_logreg_ce2", "k3_blobs_mlp32x2_bce"),
+    [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace holdfast

@@ -239,6 +239,49 @@ class Radius:
         return min(sum(self.greatest), 2 * LIMIT)
 
 
+# Theorem: averaged momentum; Lemma: l1 penalty ----------------------------------------------------------------------
+
+
+def rates_of(settings, alphas):
+    """Of each step alpha gamma, eta and m, in double."""
+    mu, ahead = settings["training.momentum"], settings["training.nesterov"]
+    gamma, beta = (1.0, mu) if ahead else (0.0, 1.0)
+    rates, i = [], 0.0
+    for t in reversed(range(len(alphas))):
+        s = alphas[t] * beta + i
+        eta = alphas[t] * gamma + (1.0 if t == 0 else 1 - settings["training.dampening"]) * s
+        assert eta * settings["training.l2"] <= 1
+        rates.append((alphas[t] * gamma, eta, alphas[t] * beta / s))
+        i = mu * s / (1 - eta * settings["training.l2"])
+    return rates[::-1]
+
+
+def thresholded(theta, s):
+    return theta - clamp(theta, s)
+
+
+def averaged(m, theta, z):
+    half = Fraction(1, 2)
+    return clamp(theta - math.floor(m * theta + half) + math.floor(m * z + half), LIMIT)
+
+
+class AveragedRadius:
+    def __init__(self, gamma):
+        self.gamma, self.greatest = gamma, []
+
+    def advance(self, factors, first_of_epoch):
+        d, v, own_d, own_v, m = factors
+        if first_of_epoch:
+            self.greatest.append((0, 0))
+        left = lambda theta, z: (min(theta - math.floor(m * theta) + math.ceil(m * z), 2 * LIMIT), z)
+        self.greatest = [left(theta - math.floor(own_d * theta), z - math.floor(d * z)) for theta, z in self.greatest]
+        impulse = left(math.ceil(own_v * self.gamma), math.ceil(v * self.gamma))
+        self.greatest[-1] = tuple(max(pair) for pair in zip(self.greatest[-1], impulse))
+
+    def value(self):
+        return min(sum(theta for theta, z in self.greatest), 2 * LIMIT)
+
+
 # Theorem: enclosure, of one member and every level ------------------------------------------------------------------
 
 
@@ -251,9 +294,12 @@ def trained(settings, records, public):
     biases = [p % (n + 1) == n for n, out in shapes for p in range(out * (n + 1))]
     seed, batches = settings["training.seed"], settings["training.batches"]
     theta = initial_parameters(seed, shapes)
-    levels = [{"k": k, "core": (list(theta), list(theta)), "charged": (list(theta), list(theta))}
+    ends = lambda: (list(theta), list(theta))
+    levels = [{"k": k, "core": ends(), "core z": ends(), "charged": ends(), "charged z": ends()}
               for k in range(settings["certificate.levels"] + 1)]
-    radii = {True: Radius(clip.bias_units), False: Radius(clip.weight_units)}
+    momentum = settings["training.momentum"] > 0
+    radius_of = AveragedRadius if momentum else Radius
+    radii = {True: radius_of(clip.bias_units), False: radius_of(clip.weight_units)}
     once, always = (settings["certificate.budget"] in (budget, "both") for budget in ("per_epoch", "per_batch"))
     relation = settings["certificate.relation"]
     B = settings["training.expected_records"] / (1.0 * batches) + len(public) / float(batches)
@@ -281,12 +327,37 @@ def trained(settings, records, public):
         return [gradients(real, loss, layers, [as_seen(settings, real, x) for x in r["x"]], label, clip.entry)
                 for r, label in zip(seen, labels)]
 
-    for step in range(settings["training.epochs"] * batches):
+    alphas = [max(settings["training.learning_rate"] / (1.0 + settings["training.learning_rate_decay"] * step),
+                  settings["training.learning_rate_floor"]) for step in range(settings["training.epochs"] * batches)]
+    decay_of = lambda rate: factor(rate * settings["training.l2"])
+    gradient_of = lambda rate: factor(math.ldexp(rate / B, clip.exponent) / 2.0**-50)
+    rates = rates_of(settings, alphas) if momentum else []
+
+    def after(end, z, total, step, threshold):
+        """A parameter and what descends beside it."""
+        if not momentum:
+            return thresholded(updated(decay_of(alphas[step]), gradient_of(alphas[step]), end, total), threshold), z
+        own, eta, m = rates[step]
+        z = thresholded(updated(decay_of(eta), gradient_of(eta), z, total), threshold)
+        return averaged(factor(m), updated(decay_of(own), gradient_of(own), end, total), z), z
+
+    def move(box, z, p, ends, sums, step):
+        """Both ends of parameter p, and of what descends beside it; the lower end takes the upper sum."""
+        penalty = round(Fraction(alphas[step] * settings["training.l1"]) / UNIT)
+        published = settings["training.l1_step"] == "sign"
+        (low, high), low_z, high_z = ends, z[0][p], z[1][p]
+        if published:
+            sign = lambda n: (n > 0) - (n < 0)
+            low_z, high_z = low_z - penalty * sign(high), high_z - penalty * sign(low)
+            moved = [n - penalty * sign(n) for n in (low, high)]
+            jump = [-penalty] * (low <= 0 < high) + [penalty] * (low < 0 <= high)
+            low, high = min(moved + jump), max(moved + jump)
+        threshold = 0 if published else penalty
+        box[0][p], z[0][p] = after(low, low_z, sums[1], step, threshold)
+        box[1][p], z[1][p] = after(high, high_z, sums[0], step, threshold)
+
+    for step, alpha in enumerate(alphas):
         epoch, number = divmod(step, batches)
-        alpha = max(settings["training.learning_rate"] / (1.0 + settings["training.learning_rate_decay"] * step),
-                    settings["training.learning_rate_floor"])
-        d = factor(alpha * settings["training.l2"])
-        v = factor(math.ldexp(alpha / B, clip.exponent) / 2.0**-50)
         for level in levels:
             common, k = box(level), level["k"]
             layers = layers_of(*common)
@@ -295,7 +366,7 @@ def trained(settings, records, public):
             for p, bias in enumerate(biases):
                 lower, upper = (sum(g[p][end] for g in all_of_batch) for end in (0, 1))
                 core = level["core"]
-                core[0][p], core[1][p] = updated(d, v, core[0][p], upper), updated(d, v, core[1][p], lower)
+                move(core, level["core z"], p, (core[0][p], core[1][p]), (lower, upper), step)
                 if k > 0:  # Lemma: charges
                     gamma = clip.bias_units if bias else clip.weight_units
                     most, least = sorted((-g[p][0] for g in own))[:k], sorted((g[p][1] for g in own))[:k]
@@ -305,10 +376,14 @@ def trained(settings, records, public):
                         lower, upper = lower - k * gamma, upper + k * gamma
                     if relation == "substitute":
                         lower, upper = lower + sum(most), upper - sum(least)
-                level["charged"][0][p] = updated(d, v, common[0][p], upper)
-                level["charged"][1][p] = updated(d, v, common[1][p], lower)
+                move(level["charged"], level["charged z"], p, (common[0][p], common[1][p]), (lower, upper), step)
         for radius in radii.values():
-            radius.advance(d, v, number == 0)
+            if momentum:
+                own, eta, m = rates[step]
+                factors = (decay_of(eta), gradient_of(eta), decay_of(own), gradient_of(own), factor(m))
+                radius.advance(factors, number == 0)
+            else:
+                radius.advance(decay_of(alpha), gradient_of(alpha), number == 0)
     return [{"k": level["k"], "lower": box(level)[0], "upper": box(level)[1]} for level in levels]
 
 
@@ -324,9 +399,10 @@ def make_records(count, first_id):
 SETTINGS = {"network.hidden": [2], "network.classes": 2, "network.input_shift": 0.25, "network.input_scale": 0.75,
             "training.epochs": 2, "training.batches": 2, "training.learning_rate": 1.5,
             "training.learning_rate_decay": 0.25, "training.learning_rate_floor": 0.0, "training.l2": 0.125,
-            "training.expected_records": 13, "training.seed": 6, "training.precision": "double",
-            "clip.kind": "elementwise", "clip.gamma": 0.06, "clip.delta_limit": 0.2, "clip.activation_limit": 0.3,
-            "certificate.levels": 2, "feature_range": [-1.75, 2.5]}
+            "training.l1": 0.0, "training.l1_step": "proximal", "training.momentum": 0.0, "training.dampening": 0.0,
+            "training.nesterov": False, "training.expected_records": 13, "training.seed": 6,
+            "training.precision": "double", "clip.kind": "elementwise", "clip.gamma": 0.06, "clip.delta_limit": 0.2,
+            "clip.activation_limit": 0.3, "certificate.levels": 2, "feature_range": [-1.75, 2.5]}
 
 
 def changes():
@@ -343,6 +419,11 @@ def changes():
            "network.hidden": []}
     for changed in ({"network.loss": "huber"}, {"network.loss": "one_vs_rest", "network.classes": 3}):
         yield {"certificate.relation": "add_remove", "certificate.budget": "per_epoch", **changed}
+    for changed in ({"certificate.budget": "per_epoch", "training.nesterov": True, "training.dampening": 0.25},
+                    {"certificate.budget": "per_epoch", "training.l1": 0.0625},
+                    {"certificate.budget": "per_batch", "training.l1": 0.0625, "training.l1_step": "sign"}):
+        yield {"certificate.relation": "add_remove", "training.momentum": 0.5, "training.l2": 0.03125, **changed}
+    yield {"certificate.relation": "substitute", "certificate.budget": "per_epoch", "training.l1": 0.0625}
 
 
 def text():

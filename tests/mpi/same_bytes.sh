@@ -57,6 +57,13 @@ for relation in add_remove substitute; do
     [ ! -e "$run/checkpoints" ] && [ ! -e "$run/members" ] || { echo "$relation: checkpoints were left"; exit 1; }
 done
 
+# Public records, which every rank holds, are added once.
+for batches in 0 30; do
+    options=(--public blobs.h5:test --set training.public_batch_size=$batches --set training.public_steps=$((batches / 10)))
+    expected=$(digests 1 "public-$batches-1" "${options[@]}")
+    [ "$(digests 3 "public-$batches-3" "${options[@]}" --set run.grid=1x1x3)" = "$expected" ] || { echo "public records: 3 ranks differ from 1"; exit 1; }
+done
+
 # The trace is of the log alone: a line a step, the phases of them all at the end, and no other byte in the run.
 mpirun -n 2 "$holdfast" train --data blobs.h5 --out traced --trace --set network.hidden=[16,8] --set certificate.levels=12 --set training.batches=2 \
     --set training.epochs=20 --set training.expected_records=3000 --set certificate.relation=substitute --set certificate.budget=per_batch > /dev/null 2> trace.log

@@ -12,7 +12,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t problems = 250;
+constexpr std::uint64_t problems = 500;
 
 std::string joined(const AttackReport& report) {
     std::string text;
@@ -40,11 +40,23 @@ TEST_P(Attack, NeighboursNestAndDistancesMoveByOne) {
     EXPECT_EQ(joined(total), "");
 }
 
+TEST_P(Attack, NoPredictionOfARegressionLeavesItsInterval) {
+    AttackReport total;
+    for (std::uint64_t seed = 1; seed <= problems; ++seed) total.add(attack_regression(seed, GetParam()));
+    EXPECT_GT(total.attacks, 500);
+    EXPECT_EQ(joined(total), "");
+    EXPECT_LE(total.tightness.at("regression"), 1.0);
+    EXPECT_GT(total.tightness.at("regression"), 0.5);
+}
+
+// Under the clips that every second problem has one record cannot fill all its entries: fewer boxes are
+// reached.
 TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {
-    int found = 0;
-    for (std::uint64_t seed = 1; seed <= 100; ++seed)
-        found += attack_enclosure(seed, 1, GetParam()).violations.empty() ? 0 : 1;
-    EXPECT_GT(found, 20);
+    int found[2] = {};
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
+        found[seed % 2] += attack_enclosure(seed, 1, GetParam()).violations.empty() ? 0 : 1;
+    EXPECT_GT(found[1], 20);
+    EXPECT_GT(found[0], 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, Attack,
@@ -53,20 +65,32 @@ INSTANTIATE_TEST_SUITE_P(Precisions, Attack,
                              return info.param == Precision::single_precision ? "single" : "double";
                          });
 
-/// Plain descent with weight decay, and momentum.
+/// Of every kind of step: plain descent with weight decay, momentum, what is averaged; the last with an l1
+/// penalty.
 std::vector<TrainingSettings> optimisers() {
-    TrainingSettings decay{.epochs = 3, .batches = 2, .learning_rate_decay = 0.5, .l2 = 0.3};
+    const TrainingSettings decay{.epochs = 3, .batches = 2, .learning_rate_decay = 0.5, .l2 = 0.3};
     TrainingSettings momentum = decay;
     momentum.l2 = 0;
     momentum.momentum = 0.9;
-    return {decay, momentum};
+    TrainingSettings both = momentum, ahead = momentum, dampened = momentum;
+    both.l2 = 0.03;
+    ahead.nesterov = true;
+    ahead.l2 = 0.002;
+    dampened.dampening = 0.4;
+    std::vector<TrainingSettings> all{decay, momentum, both, ahead, dampened};
+    for (TrainingSettings penalised : {decay, momentum, both}) {
+        penalised.l1 = 0.05;
+        all.push_back(penalised);
+    }
+    return all;
 }
 
 /// A parameter and its slots.
 struct Point {
     explicit Point(std::int64_t at, const Optimiser& optimiser)
-        : parameter{at}, slots(optimiser.slots(), 0) {}
+        : parameter{at}, slots(optimiser.initial_slots(parameter)) {}
     void step(const Optimiser& optimiser, std::int64_t number, double normaliser, std::int64_t sum) {
+        optimiser.before(number, {parameter, slots}, {parameter, slots});
         optimiser.update(number, normaliser, {parameter, slots}, std::vector{sum});
     }
     std::vector<std::int64_t> parameter, slots;
@@ -125,27 +149,112 @@ TEST(Optimiser, UpdateIsMonotone) {
     }
 }
 
-// As anybody would write it, in floating point.
-TEST(Optimiser, MomentumIsThatOfTheTextbooks) {
-    const TrainingSettings settings = optimisers()[1];
-    const Clip clip = Settings{}.clip;
-    const auto optimiser = make_optimiser(settings, clip.grid().exponent());
-    Point point(parameter_units(0.25), *optimiser);
-    double theta = 0.25, velocity = 0;
-    for (std::int64_t step = 0; step < 6; ++step) {
-        const std::int64_t sum = (step * step - 7) * 1000000007;
-        point.step(*optimiser, step, 7.0, sum);
-        velocity = settings.momentum * velocity + static_cast<double>(sum) * clip.grid().unit() / 7;
-        theta -= settings.learning_rate_at(step) * velocity;
-        ASSERT_NEAR(parameter_value(point.parameter[0]), theta, 1e-13 * (1 + std::abs(theta)));
-        ASSERT_NE(point.parameter[0], parameter_units(0.25));
+/// As anybody would write it, in floating point.
+struct Textbook {
+    const TrainingSettings& settings;
+    double theta, velocity = 0;
+
+    void step(std::int64_t number, double gradient) {
+        const double alpha = settings.learning_rate_at(number), threshold = alpha * settings.l1;
+        if (settings.l1_step == L1Step::sign && theta != 0) theta -= std::copysign(threshold, theta);
+        gradient += settings.l2 * theta;
+        velocity = settings.momentum * velocity + (number == 0 ? 1 : 1 - settings.dampening) * gradient;
+        theta -= alpha * (settings.nesterov ? gradient + settings.momentum * velocity : velocity);
+        if (settings.l1_step == L1Step::proximal) theta -= std::clamp(theta, -threshold, threshold);
     }
+};
+
+TEST(Optimiser, StepsAreThoseOfTheTextbooks) {
+    const Clip clip = Settings{}.clip;
+    int compared = 0;
+    for (TrainingSettings settings : optimisers()) {
+        // What is averaged has its soft threshold before the average.
+        if (settings.averaged_momentum() && settings.l1 > 0) settings.l1_step = L1Step::sign;
+        const auto optimiser = make_optimiser(settings, clip.grid().exponent());
+        Point point(parameter_units(0.25), *optimiser);
+        Textbook textbook{settings, 0.25};
+        for (std::int64_t step = 0; step < 6; ++step, ++compared) {
+            const std::int64_t sum = (step * step - 7) * 1000000007;
+            point.step(*optimiser, step, 7.0, sum);
+            textbook.step(step, static_cast<double>(sum) * clip.grid().unit() / 7);
+            ASSERT_NEAR(parameter_value(point.parameter[0]), textbook.theta,
+                        1e-13 * (1 + std::abs(textbook.theta)));
+            ASSERT_NE(point.parameter[0], parameter_units(0.25));
+        }
+    }
+    EXPECT_EQ(compared, 48);
 }
 
-TEST(Optimiser, MomentumWithWeightDecayIsRefused) {
-    TrainingSettings settings = optimisers()[1];
-    settings.l2 = 0.01;
+// What descends is thresholded, and the last step goes the whole way to it: zeros are zeros.
+TEST(Optimiser, AnAverageEndsOnTheThresholdsZero) {
+    TrainingSettings settings = optimisers()[2];
+    settings.l1 = 3;
+    const auto optimiser = make_optimiser(settings, -40);
+    Point point(parameter_units(0.25), *optimiser);
+    for (std::int64_t step = 0; step < settings.steps(); ++step) point.step(*optimiser, step, 7.0, 1000);
+    EXPECT_EQ(point.parameter[0], 0);
+}
+
+/// The least, over the steps t, of what a parameter of 1 without velocity is at the end that no gradient
+/// moves.
+double least_swing(const TrainingSettings& settings) {
+    double least = 1;
+    for (std::int64_t from = 0; from < settings.steps(); ++from) {
+        Textbook textbook{settings, 1};
+        for (std::int64_t step = from; step < settings.steps(); ++step) textbook.step(step, 0);
+        least = std::min(least, textbook.theta);
+    }
+    return least;
+}
+
+TEST(Optimiser, MomentumWithWeightDecayIsRefusedExactlyWhereAParameterSwings) {
+    const KeyedHash hash{5};
+    int refused = 0, taken = 0;
+    for (std::uint64_t trial = 0; trial < 3000; ++trial) {
+        TrainingSettings settings{.epochs = 1 + static_cast<std::int64_t>(hash(1, trial) % 60)};
+        settings.learning_rate = hash.uniform(2, trial);
+        settings.learning_rate_decay = hash(3, trial) % 2 == 0 ? 0 : 0.1;
+        settings.momentum = 0.3 + 0.69 * hash.uniform(4, trial);
+        settings.l2 = std::exp(-9 * hash.uniform(5, trial));
+        settings.dampening = hash(6, trial) % 2 == 0 ? 0 : 0.5;
+        settings.nesterov = hash(7, trial) % 2 == 0;
+        const double swing = least_swing(settings);
+        if (std::abs(swing) < 1e-12) continue;
+        bool sound = true;
+        try {
+            make_optimiser(settings, -40);
+        } catch (const Error& error) {
+            sound = false;
+            EXPECT_EQ(error.where(), "training.l2");
+            EXPECT_EQ(error.code(), ExitCode::usage);
+        }
+        ASSERT_EQ(sound, swing > 0) << "trial " << trial << ", " << swing;
+        const double slack = 1 - std::sqrt(settings.momentum);
+        if (settings.learning_rate * settings.l2 <= slack * slack) {
+            ASSERT_TRUE(sound) << "trial " << trial;
+        }
+        (sound ? taken : refused) += 1;
+    }
+    EXPECT_GT(refused, 500);
+    EXPECT_GT(taken, 500);
+}
+
+// The ends of a box each trained by itself: after these steps the upper end of the published rule is below a
+// run that it should hold. So many steps are refused, and as many as are right are not.
+TEST(Optimiser, ThePublishedRuleOfMomentumWithWeightDecayIsRefusedWhereItIsWrong) {
+    TrainingSettings settings{.epochs = 40, .learning_rate = 1, .l2 = 0.02, .momentum = 0.9};
+    Textbook upper{settings, 0}, inside{settings, 0};
+    for (std::int64_t step = 0; step < 40; ++step) {  // gradients within +-0.1
+        upper.step(step, -0.1);
+        inside.step(step, step < 15 ? 0.1 : -0.1);
+    }
+    EXPECT_GT(inside.theta, upper.theta);
     EXPECT_THROW(make_optimiser(settings, -40), Error);
+    settings.epochs = 12;
+    EXPECT_NO_THROW(make_optimiser(settings, -40));
+    settings.epochs = 40;
+    settings.l2 = 0.0026;
+    EXPECT_NO_THROW(make_optimiser(settings, -40));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ class Excess {
 };
 
 struct Case {
-    std::string backend;  // "rump": the reference with midpoint-radius products
+    std::string backend;  // "rump", "nguyen": the reference with midpoint-radius products
     LayerShape shape;
 };
 
@@ -237,13 +237,15 @@ struct Oracle : testing::TestWithParam<Case> {
 
     const std::string prefix = sizeof(Real) == sizeof(double) ? "" : "single ";
     const LayerShape shape = GetParam().shape;
-    const bool exact_products = GetParam().backend != "rump";
-    const std::unique_ptr<Operations> operations = exact_products
-                                                       ? make_operations<Real>(GetParam().backend)
-                                                       : make_operations<Real>("reference", Product::rump);
+    const bool exact_products = GetParam().backend != "rump" && GetParam().backend != "nguyen";
+    const std::unique_ptr<Operations> operations =
+        exact_products ? make_operations<Real>(GetParam().backend)
+                       : make_operations<Real>(
+                             "reference", GetParam().backend == "rump" ? Product::rump : Product::nguyen);
 
     void SetUp() override {
-        ASSERT_EQ(operations->name(), exact_products ? GetParam().backend : "reference (rump)");
+        ASSERT_EQ(operations->name(),
+                  exact_products ? GetParam().backend : "reference (" + GetParam().backend + ")");
     }
 
     std::unique_ptr<PackedLayer> pack(const WeightBox& box) const {
@@ -908,7 +910,8 @@ void PrintTo(const Case& parameters, std::ostream* out) {
     *out << parameters.backend << " " << parameters.shape.in << "x" << parameters.shape.out;
 }
 
-const auto every_backend = testing::ValuesIn(cases({"reference", "cpu", "rump"}, {{1, 1}, {5, 3}, {33, 10}}));
+const auto every_backend =
+    testing::ValuesIn(cases({"reference", "cpu", "rump", "nguyen"}, {{1, 1}, {5, 3}, {33, 10}}));
 const auto exact_backends = testing::ValuesIn(cases({"reference", "cpu"}, {{1, 1}, {5, 3}, {33, 10}}));
 const auto long_sums = testing::ValuesIn(cases({"reference", "cpu"}, {{100000, 1}}));
 INSTANTIATE_TEST_SUITE_P(Backends, IntervalOracle, every_backend, name_of_case);

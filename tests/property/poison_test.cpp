@@ -219,10 +219,12 @@ TEST(Poison, MovesRecordsFromWhereTheyCount) {
     }
 }
 
-// Of a logistic regression every set of flipped labels, one more and one fewer than its box is for.
+// Of one step of a logistic regression, whose box nothing widens but the flips: of so many, the worst set for
+// a parameter is in no smaller box.
 TEST(Poison, HoldsEverySetOfFlippedLabels) {
     Settings settings = settings_of({}, {.labels = Poison::Labels::any});
     settings.certificate.levels = 8;
+    settings.training.epochs = settings.training.batches = 1;
     const Records records = some_records(8);
     const std::vector<LevelState> boxes = trained(settings, records);
     int outside = 0;
@@ -238,36 +240,45 @@ TEST(Poison, HoldsEverySetOfFlippedLabels) {
         ASSERT_TRUE(inside(point, boxes[changed])) << set;
         outside += changed > 0 && !inside(point, boxes[changed - 1]) ? 1 : 0;
     }
-    EXPECT_GT(outside, 100);
+    EXPECT_GE(outside, 8);
+}
+
+/// Poisons 300 times; how far the last bias moved, of the room its box leaves, where it moved most.
+double poisoned_targets(const Settings& settings) {
+    const Records records = some_records(20, true);
+    const std::vector<LevelState> boxes = trained(settings, records);
+    const std::int64_t nominal = boxes[0].lower.back();
+    std::mt19937_64 engine(3);
+    std::uniform_real_distribution<double> part(-1, 1);
+    double reached = 0;
+    for (int trial = 0; trial < 300; ++trial) {
+        const std::size_t k = 1 + engine() % 5;
+        const double way = trial % 2 == 0 ? settings.poison.target_radius : -settings.poison.target_radius;
+        Records poisoned = records;
+        for (std::size_t i = 0; i < k; ++i) {
+            const std::size_t record = (engine() % 4) * 5 + i;  // all different
+            poisoned.targets[record] += trial % 3 == 0 ? way * part(engine) : way;
+            for (std::size_t j = 0; j < features; ++j)
+                poisoned.features.wide_values()[record * features + j] +=
+                    settings.poison.input_radius * part(engine);
+        }
+        const LevelState point = trained(settings, poisoned)[0];
+        EXPECT_TRUE(inside(point, boxes[k])) << trial;
+        const double moved = std::abs(static_cast<double>(point.lower.back() - nominal));
+        const auto room =
+            static_cast<double>(std::max(boxes[k].upper.back() - nominal, nominal - boxes[k].lower.back()));
+        reached = std::max(reached, moved / room);
+    }
+    return reached;
 }
 
 TEST(Poison, HoldsEveryTargetOfARegressionWithinItsRadius) {
     Settings settings = settings_of({6}, {.input_radius = 0.02, .target_radius = 0.3});
     settings.network.classes = 1;
     settings.clip.gamma = 4;
-    const Records records = some_records(20, true);
-    const std::vector<LevelState> boxes = trained(settings, records);
-    std::mt19937_64 engine(3);
-    std::uniform_real_distribution<double> sign(-1, 1);
-    double reached = 0;
-    for (int trial = 0; trial < 300; ++trial) {
-        const std::size_t k = 1 + engine() % 5;
-        const double way = trial % 2 == 0 ? 0.3 : -0.3;
-        Records poisoned = records;
-        for (std::size_t i = 0; i < k; ++i) {
-            const std::size_t record = (engine() % 4) * 5 + i;  // all different
-            poisoned.targets[record] += trial % 3 == 0 ? way * sign(engine) : way;
-            for (std::size_t j = 0; j < features; ++j)
-                poisoned.features.wide_values()[record * features + j] += 0.02 * sign(engine);
-        }
-        const LevelState point = trained(settings, poisoned)[0];
-        ASSERT_TRUE(inside(point, boxes[k])) << trial;
-        const std::int64_t moved = std::abs(point.lower.back() - boxes[0].lower.back());
-        const std::int64_t room = std::max(boxes[k].upper.back() - boxes[0].lower.back(),
-                                           boxes[0].lower.back() - boxes[k].lower.back());
-        reached = std::max(reached, static_cast<double>(moved) / static_cast<double>(room));
-    }
-    EXPECT_GT(reached, 0.2);
+    poisoned_targets(settings);
+    settings.training.epochs = settings.training.batches = 1;
+    EXPECT_GT(poisoned_targets(settings), 0.5);
 }
 
 TEST(Poison, IsNotBoundedOnADevice) {

@@ -445,6 +445,31 @@ void walk_entries(const char* what) {
                 clips<Real>().size());
     EXPECT_GT(counts.narrowed, 0);
 }
+/// An entry before it is clipped, and its scale >= 0.
+template <typename Real>
+void walk_scaled_entries(const char* what) {
+    Counts counts;
+    for (const Clip& clip : clips<Real>()) {
+        if (clip.by_factors()) continue;
+        counts += Walk<Real>({{},
+                              {all_boxes<Real>(), boxes_of_activations<Real>()},
+                              1,
+                              [&](auto, auto lanes, std::span<Bounds> results) {
+                                  const reference::Rule<Real> rule(clip);
+                                  const std::size_t count = results.size();
+                                  for (std::size_t i = 0; i < count; ++i)
+                                      results[i] = bounds_of(reference::scaled_entry<Real>(
+                                          rule, lanes.lower[i], lanes.upper[i],
+                                          {lanes.lower[count + i], lanes.upper[count + i]}));
+                              }})
+                      .run();
+    }
+    report(what, counts);
+}
+TEST(ReducedFormat, ScaledEntriesIn5Bits) {
+    walk_scaled_entries<Float5>("scaled entries, 5 bits");
+}
+
 TEST(ReducedFormat, EntriesOfBothClipsIn5Bits) {
     walk_entries<Float5>("clipped entries, 5 bits");
 }

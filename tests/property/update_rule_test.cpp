@@ -136,6 +136,24 @@ TYPED_TEST(UpdateRule, SaturationIsMonotoneAndMovesNothingApart) {
     report("saturation", TypeParam::bits, cases);
 }
 
+// Lemma 8.
+TYPED_TEST(UpdateRule, SoftThresholdIsMonotoneAndMovesNothingApart) {
+    std::int64_t cases = 0;
+    for (std::int64_t threshold = 0; threshold <= TypeParam::greatest; ++threshold) {
+        for (std::int64_t a = TypeParam::least; a <= TypeParam::greatest; ++a) {
+            EXPECT_LE(std::abs(thresholded(a, threshold)), std::abs(a));
+            for (std::int64_t b = a; b <= TypeParam::greatest; ++b, ++cases) {
+                const std::int64_t apart = thresholded(b, threshold) - thresholded(a, threshold);
+                ASSERT_TRUE(0 <= apart && apart <= b - a) << a << " " << b << " by " << threshold;
+            }
+        }
+    }
+    EXPECT_EQ(thresholded(5, 2), 3);
+    EXPECT_EQ(thresholded(-5, 2), -3);
+    EXPECT_EQ(thresholded(-2, 2), 0);
+    report("soft thresholds", TypeParam::bits, cases);
+}
+
 template <typename>
 struct Update : testing::Test {};
 using NarrowWidths = testing::Types<Width<4>, Width<5>, Width<6>>;
@@ -402,6 +420,169 @@ TEST(Momentum, RadiusIsReachedByTheFirstStepOfAnEpoch) {
     EXPECT_EQ(responses.radius(), 8 + 4);  // not 8 + 4 + 8: it acts once
     responses.advance(half, one, one, 12, false);
     EXPECT_EQ(responses.radius(), 8 + 4 + 2 + 4);  // a greater impulse: the rest of it acts besides
+}
+
+/// Two runs of averaged momentum, of which the second's sums differ where records act.
+struct AveragedPair {
+    std::int64_t theta, z, other_theta, other_z;
+    unsigned acted;  // in this epoch
+    auto operator<=>(const AveragedPair&) const = default;
+};
+
+struct AveragedStep {
+    Fraction decay, gradient, own_decay, own_gradient, average;
+    template <int bits>
+    AveragedFactors<bits> factors() const {
+        return {decay.factor<bits>(), gradient.factor<bits>(), own_decay.factor<bits>(),
+                own_gradient.factor<bits>(), average.factor<bits>()};
+    }
+    friend std::ostream& operator<<(std::ostream& out, const AveragedStep& step) {
+        for (const Fraction& f : {step.decay, step.gradient, step.own_decay, step.own_gradient, step.average})
+            out << f.significand << "/2^" << f.shift << " ";
+        return out;
+    }
+};
+
+template <int bits>
+void take_averaged_step(const AveragedFactors<bits>& factors, std::int64_t sum, std::int64_t& theta,
+                        std::int64_t& z) {
+    z = updated(factors.decay, factors.gradient, z, sum);
+    theta = averaged(factors.average, updated(factors.own_decay, factors.own_gradient, theta, sum), z);
+}
+
+/// As walk(), of averaged momentum over two epochs of two steps, the second with `later`: each pair of runs
+/// within the radius of so many records, and both in the order of what they came from.
+template <int bits>
+std::int64_t walk_averaged(const AveragedStep& early, const AveragedStep& later, int records,
+                           std::int64_t gamma) {
+    constexpr std::int64_t limit = UpdateLimits<bits>::parameter, most = 4;
+    const std::vector<Action> all_actions = actions(records, gamma);
+    AveragedResponses<bits> responses;
+    std::set<AveragedPair> pairs;
+    for (std::int64_t z = -limit; z <= limit; ++z) {
+        for (std::int64_t theta = -limit; theta <= limit; ++theta) pairs.insert({theta, z, theta, z, 0});
+    }
+    std::int64_t taken = 0;
+    for (int step = 0; step < 4; ++step) {
+        const AveragedFactors<bits> factors = (step < 2 ? early : later).template factors<bits>();
+        responses.advance(factors, gamma, step % 2 == 0);
+        std::set<AveragedPair> next;
+        for (const AveragedPair& pair : pairs) {
+            const unsigned acted = step % 2 == 0 ? 0 : pair.acted;
+            for (std::int64_t sum = -most; sum <= most; ++sum) {
+                for (const Action& action : all_actions) {
+                    if ((action.acting & acted) != 0) continue;
+                    AveragedPair to = pair;
+                    take_averaged_step<bits>(factors, sum, to.theta, to.z);
+                    take_averaged_step<bits>(factors, sum + action.sum, to.other_theta, to.other_z);
+                    to.acted = acted | action.acting;
+                    if (std::abs(to.theta - to.other_theta) > records * responses.radius()) return -1;
+                    const bool ordered =
+                        pair.theta <= pair.other_theta && pair.z <= pair.other_z && action.sum <= 0;
+                    if (ordered && (to.theta > to.other_theta || to.z > to.other_z)) return -1;
+                    next.insert(to);
+                    ++taken;
+                }
+            }
+        }
+        pairs = std::move(next);
+    }
+    return taken;
+}
+
+TEST(AveragedMomentum, RadiusBoundsEverySchedule) {
+    constexpr int bits = 4;
+    const Fraction none{0, 0};
+    const std::vector<std::pair<Fraction, Fraction>> own{
+        {none, none}, {{1, 2}, {1, 1}}, {none, {1, 0}}, {{1, 1}, {3, 1}}};
+    std::int64_t cases = 0;
+    for (const Fraction& decay : decays<bits>()) {
+        for (const Fraction& gradient : fractions<bits>()) {
+            for (const Fraction& average : decays<bits>()) {
+                for (const auto& [own_decay, own_gradient] : own) {
+                    const AveragedStep step{decay, gradient, own_decay, own_gradient, average};
+                    const std::int64_t walked = walk_averaged<bits>(step, step, 1, 1);
+                    ASSERT_GE(walked, 0) << step;
+                    cases += walked;
+                }
+            }
+        }
+    }
+    report("schedules of averaged momentum", bits, cases);
+}
+
+// At more than twice the width fewer factors, two records, and an average that goes the whole way at last.
+TEST(AveragedMomentum, RadiusBoundsSchedulesOfTwoRecords) {
+    constexpr int bits = 5;
+    std::int64_t cases = 0;
+    for (const Fraction& decay : {Fraction{0, 0}, Fraction{1, 2}, Fraction{3, 2}, Fraction{1, 0}}) {
+        for (const Fraction& gradient : {Fraction{1, 1}, Fraction{1, 0}, Fraction{3, 1}}) {
+            for (const Fraction& average : {Fraction{1, 2}, Fraction{1, 1}, Fraction{3, 2}}) {
+                for (const Fraction& own : {Fraction{0, 0}, Fraction{1, 1}}) {
+                    const AveragedStep step{decay, gradient, own, own, average};
+                    AveragedStep whole = step;
+                    whole.average = {1, 0};
+                    const std::int64_t walked = walk_averaged<bits>(step, whole, 2, 1);
+                    ASSERT_GE(walked, 0) << step;
+                    cases += walked;
+                }
+            }
+        }
+    }
+    report("schedules of averaged momentum, two records", bits, cases);
+}
+
+// Average 1/2, an impulse of 8 in z: theta takes 4 of it, then goes half the way each step.
+TEST(AveragedMomentum, RadiusIsWhatAnImpulseLeaves) {
+    constexpr int bits = 12;
+    const BasicFactor<bits> nothing(0, 0), half(1, 1), one(1, 0);
+    AveragedResponses<bits> responses;
+    std::int64_t theta = 0, z = 0;
+    const AveragedFactors<bits> factors{nothing, one, nothing, nothing, half};
+    for (const std::int64_t reached : {4, 6, 7}) {
+        responses.advance(factors, 8, theta == 0);
+        take_averaged_step<bits>(factors, theta == 0 ? -8 : 0, theta, z);
+        EXPECT_EQ(theta, reached);
+        EXPECT_EQ(responses.radius(), reached);
+    }
+    responses.advance(factors, 8, true);  // 8 at last of the first epoch, 4 of the second
+    EXPECT_EQ(responses.radius(), 8 + 4);
+    const AveragedFactors<bits> ahead{half, one, half, one, half};
+    AveragedResponses<bits> ahead_responses;
+    ahead_responses.advance(ahead, 8, true);
+    EXPECT_EQ(ahead_responses.radius(), 4 + 4);  // of its own step and of the average
+    ahead_responses.advance(ahead, 8, false);
+    EXPECT_EQ(ahead_responses.radius(), 8);  // whoever acts now; of the first step 2 + 2 are left
+}
+
+// Every range and every smaller one, every threshold.
+TEST(SignStep, RangeHoldsEveryPointAndNests) {
+    constexpr std::int64_t most = 9;
+    std::int64_t cases = 0;
+    for (std::int64_t threshold = 0; threshold <= most; ++threshold) {
+        for (std::int64_t lower = -most; lower <= most; ++lower) {
+            for (std::int64_t upper = lower; upper <= most; ++upper) {
+                const ParameterRange range = against_sign({lower, upper}, threshold);
+                ASSERT_LE(std::max(std::abs(range.lower), std::abs(range.upper)), most);
+                for (std::int64_t theta = lower; theta <= upper; ++theta, ++cases) {
+                    const ParameterRange point = against_sign({theta, theta}, threshold);
+                    const std::int64_t stepped = theta > 0   ? theta - threshold
+                                                 : theta < 0 ? theta + threshold
+                                                             : 0;
+                    ASSERT_EQ(point.lower, stepped);
+                    ASSERT_EQ(point.upper, stepped);
+                    ASSERT_TRUE(range.lower <= stepped && stepped <= range.upper);
+                    for (std::int64_t last = theta; last <= upper; ++last, ++cases) {
+                        const ParameterRange inner = against_sign({theta, last}, threshold);
+                        ASSERT_TRUE(range.lower <= inner.lower && inner.upper <= range.upper)
+                            << "[" << theta << ", " << last << "] in [" << lower << ", " << upper << "] by "
+                            << threshold;
+                    }
+                }
+            }
+        }
+    }
+    report("steps against the sign", 0, cases);
 }
 
 TEST(FactorOf, IsTheDoubleUntilNothingOfItIsLeft) {

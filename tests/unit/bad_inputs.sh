@@ -117,8 +117,10 @@ expect "--backend: no such choice" 2 'run\.backend .*cpu' train --data good.h5 -
 expect "--transport nccl without GPUs" 2 'run\.transport: "nccl" cannot be had.*mpi' train --data good.h5 --backend cpu --transport nccl
 expect "more levels than records" 2 'certificate\.levels = 62 exceeds the stated 60 records' train --data good.h5 --set certificate.levels=62
 expect "more members than records" 2 'ensemble\.members = 62 exceeds the stated 60 records' train --data good.h5 --set ensemble.members=62
-expect "factored clip for substitute" 2 'clip\.kind' train --data good.h5 --set clip.kind=factored --set certificate.relation=substitute
 expect "both budgets for counts as published" 2 'certificate\.budget.*per_batch' train --data good.h5 --set certificate.budget=both --set training.normalise=actual
+expect "a whole gradient's clip for boxes" 2 'clip\.kind' train --data good.h5 --set clip.kind=norm
+expect "more products than layers" 2 'certificate\.product' train --data good.h5 --set network.hidden=[3] --set 'certificate.product=["exact","rump","nguyen"]' --set run.backend=reference
+expect "a public batch without public records" 2 'public_batch_size' train --data good.h5 --set training.public_batch_size=3
 
 # A library built with -ffast-math flushes subnormals in every thread of who loads it.
 echo 'int nothing;' > flush.c
@@ -174,6 +176,10 @@ expect "every checkpoint truncated" 3 'ruined/checkpoints/0/[0-9]+/.*damaged' "$
 query() { "$holdfast" "$1" --quiet --run whole "${@:2}"; }
 expect "no such run" 3 'nowhere' "$holdfast" certify --quiet --run nowhere --queries blobs.h5
 expect "queries of another width" 3 'narrow\.h5.*4 features.* 6' query certify --queries narrow.h5
+expect "certify: no such bounds" 2 '--bounds.*tight' query certify --queries blobs.h5 --bounds tight
+"$holdfast" certify --run whole --queries blobs.h5 --bounds best 2> /dev/null | grep -q 'relaxations prove no more' || fail "certify --bounds best of one hidden layer does not say what it is by"
+"$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out deep --set "network.hidden=[4,4]" > /dev/null
+"$holdfast" certify --run deep --queries blobs.h5 --bounds best 2> /dev/null | grep -q 'a release counts by intervals' || fail "certify --bounds best does not say what a release counts by"
 expect "evaluate: label out of range" 3 'label\.h5.*row 60 has label 9' "$holdfast" evaluate --quiet --run plain --data label.h5:train --epsilon 1
 expect "evaluate: no such split" 3 "good\.h5.*split 'test'" query evaluate --data good.h5 --epsilon 1
 expect "evaluate: epsilon 0" 2 'epsilon' query evaluate --data blobs.h5 --epsilon 0

@@ -48,6 +48,30 @@ TEST(Batches, AnEpochTakesEveryRecordOnceAndAsItsIdSays) {
     }
 }
 
+TEST(PublicBatches, TakeRowAfterRowAndBeginAgain) {
+    const Records records = records_of(7);
+    PublicBatches of({.batches = batches, .public_batch_size = 3}, records);
+    for (const std::uint32_t step : {0U, 1U, 2U, 3U, 1000000007U, 1U}) {
+        const auto taken = of.of_step(step);
+        ASSERT_EQ(taken.size(), 3U);
+        for (std::uint32_t i = 0; i < 3; ++i) ASSERT_EQ(taken[i], (std::uint64_t{step} * 3 + i) % 7);
+    }
+    const Records none = records_of(0);
+    PublicBatches empty({.batches = batches, .public_batch_size = 3}, none);
+    EXPECT_TRUE(empty.of_step(5).empty());
+}
+
+TEST(PublicBatches, GoByTheIdsWhereTheyHaveNoSize) {
+    const Records records = records_of(50);
+    const TrainingSettings settings{.epochs = 2, .batches = batches, .seed = 5};
+    PublicBatches of(settings, records);
+    Batches by_id(settings, records);
+    for (std::int64_t step = 0; step < 2 * batches; ++step) {
+        const auto taken = of.of_step(step);
+        EXPECT_EQ(std::vector(taken.begin(), taken.end()), batch(by_id, step));
+    }
+}
+
 TEST(Batches, AloneOneTakesEveryRecordInEveryEpoch) {
     const Records records = records_of(50);
     Batches of({.epochs = 3, .batches = 1}, records);

@@ -23,7 +23,9 @@ json other_value(const Option& option, const Configuration& configuration) {
     std::vector<json> candidates;
     if (now.is_number_integer()) candidates = {now.get<std::int64_t>() + 1, now.get<std::int64_t>() - 1};
     if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
-    if (now.is_array()) candidates = {json::array({3, 5}), json::array({7})};
+    if (now.is_array())
+        candidates = {json::array({3, 5}), json::array({7}), json::array({3, 5, 2}),
+                      json::array({"dense 3"})};
     if (now.is_boolean()) candidates = {!now.get<bool>()};
     if (now.is_string()) {
         candidates = {"1x1x1"};
@@ -44,11 +46,18 @@ json other_value(const Option& option, const Configuration& configuration) {
 
 /// What must be set too for another value of an option to be accepted.
 std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
+    if (key == "training.public_steps") return {{"training.public_batch_size", 10}};
     if (key == "training.batching") return {{"training.batch_size", 10}};
     if (key == "training.kind") return {{"clip.kind", "norm"}};
     if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
         return {{"features.map", "bins"}};
+    if (key == "network.image") return {{"network.layers", json::array({"conv 2 1x1"})}};
+    if (key == "network.initial_digest") return {{"network.initial", "model.h5"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};
+    std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
+                                                        {"certificate.budget", "per_batch"}};
+    if (key == "poison.target_radius") adversary.emplace_back("network.classes", 1);
+    if (key.starts_with("poison.")) return adversary;
     return {};
 }
 
@@ -130,7 +139,8 @@ TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
         if (before.is_number())
             wrong.insert(wrong.end(), {"7", json::array({1}), true, nan, infinity, -infinity, -1e300, 1e300});
         if (before.is_number_integer()) wrong.insert(wrong.end(), {1.5, -1, UINT64_MAX});
-        if (before.is_array()) wrong.insert(wrong.end(), {7, json::array({"1"}), json::array({nan})});
+        if (before.is_array()) wrong.insert(wrong.end(), {7, json::array({nan})});
+        if (before.is_array() && option.key != "network.layers") wrong.push_back(json::array({"1"}));
         if (before.is_array() && option.key != "features.edges")  // a list of any numbers
             wrong.insert(wrong.end(),
                          {json::array({0}), json::array({-1}), json::array({1.5}), json::array({INT64_MAX})});
@@ -199,8 +209,14 @@ TEST(ReadSettings, MistakesNameTheKeyThePlaceAndTheRemedy) {
 
 TEST(ReadSettings, SettingsThatContradictAreRefused) {
     const std::vector<std::vector<std::string>> contradictions{
-        {"clip.kind=factored", "certificate.relation=substitute"},
+        {"clip.kind=norm"},
         {"clip.kind=factored", "certificate.product=rump"},
+        {"clip.kind=factored", "certificate.product=nguyen"},
+        {"certificate.product=[]"},
+        {"certificate.product=[\"exact\",\"other\"]"},
+        {"training.precision=single", "certificate.product=[\"exact\",\"nguyen\"]"},
+        {"training.public_steps=3"},
+        {"training.kind=convex", "network.hidden=[]", "training.public_batch_size=3"},
         {"training.precision=single", "certificate.product=rump"},
         {"training.precision=single", "clip.gamma=1e-30"},
         {"training.precision=single", "clip.kind=factored", "clip.delta_limit=1e-30"},
@@ -248,6 +264,19 @@ TEST(ReadSettings, AnAdversaryIsDescribedInFull) {
                                       "network.classes=1", "poison.target_radius=0.5"})
                   .settings.poison.target_radius,
               0.5);
+}
+
+TEST(ReadSettings, AProductIsNamedOnceOrForEveryLayer) {
+    const auto product = [](const std::string& value) {
+        const Configuration read = read_configuration("", {"certificate.product=" + value});
+        EXPECT_EQ(to_json(read)["certificate.product"], value.front() == '[' && value != "[\"rump\"]"
+                                                            ? json::parse(value)
+                                                            : json(value == "[\"rump\"]" ? "rump" : value));
+        return read.settings.certificate.product.layers;
+    };
+    EXPECT_EQ(product("nguyen"), std::vector{Product::nguyen});
+    EXPECT_EQ(product("[\"rump\"]"), std::vector{Product::rump});
+    EXPECT_EQ(product("[\"exact\",\"nguyen\"]"), (std::vector{Product::exact, Product::nguyen}));
 }
 
 TEST(DecidingSettings, IgnoreHowTheRunIsCarriedOut) {

@@ -303,6 +303,20 @@ TEST(ConvolutionalEngine, OfADeviceIsRefused) {
     }
 }
 
+TEST(ConvolutionalEngine, BoundsNoPoisonedRecords) {
+    const Step step(0, 1);
+    const auto engine = make_backend("cpu")->engine(step.network, step.clip);
+    RecordSet set{nullptr, step.features.data(), step.labels.data(), 1, true};
+    set.poison.emplace();
+    try {
+        engine->set_records(std::vector{set});
+        FAIL() << "taken";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::usage);
+        EXPECT_EQ(error.where(), "certificate.relation");
+    }
+}
+
 TEST(ConvolutionalEngine, RefusesFactorsThatFitNoLayer) {
     Step step(0, 1);
     for (Layer& layer : step.network.layers) layer.dropout = 0;

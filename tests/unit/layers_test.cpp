@@ -139,7 +139,7 @@ TEST(Layers, OfSettingsThatContradictAreRefused) {
     EXPECT_THAT(refusal({image, conv}, 95),
                 HasSubstr("network.image: the image has 96 pixels, where a record has 95"));
     EXPECT_THAT(refusal({image}), HasSubstr("there are none"));
-    EXPECT_THAT(refusal({"network.image=[2,8]", conv}), HasSubstr("three sizes, not 2"));
+    EXPECT_THAT(refusal({"network.image=[2,8]", conv}), HasSubstr("wants [channels, height, width]"));
     EXPECT_THAT(refusal({"network.image=[1024,1024,1024]", conv}), HasSubstr("pixels"));
     EXPECT_THAT(refusal({image, conv, "network.hidden=[4]"}), HasSubstr("both say"));
     EXPECT_THAT(refusal({"network.layers=[4]"}), HasSubstr("wants texts"));

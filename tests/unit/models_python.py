@@ -371,7 +371,7 @@ def test_torch_gives_the_same_numbers():
 def test_sklearn_gives_the_same_numbers():
     import warnings
 
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
@@ -408,8 +408,31 @@ def test_sklearn_gives_the_same_numbers():
             assert (labels == estimator.predict(features)).all(), path
             if hasattr(estimator, "decision_function"):
                 assert close(logits, estimator.decision_function(features).reshape(100, -1)), path
+    numbers = truth + random.normal(size=100)
+    for number, estimator in enumerate((LinearRegression(), make_pipeline(StandardScaler(), LinearRegression()))):
+        estimator.fit(features, numbers)
+        path = f"regression_{number}.h5"
+        models.write_model(path, models.from_sklearn(estimator))
+        predictions = [float(line) for line in predict("--model", path, "--queries", "queries.h5").splitlines()]
+        assert close(predictions, estimator.predict(features)), path
+        assert close(models.to_sklearn(models.read_model(path)).predict(features), predictions)
     refused("class indices", models.from_sklearn, LogisticRegression().fit(features, np.where(truth > 0, "yes", "no")))
     refused("StandardScaler", models.from_sklearn, make_pipeline(MinMaxScaler(), LogisticRegression()).fit(features, truth))
+
+
+def test_a_regression_predicts_numbers():
+    model = model_of([7], 1, "squared_error", range=(-1.0, 2.5))
+    models.write_model("numbers.h5", model)
+    targets = random.normal(size=100)
+    dataset("targets.h5", features, targets)
+    predictions = np.array([float(line) for line in predict("--model", "numbers.h5", "--queries", "targets.h5").splitlines()])
+    assert close(predictions, model.logits(features)[:, 0])
+    said = json.loads(predict("--model", "numbers.h5", "--queries", "targets.h5", "--json", "--accuracy"))
+    assert close(said["mean_squared_error"], np.mean((predictions - np.clip(targets, -(2.0**20), 2.0**20)) ** 2))
+    assert models.read_model("numbers.h5").description() == model.description()
+    refused("not labels", model.labels, features)
+    refused("1 classes", models.checked, model_of([], 1, "hinge"), "a model")
+    refused("2 classes", models.checked, model_of([], 2, "squared_error"), "a model")
 
 
 skipped = 0

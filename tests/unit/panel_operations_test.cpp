@@ -267,7 +267,22 @@ void Operations<Real>::backward() {
 
 std::vector<Clip> clips() {
     return {{.kind = Clip::Kind::elementwise, .gamma = 0.06},
-            {.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3}};
+            {.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3},
+            {.kind = Clip::Kind::tensor_norm, .norm_limit = 0.06}};
+}
+
+/// Some of no width, some of all.
+template <typename Real>
+LayerScales<Real> random_scales(Values<Real>& values) {
+    LayerScales<Real> scales;
+    for (auto* side : {scales.weights, scales.biases}) {
+        for (std::size_t r = 0; r < panel_height; ++r) {
+            const Real a = std::min(Real{1}, values.nonnegative()),
+                       b = std::min(Real{1}, values.nonnegative());
+            side[r] = {std::min(a, b), r % 5 == 0 ? std::min(a, b) : std::max(a, b)};
+        }
+    }
+    return scales;
 }
 
 template <typename Real>
@@ -291,7 +306,9 @@ void Operations<Real>::accumulate() {
                 const auto upper_of = [&](std::vector<std::int64_t>& sums) {
                     return sums.data() + (point ? 0 : shape.parameters());
                 };
-                const OuterProduct<Real> product{shape, clip, gradient, rows, stride, panel_height};
+                const LayerScales<Real> scales = random_scales(values);
+                const OuterProduct<Real> product{
+                    shape, clip, gradient, rows, stride, panel_height, clip.by_scales() ? &scales : nullptr};
                 reference->accumulate(product, {expected.data(), upper_of(expected)});
                 tested->accumulate(product, {actual.data(), upper_of(actual)});
                 ASSERT_EQ(expected, actual);
@@ -314,7 +331,9 @@ void Operations<Real>::accumulate_and_select() {
     tested->transpose(shape.in, z.upper.data(), upper_rows.data(), stride);
     const BasicConstInterval<Real> rows{lower_rows.data(), upper_rows.data()};
     for (const Clip& clip : clips()) {
-        const OuterProduct<Real> product{shape, clip, gradient, rows, stride, 100};
+        const LayerScales<Real> scales = random_scales(values);
+        const OuterProduct<Real> product{
+            shape, clip, gradient, rows, stride, 100, clip.by_scales() ? &scales : nullptr};
         for (const std::size_t count : {1, 3, 200}) {
             std::vector<std::int64_t> expected(2 * shape.parameters(), 3), actual = expected;
             LeastEntries wanted(shape.parameters() + 2, count), found(shape.parameters() + 2, count);
@@ -469,6 +488,18 @@ const auto shapes =
                     LayerShape{16, 4}, LayerShape{33, 17}, LayerShape{64, 3}, LayerShape{70, 66});
 INSTANTIATE_TEST_SUITE_P(Shapes, OperationsInDouble, shapes, test_name);
 INSTANTIATE_TEST_SUITE_P(Shapes, OperationsInSingle, shapes, test_name);
+
+TEST(MakeBackend, NamesItsProducts) {
+    Products products;
+    products.layers = {Product::exact, Product::nguyen};
+    EXPECT_EQ(make_backend("auto", Precision::double_precision, products)->name(),
+              "reference (exact, nguyen)");
+    EXPECT_EQ(products.of(0), Product::exact);
+    EXPECT_EQ(products.of(7), Product::nguyen);
+    EXPECT_FALSE(products.exact());
+    EXPECT_TRUE(Products().exact());
+    EXPECT_THROW(make_backend("cpu", Precision::double_precision, products), Error);
+}
 
 TEST(MakeBackend, RumpProductsAreRefusedInSinglePrecision) {
     for (const char* name : {"auto", "reference"}) {

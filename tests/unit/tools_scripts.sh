@@ -51,6 +51,7 @@ refuses() {
 }
 refuses 'unknown option --colour' "$root/tools/install" --colour
 refuses 'unknown option --colour' "$root/tools/lint" --colour
+refuses 'unknown option --colour' "$root/tools/compare_modes" "$scratch" --colour
 refuses '--at-most needs a number' "$root/tools/lint" --at-most none
 refuses '--since needs a commit' "$root/tools/lint" --since yesterday
 refuses '--csv needs --label' "$root/tools/quickstart" --csv data.csv
@@ -107,7 +108,7 @@ done < <(grep -v '^#\|^$' "$root/tools/checks/faults.txt")
 refuses 'no fault matches' "$root/tools/mutate" --only 'no such text'
 [[ $("$root/tools/mutate" --list --only checkpoint | wc -l) -ge 3 ]] || fail "tools/mutate --list"
 
-for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate; do
+for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done

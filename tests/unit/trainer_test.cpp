@@ -170,5 +170,79 @@ TEST(Sgd, RefusesADecayAboveOne) {
     }
 }
 
+// They are the steps of a run that has no private records, and every level starts where they end.
+TEST(PublicSteps, MoveThePointThatAllLevelsStartFrom) {
+    const Records open = records_with({0, 1, 2, 3, 4}), none = records_with({});
+    Settings settings;
+    settings.network.hidden = {3};
+    settings.training.epochs = 4;
+    settings.training.batches = 1;
+    settings.training.learning_rate_decay = 0.5;
+    settings.training.normalise = Normalise::actual;
+    settings.training.public_batch_size = 2;
+    settings.training.public_steps = 4;
+    settings.certificate.levels = 3;
+    const TrainingPlan plan = make_plan(settings, {.features = 2, .public_records = 5}, make_backend("cpu"));
+    const MemberState unmoved = MemberTrainer::fresh_state(plan, 7),
+                      moved = MemberTrainer::fresh_state(plan, 7, open);
+    MemberTrainer without_private(plan, none, open, unmoved);
+    while (!without_private.done()) without_private.step(*make_serial_communicator());
+    EXPECT_NE(moved.levels[0].lower, unmoved.levels[0].lower);
+    EXPECT_EQ(moved.step, 0);
+    ASSERT_EQ(moved.levels.size(), 4U);
+    for (const LevelState& level : moved.levels) {
+        EXPECT_EQ(level.lower, without_private.box(0).lower) << "level " << level.k;
+        EXPECT_EQ(level.upper, level.lower) << "level " << level.k;
+    }
+}
+
+TEST(PublicBatchesOfAStep, CountInTheNormaliser) {
+    Settings settings;
+    settings.training.batches = 4;
+    settings.training.expected_records = 100;
+    EXPECT_EQ(normaliser_of(settings, {.features = 2, .public_records = 8}), 27);
+    settings.training.public_batch_size = 5;
+    EXPECT_EQ(normaliser_of(settings, {.features = 2, .public_records = 8}), 30);
+}
+
+std::string refusal(const Settings& settings, std::size_t public_records = 0) {
+    try {
+        make_plan(settings, {.features = 16, .public_records = public_records}, make_backend("cpu"));
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::usage);
+        EXPECT_FALSE(error.hint().empty());
+        return error.where();
+    }
+    return "";
+}
+
+TEST(MakePlan, RefusesWhatDoesNotFitTheLayersOrThePublicRecords) {
+    Settings settings;
+    settings.network.hidden = {3};
+    settings.certificate.product.layers = {Product::exact, Product::exact};
+    EXPECT_EQ(refusal(settings), "");
+    settings.certificate.product.layers.push_back(Product::rump);
+    EXPECT_EQ(refusal(settings), "certificate.product");
+    settings.certificate.product = {};
+    settings.training.public_batch_size = 3;
+    EXPECT_EQ(refusal(settings), "training.public_batch_size");
+    EXPECT_EQ(refusal(settings, 2), "training.public_batch_size");
+    EXPECT_EQ(refusal(settings, 3), "");
+
+    Settings image;
+    image.network.hidden = Settings{}.network.hidden;
+    image.network.image = {1, 4, 4};
+    image.network.layers = {"conv 2 2x2", "relu", "flatten"};
+    EXPECT_EQ(refusal(image), "");
+    image.clip.kind = Clip::Kind::factored;
+    EXPECT_EQ(refusal(image), "");
+    image.certificate.relation = Relation::substitute;
+    EXPECT_EQ(refusal(image), "");
+    image.certificate.charge_rule = ChargeRule::per_batch;
+    EXPECT_EQ(refusal(image), "clip.kind");
+    image.clip.kind = Clip::Kind::tensor_norm;
+    EXPECT_EQ(refusal(image), "clip.kind");
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -10,8 +10,10 @@
 #include "kernels/base/random.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
+#include "models/certify/output_bounds.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/privacy/aggregate.hpp"
+#include "models/training/optimiser.hpp"
 
 namespace holdfast {
 namespace {
@@ -52,6 +54,16 @@ std::vector<double> features_of(const Records& records, std::size_t index) {
     for (std::size_t j = 0; j < records.features.columns(); ++j)
         features.push_back(records.features.at(index, j));
     return features;
+}
+
+/// Gives every record a number to learn that is its own: a function of its id and label, mostly ordinary.
+void give_numbers(Records& records) {
+    const KeyedHash hash{29};
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::uint64_t draw = hash(31, records.ids[i]);
+        const double size = draw % 11 == 0 ? 0x1p20 : draw % 7 == 0 ? 1e-300 : 1.0;
+        records.targets.push_back((records.labels[i] - 0.5 + hash.uniform(37, records.ids[i])) * size);
+    }
 }
 
 Records without(const Records& records, const std::vector<std::uint64_t>& ids) {
@@ -261,14 +273,31 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
         lower = boxes[level].lower;
         upper = boxes[level].upper;
     };
-    return certify(problem.network, *make_backend("cpu", problem.settings.training.precision),
-                   problem.queries, boxes.size(), load, LevelSearch::bisection);
+    return certify(
+        problem.network, *make_backend("cpu", problem.settings.training.precision), problem.queries,
+        boxes.size(), load,
+        problem.settings.certificate.product.exact() ? LevelSearch::bisection : LevelSearch::ascending);
+}
+
+const char* name_of(Clip::Kind kind) {
+    switch (kind) {
+        case Clip::Kind::elementwise:
+            return "elementwise";
+        case Clip::Kind::factored:
+            return "factored";
+        case Clip::Kind::norm:
+            return "norm";
+        case Clip::Kind::record_norm:
+            return "record_norm";
+        case Clip::Kind::tensor_norm:
+            return "tensor_norm";
+    }
+    return "";
 }
 
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
     return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) + " " +
-           name_of(problem.settings.certificate.charge_rule) +
-           (problem.settings.clip.kind == Clip::Kind::factored ? " factored" : " elementwise") +
+           name_of(problem.settings.certificate.charge_rule) + " " + name_of(problem.settings.clip.kind) +
            (problem.settings.training.precision == Precision::single_precision ? " single" : "") + " depth " +
            std::to_string(problem.network.layers().size()) + ": ";
 }
@@ -329,6 +358,45 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
     return trained;
 }
 
+/// Of midpoint-radius products, which nest up to rounding only; for a third of the problems.
+void draw_products(std::uint64_t seed, AttackProblem& problem) {
+    Choices choices(seed ^ 0x9a0d0c7);
+    const Settings& settings = problem.settings;
+    if (settings.clip.by_factors() || settings.training.precision == Precision::single_precision) return;
+    if (!choices.chance(0.4)) return;
+    std::vector<Product>& layers = problem.settings.certificate.product.layers;
+    layers.resize(problem.network.layers().size());
+    for (Product& product : layers)
+        product = choices.pick({Product::exact, Product::rump, Product::nguyen, Product::nguyen});
+}
+
+/// What a device does not compute.
+bool host_only(const Settings& settings) {
+    return settings.host_only() && settings.certificate.product.exact();
+}
+
+/// What a step does besides following its gradient; of weight decay as much as momentum allows.
+void draw_step(Choices& choices, Settings& settings) {
+    TrainingSettings& training = settings.training;
+    training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
+    if (training.momentum > 0) {
+        training.dampening = choices.pick({0.0, 0.0, 0.3});
+        training.nesterov = choices.chance(0.4);
+    }
+    training.l1 = choices.pick({0.0, 0.0, 0.02, 0.5});
+    if (settings.certificate.charge_rule == ChargeRule::per_batch)
+        training.l1_step = choices.pick({L1Step::proximal, L1Step::sign});
+    const auto trains = [&] {
+        try {
+            make_optimiser(training, -40);
+        } catch (const Error&) {
+            return false;
+        }
+        return true;
+    };
+    while (!trains()) training.l2 /= 4;
+}
+
 }  // namespace
 
 void AttackReport::add(const AttackReport& other) {
@@ -352,8 +420,9 @@ bool draw_images(std::uint64_t seed, Settings& settings) {
         choices.pick<std::string>({"conv 2 2x2", "conv 4 3x2 padding 1 groups 2",
                                    "conv 3 2x2 stride 2 padding 1 no_bias", "conv 2 2x2 dilation 2"})};
     if (choices.chance(0.5))
-        settings.network.layers.push_back(choices.pick<std::string>(
-            {"average_pool 1x2 stride 2", "max_pool 1x2 stride 1", "max_pool 1x2 stride 2", "average_pool 1x1"}));
+        settings.network.layers.push_back(
+            choices.pick<std::string>({"average_pool 1x2 stride 2", "max_pool 1x2 stride 1",
+                                       "max_pool 1x2 stride 2", "average_pool 1x1"}));
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dropout 0.3");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("conv 2 1x1");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dense 3 no_bias");
@@ -375,6 +444,15 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
         choices.pick({ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both});
     if (settings.certificate.relation == Relation::add_remove && choices.chance(0.4))
         settings.clip.kind = Clip::Kind::factored;
+    Choices clips(seed ^ 0xc11b5);  // apart, so that all else stays as it was
+    const bool others = seed % 2 == 0;
+    if (others)
+        settings.clip.kind =
+            clips.pick({Clip::Kind::factored, Clip::Kind::record_norm, Clip::Kind::tensor_norm});
+    settings.clip.norm_limit = clips.pick({0.05, 0.3, 2.0});
+    settings.training.public_batch_size = others ? clips.pick<std::int64_t>({0, 3}) : 0;
+    if (settings.training.public_batch_size > 0)
+        settings.training.public_steps = static_cast<std::int64_t>(clips.below(4));
     settings.clip.gamma = choices.pick({0.02, 0.1, 0.5});
     settings.clip.delta_limit = choices.pick({0.2, 1.0});
     settings.clip.activation_limit = choices.pick({0.3, 2.0});
@@ -384,7 +462,7 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
     settings.training.learning_rate_decay = choices.pick({0.0, 0.6});
     settings.training.l2 = choices.pick({0.0, 0.0, 0.05, 0.4});
     if (settings.training.learning_rate > 2) settings.training.l2 = 0;
-    if (settings.training.l2 == 0) settings.training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
+    draw_step(choices, settings);
     settings.ensemble.members = choices.pick({1, 1, 3});
     settings.certificate.levels = 1 + static_cast<std::int64_t>(choices.below(6));
     settings.network.classes = choices.pick({2, 2, 3});
@@ -409,7 +487,10 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
                                                            FeatureRange{-feature_range, feature_range},
                                                            {0.0, 1.0}});
     AttackProblem problem{settings, settings.network.make(settings.feature_map(features, range)),
-                          no_records(features), no_records(features)};
+                          no_records(features), no_records(features), no_records(features)};
+    for (std::uint64_t id = 0; id < 4 && settings.training.public_batch_size > 0; ++id)
+        append(problem.public_records, any_features(clips, features),
+               static_cast<std::int32_t>(clips.below(problem.network.classes())), id);
     for (std::uint64_t id = 0; id < count + 40; ++id) {
         std::vector<double> row =
             choices.chance(0.1) ? any_features(choices, features) : std::vector<double>(features);
@@ -426,17 +507,22 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     Settings settings = problem.settings;
     settings.certificate.levels = levels;
     const TrainingPlan plan =
-        make_plan(settings, {problem.network.inputs(), problem.network.transform().range},
-                  make_backend(settings.poisoned() ? "cpu" : "auto", settings.training.precision));
+        make_plan(settings,
+                  {.features = problem.network.inputs(),
+                   .range = problem.network.transform().range,
+                   .public_records = problem.public_records.size()},
+                  make_backend(host_only(settings) ? "cpu" : "auto", settings.training.precision,
+                               settings.certificate.product));
     const Assignment assignment(static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> elsewhere;
     for (const std::uint64_t id : records.ids) {
         if (assignment.member(id, static_cast<std::uint64_t>(settings.ensemble.members)) != member)
             elsewhere.push_back(id);
     }
-    const Records no_public = no_records(problem.network.inputs());
-    MemberTrainer trainer(plan, without(records, elsewhere), no_public,
-                          MemberTrainer::fresh_state(plan, member));
+    Records mine = without(records, elsewhere);
+    if (problem.network.is_regression()) give_numbers(mine);
+    MemberTrainer trainer(plan, std::move(mine), problem.public_records,
+                          MemberTrainer::fresh_state(plan, member, problem.public_records));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) trainer.step(*alone);
     std::vector<LevelState> boxes;
@@ -448,6 +534,7 @@ namespace {
 
 AttackReport attack_boxes(AttackProblem problem, std::uint64_t seed, std::int64_t records_too_few) {
     problem.settings.ensemble.members = 1;
+    draw_products(seed, problem);
     Choices choices(seed ^ 0x5eed);
     const std::vector<LevelState> boxes =
         train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
@@ -504,6 +591,42 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, 
 
 AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
     return attack_boxes(against_poison(draw_problem(seed, precision), seed), seed, records_too_few);
+}
+
+AttackReport attack_regression(std::uint64_t seed, Precision precision) {
+    AttackProblem problem = draw_problem(seed, precision);
+    Choices choices(seed ^ 0x4e6);
+    std::vector<Records> neighbours;
+    for (std::int64_t k = 1; k <= problem.settings.certificate.levels; ++k)
+        neighbours.push_back(Neighbours(problem, choices).make(k));
+    problem.settings.ensemble.members = 1;
+    problem.settings.network.classes = 1;
+    problem.settings.network.loss = "squared_error";
+    problem.network =
+        Network(problem.network.inputs(),
+                {problem.settings.network.hidden.begin(), problem.settings.network.hidden.end()}, 1,
+                Loss::squared_error, problem.network.transform());
+    const std::vector<LevelState> boxes =
+        train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
+    const auto backend = make_backend("cpu", precision);
+    const OutputBounder bounder(problem.network, *backend, problem.queries);
+    AttackReport report;
+    for (std::size_t k = 1; k < boxes.size(); ++k) {
+        ++report.attacks;
+        const LevelState moved = train_boxes(problem, neighbours[k - 1], 0, 0).front();
+        const std::string at = label_of(problem, seed) + "k = " + std::to_string(k) + ", ";
+        const std::string escaped = outside(moved, boxes[k]);
+        if (!escaped.empty()) report.violations.push_back(at + escaped);
+        const OutputBounds intervals = bounder.over(boxes[k].lower, boxes[k].upper),
+                           theirs = bounder.over(moved.lower, moved.upper);
+        for (std::size_t q = 0; q < problem.queries.size(); ++q) {
+            if (!(intervals.lower[q] <= theirs.lower[q] && theirs.upper[q] <= intervals.upper[q]))
+                report.violations.push_back(at + "prediction " + std::to_string(q) + " leaves its interval");
+        }
+        double& tightness = report.tightness["regression"];
+        tightness = std::max(tightness, reached(boxes[0], moved, boxes[k]));
+    }
+    return report;
 }
 
 AttackReport attack_smoothness(std::uint64_t seed, Precision precision) {

@@ -25,16 +25,20 @@ struct AttackReport {
 };
 
 /// A small training problem drawn from a seed: every relation, charge rule, clip and loss, 0 to 3 hidden
-/// layers, with and without decay, several batches and epochs, ensembles.
+/// layers, with and without decay, several batches and epochs, ensembles, public records beside.
 struct AttackProblem {
     Settings settings;
     Network network;
-    Records records, queries;
+    Records records, queries, public_records;
 };
 AttackProblem draw_problem(std::uint64_t seed, Precision precision = Precision::double_precision);
 
-/// Enclosure: neighbours at every distance 1..K, random and adversarial. `records_too_few` holds them against
-/// the box of a smaller distance instead, which must break: it shows what the attacks can find.
+/// Trains a regression on neighbours at distance k: no parameter leaves its box, no prediction its interval.
+AttackReport attack_regression(std::uint64_t seed, Precision precision = Precision::double_precision);
+
+/// Enclosure, in double with interval products of every kind: neighbours at every distance 1..K, random and
+/// adversarial. `records_too_few` holds them against the box of a smaller distance instead, which must break:
+/// it shows what the attacks can find.
 AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few = 0,
                               Precision precision = Precision::double_precision);
 /// Enclosure of a problem whose neighbours are poisoned records: features anywhere within a radius, labels as

@@ -14,6 +14,7 @@
 #include "dist/files/hdf5.hpp"
 #include "kernels/backends.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/certify/loss_bounds.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/guarantee.hpp"
 
@@ -47,12 +48,13 @@ std::string unsupported(const hdf5::File& file) {
         if (type != "linear" && type != "conv2d" && type != "relu" && type != "flatten")
             return "layer " + type;
     }
-    if (text("interval_matmul", "rump") == "nguyen") return "product nguyen";
-    if (text("clip_method", "clamp") != "clamp") return "clip by norm";
-    if (text("optimizer", "SGD") != "SGD") return "optimiser " + text("optimizer", "");
-    if (number(file, "l1_reg", 0) > 0) return "l1";
-    if (file.has("X_public")) return "public records in batches of their own";
+    if (text("optimizer", "SGD") != "SGD" && text("optimizer", "") != "SGDM")
+        return "optimiser " + text("optimizer", "");
     return "";
+}
+
+Product product_named(const std::string& name) {
+    return name == "exact" ? Product::exact : name == "nguyen" ? Product::nguyen : Product::rump;
 }
 
 std::vector<std::uint64_t> tail_of(const hdf5::Shape& shape) {
@@ -132,14 +134,14 @@ void write_transform(const hdf5::File& file, const std::string& path) {
     settings.image = image_in(file);
     for (const auto& layer : nlohmann::json::parse(file.read_text_attribute("transform_arch")))
         settings.layers.push_back(layer_text(layer));
-    Model model{settings.make(FeatureMap(features_in(file), {})),
-                Precision::double_precision,
-                {},
-                "elsewhere",
-                "",
-                "",
-                Guarantee::not_private("a recorded transform", "nothing is known of it").to_json(),
-                nullptr};
+    Model model{
+        .network = settings.make(FeatureMap(features_in(file), {})),
+        .parameters = {},
+        .kind = "elsewhere",
+        .program = {},
+        .version = {},
+        .guarantee = Guarantee::not_private("a recorded transform", "nothing is known of it").to_json(),
+        .cost = {}};
     const Parameters frozen = read_parameters(file, model.network.layers(), "transform").value();
     std::transform(frozen.begin(), frozen.end(), std::back_inserter(model.parameters), parameter_units);
     model.parameters.resize(model.network.parameters(), 0);
@@ -177,15 +179,26 @@ Case open_case(hdf5::File file) {
     settings.training.learning_rate_decay = number(file, "lr_decay", 0);
     settings.training.learning_rate_floor = number(file, "lr_min", 0);
     settings.training.l2 = number(file, "l2_reg", 0);
+    settings.training.l1 = number(file, "l1_reg", 0);
+    settings.training.l1_step = L1Step::sign;
+    if (file.has_attribute("optimizer") && file.read_text_attribute("optimizer") == "SGDM") {
+        settings.training.momentum = number(file, "momentum", 0);
+        settings.training.dampening = number(file, "dampening", 0);
+        settings.training.nesterov = file.read_int64_attribute("nesterov") != 0;
+    }
     settings.training.epochs = static_cast<std::int64_t>(number(file, "n_epochs", 1));
     settings.training.batching = Batching::sequential;
     settings.training.batch_size = static_cast<std::int64_t>(number(file, "batchsize", 1));
     settings.training.normalise = Normalise::actual;
     settings.certificate.charge_rule = ChargeRule::per_batch;
-    settings.clip = {.kind = Clip::Kind::elementwise,
-                     .gamma = std::min(number(file, "clip_gamma", 1), beyond_every_gradient)};
-    settings.certificate.product =
-        file.read_text_attribute("interval_matmul") == "exact" ? Product::exact : Product::rump;
+    const double limit = number(file, "clip_gamma", 1);
+    const bool clamps =
+        !file.has_attribute("clip_method") || file.read_text_attribute("clip_method") == "clamp";
+    settings.clip = {.kind = clamps ? Clip::Kind::elementwise : Clip::Kind::tensor_norm,
+                     .gamma = std::min(limit, beyond_every_gradient),
+                     .norm_limit = limit};
+    settings.certificate.product = product_named(file.read_text_attribute("interval_matmul"));
+    settings.training.public_batch_size = static_cast<std::int64_t>(number(file, "batchsize_public", 0));
     const auto unlearn = static_cast<std::int64_t>(number(file, "k_unlearn", 0));
     settings.certificate.relation = unlearn > 0 ? Relation::remove : Relation::substitute;
     if (file.has("k_list")) {
@@ -222,14 +235,30 @@ double largest_difference(const std::optional<Parameters>& theirs, const std::ve
     return largest;
 }
 
+/// Of bounds, the lower ones (sign 1) or the upper ones (-1); where ours may be tighter, by how much they lie
+/// outside, and apart how far inside.
+double bound_difference(const Case& golden, double theirs, double ours, int sign, GoldenComparison& result) {
+    const double inside = sign * (ours - theirs);
+    if (!golden.settings.clip.by_scales()) return std::abs(inside);
+    result.tighter = std::max(result.tighter, inside);
+    return std::max(0.0, -inside);
+}
+
+void compare_bounds(const Case& golden, const std::optional<Parameters>& theirs,
+                    const std::vector<std::int64_t>& ours, int sign, double& largest,
+                    GoldenComparison& result) {
+    for (std::size_t p = 0; theirs && p < ours.size(); ++p)
+        largest =
+            std::max(largest, bound_difference(golden, (*theirs)[p], parameter_value(ours[p]), sign, result));
+}
+
 void compare_level(const Case& golden, const Network& network, const std::string& group,
                    const LevelState& box, GoldenComparison& result) {
-    result.lower =
-        std::max(result.lower,
-                 largest_difference(read_parameters(golden.file, network.layers(), group + "/l"), box.lower));
-    result.upper =
-        std::max(result.upper,
-                 largest_difference(read_parameters(golden.file, network.layers(), group + "/u"), box.upper));
+    const auto theirs = [&](const char* end) {
+        return read_parameters(golden.file, network.layers(), group + end);
+    };
+    compare_bounds(golden, theirs("/l"), box.lower, 1, result.lower, result);
+    compare_bounds(golden, theirs("/u"), box.upper, -1, result.upper, result);
 }
 
 void check_enclosed(const std::optional<Parameters>& theirs, const LevelState& nominal, const LevelState& box,
@@ -269,6 +298,17 @@ bool certified_by_their_rule(std::size_t outputs, const double* lower, const dou
     return certified;
 }
 
+/// Their mean squared error over the box is a metric of the worst, the nominal and the best network.
+void compare_losses(const Case& golden, const Network& network, const Backend& backend, const LevelState& box,
+                    const Records& queries, GoldenComparison& result) {
+    const auto theirs = golden.file.read_doubles_attribute("test_metric_l_n_u", 3);
+    const OutputBounds bounds = OutputBounder(network, backend, queries).over(box.lower, box.upper);
+    const LossBounds ours = mean_of(loss_bounds(network.loss(), bounds, queries.targets));
+    result.logits =
+        std::max({result.logits, std::abs(ours.worst - theirs[0]), std::abs(ours.best - theirs[2])});
+    result.enclosed &= ours.best <= theirs[1] && theirs[1] <= ours.worst;
+}
+
 void compare_predictions(const Case& golden, const FeatureMap& features, const Network& network,
                          const Backend& backend, const LevelState& box, std::size_t level_index,
                          GoldenComparison& result) {
@@ -296,6 +336,8 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
     const std::size_t last = network.offset(network.layers().size() - 1);
     const Variant parameters{box.lower.data(), box.upper.data()};
     const LastLayer logits{golden.outputs, box.lower.data() + last, box.upper.data() + last};
+    if (network.is_regression() && golden.file.has_attribute("test_metric_l_n_u"))
+        compare_losses(golden, network, backend, box, queries, result);
     std::mutex mutex;  // blocks come from several threads
     engine->outputs(parameters, logits, indices, [&](const OutputBlock& block) {
         const std::lock_guard lock(mutex);
@@ -305,13 +347,15 @@ void compare_predictions(const Case& golden, const FeatureMap& features, const N
                 const std::size_t at = (block.first + r) * golden.outputs + c;
                 low.push_back(block.lower[c * block.stride + r]);
                 high.push_back(block.upper[c * block.stride + r]);
-                result.logits = std::max(
-                    {result.logits, std::abs(low.back() - lower[at]), std::abs(high.back() - upper[at])});
+                result.logits =
+                    std::max({result.logits, bound_difference(golden, lower[at], low.back(), 1, result),
+                              bound_difference(golden, upper[at], high.back(), -1, result)});
             }
             if (network.is_regression()) continue;  // no labels, so no mask
             double margin = 0;
             const bool ours = certified_by_their_rule(golden.outputs, low.data(), high.data(), margin);
-            result.certified_mismatches += margin >= 1e-9 && ours != (certified[block.first + r] != 0);
+            const bool theirs = certified[block.first + r] != 0, tighter = golden.settings.clip.by_scales();
+            result.certified_mismatches += margin >= 1e-9 && ours != theirs && (theirs || !tighter);
         }
     });
 }
@@ -354,15 +398,18 @@ GoldenComparison replay_golden_case(const std::string& path) {
 
     const auto backend =
         make_backend("auto", Precision::double_precision, golden.settings.certificate.product);
-    const TrainingPlan plan = make_plan(golden.settings, {.features = golden.inputs}, backend);
-    MemberState state = MemberTrainer::fresh_state(plan, 0);
-    const Parameters initial = read_parameters(golden.file, plan.network.layers(), "init").value();
-    for (LevelState& level : state.levels) {
-        for (std::size_t p = 0; p < initial.size(); ++p)
-            level.lower[p] = level.upper[p] = parameter_units(initial[p]);
-    }
-    const Records no_public{FeatureMatrix(plan.network.inputs(), true), {}, {}, {}};
-    MemberTrainer trainer(plan, plan.features(std::move(records)), no_public, std::move(state));
+    Records public_records =
+        golden.file.has("X_public")
+            ? read_records(golden.file, golden.settings.network.classes == 1, "X_public", "y_public")
+            : Records{FeatureMatrix(golden.inputs, true), {}, {}, {}};
+    const TrainingPlan plan = make_plan(
+        golden.settings, {.features = golden.inputs, .public_records = public_records.size()}, backend);
+    public_records = plan.features(std::move(public_records));
+    const Parameters theirs = read_parameters(golden.file, plan.network.layers(), "init").value();
+    std::vector<std::int64_t> initial(theirs.size());
+    std::transform(theirs.begin(), theirs.end(), initial.begin(), parameter_units);
+    MemberTrainer trainer(plan, plan.features(std::move(records)), public_records,
+                          MemberTrainer::state_at(plan, 0, initial));
     const auto alone = make_serial_communicator();
     while (!trainer.done()) {
         const std::string step = "trace/step" + std::to_string(trainer.state().step);
@@ -374,9 +421,8 @@ GoldenComparison replay_golden_case(const std::string& path) {
                      largest_difference(read_parameters(golden.file, plan.network.layers(), step + "/n"),
                                         trainer.box(0).lower));
     }
-    const auto panels =
-        make_backend(golden.settings.certificate.product == Product::rump ? "reference" : "cpu",
-                     Precision::double_precision, golden.settings.certificate.product);
+    const auto panels = make_backend(golden.settings.certificate.product.exact() ? "cpu" : "reference",
+                                     Precision::double_precision, golden.settings.certificate.product);
     const bool sweep = golden.file.has("k_list");
     const auto final_nominal =
         read_parameters(golden.file, plan.network.layers(), sweep ? "final_n" : "final/n");

@@ -22,9 +22,11 @@ int main(int argc, char** argv) {
                 std::printf("%-40s not replayed: %s\n", result.name.c_str(), result.unsupported.c_str());
                 continue;
             }
-            std::printf("%-40s %-10.2g %-10.2g %-10.2g %-10.2g %-10d %s\n", result.name.c_str(),
-                        result.nominal, result.lower, result.upper, result.logits,
-                        result.certified_mismatches, result.enclosed ? "yes" : "no");
+            std::printf("%-40s %-10.2g %-10.2g %-10.2g %-10.2g %-10d %s", result.name.c_str(), result.nominal,
+                        result.lower, result.upper, result.logits, result.certified_mismatches,
+                        result.enclosed ? "yes" : "no");
+            if (result.tighter > 0) std::printf(", tighter by up to %.2g", result.tighter);
+            std::printf("\n");
             agrees &= std::max({result.nominal, result.lower, result.upper, result.logits}) < 1e-9 &&
                       result.certified_mismatches == 0 && result.enclosed;
         } catch (const Error& error) {

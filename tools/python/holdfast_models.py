@@ -31,7 +31,7 @@ import numpy as np
 ModelError = holdfast_layers.ModelError
 UNIT_BITS = holdfast_layers.UNIT_BITS  # parameters are integers times 2^-50,
 LIMIT = 1 << 60  # of at most 1024
-ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "huber": True, "cross_entropy": False, "one_vs_rest": False}
+ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "huber": True, "cross_entropy": False, "one_vs_rest": False, "squared_error": True}
 NO_RANGE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
 DESCRIPTION = ("layers", "classes", "loss", "input", "precision", "kind", "program", "program_version", "guarantee", "cost")
 
@@ -92,6 +92,8 @@ class Model:
     def labels(self, features):
         """int [n]; where two logits agree up to rounding, `holdfast predict` decides more finely."""
         logits = self.logits(features)
+        if self.loss == "squared_error":
+            raise ModelError("a regression gives numbers, not labels: they are its logits")
         return (logits[:, 0] > 0).astype(int) if ONE_LOGIT[self.loss] else logits.argmax(axis=1)
 
     def version(self):
@@ -147,7 +149,8 @@ def checked(model, where):
     taken = [holdfast_layers.rows_in(shape) for shape in shapes] + [1 if ONE_LOGIT[model.loss] else model.classes]
     if not shapes or taken[1:] != [holdfast_layers.rows_out(shape) for shape in shapes]:
         raise ModelError(f"{where}: layers {[layer.shape for layer in model.units]} fit neither each other nor the loss")
-    if not 2 <= model.classes <= (2 if ONE_LOGIT[model.loss] else 1000):
+    least, most = (1, 1) if model.loss == "squared_error" else (2, 2 if ONE_LOGIT[model.loss] else 1000)
+    if not least <= model.classes <= most:
         raise ModelError(f"{where}: {model.classes} classes with loss {model.loss}")
     low, high = model.range
     if not (np.isfinite([model.shift, model.scale, low, high]).all() and model.scale > 0 and low < high):
@@ -249,7 +252,8 @@ def from_layers(layers, loss=None, **fields):
     units = [units_of(weight, bias, f"layer {layer}") for layer, (weight, bias) in enumerate(layers)]
     outputs = units[-1].shape[0] if units else 0
     loss = loss or ("binary_cross_entropy" if outputs == 1 else "cross_entropy")
-    return checked(Model(units, 2 if outputs == 1 else outputs, loss, **fields), "the model")
+    classes = 1 if loss == "squared_error" else 2 if outputs == 1 else outputs  # 1: a regression
+    return checked(Model(units, classes, loss, **fields), "the model")
 
 
 def arrays_of(state):
@@ -339,12 +343,13 @@ def affine(model):
 
 
 def to_sklearn(model):
-    """LogisticRegression (LinearSVC of a hinge or huber loss) with affine(model)'s coef_ and intercept_.
+    """LogisticRegression (LinearSVC of a hinge or huber loss, LinearRegression of a squared error) with affine(model)'s
+    coef_ and intercept_.
 
     Of three classes or more and one_vs_rest, a OneVsRestClassifier of one LogisticRegression a class. Features outside
     model.range must be clipped to it first.
     """
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LinearRegression, LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.preprocessing import LabelBinarizer
     from sklearn.svm import LinearSVC
@@ -357,6 +362,10 @@ def to_sklearn(model):
         estimator.n_features_in_ = coef.shape[1]
         return estimator
 
+    if model.loss == "squared_error":
+        regression = LinearRegression()
+        regression.coef_, regression.intercept_, regression.n_features_in_ = coef[0], intercept[0], coef.shape[1]
+        return regression
     if model.loss == "one_vs_rest" and model.classes > 2:
         whole = OneVsRestClassifier(LogisticRegression())
         whole.estimators_ = [fitted(LogisticRegression(), coef[c : c + 1], intercept[c : c + 1], np.arange(2)) for c in classes]
@@ -371,11 +380,12 @@ def from_sklearn(estimator, **fields):
 
     A OneVsRestClassifier of LogisticRegression is linear too.
 
-    Its classes must be 0, 1, …, as those of datasets are.
+    Its classes must be 0, 1, …, as those of datasets are. Or of one output that LinearRegression or MLPRegressor learned.
     """
     steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
     classifier, scalers = steps[-1], steps[:-1]
-    if list(classifier.classes_) != list(range(len(classifier.classes_))):
+    regression = not hasattr(classifier, "classes_")
+    if not regression and list(classifier.classes_) != list(range(len(classifier.classes_))):
         raise ModelError(f"classes {list(classifier.classes_)}: fit it to class indices 0, 1, …")
     if hasattr(classifier, "coefs_"):
         if classifier.activation != "relu":
@@ -385,14 +395,15 @@ def from_sklearn(estimator, **fields):
         rows = classifier.estimators_
         layers = [(np.vstack([one.coef_ for one in rows]), np.concatenate([one.intercept_ for one in rows]))]
     elif hasattr(classifier, "coef_"):
-        layers = [(classifier.coef_, np.broadcast_to(classifier.intercept_, len(classifier.coef_)))]
+        coef = np.atleast_2d(classifier.coef_)
+        layers = [(coef, np.broadcast_to(classifier.intercept_, len(coef)))]
     else:
         raise ModelError(f"{type(classifier).__name__} has neither coef_ nor coefs_")
     for scaler in reversed(scalers):
         layers[0] = unscaled(*layers[0], scaler)
     name, one_logit = type(classifier).__name__, len(layers[-1][1]) == 1
     loss = "hinge" if "SVC" in name and one_logit else "one_vs_rest" if name == "OneVsRestClassifier" and not one_logit else None
-    return from_layers(layers, loss, **{"program": "scikit-learn", **fields})
+    return from_layers(layers, "squared_error" if regression else loss, **{"program": "scikit-learn", **fields})
 
 
 def unscaled(weight, bias, scaler):

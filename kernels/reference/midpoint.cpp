@@ -1,9 +1,9 @@
-#include "kernels/reference/rump.hpp"
+#include "kernels/reference/midpoint.hpp"
 
 #include <cmath>
 #include <limits>
 
-namespace holdfast::rump {
+namespace holdfast::midpoint {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -23,52 +23,70 @@ Ball ball(double lower, double upper) {
     return {middle, up(std::max(upper - middle, middle - lower))};
 }
 
-/// Sum of products of balls with its envelope: covers the rounding of the bound and of the run
-/// it bounds.
+/// Sum of products of balls with its envelope: covers the rounding of the bound and of the run it bounds
+/// (models/mathematics.md, midpoint-radius products).
 class BallSum {
   public:
-    explicit BallSum(std::size_t terms)
-        : terms_(static_cast<double>(terms)), gamma_(terms_ * unit_ / (1 - terms_ * unit_)) {}
+    BallSum(Product product, std::size_t terms)
+        : nguyen_(product == Product::nguyen),
+          terms_(static_cast<double>(terms)),
+          gamma_(relative(nguyen_ ? 2 * terms_ + 2 : terms_)) {}
 
     void add(Ball a, Ball b) {
         middle_ += a.middle * b.middle;
         const double widened_radius = up(b.radius + 2 * gamma_ * std::abs(b.middle));
-        radius_ += std::abs(a.middle) * widened_radius + a.radius * up(std::abs(b.middle) + b.radius);
+        if (!nguyen_) {
+            radius_ += std::abs(a.middle) * widened_radius + a.radius * up(std::abs(b.middle) + b.radius);
+            return;
+        }
+        const double a_turned = std::copysign(std::min(std::abs(a.middle), a.radius), a.middle),
+                     b_turned = std::copysign(std::min(std::abs(b.middle), b.radius), b.middle);
+        middle_ += a_turned * b_turned;
+        const double of_radii = up(a.radius * b.radius) - down(std::abs(a_turned * b_turned));
+        radius_ += std::abs(a.middle) * widened_radius + a.radius * std::abs(b.middle) + up(of_radii);
     }
     std::pair<double, double> bounds() const {
         constexpr double least_subnormal = 0x1p-1074;
-        const double n = 2 * terms_ + 8;
-        const double radius =
-            up(up((1 + n * unit_ / (1 - n * unit_)) * radius_) + 8 * terms_ * least_subnormal);
+        const double n = nguyen_ ? 8 * terms_ + 32 : 2 * terms_ + 8;
+        const double lost = (nguyen_ ? 16 : 8) * terms_ * least_subnormal;
+        const double radius = up(up((1 + relative(n)) * radius_) + lost);
         return {down(middle_ - radius), up(middle_ + radius)};
     }
 
   private:
-    static constexpr double unit_ = 0x1p-53;
+    /// gamma_n = n u / (1 - n u).
+    static double relative(double n) {
+        constexpr double unit = 0x1p-53;
+        return n * unit / (1 - n * unit);
+    }
+
+    bool nguyen_;
     double terms_, gamma_;
     double middle_ = 0, radius_ = 0;
 };
 
 }  // namespace
 
-std::pair<double, double> product(double a_lower, double a_upper, double b_lower, double b_upper) {
-    BallSum sum(1);
+std::pair<double, double> product(Product product, double a_lower, double a_upper, double b_lower,
+                                  double b_upper) {
+    BallSum sum(product, 1);
     sum.add(ball(a_lower, a_upper), ball(b_lower, b_upper));
     return sum.bounds();
 }
 
-std::pair<double, double> sum(std::span<const reference::Factors<double>> factors) {
-    BallSum sum(factors.size());
+std::pair<double, double> sum(Product product, std::span<const reference::Factors<double>> factors) {
+    BallSum sum(product, factors.size());
     for (const auto& [a_lower, a_upper, b_lower, b_upper] : factors)
         sum.add(ball(a_lower, a_upper), ball(b_lower, b_upper));
     return sum.bounds();
 }
 
-void forward(LayerShape shape, const double* lower, const double* upper, ConstInterval z, Interval a) {
+void forward(Product product, LayerShape shape, const double* lower, const double* upper, ConstInterval z,
+             Interval a) {
     for (std::size_t o = 0; o < shape.out; ++o) {
         const std::size_t row = o * (shape.in + 1);
         for (std::size_t r = 0; r < panel_height; ++r) {
-            BallSum sum(shape.in + 1);
+            BallSum sum(product, shape.in + 1);
             sum.add({1.0, 0.0}, ball(lower[row + shape.in], upper[row + shape.in]));
             for (std::size_t j = 0; j < shape.in; ++j) {
                 const std::size_t at = j * panel_height + r;
@@ -79,11 +97,11 @@ void forward(LayerShape shape, const double* lower, const double* upper, ConstIn
     }
 }
 
-void backward(LayerShape shape, const double* lower, const double* upper, ConstInterval delta,
-              ConstInterval z, Interval d) {
+void backward(Product product, LayerShape shape, const double* lower, const double* upper,
+              ConstInterval delta, ConstInterval z, Interval d) {
     for (std::size_t j = 0; j < shape.in; ++j) {
         for (std::size_t r = 0; r < panel_height; ++r) {
-            BallSum sum(shape.out);
+            BallSum sum(product, shape.out);
             for (std::size_t o = 0; o < shape.out; ++o) {
                 const std::size_t w = o * (shape.in + 1) + j;
                 sum.add(ball(lower[w], upper[w]),
@@ -99,4 +117,4 @@ void backward(LayerShape shape, const double* lower, const double* upper, ConstI
     }
 }
 
-}  // namespace holdfast::rump
+}  // namespace holdfast::midpoint

@@ -1,0 +1,413 @@
+// holdfast verify: is a finished run what its manifest says? Much less work than to train again.
+//   holdfast verify --run run
+//   holdfast train --data blobs.h5 --out run --keep-states 3
+//   holdfast verify --run run --data blobs.h5
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "dist/files/digest.hpp"
+#include "dist/files/hdf5.hpp"
+#include "dist/layout/distribute.hpp"
+#include "jobs/advise/scratch_folder.hpp"
+#include "jobs/dataset_identity.hpp"
+#include "jobs/finished_run.hpp"
+#include "jobs/kept_states.hpp"
+#include "jobs/train.hpp"
+#include "jobs/unlearning/kept_members.hpp"
+#include "jobs/unlearning/request_log.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/base/arithmetic.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/version.hpp"
+#include "models/kinds/kinds.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string run, data, public_data, backend = "reference";
+    std::optional<std::uint64_t> steps;
+};
+
+/// What was checked, one line each, and what of it failed.
+class Findings {
+  public:
+    /// `action` returns what it has found in order, and throws an Error where it is not.
+    template <typename Action>
+    void check(const std::string& what, Action action) {
+        try {
+            add(what, true, action());
+        } catch (const Error& error) {
+            if (error.code() == ExitCode::internal || error.code() == ExitCode::output) throw;
+            add(what, false, error.what());
+        }
+    }
+    bool sound() const { return failed_ == 0; }
+    void print(const Context& context, const std::string& run) const {
+        const std::string summary = sound()
+                                        ? "verified: " + run + ", " + std::to_string(list_.size()) + " checks"
+                                        : "NOT verified: " + run + ", " + std::to_string(failed_) + " of " +
+                                              std::to_string(list_.size()) + " checks failed";
+        context.print({{"run", run}, {"verified", sound()}, {"checks", list_}}, text_ + summary + "\n");
+    }
+    [[noreturn]] void refuse(const std::string& run) const {
+        throw Error(ExitCode::input,
+                    std::to_string(failed_) + " of " + std::to_string(list_.size()) + " checks failed",
+                    "restore the folder from a copy, or train again", run);
+    }
+
+  private:
+    void add(const std::string& what, bool holds, const std::string& found) {
+        list_.push_back({{"check", what}, {"holds", holds}, {"found", found}});
+        text_ += (holds ? "ok      " : "FAILED  ") + what + ": " + found + "\n";
+        failed_ += holds ? 0 : 1;
+    }
+
+    nlohmann::json list_ = nlohmann::json::array();
+    std::string text_;
+    std::size_t failed_ = 0;
+};
+
+Error wrong(const std::string& problem) {
+    return Error(ExitCode::input, problem);
+}
+
+void require_same(const std::string& what, const nlohmann::json& stated, const nlohmann::json& follows) {
+    if (stated != follows)
+        throw wrong(what + " is stated as " + stated.dump() + " and follows from the settings as " +
+                    follows.dump());
+}
+
+/// Everything of a run that what it states of its settings decides.
+class Stated {
+  public:
+    Stated(const FinishedRun& run, const std::string& backend)
+        : run_(run),
+          plan_(make_plan(
+              run.settings,
+              {run.manifest.dataset.features, run.manifest.dataset.range, run.manifest.dataset.rows,
+               run.manifest.public_records.records},
+              make_backend(backend, run.settings.training.precision, run.settings.certificate.product, 0))) {}
+
+    const TrainingPlan& plan() const { return plan_; }
+    /// A prefix is named as it was when the run was trained, wherever it lies now.
+    std::string fingerprint() const {
+        TrainingPlan as_trained = plan_;
+        as_trained.settings = configuration_from_json(run_.manifest.configuration).settings;
+        return run_fingerprint(as_trained, run_.manifest.dataset.range, run_.manifest.dataset.target_range,
+                               run_.manifest.dataset.digest, run_.manifest.public_records.digest);
+    }
+    bool same_program() const { return run_.manifest.version == version(); }
+
+    std::string check_numbers() const {
+        const RunManifest& manifest = run_.manifest;
+        nlohmann::json layers = nlohmann::json::array();
+        for (const LayerShape& layer : plan_.network.layers()) layers.push_back({layer.in, layer.out});
+        require_same("members", manifest.members, run_.settings.ensemble.members);
+        require_same("steps", manifest.steps, run_.settings.training.steps());
+        require_same("parameters", manifest.parameters, plan_.network.parameters());
+        require_same("levels", manifest.levels, run_.settings.certificate.level_values());
+        require_same("layers", manifest.layers, layers);
+        require_same("normaliser", manifest.normaliser, plan_.normaliser);
+        require_same("relation", manifest.relation, name_of(run_.settings.certificate.relation));
+        return "members, steps, parameters, levels, layers, normaliser and relation follow from the settings";
+    }
+    std::string check_claim() const {
+        if (!same_program()) return "not checked: worded by holdfast " + run_.manifest.version;
+        const Kind& kind = kind_named(run_.manifest.kind);
+        require_same("the guarantee", run_.manifest.guarantee,
+                     kind.claim(run_.settings, facts_of(run_.manifest)).to_json());
+        return run_.manifest.guarantee["status"];
+    }
+    std::string check_fingerprint() const {
+        if (!same_program()) return "not checked: made by holdfast " + run_.manifest.version;
+        std::string found;
+        std::ifstream(run_.folder.file("fingerprint")) >> found;
+        require_same("the fingerprint", found, fingerprint());
+        return "of these settings, data and program";
+    }
+
+  private:
+    const FinishedRun& run_;
+    TrainingPlan plan_;
+};
+
+std::string check_digest(const FinishedRun& run) {
+    const std::string digest = digest_of_boxes(run.folder);
+    if (digest != run.manifest.digest)
+        throw wrong("its values have digest " + digest.substr(0, 16) + ", manifest.json names " +
+                    run.manifest.digest.substr(0, 16));
+    return "digest " + digest.substr(0, 16);
+}
+
+/// Level 0 is a point, every box lies in the next, and parameters keep to their limits. Midpoint-radius
+/// products need not nest, and exactly k removals of as many as there are enclose no fewer.
+std::string check_boxes(const FinishedRun& run) {
+    const bool exactly_k = run.settings.training.normalise == Normalise::actual &&
+                           run.settings.certificate.relation == Relation::remove;
+    const bool nested = run.certificate->nested() && !exactly_k;
+    const BoxesReader boxes(run.folder);
+    std::vector<std::int64_t> lower, upper, inner_lower, inner_upper;
+    for (std::size_t member = 0; member < boxes.members(); ++member) {
+        for (std::size_t level = 0; level < boxes.levels().size(); ++level) {
+            boxes.read(member, level, lower, upper);
+            const auto fail = [&](const std::string& problem) {
+                return wrong("member " + std::to_string(member) + ", level " +
+                             std::to_string(boxes.levels()[level]) + ": " + problem);
+            };
+            // What convex removals leave is a length around the point, not parameters.
+            const bool bounded = level == 0 || !run.settings.is_convex();
+            for (std::size_t p = 0; p < lower.size(); ++p) {
+                if (lower[p] > upper[p]) throw fail("a lower end above its upper one");
+                if (level == 0 && lower[p] != upper[p]) throw fail("no point");
+                if (bounded && (lower[p] < -parameter_limit_units || upper[p] > parameter_limit_units))
+                    throw fail("beyond the limit of a parameter");
+                if (nested && level > 0 && (inner_lower[p] < lower[p] || inner_upper[p] > upper[p]))
+                    throw fail("does not hold the box of the level before");
+            }
+            std::swap(lower, inner_lower);
+            std::swap(upper, inner_upper);
+        }
+    }
+    return std::to_string(boxes.members()) + " points" +
+           (nested ? ", each in its " + std::to_string(boxes.levels().size() - 1) + " boxes, which are nested"
+                   : "; boxes of these settings need not be nested");
+}
+
+std::string check_metrics(const FinishedRun& run) {
+    metrics_of_members(run.folder, run.manifest);
+    return std::to_string(run.manifest.members * run.manifest.steps) + " lines, one a step";
+}
+
+std::string check_log(const FinishedRun& run) {
+    const RequestLog log = RequestLog::read(run.folder);
+    if (log.entries().empty()) throw wrong("is empty");
+    if (log.pending() != nullptr) throw wrong("the last request is not done");
+    const nlohmann::json& asked = log.entries()[log.entries().size() - 2];
+    require_same("the run that the last request made", log.entries().back()["run_after"],
+                 run.manifest.digest);
+    require_same("the data that it left", asked["data_after"], run.manifest.dataset.digest);
+    return std::to_string(log.entries().size()) + " entries in a chain, the last " + log.head().substr(0, 16);
+}
+
+/// distances.h5 holds what certificates.json was made of.
+std::string check_distances(const FinishedRun& run) {
+    const auto file = hdf5::File::open_read(run.folder.file("distances.h5"));
+    const hdf5::Dataset labels = file.dataset("label"), distances = file.dataset("distance");
+    if (labels.shape().size() != 2 || labels.shape() != distances.shape() ||
+        labels.shape()[0] != run.manifest.members)
+        throw wrong("unexpected shapes");
+    StreamDigest digest;
+    const std::uint64_t count = labels.shape()[1];
+    std::vector<std::int32_t> label(count);
+    std::vector<std::int64_t> distance(count);
+    for (std::uint64_t member = 0; member < run.manifest.members; ++member) {
+        labels.read({member, 0}, {1, count}, label.data());
+        distances.read({member, 0}, {1, count}, distance.data());
+        digest.add_values(std::span<const std::int32_t>(label));
+        digest.add_values(std::span<const std::int64_t>(distance));
+    }
+    const auto ensemble_labels = file.dataset("ensemble_label").read_all<std::int32_t>();
+    const auto ensemble_distances = file.dataset("ensemble_distance").read_all<std::int64_t>();
+    digest.add_values(std::span<const std::int32_t>(ensemble_labels));
+    digest.add_values(std::span<const std::int64_t>(ensemble_distances));
+    const nlohmann::json stated = run.folder.read_json("certificates.json");
+    if (!stated.is_object() || stated.value("digest", nlohmann::json()) != digest.hex())
+        throw wrong("certificates.json was made of other distances");
+    return std::to_string(count) + " queries, as certificates.json says";
+}
+
+std::string check_data(const FinishedRun& run, const DatasetReader& reader) {
+    const std::string digest = digest_of_records(reader);
+    require_same("the digest of the records", run.manifest.dataset.digest, digest);
+    require_same("the range of features",
+                 nlohmann::json({run.manifest.dataset.range.low, run.manifest.dataset.range.high}),
+                 nlohmann::json({reader.info().range.low, reader.info().range.high}));
+    require_same("what names a record", name_of(run.manifest.dataset.ids), name_of(reader.info().ids));
+    require_same("the scaling", name_of(run.manifest.dataset.scaling), name_of(reader.info().scaling));
+    return std::to_string(reader.info().rows) + " records, digest " + digest.substr(0, 16);
+}
+
+/// Takes steps of the training again, from states that were kept of it.
+class StepCheck {
+  public:
+    StepCheck(const FinishedRun& run, const Stated& stated, const DatasetReader& reader,
+              const std::string& public_data, std::vector<KeptStates::Step> steps)
+        : run_(run),
+          stated_(stated),
+          kept_(run.folder, stated.fingerprint(), run.settings, 0),
+          steps_(std::move(steps)),
+          alone_(make_serial_communicator()) {
+        Records public_records = read_public(public_data, reader.info(), run.settings);
+        RecordDigest of_public;
+        of_public.add(public_records);
+        if (of_public.hex(*alone_) != run.manifest.public_records.digest)
+            throw Error(ExitCode::input, "the run was trained on other public records beside",
+                        "name those it was trained with, or none where there were none", "--public");
+        public_records_ = run.features(std::move(public_records));
+        for (const KeptStates::Step& step : steps_) {
+            if (members_.empty() || members_.back() != step.member) members_.push_back(step.member);
+        }
+        grid_ = std::make_unique<ProcessGrid>(*alone_, "1x1x1", members_.size(), run.manifest.levels.size());
+        training_ = kind_named(run.manifest.kind).training(stated.plan(), public_records_, *grid_, nullptr);
+        Distributed all = distribute(
+            reader, *grid_, *alone_,
+            {run.members(), members_, run.classes(), static_cast<std::uint64_t>(run.settings.training.seed)});
+        for (MemberRecords& member : all.held)
+            records_[member.member] = run.features(std::move(member.records));
+    }
+
+    const std::vector<KeptStates::Step>& steps() const { return steps_; }
+    std::string check(const KeptStates::Step& step) const {
+        const std::unique_ptr<Trainer> trainer = at(step.member, step.step);
+        PhaseTimes unasked;
+        trainer->step(*alone_, unasked);
+        if (trainer->done()) {
+            compare_result(*trainer, step.member);
+            return "comes to the parameters and boxes of the run";
+        }
+        if (trainer->packed_state() != at(step.member, step.step + 1)->packed_state())
+            throw wrong("it comes to another state than the one that was kept after it");
+        return "comes to the state that was kept after it, bit by bit";
+    }
+
+  private:
+    std::unique_ptr<Trainer> at(std::size_t member, std::int64_t step) const {
+        std::unique_ptr<Trainer> trainer =
+            training_->start(member, records_.at(member), kept_.of(member, step).load_latest());
+        if (trainer->steps_done() != step) throw wrong("the state kept for it is of another step");
+        return trainer;
+    }
+    /// By the file that a training would leave of the member.
+    void compare_result(const Trainer& trainer, std::size_t member) const {
+        const ScratchFolder scratch;
+        const MemberStore store(RunFolder::create(scratch.file("run"), false), stated_.fingerprint());
+        trainer.write_result(store);
+        const BoxesReader boxes(run_.folder);
+        MemberReader again(store, member, boxes.levels().size(), boxes.parameters());
+        std::vector<std::int64_t> lower, upper, again_lower, again_upper;
+        for (std::size_t level = 0; level < boxes.levels().size(); ++level) {
+            boxes.read(member, level, lower, upper);
+            again.read(again_lower, again_upper);
+            if (lower != again_lower || upper != again_upper)
+                throw wrong("it comes to another box of level " + std::to_string(boxes.levels()[level]));
+        }
+    }
+
+    const FinishedRun& run_;
+    const Stated& stated_;
+    KeptStates kept_;
+    std::vector<KeptStates::Step> steps_;
+    std::unique_ptr<Communicator> alone_;
+    Records public_records_;
+    std::vector<std::size_t> members_;
+    std::unique_ptr<ProcessGrid> grid_;
+    std::unique_ptr<Training> training_;
+    std::map<std::size_t, Records> records_;
+};
+
+/// At most so many, spread over all that are there.
+std::vector<KeptStates::Step> chosen(const std::vector<KeptStates::Step>& there, std::size_t most) {
+    if (there.size() <= most) return there;
+    std::vector<KeptStates::Step> steps;
+    for (std::size_t i = 0; i < most; ++i) steps.push_back(there[(2 * i + 1) * there.size() / (2 * most)]);
+    return steps;
+}
+
+void check_steps(const FinishedRun& run, const Stated& stated, const DatasetReader& reader,
+                 const Request& request, Findings& findings) {
+    const KeptStates kept(run.folder, stated.fingerprint(), run.settings, 0);
+    const std::size_t most = request.steps.value_or(std::numeric_limits<std::size_t>::max());
+    const std::vector<KeptStates::Step> steps = chosen(kept.found(), most);
+    if (steps.empty() && request.steps.value_or(0) > 0)
+        findings.check("steps", [&]() -> std::string {
+            throw Error(ExitCode::input, "the run kept no states to take one again from",
+                        "train with --keep-states", run.folder.file("states"));
+        });
+    if (steps.empty()) return;
+    std::unique_ptr<StepCheck> again;
+    findings.check("records of the kept steps", [&] {
+        again = std::make_unique<StepCheck>(run, stated, reader, request.public_data, steps);
+        return std::to_string(steps.size()) + " steps to take again by the " + request.backend + " backend";
+    });
+    if (again == nullptr) return;
+    for (const KeptStates::Step& step : again->steps())
+        findings.check("member " + std::to_string(step.member) + ", step " + std::to_string(step.step),
+                       [&] { return again->check(step); });
+}
+
+void verify(const Context& context, const Request& request) {
+    if (!context.world.is_root()) return;
+    Findings findings;
+    // 1. The files, as far as they say of themselves what they are.
+    std::optional<FinishedRun> run;
+    std::optional<Stated> stated;
+    findings.check("manifest.json", [&] {
+        run.emplace(FinishedRun::open(request.run));
+        stated.emplace(*run, request.backend);
+        return run->manifest.kind + ", trained by holdfast " + run->manifest.version;
+    });
+    if (stated) {
+        const auto there = [&](const char* name) {
+            std::error_code ignored;
+            return std::filesystem::exists(run->folder.file(name), ignored);
+        };
+        findings.check("boxes.h5", [&] { return check_digest(*run); });
+        findings.check("metrics.jsonl", [&] { return check_metrics(*run); });
+        findings.check("fingerprint", [&] { return stated->check_fingerprint(); });
+        if (there(RequestLog::file_name))
+            findings.check(RequestLog::file_name, [&] { return check_log(*run); });
+        if (there("certificates.json")) findings.check("distances.h5", [&] { return check_distances(*run); });
+
+        // 2. What they hold.
+        findings.check("boxes", [&] { return check_boxes(*run); });
+        findings.check("settings", [&] { return stated->check_numbers(); });
+        findings.check("guarantee", [&] { return stated->check_claim(); });
+    }
+
+    // 3. The records, and steps of the training taken again from them.
+    if (stated && !request.data.empty()) {
+        std::optional<DatasetReader> reader;
+        findings.check("data", [&] {
+            reader.emplace(request.data);
+            return check_data(*run, *reader);
+        });
+        if (reader) check_steps(*run, *stated, *reader, request, findings);
+    }
+    findings.print(context, request.run);
+    if (!findings.sound()) findings.refuse(request.run);
+}
+
+}  // namespace
+
+Run declare_verify(CLI::App& app) {
+    auto request = std::make_shared<Request>();
+    app.add_option("--run,run", request->run, "Run folder of holdfast train")->required();
+    app.add_option(
+        "--data", request->data,
+        "The dataset FILE[:SPLIT] it was trained on: check its digest, and take the steps again that "
+        "train --keep-states kept");
+    app.add_option("--public", request->public_data, "The public records it was trained with, if any");
+    app.add_option("--steps", request->steps,
+                   "With --data: at most so many steps; all that were kept by default");
+    app.add_option(
+           "--backend", request->backend,
+           "What takes them: the plain loops of the specification by default, whatever trained the run")
+        ->capture_default_str();
+    app.footer(
+        "A line a check, then a summary; exit 0 if all hold, else 3. What is checked: digests of boxes.h5, "
+        "distances.h5 and the log of requests; metrics for every step; that points lie in their boxes and "
+        "boxes in the next; that numbers, guarantee and fingerprint follow from the settings; with --data "
+        "the "
+        "digest of the records, and kept steps bit by bit. This finds damage and faults of machines. Who can "
+        "write the folder could write another run that is as sound: keep the digest elsewhere.\n\n" +
+        app.get_footer());
+    return [request](const Context& context) { verify(context, *request); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# regression.sh HOLDFAST: a regression from its import to its report; what has no meaning for one is refused by name,
+# and bad targets are.
+set -uo pipefail
+source "$(dirname "$0")/../support/script.sh"
+
+# expect NAME CODE WORDS COMMAND…: exits so and says so.
+expect() {
+    local name=$1 code=$2 words=$3
+    shift 3
+    "$@" > out.txt 2> err.txt
+    local status=$?
+    ((status == code)) || fail "$name: exit $status for $code: $(cat err.txt)"
+    grep -qE -e "$words" err.txt || fail "$name: \"$words\" is not in: $(cat err.txt)"
+}
+field() { python3 -c "import json, sys; print(json.load(open(sys.argv[1]))$2)" "$1"; } # FILE PATH
+
+# Made, trained on one rank and on two to the same bytes, certified and evaluated alike.
+"$holdfast" synth surface --records 600 --test 200 --seed 3 --out surface.h5 --quiet > out.txt || fail "no surface: $(cat out.txt)"
+"$holdfast" inspect surface.h5 --quiet 2> /dev/null | grep -q 'targets *numbers, public range \[0, 1\]' || fail "inspect does not say what the targets are"
+settings=(--set network.classes=1 --set network.hidden=[8] --set training.epochs=4 --set training.learning_rate=0.05
+    --set clip.gamma=0.1 --set certificate.levels=6 --quiet)
+train=("$holdfast" train --data surface.h5 "${settings[@]}")
+"${train[@]}" --out run > out.txt 2> err.txt || fail "train: $(cat err.txt)"
+mpirun -n 2 "${train[@]}" --out run2 > out.txt 2> err.txt || fail "train on 2 ranks: $(cat err.txt)"
+cmp -s run/boxes.h5 run2/boxes.h5 || fail "two ranks make other boxes"
+cmp -s run/metrics.jsonl run2/metrics.jsonl || fail "two ranks make other metrics"
+grep -q accuracy run/metrics.jsonl && fail "a regression has no accuracy"
+for run in run run2; do
+    ranks=1
+    [[ $run == run2 ]] && ranks=2
+    mpirun -n $ranks "$holdfast" certify --run $run --queries surface.h5 --quiet > out.txt 2> err.txt || fail "certify: $(cat err.txt)"
+    mpirun -n $ranks "$holdfast" evaluate --run $run --data surface.h5 --quiet > out.txt 2> err.txt || fail "evaluate: $(cat err.txt)"
+done
+grep -q 'certified squared_error' out.txt || fail "evaluate shows no loss: $(cat out.txt)"
+[[ $(field run/certificates.json '["digest"]') == "$(field run2/certificates.json '["digest"]')" ]] || fail "two ranks certify otherwise"
+[[ $(field run/evaluation.json '["digest"]') == "$(field run2/evaluation.json '["digest"]')" ]] || fail "two ranks evaluate otherwise"
+[[ $(stat -c %a run/intervals.h5) == 600 ]] || fail "intervals are for their owner"
+python3 - run/evaluation.json run/certificates.json << 'PY' || fail "the losses do not go with k"
+import json, sys
+losses = json.load(open(sys.argv[1]))["certified_loss"]["levels"]
+widths = json.load(open(sys.argv[2]))["intervals"]
+assert [row["k"] for row in losses] == list(range(7)) == [row["k"] for row in widths]
+for row, last in zip(losses[1:], losses):
+    assert row["best"] <= last["best"] <= last["nominal"] <= last["worst"] <= row["worst"], (row, last)
+assert losses[-1]["worst"] > losses[0]["worst"] and losses[0]["worst"] - losses[0]["best"] < 1e-12
+assert losses[0]["nominal"] < 0.1, losses[0]  # of 0, some .3
+assert all(row["width_mean"] >= last["width_mean"] for row, last in zip(widths[1:], widths)) and widths[0]["width_max"] == 0
+PY
+"$holdfast" report run --out report.html --quiet > /dev/null 2> err.txt || fail "report: $(cat err.txt)"
+grep -q 'Certified loss' report.html || fail "the report does not show the loss"
+
+# Of a classifier on request, and nothing else changes.
+"$holdfast" synth blobs --records 300 --test 60 --out blobs.h5 --quiet > /dev/null
+"$holdfast" train --data blobs.h5 --out classifier --set network.hidden=[6] --set certificate.levels=4 --quiet > /dev/null 2> err.txt || fail "classifier: $(cat err.txt)"
+"$holdfast" evaluate --run classifier --data blobs.h5 --epsilon 1 --loss --quiet > out.txt 2> err.txt || fail "evaluate --loss: $(cat err.txt)"
+grep -q 'certified binary_cross_entropy' out.txt || fail "no loss of a classifier: $(cat out.txt)"
+python3 - classifier/evaluation.json << 'PY' || fail "the classifier's losses"
+import json, sys
+found = json.load(open(sys.argv[1]))
+rows = found["certified_loss"]["levels"]
+assert all(row["accuracy_worst"] <= row["accuracy_nominal"] <= row["accuracy_best"] for row in rows), rows
+assert abs(rows[0]["accuracy_nominal"] - found["accuracy"]["single"]) < 1e-12, (rows[0], found["accuracy"])
+PY
+
+# What a regression has not.
+"$holdfast" account --ledger l.db --data surface.h5 --budget 5 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
+expect "release" 2 'no labels to release.*network\.classes' "$holdfast" release --run run --queries surface.h5 --epsilon 1 --ledger l.db
+expect "epsilon" 2 'nothing has a price' "$holdfast" evaluate --run run --data surface.h5 --epsilon 1
+expect "publish" 2 'parameters of a run with boxes' "$holdfast" publish --run run --out m.h5 --ledger l.db --epsilon 1
+expect "ensemble" 2 'ensemble\.members = 1' "${train[@]}" --out no --set ensemble.members=2
+expect "noisy" 2 'training\.kind = "boxes"' "${train[@]}" --out no --set training.kind=noisy --set clip.kind=norm
+expect "convex" 2 'training\.kind = "boxes"' "${train[@]}" --out no --set training.kind=convex
+expect "loss of labels" 2 'network\.loss = "squared_error"' "${train[@]}" --out no --set network.loss=hinge
+expect "classifier of numbers" 3 'network\.classes = 1' "$holdfast" train --data surface.h5 --out no --quiet
+echo x1,x2,x3,x4,x5,x6,x7,x8 > queries.csv
+echo 0,0,0,0,0,0,0,0 >> queries.csv
+"$holdfast" import queries.csv --no-labels --out queries.h5 --quiet > /dev/null
+expect "queries without targets" 3 'no targets' "$holdfast" evaluate --run run --data queries.h5:train
+[[ -e no ]] && fail "a refused training left its folder"
+
+# Imported: numbers in a range that is public, mapped to [0, 1].
+printf 'id,a,price\n1,0.5,100\n2,0.25,300\n3,1,1000\n4,0,-50\n' > houses.csv
+import=("$holdfast" import --quiet --label price --id id)
+"${import[@]}" houses.csv --regression --target-range 0:400 --out houses.h5 > out.txt 2> err.txt || fail "import: $(cat err.txt)"
+grep -q 'target range: \[0, 1\]' out.txt && grep -q 'clipped to their range: 2' out.txt || fail "import says: $(cat out.txt)"
+"$holdfast" train --data houses.h5 --out small "${settings[@]}" --set certificate.levels=2 > /dev/null 2> err.txt || fail "train on 4 houses: $(cat err.txt)"
+refuse() { expect "$1" "$2" "$3" "${import[@]}" bad.csv --out bad.h5 "${@:4}"; }
+printf 'id,a,price\n1,0.5,NaN\n' > bad.csv
+refuse "a missing target" 3 'line 2 has a target that is missing' --regression
+printf 'id,a,price\n1,0.5,inf\n' > bad.csv
+refuse "an infinite target" 3 'target that is infinite' --regression
+printf 'id,a,price\n1,0.5,dear\n' > bad.csv
+refuse "text" 3 "'dear' is not a number" --regression
+printf 'id,a,price\n1,0.5,1.5\n' > bad.csv
+refuse "a number for a label" 3 '\-\-regression'
+refuse "classes of a regression" 2 'a regression has none' --regression --classes 'a|b'
+refuse "a range of labels" 2 '\-\-regression' --target-range 0:1 --classes '1.5|2'
+refuse "no range" 2 'LOW < HIGH' --regression --target-range 1:1
+refuse "half a range" 2 'names no range' --regression --target-range 1
+
+((failures == 0)) && echo "a regression, end to end: ok"
+exit $((failures > 0))
