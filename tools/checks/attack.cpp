@@ -379,7 +379,7 @@ bool host_only(const Settings& settings) {
 void draw_step(Choices& choices, Settings& settings) {
     TrainingSettings& training = settings.training;
     training.momentum = choices.pick({0.0, 0.0, 0.5, 0.9});
-    if (training.momentum > 0) {
+    if (training.momentum > 0 && training.learning_rate <= 2) {
         training.dampening = choices.pick({0.0, 0.0, 0.3});
         training.nesterov = choices.chance(0.4);
     }
@@ -575,6 +575,7 @@ AttackProblem against_poison(AttackProblem problem, std::uint64_t seed) {
     Settings& settings = problem.settings;
     settings.certificate.relation = Relation::poison;
     settings.certificate.charge_rule = choices.pick({ChargeRule::per_batch, ChargeRule::both});
+    if (settings.certificate.charge_rule == ChargeRule::both) settings.training.l1_step = L1Step::proximal;
     settings.clip.kind = Clip::Kind::elementwise;
     using Labels = Poison::Labels;
     settings.poison.input_radius = choices.pick({0.0, 0.01, 0.01, 0.2, 3.0});
