@@ -51,6 +51,7 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "training.kind") return {{"clip.kind", "norm"}};
     if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
         return {{"features.map", "bins"}};
+    if (key == "training.dampening" || key == "training.nesterov") return {{"training.momentum", 0.5}};
     if (key == "network.image") return {{"network.layers", json::array({"conv 2 1x1"})}};
     if (key == "network.initial_digest") return {{"network.initial", "model.h5"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};

@@ -338,7 +338,7 @@ def test_torch_gives_the_same_numbers():
     with torch.no_grad():
         logits = trained.double()(torch.from_numpy(features)).numpy()
     assert close(scores("trained.h5", "queries.h5")[1], logits)
-    refused("Linear with ReLU", models.from_torch, nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)))
+    refused("Linear and Conv2d with ReLU", models.from_torch, nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)))
     refused("nothing that", models.from_torch, {"0.weight": torch.ones(2, 3), "0.running_mean": torch.ones(2)})
     for number, (texts, image) in enumerate(IMAGES[:3]):
         model = image_model(texts, image)

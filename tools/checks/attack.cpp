@@ -426,7 +426,7 @@ bool draw_images(std::uint64_t seed, Settings& settings) {
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dropout 0.3");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("conv 2 1x1");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dense 3 no_bias");
-    if (settings.clip.kind == Clip::Kind::factored) settings.clip.kind = Clip::Kind::elementwise;
+    if (settings.clip.kind != Clip::Kind::factored) settings.clip.kind = Clip::Kind::elementwise;
     check(settings);
     return true;
 }
