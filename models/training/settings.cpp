@@ -228,6 +228,12 @@ void check_box_clip(const Settings& settings) {
                "set clip.kind = \"record_norm\" (or \"tensor_norm\", \"elementwise\"), or training.kind = "
                "\"noisy\"",
                "clip.kind");
+    const std::vector<Layer> layers = settings.network.hidden_layers(1);
+    const bool biases = settings.network.bias && std::all_of(layers.begin(), layers.end(),
+                                                             [](const Layer& layer) { return layer.bias; });
+    if (settings.clip.kind == Clip::Kind::record_norm && !biases)
+        refuse("the norm of a record's whole gradient counts the biases of every layer",
+               "set clip.kind = \"tensor_norm\", or leave network.bias and no_bias out", "clip.kind");
     if (settings.clip.kind == Clip::Kind::factored && !settings.certificate.product.exact())
         refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
                "certificate.product");

@@ -146,6 +146,8 @@ TEST(Layers, OfSettingsThatContradictAreRefused) {
     EXPECT_THAT(refusal({"network.layers=conv"}), HasSubstr("wants a list of texts"));
     EXPECT_THAT(refusal({"network.bias=1"}), HasSubstr("true or false"));
     EXPECT_THAT(refusal({"network.initial_digest=ab"}), HasSubstr("of no model"));
+    EXPECT_THAT(refusal({dense, "clip.kind=record_norm"}, 5), HasSubstr("clip.kind: the norm of a record's"));
+    EXPECT_EQ(refusal({dense, "clip.kind=tensor_norm"}, 5), "");
     for (const std::string kind : {"noisy", "convex"}) {
         const Texts of_kind = kind == "noisy" ? Texts{"training.kind=noisy", "clip.kind=norm"}
                                               : Texts{"training.kind=convex", "network.hidden=[]"};
