@@ -266,10 +266,10 @@ const char* const layers_help =
     "logits: \"relu\" and \"flatten\" may be written, and say no more. []: network.hidden";
 
 std::string problem_of(const Layer& layer) {
-    if (layer.in == 0 || layer.out == 0) return "no inputs or no outputs";
     if (layer.convolution) {
         if (std::string problem = problem_of(*layer.convolution, layer); !problem.empty()) return problem;
     }
+    if (layer.in == 0 || layer.out == 0) return "no inputs or no outputs";
     if (layer.out > most_rows || layer.weighted_rows() > most_rows)
         return "more rows than " + std::to_string(most_rows);
     if (!layer.pooling) return "";

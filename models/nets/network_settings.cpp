@@ -22,16 +22,20 @@ PublicModel initial_model(const NetworkSettings& settings) {
     return {settings.initial, settings.initial_digest, "network.initial_digest"};
 }
 
+std::vector<std::int64_t> sides_of(const nlohmann::json& value) {
+    std::vector<std::int64_t> sides = whole_numbers(value);
+    if (!sides.empty() && sides.size() != 3)
+        throw std::string("wants [channels, height, width], or []: no image");
+    return sides;
+}
+
 void check_image(const std::vector<std::int64_t>& image) {
-    const bool fits = image.empty() || image.size() == 3;
     double rows = 1;
     for (const std::int64_t side : image) rows *= static_cast<double>(side);
-    if (!fits || rows > FeatureMap::most_outputs)
+    if (rows > FeatureMap::most_outputs)
         throw Error(ExitCode::usage,
-                    fits ? "the image has more than " + std::to_string(FeatureMap::most_outputs) + " pixels"
-                         : "an image has three sizes, not " + std::to_string(image.size()),
-                    "set network.image = [channels, height, width], as [1, 28, 28], or []: no image",
-                    "network.image");
+                    "the image has more than " + std::to_string(FeatureMap::most_outputs) + " pixels",
+                    "make its records smaller before they are imported", "network.image");
 }
 
 }  // namespace
@@ -116,10 +120,11 @@ std::vector<BasicOption<NetworkSettings>> network_options() {
     return {
         integers("hidden", "widths of the hidden layers, [] for none", &S::hidden),
         texts("layers", layers_help, &S::layers),
-        integers("image",
-                 "channels, height and width of what the columns are, as [1, 28, 28], column (channel * "
-                 "height + y) * width + x; []: no image",
-                 &S::image),
+        option("image",
+               "channels, height and width of what the columns are, as [1, 28, 28], column (channel * "
+               "height + y) * width + x; []: no image " +
+                   std::string(range_of_whole_numbers),
+               &S::image, sides_of),
         flag("bias", "layers have biases; false: none has one", &S::bias),
         integer("classes", "public number of classes; 1: none, a regression of numeric targets", &S::classes,
                 1, 1000),

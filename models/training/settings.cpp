@@ -49,6 +49,9 @@ std::string near_rate(double rate) {
 
 /// What the norm of a record's whole gradient is computed from: one outer product a layer, biases and all.
 void check_noisy_layers(const NetworkSettings& network) {
+    if (!network.bias)
+        refuse("noisy training clips the gradients of layers with biases", "leave network.bias out",
+               "network.bias");
     for (const Layer& layer : network.hidden_layers(1)) {
         if (!layer.is_dense())
             refuse("noisy training clips the gradients of dense layers, without pooling or dropout",
@@ -58,9 +61,6 @@ void check_noisy_layers(const NetworkSettings& network) {
             refuse("noisy training clips the gradients of layers with biases", "leave no_bias out",
                    "network.layers");
     }
-    if (!network.bias)
-        refuse("noisy training clips the gradients of layers with biases", "leave network.bias out",
-               "network.bias");
 }
 
 void check_noisy(const Settings& settings) {
@@ -228,6 +228,12 @@ void check_box_clip(const Settings& settings) {
                "set clip.kind = \"record_norm\" (or \"tensor_norm\", \"elementwise\"), or training.kind = "
                "\"noisy\"",
                "clip.kind");
+    const std::vector<Layer> layers = settings.network.hidden_layers(1);
+    const bool biases = settings.network.bias && std::all_of(layers.begin(), layers.end(),
+                                                             [](const Layer& layer) { return layer.bias; });
+    if (settings.clip.kind == Clip::Kind::record_norm && !biases)
+        refuse("the norm of a record's whole gradient counts the biases of every layer",
+               "set clip.kind = \"tensor_norm\", or leave network.bias and no_bias out", "clip.kind");
     if (settings.clip.kind == Clip::Kind::factored && !settings.certificate.product.exact())
         refuse("factored clipping has exact products only", "set certificate.product = \"exact\"",
                "certificate.product");

@@ -68,8 +68,10 @@ all() {
     digests classes 1 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=12 clip.gamma=0.02 training.batches=4
     digests one_vs_rest 1 ring.h5 network.hidden=[8] network.classes=3 network.loss=one_vs_rest certificate.levels=6
     digests huber 1 moons.h5 "${two[@]}" network.loss=huber
-    digests images 2 images.h5 "network.image=[1,8,8]" 'network.layers=["conv 4 3x3 stride 2 padding 1","max_pool 2x2","dropout 0.2","conv 4 2x2 no_bias","dense 5"]' \
-        certificate.levels=6 clip.gamma=0.02 training.epochs=3 training.batches=2 run.grid=1x2x1
+    local image=("network.image=[1,8,8]" 'network.layers=["conv 4 3x3 stride 2 padding 1","max_pool 2x2","dropout 0.2","conv 4 2x2 no_bias","dense 5"]'
+                 certificate.levels=6 clip.gamma=0.02 training.epochs=3 training.batches=2)
+    digests images 1 images.h5 "${image[@]}"
+    digests images_ranks 2 images.h5 "${image[@]}" run.grid=1x1x2
     digests images_substitute 1 images.h5 "network.image=[1,8,8]" 'network.layers=["conv 4 3x3 padding 1 groups 1","average_pool 2x2"]' network.bias=false \
         certificate.levels=4 clip.gamma=0.02 certificate.relation=substitute certificate.budget=per_batch training.precision=single
     digests classes_members 2 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=6 ensemble.members=3

@@ -23,7 +23,9 @@ json other_value(const Option& option, const Configuration& configuration) {
     std::vector<json> candidates;
     if (now.is_number_integer()) candidates = {now.get<std::int64_t>() + 1, now.get<std::int64_t>() - 1};
     if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
-    if (now.is_array()) candidates = {json::array({3, 5}), json::array({7})};
+    if (now.is_array())
+        candidates = {json::array({3, 5}), json::array({7}), json::array({3, 5, 2}),
+                      json::array({"dense 3"})};
     if (now.is_boolean()) candidates = {!now.get<bool>()};
     if (now.is_string()) {
         candidates = {"1x1x1"};
@@ -49,6 +51,9 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "training.kind") return {{"clip.kind", "norm"}};
     if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
         return {{"features.map", "bins"}};
+    if (key == "training.dampening" || key == "training.nesterov") return {{"training.momentum", 0.5}};
+    if (key == "network.image") return {{"network.layers", json::array({"conv 2 1x1"})}};
+    if (key == "network.initial_digest") return {{"network.initial", "model.h5"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};
     std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
                                                         {"certificate.budget", "per_batch"}};
@@ -135,7 +140,8 @@ TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
         if (before.is_number())
             wrong.insert(wrong.end(), {"7", json::array({1}), true, nan, infinity, -infinity, -1e300, 1e300});
         if (before.is_number_integer()) wrong.insert(wrong.end(), {1.5, -1, UINT64_MAX});
-        if (before.is_array()) wrong.insert(wrong.end(), {7, json::array({"1"}), json::array({nan})});
+        if (before.is_array()) wrong.insert(wrong.end(), {7, json::array({nan})});
+        if (before.is_array() && option.key != "network.layers") wrong.push_back(json::array({"1"}));
         if (before.is_array() && option.key != "features.edges")  // a list of any numbers
             wrong.insert(wrong.end(),
                          {json::array({0}), json::array({-1}), json::array({1.5}), json::array({INT64_MAX})});

@@ -139,13 +139,15 @@ TEST(Layers, OfSettingsThatContradictAreRefused) {
     EXPECT_THAT(refusal({image, conv}, 95),
                 HasSubstr("network.image: the image has 96 pixels, where a record has 95"));
     EXPECT_THAT(refusal({image}), HasSubstr("there are none"));
-    EXPECT_THAT(refusal({"network.image=[2,8]", conv}), HasSubstr("three sizes, not 2"));
+    EXPECT_THAT(refusal({"network.image=[2,8]", conv}), HasSubstr("wants [channels, height, width]"));
     EXPECT_THAT(refusal({"network.image=[1024,1024,1024]", conv}), HasSubstr("pixels"));
     EXPECT_THAT(refusal({image, conv, "network.hidden=[4]"}), HasSubstr("both say"));
     EXPECT_THAT(refusal({"network.layers=[4]"}), HasSubstr("wants texts"));
     EXPECT_THAT(refusal({"network.layers=conv"}), HasSubstr("wants a list of texts"));
     EXPECT_THAT(refusal({"network.bias=1"}), HasSubstr("true or false"));
     EXPECT_THAT(refusal({"network.initial_digest=ab"}), HasSubstr("of no model"));
+    EXPECT_THAT(refusal({dense, "clip.kind=record_norm"}, 5), HasSubstr("clip.kind: the norm of a record's"));
+    EXPECT_EQ(refusal({dense, "clip.kind=tensor_norm"}, 5), "");
     for (const std::string kind : {"noisy", "convex"}) {
         const Texts of_kind = kind == "noisy" ? Texts{"training.kind=noisy", "clip.kind=norm"}
                                               : Texts{"training.kind=convex", "network.hidden=[]"};

@@ -338,7 +338,7 @@ def test_torch_gives_the_same_numbers():
     with torch.no_grad():
         logits = trained.double()(torch.from_numpy(features)).numpy()
     assert close(scores("trained.h5", "queries.h5")[1], logits)
-    refused("Linear with ReLU", models.from_torch, nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)))
+    refused("Linear and Conv2d with ReLU", models.from_torch, nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 2)))
     refused("nothing that", models.from_torch, {"0.weight": torch.ones(2, 3), "0.running_mean": torch.ones(2)})
     for number, (texts, image) in enumerate(IMAGES[:3]):
         model = image_model(texts, image)
@@ -364,8 +364,12 @@ def test_torch_gives_the_same_numbers():
     refused("BatchNorm1d is no Sequential", models.from_torch, nn.BatchNorm1d(3))
     refused("axes", models.from_torch, net.state_dict())
     command("to-torch", "torch_4.h5", "state.pt")
-    command("from-torch", "state.pt", "again.h5")
-    assert close(scores("again.h5", "queries.h5")[1], scores("torch_4.h5", "queries.h5")[1])
+    command("from-torch", "state.pt", "state_again.h5")
+    assert close(scores("state_again.h5", "queries.h5")[1], scores("torch_4.h5", "queries.h5")[1])
+    texts, image = IMAGES[1]
+    command("to-torch", "torch_image_1.h5", "pixels.pt")
+    command("from-torch", "pixels.pt", "pixels_again.h5", "--layers", json.dumps(texts), "--image", json.dumps(image))
+    assert close(scores("pixels_again.h5", "torch_pixels_1.h5")[1], scores("torch_image_1.h5", "torch_pixels_1.h5")[1])
 
 
 def test_sklearn_gives_the_same_numbers():

@@ -417,7 +417,7 @@ constexpr std::size_t image_columns = 2 * 3 * 4;
 /// Of some problems: convolutions, pooling, dropout, or layers without bias. By choices of their own.
 bool draw_images(std::uint64_t seed, Settings& settings) {
     Choices choices(seed ^ 0x1a7e5);
-    settings.network.bias = choices.chance(0.8);
+    settings.network.bias = choices.chance(0.8) || settings.clip.kind == Clip::Kind::record_norm;
     if (!choices.chance(0.25)) return false;
     settings.network.hidden = NetworkSettings{}.hidden;
     settings.network.image = {2, 3, 4};

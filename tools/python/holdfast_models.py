@@ -313,16 +313,16 @@ def to_torch(model):
     return holdfast_torch.to_torch(model)
 
 
-def from_torch(module, loss=None, image=None, **fields):
+def from_torch(module, loss=None, image=None, layers=None, **fields):
     """Of a Sequential of Linear, Conv2d, pooling and ReLU, with to_torch()'s input module first if it has one, or the
-    state_dict of one of Linear and ReLU alone (of others: from_state_dict). image: [channels, height, width] that a
-    Conv2d takes.
+    state_dict of one: of Linear and ReLU alone, or with layers, the texts of network.layers. image: [channels, height,
+    width] that a Conv2d takes.
 
     fields: shift, scale and range of the input, program, program_version.
     """
     import holdfast_torch
 
-    return holdfast_torch.from_torch(module, loss, image, **fields)
+    return holdfast_torch.from_torch(module, loss, image, layers, **fields)
 
 
 def affine(model):
@@ -437,7 +437,8 @@ def command_from_torch(arguments):
     import torch
 
     state = torch.load(arguments.state, map_location="cpu", weights_only=True)
-    print(write_model(arguments.model, from_torch(state, arguments.loss)))
+    layers, image = (json.loads(text or "null") for text in (arguments.layers, arguments.image))
+    print(write_model(arguments.model, from_torch(state, arguments.loss, image, layers)))
 
 
 def command_to_sklearn(arguments):
@@ -471,6 +472,9 @@ def main():
             command.add_argument(file)
         if name.startswith("from-"):
             command.add_argument("--loss", choices=list(ONE_LOGIT), help="by the number of outputs, if left out")
+        if name == "from-torch":
+            command.add_argument("--layers", help="JSON: the texts of network.layers, of layers that are not all dense")
+            command.add_argument("--image", help="JSON: [channels, height, width] that the first of them takes")
     arguments = parser.parse_args()
     try:
         arguments.run(arguments)

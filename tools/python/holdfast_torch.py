@@ -62,9 +62,8 @@ def to_torch(model):
     return torch.nn.Sequential(modules).eval()
 
 
-def from_torch(module, loss=None, image=None, **fields):
+def from_torch(module, loss=None, image=None, layers=None, **fields):
     fields = {"program": "PyTorch", "program_version": torch.__version__, **fields}
-    layers = None
     if isinstance(module, torch.nn.Module):
         layers, image = layers_of(module, image)
         module = module.state_dict()
@@ -76,7 +75,7 @@ def from_torch(module, loss=None, image=None, **fields):
         weights = [name for name in state if name.endswith("weight")]
         for name in weights:
             if state[name].ndim != 2:
-                raise ModelError(f"{name} has {state[name].ndim} axes: give from_state_dict() the texts of network.layers")
+                raise ModelError(f"{name} has {state[name].ndim} axes: say layers, the texts of network.layers")
         layers = [f"dense {len(state[name])}" + ("" if name[: -len("weight")] + "bias" in state else " no_bias") for name in weights[:-1]]
     return holdfast_models.from_state_dict(state, layers, image, loss, **fields)
 
