@@ -426,7 +426,7 @@ bool draw_images(std::uint64_t seed, Settings& settings) {
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dropout 0.3");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("conv 2 1x1");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dense 3 no_bias");
-    if (settings.clip.kind == Clip::Kind::factored) settings.clip.kind = Clip::Kind::elementwise;
+    settings.clip.kind = Clip::Kind::elementwise;
     check(settings);
     return true;
 }
@@ -603,10 +603,9 @@ AttackReport attack_regression(std::uint64_t seed, Precision precision) {
     problem.settings.ensemble.members = 1;
     problem.settings.network.classes = 1;
     problem.settings.network.loss = "squared_error";
-    problem.network =
-        Network(problem.network.inputs(),
-                {problem.settings.network.hidden.begin(), problem.settings.network.hidden.end()}, 1,
-                Loss::squared_error, problem.network.transform());
+    problem.network = problem.settings.network.make(
+        problem.settings.feature_map(problem.network.inputs(), problem.network.transform().range));
+    give_numbers(problem.public_records);
     const std::vector<LevelState> boxes =
         train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
     const auto backend = make_backend("cpu", precision);
