@@ -29,7 +29,7 @@ void check_layers(const Settings& settings, const Network& network) {
                "name one product, or one for every layer", "certificate.product");
     const bool convolves = std::any_of(network.layers().begin(), network.layers().end(),
                                        [](const Layer& layer) { return layer.convolution.has_value(); });
-    const bool selects = settings.certificate.charge_rule == ChargeRule::per_batch &&
+    const bool selects = settings.certificate.charge_rule != ChargeRule::per_epoch &&
                          settings.certificate.relation != Relation::add_remove;
     if (settings.clip.kind == Clip::Kind::factored && convolves && selects)
         refuse(

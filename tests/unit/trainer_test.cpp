@@ -238,8 +238,10 @@ TEST(MakePlan, RefusesWhatDoesNotFitTheLayersOrThePublicRecords) {
     EXPECT_EQ(refusal(image), "");
     image.certificate.relation = Relation::substitute;
     EXPECT_EQ(refusal(image), "");
-    image.certificate.charge_rule = ChargeRule::per_batch;
-    EXPECT_EQ(refusal(image), "clip.kind");
+    for (const ChargeRule selecting : {ChargeRule::per_batch, ChargeRule::both}) {
+        image.certificate.charge_rule = selecting;
+        EXPECT_EQ(refusal(image), "clip.kind");
+    }
     image.clip.kind = Clip::Kind::tensor_norm;
     EXPECT_EQ(refusal(image), "clip.kind");
 }

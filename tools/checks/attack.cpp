@@ -612,6 +612,7 @@ AttackReport attack_regression(std::uint64_t seed, Precision precision) {
     problem.settings.network.loss = "squared_error";
     problem.network = problem.settings.network.make(
         problem.settings.feature_map(problem.network.inputs(), problem.network.transform().range));
+    give_numbers(problem.public_records);
     const std::vector<LevelState> boxes =
         train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
     const auto backend = make_backend("cpu", precision);
