@@ -432,7 +432,7 @@ struct PartsOfABatch : testing::TestWithParam<std::tuple<ChargeRule, Precision>>
         settings.network.hidden = {3};
         settings.certificate.levels = 4;
         settings.training.epochs = 2;
-        const Records records = random_records(90, 4, 2), open = random_records(7, 4, 2);
+        const Records records = random_records(90, 4, 2), open = random_records(0, 4, 2);
         const auto backend = make_backend("auto", precision);
         const TrainingPlan plan = make_plan(settings, {.features = 4, .found = records.size()}, backend);
         MemberTrainer trainer(plan, records, open, MemberTrainer::fresh_state(plan, 0));

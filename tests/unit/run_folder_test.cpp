@@ -185,7 +185,7 @@ TEST_F(RunFolderTest, ADamagedManifestIsAnInputErrorNamingTheFile) {
         {"/dataset/features", -2}, {"/dataset/features", 2.5},      {"/dataset/features", "2"},
         {"/dataset/features", 0},  {"/dataset/features", 1 << 30},  {"/dataset/digest", 7},
         {"/dataset/ids", "yes"},   {"/dataset/scaling", 1},         {"/dataset", nullptr},
-        {"/configuration", 3},     {"/configuration/network.x", 1}, {"/configuration/network.classes", 1}};
+        {"/configuration", 3},     {"/configuration/network.x", 1}, {"/configuration/network.classes", 0}};
     for (const auto& [place, value] : damages) {
         nlohmann::json damaged = sound;
         damaged[nlohmann::json::json_pointer(place)] = value;
