@@ -1,19 +1,23 @@
 // holdfast bench step: one certified training step beside its plain counterpart and the machine's own rate,
 // in one run; holdfast bench noisy: one noisy step beside it; holdfast bench linear: the sums of a plain step
-// of a linear network beside the two gemv that the same step takes of plain arithmetic.
+// of a linear network beside the two gemv that the same step takes of plain arithmetic; holdfast bench vote:
+// what all networks of a leave-one-out fleet answer.
 //   holdfast bench step --workload imdb --relation add_remove --clip elementwise --levels 20 --json
 //   mpirun -n 2 holdfast bench step --workload amex_full --clip factored --levels 0..50 --backend cuda
 //   holdfast bench noisy --workload imdb
 //   holdfast bench linear --records 100000 --features 188 --precision single
+//   holdfast bench vote --networks 32562 --inputs 14 --precision single
 
 #include <cblas.h>
 #include <omp.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -24,6 +28,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/dgemm_rate.hpp"
+#include "kernels/ops/models_outputs.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/noisy/noisy_trainer.hpp"
 
@@ -35,6 +40,7 @@ struct Request {
                 backend = "auto", transport = "auto", precision = "double", loss = "binary_cross_entropy";
     int repeats = 3, threads = 0;
     std::size_t records = 100000, features = 188;
+    std::size_t networks = 2801, inputs = 7, width = 50, queries = 256;  // of a vote
 };
 
 /// Sizes of the published experiments; the records are random, in [0, 1] but for blobs.
@@ -417,6 +423,67 @@ void bench_linear(const Context& context, const Request& request) {
     context.print(result, text);
 }
 
+/// A fleet's vote on one query at a time and on many: networks near one another, of random parameters.
+void bench_vote(const Context& context, const Request& request) {
+    // 1. The networks, packed; queries in [0, 1].
+    const int threads = request.threads > 0 ? request.threads : omp_get_max_threads();
+    omp_set_num_threads(threads);
+    const bool single = request.precision == "single";
+    const Network network(request.inputs, {request.width, request.width}, 2, Loss::cross_entropy);
+    NetworkShape shape = network.shape();
+    shape.layers.back().out = 1;  // two classes are decided by one margin
+    const auto fleet =
+        make_models_outputs(single ? Precision::single_precision : Precision::double_precision, shape);
+    fleet->reserve(request.networks);
+    const std::vector<std::int64_t> initial = network.initial_parameters(1, 0);
+    for (std::size_t i = 0; i < request.networks; ++i)
+        fleet->add(std::span(initial).first(shape.parameters()));
+    const KeyedHash hash{1};
+    std::vector<double> features(request.queries * request.inputs);
+    for (std::size_t i = 0; i < features.size(); ++i) features[i] = hash.uniform(0, i);
+
+    // 2. The fastest of the repeats, of one query and of all.
+    const auto seconds = [&](std::size_t queries) {
+        double best = std::numeric_limits<double>::infinity();
+        for (int repeat = 0; repeat < request.repeats; ++repeat) {
+            std::atomic<std::int64_t> positive = 0;
+            const double start = now();
+            fleet->outputs({.wide_features = features.data(), .count = queries},
+                           [&](const ModelsBlock& block) {
+                               std::int64_t here = 0;
+                               for (std::size_t r = 0; r < block.records; ++r)
+                                   for (std::size_t i = 0; i < block.count; ++i)
+                                       here += block.at(r, 0, i) > 0 ? 1 : 0;
+                               positive += here;
+                           });
+            best = std::min(best, now() - start);
+        }
+        return best;
+    };
+    const double one = seconds(1), each = seconds(request.queries) / static_cast<double>(request.queries);
+
+    // 3. Of one query the parameters are read once.
+    const double bytes =
+        static_cast<double>(request.networks) * static_cast<double>(shape.parameters()) * (single ? 4 : 8);
+    const nlohmann::json result = {{"networks", request.networks},
+                                   {"inputs", request.inputs},
+                                   {"width", request.width},
+                                   {"precision", request.precision},
+                                   {"threads", threads},
+                                   {"bytes", bytes},
+                                   {"one_query_seconds", one},
+                                   {"queries", request.queries},
+                                   {"seconds_a_query_of_a_batch", each},
+                                   {"gigabytes_per_second", 1e-9 * bytes / one}};
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "%6zu networks %zu-%zu-%zu-2 %-6s %7.1f MB  %d threads  one query %8.3f ms (%.1f GB/s)  "
+                  "of %zu %8.3f ms each\n",
+                  request.networks, request.inputs, request.width, request.width, request.precision.c_str(),
+                  1e-6 * bytes, threads, 1e3 * one, 1e-9 * bytes / one, request.queries, 1e3 * each);
+    context.print(result, text);
+}
+
 /// A kind of step, with the options that all kinds have.
 CLI::App* add_kind(CLI::App& app, const std::string& name, const std::string& words, Request& request) {
     CLI::App* kind = app.add_subcommand(name, words);
@@ -467,8 +534,23 @@ Run declare_bench(CLI::App& app) {
     linear->add_option("--clip", request->clip, "Clip")
         ->check(CLI::IsMember({"elementwise", "factored", "norm"}))
         ->capture_default_str();
+    CLI::App* vote =
+        add_kind(app, "vote", "All networks of a leave-one-out fleet on a query, and on many", *request);
+    vote->add_option("--networks", request->networks, "Networks of two hidden layers")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    vote->add_option("--inputs", request->inputs, "Features of a query")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    vote->add_option("--width", request->width, "Of the hidden layers")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    vote->add_option("--queries", request->queries, "Of a batch")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     app.require_subcommand(1);
     return [=](const Context& context) {
+        if (vote->parsed()) return bench_vote(context, *request);
         if (linear->parsed()) return bench_linear(context, *request);
         (noisy->parsed() ? bench_noisy : bench_step)(context, *request);
     };

@@ -28,6 +28,8 @@ std::vector<LossBounds> losses_of(const Context& context, const FinishedRun& run
     for (std::size_t k = 1; k < levels.size(); ++k) {  // what a level reaches the next one does
         levels[k].best = std::min(levels[k].best, levels[k - 1].best);
         levels[k].worst = std::max(levels[k].worst, levels[k - 1].worst);
+        levels[k].surely = std::min(levels[k].surely, levels[k - 1].surely);
+        levels[k].possibly = std::max(levels[k].possibly, levels[k - 1].possibly);
     }
     return levels;
 }

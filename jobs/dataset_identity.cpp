@@ -13,6 +13,20 @@ constexpr std::uint64_t slab_rows = 16384;
 
 }  // namespace
 
+std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
+    const auto changed = [](const std::string& what, const std::string& was, const std::string& is) {
+        return what + " was " + was + " and is " + is;
+    };
+    if (trained.range != now.range)
+        return changed("the range of features", text_of(trained.range), text_of(now.range));
+    if (trained.target_range != now.target_range)
+        return changed("the range of targets", text_of(trained.target_range), text_of(now.target_range));
+    if (trained.ids != now.ids) return changed("what names a record", name_of(trained.ids), name_of(now.ids));
+    if (trained.scaling != now.scaling)
+        return changed("the scaling", name_of(trained.scaling), name_of(now.scaling));
+    return "";
+}
+
 std::string digest_of_records(const DatasetReader& reader) {
     RecordDigest digest;
     for (std::uint64_t first = 0; first < reader.info().rows; first += slab_rows)

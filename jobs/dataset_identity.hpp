@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "dist/runs/manifest.hpp"
 
 namespace holdfast {
 
@@ -14,6 +15,10 @@ struct DatasetIdentity {
     std::string digest;              ///< of the records, as training writes it into a run's manifest
     std::vector<std::uint64_t> ids;  ///< of the records; empty where they are row numbers and name nobody
 };
+
+/// What a file says of its records and decides a training or a claim, where that is not what the file of a
+/// run said: "the scaling was public and is none"; empty where nothing is. The records have their digest.
+std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now);
 
 /// The digest of the records alone. Not collective. Errors (ExitCode::input): what DatasetReader finds.
 std::string digest_of_records(const DatasetReader& reader);

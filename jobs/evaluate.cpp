@@ -261,7 +261,7 @@ Run declare_evaluate(CLI::App& app) {
     app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
     app.add_flag(
         "--poisoning", request->poisoning,
-        "Of an ensemble: how many answers stay right whatever so many poisoned records say, by counting "
+        "Of an ensemble: how many answers stay right on every dataset so many records away, by counting "
         "votes alone, with the members' certificates, and by a run-off election");
     return [request](const Context& context) { evaluate(context, *request); };
 }

@@ -55,6 +55,9 @@ std::span<const std::int64_t> class_distances_of(const Certificates& member, std
 FinishedRun FinishedRun::open(const std::string& path) {
     const RunFolder folder = RunFolder::open(path);
     const RunManifest manifest = RunManifest::read(folder);
+    if (manifest.kind == "fleet")
+        throw Error(ExitCode::input, "a leave-one-out fleet, which certifies nothing by itself",
+                    "name a run of holdfast train", folder.file("manifest.json"));
     try {
         const Kind& kind = kind_named(manifest.kind);
         auto [settings, how] = configuration_from_json(manifest.configuration);
@@ -91,8 +94,9 @@ std::string FinishedRun::public_name() const {
     Settings named = settings;
     named.features.prefix.clear();  // a model is named by its digest, wherever the file lies
     named.network.initial.clear();
-    const nlohmann::json rest = {manifest.public_records.digest, manifest.dataset.range.low,
-                                 manifest.dataset.range.high, manifest.program, manifest.version};
+    nlohmann::json rest = {manifest.public_records.digest, manifest.dataset.range.low,
+                           manifest.dataset.range.high, manifest.program, manifest.version};
+    if (const std::string& order = manifest.public_records.order; !order.empty()) rest.push_back(order);
     return StreamDigest::of(deciding_settings(named) + rest.dump());
 }
 

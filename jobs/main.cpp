@@ -18,11 +18,17 @@ namespace holdfast {
 namespace {
 
 constexpr Job jobs[] = {
-    {"synth", "Generate a dataset: blobs, halfmoons or tabular", declare_synth},
+    {"synth", "Generate a dataset: blobs, halfmoons, tabular, images or surface", declare_synth},
     {"import", "Make a dataset of a CSV, NPZ, NPY, IDX or HDF5 file", declare_import},
     {"inspect", "Describe a dataset: shapes, ranges, balance, duplicates", declare_inspect},
     {"advise", "Settings for a private table, by trials on public records", declare_advise},
+    {"pretrain", "Train a public model, stopped where it is best on held out public records",
+     declare_pretrain},
     {"train", "Train an ensemble with boxes for every level k", declare_train},
+    {"fleet", "Train a network and, for every record, the one that it would be without that record",
+     declare_fleet},
+    {"idp", "Above which confidence no single record decides the label, of a leave-one-out fleet",
+     declare_idp},
     {"certify", "Stable distance of every query", declare_certify},
     {"unlearn", "A run without the records of some ids, and which answers that leaves as they are",
      declare_unlearn},
@@ -33,6 +39,11 @@ constexpr Job jobs[] = {
     {"account", "For the data owner: the privacy budget of a population, and the datasets it covers",
      declare_account},
     {"release", "Answer queries under differential privacy, charged to a ledger", declare_release},
+    {"access", "Answer queries by a leave-one-out fleet under differential privacy, charged to a ledger",
+     declare_access},
+    {"influence",
+     "For the data owner: what every record of a leave-one-out fleet changed in every prediction",
+     declare_influence},
     {"publish", "The model of a run that was trained with noise, as a file that anyone may have",
      declare_publish},
     {"predict", "Answer queries with a published model", declare_predict},
@@ -89,14 +100,17 @@ int run(int argc, char** argv, const MpiSession& session) {
 
 }  // namespace holdfast
 
-int main(int argc, char** argv) {
-    using namespace holdfast;
-    wait_passively(argv);
-    // A step's arrays come and go at the same sizes: keep their pages instead of having the kernel zero them
-    // each time.
-    mallopt(M_MMAP_THRESHOLD, 1 << 30);
-    mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    install_signal_handlers();
+namespace holdfast {
+namespace {
+
+struct Ending {
+    int code = 0;
+    bool stopped = false;  ///< all of several ranks together, MPI ended as it should
+    bool speaks = true;    ///< this rank's code is the job's
+};
+
+/// What the program does while MPI is there. A rank that fails ends all others.
+Ending run_on_ranks(int argc, char** argv) {
     MpiSession session(argc, argv);
     const Communicator& world = session.world();
     // Ranks mostly fail together: rank 0 speaks at once and ends the job, another only if rank 0 did not.
@@ -107,9 +121,13 @@ int main(int argc, char** argv) {
     };
     int code = 0;
     try {
-        return run(argc, argv, session);
+        return {run(argc, argv, session)};
     } catch (const Error& error) {
         code = static_cast<int>(error.code());
+        if (error.code() == ExitCode::interrupted) {  // on all ranks, with nothing left to send
+            if (world.is_root()) report(error.what());
+            return {code, world.size() > 1, world.is_root()};
+        }
         report(error.what());
     } catch (const std::bad_alloc&) {
         code = static_cast<int>(ExitCode::internal);
@@ -119,5 +137,24 @@ int main(int argc, char** argv) {
         report(std::string("unexpected: ") + error.what());
     }
     if (world.size() > 1) session.abort(code);
-    return code;
+    return {code};
+}
+
+}  // namespace
+}  // namespace holdfast
+
+int main(int argc, char** argv) {
+    using namespace holdfast;
+    wait_passively(argv);
+    // A step's arrays come and go at the same sizes: keep their pages instead of having the kernel zero them
+    // each time.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    install_signal_handlers();
+    const Ending ending = run_on_ranks(argc, argv);
+    if (!ending.stopped) return ending.code;
+    // mpirun and srun kill what is left once a rank ends with another code than 0: rank 0 says it last.
+    if (!ending.speaks) return 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    return ending.code;
 }

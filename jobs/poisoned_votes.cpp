@@ -130,8 +130,10 @@ nlohmann::json poisoned_votes(const Context& context, const FinishedRun& run,
 
 std::string poisoned_votes_text(const nlohmann::json& votes) {
     char cell[64];
-    std::snprintf(cell, sizeof cell, "%-24s", "poisoned records");
-    std::string text = "right whatever so many records say, by how votes are counted\n" + std::string(cell);
+    std::snprintf(cell, sizeof cell, "%-24s", "records");
+    std::string text = "right on every dataset so many records away (" +
+                       votes["guarantee"]["relation"].get<std::string>() + "), by how votes are counted\n" +
+                       std::string(cell);
     for (const std::int64_t count : votes["counts"]) {
         std::snprintf(cell, sizeof cell, "%-8lld", static_cast<long long>(count));
         text += cell;

@@ -9,8 +9,8 @@
 
 namespace holdfast {
 
-/// For the owner of an ensemble: how many of its answers are right whatever so many poisoned records say
-/// (added, removed or replaced, as the run's relation has it), by several ways of counting votes:
+/// For the owner of an ensemble: how many of its answers are right on every dataset so many records away
+/// (added, removed, replaced or poisoned, as the run's relation has it), by several ways of counting votes:
 ///   "partition"       a poisoned record turns the member it falls to (deep partition aggregation)
 ///   "boxes"           a member stands for as many records as its own certificate says; never below
 ///   "run_off", "run_off_boxes"  the same by an election of two rounds; of three classes or more

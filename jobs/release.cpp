@@ -10,7 +10,6 @@
 #include "jobs/release/release.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "jobs/payer.hpp"
 #include "jobs/queries.hpp"
@@ -19,66 +18,6 @@
 
 namespace holdfast {
 namespace {
-
-/// Under which terms the answers were drawn: those of now, and of each earlier time an answer is remembered
-/// from. {mechanism, epsilon, delta, together: are these of all of them, answers: how many, guarantee}, those
-/// of now first.
-nlohmann::json terms_of(const std::vector<std::optional<LedgerAnswer>>& answers) {
-    std::map<std::string, std::size_t> places;
-    nlohmann::json terms = nlohmann::json::array();
-    for (const bool remembered : {false, true}) {
-        for (const std::optional<LedgerAnswer>& known : answers) {
-            if (!known || known->remembered != remembered) continue;
-            const LedgerAnswer& answer = *known;
-            const std::string key = answer.mechanism + answer.epsilon.get_str() + "," +
-                                    answer.delta.get_str() + answer.guarantee +
-                                    (answer.together ? " together" : "");
-            const auto [place, fresh] = places.try_emplace(key, terms.size());
-            if (fresh)
-                terms.push_back({{"mechanism", answer.mechanism},
-                                 {"epsilon", shown(answer.epsilon)},
-                                 {"delta", shown(answer.delta)},
-                                 {"together", answer.together},
-                                 {"answers", 0},
-                                 {"guarantee", nlohmann::json::parse(answer.guarantee)}});
-            terms[place->second]["answers"] = terms[place->second]["answers"].get<std::int64_t>() + 1;
-        }
-    }
-    return terms;
-}
-
-/// "0", "refused", or "unanswered" where a session had ended.
-std::string text_of(const std::optional<LedgerAnswer>& answer) {
-    if (!answer) return "unanswered";
-    return answer->label == refused ? "refused" : std::to_string(answer->label);
-}
-
-void print(const Context& context, Answered answered, const Spending& spent) {
-    nlohmann::json labels = nlohmann::json::array();
-    std::string text;
-    for (const std::optional<LedgerAnswer>& answer : answered.answers) {
-        labels.push_back(answer && answer->label != refused ? nlohmann::json(answer->label)
-                                                            : nlohmann::json());
-        text += text_of(answer) + "\n";
-    }
-    const nlohmann::json terms = terms_of(answered.answers);
-    answered.cost.update({{"spent_epsilon", shown(spent.epsilon)},
-                          {"spent_delta", shown(spent.delta)},
-                          {"budget_epsilon", shown(spent.budget.epsilon)},
-                          {"budget_delta", shown(spent.budget.delta)}});
-    context.log->info("{}; spent epsilon {} of {}, delta {} of {}", answered.said,
-                      decimal_text(spent.epsilon), decimal_text(spent.budget.epsilon),
-                      decimal_text(spent.delta), decimal_text(spent.budget.delta));
-    for (const nlohmann::json& term : terms) {
-        context.log->info(
-            "{} answers by {} at epsilon {:g}, delta {:g}{}: {}", term["answers"].get<std::int64_t>(),
-            term["mechanism"].get<std::string>(), term["epsilon"].get<double>(), term["delta"].get<double>(),
-            term["together"].get<bool>() ? " together" : "", Guarantee::text_of(term["guarantee"]));
-    }
-    nlohmann::json object = {{"labels", labels}, {"cost", answered.cost}, {"terms", terms}};
-    if (!answered.session.is_null()) object["session"] = answered.session;
-    context.print(object, text);
-}
 
 /// How the options want the queries answered.
 using Way = Answered (*)(const Release& release, Ledger& ledger, RandomBits& bits);
@@ -134,7 +73,7 @@ void release(const Context& context, const ReleaseRequest& options) {
 
     // 3. The labels, the cost, and the terms each was drawn under.
     const std::string payer = ledger.population_of(run.manifest.dataset.digest).value();
-    print(context, std::move(answered), ledger.spending(payer).value());
+    print_answers(context, std::move(answered), ledger.spending(payer).value());
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ struct ManifestView {
     GuaranteeText guarantee;
 
     bool boxes() const { return kind == "boxes"; }  ///< are there levels, and distances by them?
+    bool fleet() const { return kind == "fleet"; }  ///< is there nothing to evaluate?
 };
 
 /// One line of metrics.jsonl.

@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <set>
 
 #include "dist/files/digest.hpp"
@@ -50,13 +51,6 @@ struct Request : TrainingRequest {
     }
 };
 
-/// The settings with the public number of records that the dataset states, unless they state one themselves.
-Settings settle_count(Settings settings, const DatasetInfo& info) {
-    if (settings.training.expected_records == 0)
-        settings.training.expected_records = static_cast<std::int64_t>(info.expected_records);
-    return settings;
-}
-
 /// Against public numbers alone: how many records were found decides no exit code.
 void check_against_count(const Settings& settings) {
     const std::int64_t records = settings.training.expected_records;
@@ -93,6 +87,12 @@ void report_clamped(const Context& context, const ProcessGrid& grid, const std::
 
 }  // namespace
 
+Settings settle_count(Settings settings, const DatasetInfo& info) {
+    if (settings.training.expected_records == 0)
+        settings.training.expected_records = static_cast<std::int64_t>(info.expected_records);
+    return settings;
+}
+
 Records read_public(const std::string& name, const DatasetInfo& private_data, const Settings& settings) {
     Records records{FeatureMatrix(private_data.features, false), {}, {}, {}};
     if (name.empty()) return records;
@@ -119,6 +119,21 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
         }
     }
     return records;
+}
+
+PublicRecords identify_public(const Records& records, const TrainingSettings& training) {
+    const auto digest_of = [&](RecordDigest digest) {
+        digest.add(records);
+        return digest.hex(*make_serial_communicator());
+    };
+    return {records.size(), digest_of(RecordDigest()),
+            training.public_batch_size > 0 ? digest_of(RecordDigest(true)) : ""};
+}
+
+Records as_trained(Records records, const Settings& settings, const FeatureMap& features,
+                   FeatureRange targets) {
+    if (settings.network.classes == 1) records = with_targets(std::move(records), targets);
+    return features(std::move(records));
 }
 
 namespace {
@@ -186,7 +201,7 @@ class GroupTraining {
             const CheckpointFolder checkpoints = store_.checkpoints(members[i].member);
             const std::unique_ptr<Trainer> trainer =
                 training_.start(members[i].member, std::move(members[i].records),
-                                joins ? checkpoints.load_latest() : std::vector<CheckpointFolder::Payload>());
+                                joins ? found(checkpoints) : std::vector<CheckpointFolder::Payload>());
             const std::set<std::int64_t> wanted = kept_.wanted(members[i].member);
             while (!trainer->done()) {
                 if (wanted.contains(trainer->steps_done()))
@@ -222,6 +237,14 @@ class GroupTraining {
         if (group_.size() > 1) group_.max(flags);
         return {flags[0] != 0, flags[1] != 0};
     }
+    /// The newest checkpoint that is sound; its group's first rank says which are not.
+    std::vector<CheckpointFolder::Payload> found(const CheckpointFolder& checkpoints) const {
+        return checkpoints.load_latest([&](const Error& error) {
+            if (group_.is_root() && !context_.quiet)
+                std::cerr << std::string("holdfast: ") + error.what() +
+                                 "; the checkpoint before it is used\n";
+        });
+    }
     /// Of the one member that has moved: those before it are finished, those behind it have not begun.
     void save(const Trainer& trainer, const CheckpointFolder& checkpoints, double seconds) {
         checkpoints.save(parts_of(trainer), group_);
@@ -253,10 +276,11 @@ class GroupTraining {
 }  // namespace
 
 std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
-                            const std::string& data_digest, const std::string& public_digest) {
+                            const std::string& data_digest, const PublicRecords& beside) {
     // The program too: what is proved is of the bits of one, and noise that another might put on another sum
     // is not drawn again.
-    nlohmann::json rest = {data_digest, public_digest, plan.normaliser, range.low, range.high, version()};
+    nlohmann::json rest = {data_digest, beside.digest, plan.normaliser, range.low, range.high, version()};
+    if (!beside.order.empty()) rest.push_back(beside.order);
     if (plan.network.is_regression()) rest.push_back({targets.low, targets.high});
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
 }
@@ -370,6 +394,9 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
     if (request.keep_states > 0) require_keepable(settings, kind.secret);
+    if (request.keep_states > 0 && !request.validation.records.empty())
+        throw Error(ExitCode::usage, "holdfast verify takes kept steps again without the records held out",
+                    "leave one of the two out", "--validation");
 
     // 2. What computes, and what adds; who holds what: the records travel to their members.
     const std::string computing = backend_for(settings, how.backend);
@@ -390,17 +417,13 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
                                      {members, trained, static_cast<std::size_t>(settings.network.classes),
                                       static_cast<std::uint64_t>(settings.training.seed)});
     Records public_records = read_public(request.public_data, reader.info(), settings);
-    RecordDigest of_public;
-    of_public.add(public_records);
-    const std::string data_digest = records.all.hex(context.world),
-                      public_digest = of_public.hex(*make_serial_communicator());
+    const std::string data_digest = records.all.hex(context.world);
+    const PublicRecords beside = identify_public(public_records, settings.training);
     if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
-    const auto as_trained = [&](Records taken) {
-        if (settings.network.classes == 1) taken = with_targets(std::move(taken), reader.info().target_range);
-        return features(std::move(taken));
-    };
-    for (MemberRecords& member : records.held) member.records = as_trained(std::move(member.records));
-    public_records = as_trained(std::move(public_records));
+    for (MemberRecords& member : records.held)
+        member.records =
+            as_trained(std::move(member.records), settings, features, reader.info().target_range);
+    public_records = as_trained(std::move(public_records), settings, features, reader.info().target_range);
 
     // 3. The plan every member follows.
     TrainingPlan plan = make_plan(
@@ -417,9 +440,11 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
+    plan.held_out = read_held_out(request.validation, reader.info(), settings, features);
+
     // 4. A new folder, or this run's: where it was interrupted, or where others train their members.
     const std::string whose =
-        run_fingerprint(plan, reader.info().range, reader.info().target_range, data_digest, public_digest);
+        run_fingerprint(plan, reader.info().range, reader.info().target_range, data_digest, beside);
     const bool first_here =
         context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();
@@ -431,10 +456,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     bool finished = false;
     std::unique_ptr<Training> training;
     try {
-        const Payee payee{data_digest,
-                          reader.info().path,
-                          {public_records.size(), public_digest},
-                          name_of(settings.certificate.relation),
+        const Payee payee{data_digest, reader.info().path, beside, name_of(settings.certificate.relation),
                           request.ledger};
         std::optional<RunKey> key;
         if (kind.secret && !finished_before) key = paid_run_key(context, run, store, payment, payee);
@@ -443,9 +465,8 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
             settings.network.keep_initial(run.path());
         }
         training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
-        RunManifest manifest =
-            manifest_of(plan, how, reader.info(), data_digest, {public_records.size(), public_digest},
-                        training->arithmetic(), kind.claim(settings, facts));
+        RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest, beside,
+                                           training->arithmetic(), kind.claim(settings, facts));
         if (key) manifest.payment = key->payment;
         const KeptStates kept(run, whose, settings, request.keep_states);
         GroupTraining group(context, how, grid, sums.group(), *training, store, kept, kind.secret,
@@ -493,6 +514,12 @@ Run declare_train(CLI::App& app) {
                    "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
                    "steps of them "
                    "alone: training.public_batch_size, training.public_steps");
+    add_validation_options(app, request->validation,
+                           "how well the run and its widest boxes do on them goes into metrics.jsonl, for "
+                           "the owner. They decide "
+                           "nothing: a training that stops by them is no longer the one that its boxes "
+                           "enclose (holdfast pretrain "
+                           "stops, on public records)");
     app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         ->allow_extra_args(false);
     app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "dist/data/dataset.hpp"
+#include "dist/runs/manifest.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/held_out.hpp"
 #include "jobs/job.hpp"
 #include "models/training/plan.hpp"
 
@@ -15,6 +17,7 @@ namespace holdfast {
 struct TrainingRequest {
     Configuration configuration;
     std::string data, out, public_data, members, ledger;
+    ValidationRequest validation;
     std::int64_t keep_states = 0;  ///< of every member: how many steps (jobs/kept_states.hpp)
     bool resume = false, trace = false;
     std::string go_on = "go on with the same command and --resume";  ///< once a signal has stopped it
@@ -34,10 +37,19 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
 
 /// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
 std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
-                            const std::string& data_digest, const std::string& public_digest);
+                            const std::string& data_digest, const PublicRecords& beside);
+
+/// The settings with the public number of records that the dataset states, unless they state one themselves.
+Settings settle_count(Settings settings, const DatasetInfo& info);
 
 /// Every public record, on every rank: they are few beside the private ones, and every member trains on all
 /// of them. None where no file is named. Error (input): other columns, or a label that is no class.
 Records read_public(const std::string& name, const DatasetInfo& private_data, const Settings& settings);
+/// What names them, as read_public() gives them: their order too, where steps depend on it.
+PublicRecords identify_public(const Records& records, const TrainingSettings& training);
+
+/// Records as a training sees them: of a regression the targets in their public range, and features mapped.
+Records as_trained(Records records, const Settings& settings, const FeatureMap& features,
+                   FeatureRange targets);
 
 }  // namespace holdfast

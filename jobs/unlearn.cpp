@@ -11,6 +11,7 @@
 
 #include "dist/layout/assignment.hpp"
 #include "dist/layout/distribute.hpp"
+#include "jobs/dataset_identity.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/queries.hpp"
 #include "jobs/train.hpp"
@@ -224,15 +225,25 @@ void report_plan(const FinishedRun& run, const Plan& plan, bool doing, Report& r
                    std::to_string(run.members()) + " anew\n";
 }
 
-/// Of public records that the run was trained on beside, too. Error (usage).
-void require_same_data(const FinishedRun& run, const Forgetting& forgetting, const std::string& public_digest,
-                       const Request& request) {
+/// Of public records that the run was trained on beside, too; and what else the file says of its records, as
+/// members that stay were trained by that. Error (usage).
+void require_same_data(const FinishedRun& run, const DatasetInfo& info, const Forgetting& forgetting,
+                       const PublicRecords& beside, const Request& request) {
+    const auto refuse = [&](const std::string& problem) {
+        throw Error(ExitCode::usage, problem, "name the dataset as it was then: " + run.manifest.dataset.path,
+                    request.data);
+    };
     if (forgetting.digest != run.manifest.dataset.digest)
-        throw Error(ExitCode::usage, "these are not the records that the run was trained on",
-                    "name the dataset as it was then: " + run.manifest.dataset.path, request.data);
-    if (public_digest != run.manifest.public_records.digest)
+        refuse("these are not the records that the run was trained on");
+    if (const std::string fact = changed_fact(run.manifest.dataset, info); !fact.empty())
+        refuse("the run was trained on these records, of which its file said something else: " + fact);
+    if (run.settings.training.expected_records == 0 && info.expected_records > 0)
+        refuse("the run counted its records, and this file states how many there are");
+    if (beside != run.manifest.public_records)
         throw Error(ExitCode::usage, "the run was trained on other public records beside",
-                    "name those it was trained with, or none where there were none", "--public");
+                    "name those it was trained with, in their order then where it had batches of them "
+                    "(training.public_batch_size), or none where there were none",
+                    "--public");
 }
 
 /// On rank 0. The folder of the new run: its own from here on, with the members that stay; the same again
@@ -342,9 +353,7 @@ void unlearn(const Context& context, const Request& request) {
     const IdList asked = IdList::read(request.ids);
     const Configuration configuration = configuration_of(run, request.backend);
     const Records public_records = read_public(request.public_data, reader.info(), run.settings);
-    RecordDigest of_public;
-    of_public.add(public_records);
-    const std::string public_digest = of_public.hex(*make_serial_communicator());
+    const PublicRecords beside = identify_public(public_records, run.settings.training);
 
     // 2. Whose members they are, and what that leaves of the others.
     Forgetting forgetting;
@@ -355,11 +364,11 @@ void unlearn(const Context& context, const Request& request) {
         const std::string key = run.folder.file(RequestLog::key_name);
         const bool known = !log.entries().empty() && std::filesystem::exists(key);
         forgetting = look_up(reader, asked, known ? SecretKey::read(key) : SecretKey::fresh(), log.tokens());
-        require_same_data(run, forgetting, public_digest, request);
+        require_same_data(run, reader.info(), forgetting, beside, request);
         const TrainingPlan training = training_plan(run, configuration, forgetting.left);
         plan = plan_of(run, forgetting, training.normaliser);
         fingerprint = run_fingerprint(training, reader.info().range, reader.info().target_range,
-                                      forgetting.digest_left, public_digest);
+                                      forgetting.digest_left, beside);
     }
     plan = shared(context.world, std::move(plan));
 

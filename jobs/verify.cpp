@@ -15,11 +15,13 @@
 #include "dist/layout/distribute.hpp"
 #include "jobs/advise/scratch_folder.hpp"
 #include "jobs/dataset_identity.hpp"
+#include "jobs/findings.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/kept_states.hpp"
 #include "jobs/train.hpp"
 #include "jobs/unlearning/kept_members.hpp"
 #include "jobs/unlearning/request_log.hpp"
+#include "jobs/verify_fleet.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
@@ -31,46 +33,8 @@ namespace {
 
 struct Request {
     std::string run, data, public_data, backend = "reference";
+    std::vector<std::string> unlearned;
     std::optional<std::uint64_t> steps;
-};
-
-/// What was checked, one line each, and what of it failed.
-class Findings {
-  public:
-    /// `action` returns what it has found in order, and throws an Error where it is not.
-    template <typename Action>
-    void check(const std::string& what, Action action) {
-        try {
-            add(what, true, action());
-        } catch (const Error& error) {
-            if (error.code() == ExitCode::internal || error.code() == ExitCode::output) throw;
-            add(what, false, error.what());
-        }
-    }
-    bool sound() const { return failed_ == 0; }
-    void print(const Context& context, const std::string& run) const {
-        const std::string summary = sound()
-                                        ? "verified: " + run + ", " + std::to_string(list_.size()) + " checks"
-                                        : "NOT verified: " + run + ", " + std::to_string(failed_) + " of " +
-                                              std::to_string(list_.size()) + " checks failed";
-        context.print({{"run", run}, {"verified", sound()}, {"checks", list_}}, text_ + summary + "\n");
-    }
-    [[noreturn]] void refuse(const std::string& run) const {
-        throw Error(ExitCode::input,
-                    std::to_string(failed_) + " of " + std::to_string(list_.size()) + " checks failed",
-                    "restore the folder from a copy, or train again", run);
-    }
-
-  private:
-    void add(const std::string& what, bool holds, const std::string& found) {
-        list_.push_back({{"check", what}, {"holds", holds}, {"found", found}});
-        text_ += (holds ? "ok      " : "FAILED  ") + what + ": " + found + "\n";
-        failed_ += holds ? 0 : 1;
-    }
-
-    nlohmann::json list_ = nlohmann::json::array();
-    std::string text_;
-    std::size_t failed_ = 0;
 };
 
 Error wrong(const std::string& problem) {
@@ -100,7 +64,7 @@ class Stated {
         TrainingPlan as_trained = plan_;
         as_trained.settings = configuration_from_json(run_.manifest.configuration).settings;
         return run_fingerprint(as_trained, run_.manifest.dataset.range, run_.manifest.dataset.target_range,
-                               run_.manifest.dataset.digest, run_.manifest.public_records.digest);
+                               run_.manifest.dataset.digest, run_.manifest.public_records);
     }
     bool same_program() const { return run_.manifest.version == version(); }
 
@@ -225,11 +189,8 @@ std::string check_distances(const FinishedRun& run) {
 std::string check_data(const FinishedRun& run, const DatasetReader& reader) {
     const std::string digest = digest_of_records(reader);
     require_same("the digest of the records", run.manifest.dataset.digest, digest);
-    require_same("the range of features",
-                 nlohmann::json({run.manifest.dataset.range.low, run.manifest.dataset.range.high}),
-                 nlohmann::json({reader.info().range.low, reader.info().range.high}));
-    require_same("what names a record", name_of(run.manifest.dataset.ids), name_of(reader.info().ids));
-    require_same("the scaling", name_of(run.manifest.dataset.scaling), name_of(reader.info().scaling));
+    if (const std::string fact = changed_fact(run.manifest.dataset, reader.info()); !fact.empty())
+        throw wrong(fact);
     return std::to_string(reader.info().rows) + " records, digest " + digest.substr(0, 16);
 }
 
@@ -244,12 +205,10 @@ class StepCheck {
           steps_(std::move(steps)),
           alone_(make_serial_communicator()) {
         Records public_records = read_public(public_data, reader.info(), run.settings);
-        RecordDigest of_public;
-        of_public.add(public_records);
-        if (of_public.hex(*alone_) != run.manifest.public_records.digest)
+        if (identify_public(public_records, run.settings.training) != run.manifest.public_records)
             throw Error(ExitCode::input, "the run was trained on other public records beside",
                         "name those it was trained with, or none where there were none", "--public");
-        public_records_ = run.features(std::move(public_records));
+        public_records_ = seen(std::move(public_records));
         for (const KeptStates::Step& step : steps_) {
             if (members_.empty() || members_.back() != step.member) members_.push_back(step.member);
         }
@@ -258,8 +217,7 @@ class StepCheck {
         Distributed all = distribute(
             reader, *grid_, *alone_,
             {run.members(), members_, run.classes(), static_cast<std::uint64_t>(run.settings.training.seed)});
-        for (MemberRecords& member : all.held)
-            records_[member.member] = run.features(std::move(member.records));
+        for (MemberRecords& member : all.held) records_[member.member] = seen(std::move(member.records));
     }
 
     const std::vector<KeptStates::Step>& steps() const { return steps_; }
@@ -277,6 +235,10 @@ class StepCheck {
     }
 
   private:
+    Records seen(Records records) const {
+        return as_trained(std::move(records), run_.settings, run_.features,
+                          run_.manifest.dataset.target_range);
+    }
     std::unique_ptr<Trainer> at(std::size_t member, std::int64_t step) const {
         std::unique_ptr<Trainer> trainer =
             training_->start(member, records_.at(member), kept_.of(member, step).load_latest());
@@ -341,9 +303,30 @@ void check_steps(const FinishedRun& run, const Stated& stated, const DatasetRead
                        [&] { return again->check(step); });
 }
 
+/// Error (usage): options of the other kind of run.
+void require_fitting(const Request& request, bool fleet) {
+    if (fleet && !request.data.empty())
+        throw Error(ExitCode::usage, "a fleet keeps no steps that could be taken again", "leave --data out",
+                    "--data");
+    if (!fleet && !request.unlearned.empty())
+        throw Error(ExitCode::usage, "only a fleet has networks without a record",
+                    "name a run of holdfast fleet with --run", "--unlearned");
+}
+
+void conclude(const Context& context, const std::string& run, const Findings& findings) {
+    findings.print(context, run);
+    if (!findings.sound()) findings.refuse(run);
+}
+
 void verify(const Context& context, const Request& request) {
     if (!context.world.is_root()) return;
     Findings findings;
+    const bool fleet = is_fleet(request.run);
+    require_fitting(request, fleet);
+    if (fleet) {
+        check_fleet_run(request.run, request.unlearned, findings);
+        return conclude(context, request.run, findings);
+    }
     // 1. The files, as far as they say of themselves what they are.
     std::optional<FinishedRun> run;
     std::optional<Stated> stated;
@@ -379,19 +362,24 @@ void verify(const Context& context, const Request& request) {
         });
         if (reader) check_steps(*run, *stated, *reader, request, findings);
     }
-    findings.print(context, request.run);
-    if (!findings.sound()) findings.refuse(request.run);
+    conclude(context, request.run, findings);
 }
 
 }  // namespace
 
 Run declare_verify(CLI::App& app) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run,run", request->run, "Run folder of holdfast train")->required();
+    app.add_option("--run,run", request->run, "Run folder of holdfast train or fleet")->required();
     app.add_option(
         "--data", request->data,
         "The dataset FILE[:SPLIT] it was trained on: check its digest, and take the steps again that "
         "train --keep-states kept");
+    app.add_option(
+           "--unlearned", request->unlearned,
+           "Of a fleet: run folder of holdfast unlearn or train, whose parameters must be, bit by bit "
+           "in the fleet's precision, those of a network without one record; which, is said. "
+           "Repeatable")
+        ->allow_extra_args(false);
     app.add_option("--public", request->public_data, "The public records it was trained with, if any");
     app.add_option("--steps", request->steps,
                    "With --data: at most so many steps; all that were kept by default");

@@ -63,6 +63,17 @@ std::shared_ptr<const Backend> make_backend(const std::string& name, Precision p
                 "run.backend");
 }
 
+std::unique_ptr<ModelsPass> make_models_pass(const std::string& name, Precision precision,
+                                             const NetworkShape& network, const Clip& clip) {
+    require_models_pass(network, clip);
+    const bool single = precision == Precision::single_precision;
+    if (name == "reference")
+        return single ? make_reference_models_pass<float>(network, clip)
+                      : make_reference_models_pass<double>(network, clip);
+    ensure(name == "cpu", "networks pass side by side on the host");
+    return single ? make_cpu_models_pass<float>(network, clip) : make_cpu_models_pass<double>(network, clip);
+}
+
 std::string backend_for(const NetworkShape& network, const std::string& name) {
     return name == "auto" && !network.is_dense() ? "cpu" : name;
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/ops/engine.hpp"
+#include "kernels/ops/models_pass.hpp"
 #include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
@@ -22,6 +23,10 @@ std::shared_ptr<const Backend> make_backend(const std::string& name,
 template <typename Real = double>
 std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name,
                                                        const Products& products = {});
+
+/// What takes many networks through the same records, one thread of the host's: "cpu" or "reference".
+std::unique_ptr<ModelsPass> make_models_pass(const std::string& name, Precision precision,
+                                             const NetworkShape& network, const Clip& clip);
 
 /// The name of a backend that computes `network`: "cpu" for "auto" where no device does.
 std::string backend_for(const NetworkShape& network, const std::string& name);

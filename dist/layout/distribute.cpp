@@ -170,7 +170,7 @@ void RecordDigest::add(const Records& records) {
     for (std::size_t i = 0; i < records.size(); ++i) {
         bytes.clear();
         packet.append(records, i, bytes);
-        std::memset(bytes.data() + 8, 0, 8);  // the row is not part of a record
+        if (!rows_) std::memset(bytes.data() + 8, 0, 8);
         std::uint64_t hash[4];
         crypto_generichash(reinterpret_cast<unsigned char*>(hash), sizeof hash,
                            reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);

@@ -17,10 +17,13 @@ struct MemberRecords {
 /// record is on exactly one rank. Identifies the dataset version to the ledger.
 class RecordDigest {
   public:
+    /// rows: the row that a record stands on is a part of it, so the order counts too.
+    explicit RecordDigest(bool rows = false) : rows_(rows) {}
     void add(const Records& records);
     std::string hex(const Communicator& world) const;  ///< collective
 
   private:
+    bool rows_;
     std::uint64_t sums_[4] = {};
 };
 

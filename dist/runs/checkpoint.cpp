@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "dist/files/atomic_file.hpp"
 #include "kernels/base/error.hpp"
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 using Payload = CheckpointFolder::Payload;
 using Checksum = std::array<unsigned char, 32>;
 
-constexpr std::string_view magic = "HOLDFAST-CHECKPOINT-3\n";
+constexpr std::string_view magic = "HOLDFAST-CHECKPOINT-4\n";
+constexpr const char* list_name = "files";  // "CHECKSUM NAME" a line
 constexpr std::size_t kept = 2;
 
 Checksum checksum_of(const std::string& fingerprint, std::span<const std::byte> payload) {
@@ -35,6 +37,21 @@ Checksum checksum_of(const std::string& fingerprint, std::span<const std::byte> 
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(payload.data()), payload.size());
     crypto_generichash_final(&state, sum.data(), sum.size());
     return sum;
+}
+
+std::string hex(const Checksum& sum) {
+    std::array<char, 2 * sizeof(Checksum) + 1> text{};
+    sodium_bin2hex(text.data(), text.size(), sum.data(), sum.size());
+    return text.data();
+}
+
+Payload bytes_of(const std::string& text) {
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    return {first, first + text.size()};
+}
+
+std::string text_of(const Payload& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 /// magic, checksum, length of the fingerprint, fingerprint, payload.
@@ -56,11 +73,13 @@ Payload sealed(const std::string& fingerprint, const Payload& payload) {
 
 Payload opened(const fs::path& path, const std::string& fingerprint) {
     std::ifstream stream(path, std::ios::binary);
+    if (!stream)
+        throw Error(ExitCode::input, "a file of a checkpoint that is missing or cannot be read",
+                    "it is not used", path.string());
     const std::string file((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
     const std::size_t header = magic.size() + sizeof(Checksum) + sizeof(std::uint64_t);
     const auto damaged = [&] {
-        return Error(ExitCode::input, "a damaged or truncated checkpoint",
-                     "delete it; the one before is used", path.string());
+        return Error(ExitCode::input, "a damaged or truncated checkpoint", "it is not used", path.string());
     };
     if (file.size() < header || file.compare(0, magic.size(), magic) != 0) throw damaged();
     std::uint64_t length = 0;
@@ -123,9 +142,17 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
         fs::permissions(path_, fs::perms::owner_all, status);
     }
     world.barrier();
+    std::string list;
+    for (const auto& [name, payload] : files)
+        list += hex(checksum_of(fingerprint_, payload)) + " " + name + "\n";
+    const std::vector<Payload> lists = world.all_gather(bytes_of(list));
     try {
         for (const auto& [name, payload] : files)
             write_file_atomically(writing + "/" + name, sealed(fingerprint_, payload), private_mode);
+        Payload all;
+        for (const Payload& part : lists) all.insert(all.end(), part.begin(), part.end());
+        if (world.is_root())
+            write_file_atomically(writing + "/" + list_name, sealed(fingerprint_, all), private_mode);
     } catch (const Error&) {
         fs::remove_all(writing, status);
         fs::remove(path_, status);  // only if no checkpoint is in it
@@ -144,17 +171,18 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
 
 std::vector<Payload> CheckpointFolder::load(std::uint64_t number) const {
     std::vector<Payload> payloads;
-    std::error_code status;
-    for (fs::directory_iterator entry(folder(number), status), end; !status && entry != end;
-         entry.increment(status))
-        payloads.push_back(opened(entry->path(), fingerprint_));
-    if (status)
-        throw Error(ExitCode::input, "a checkpoint that cannot be read: " + status.message(),
-                    "check its permissions", folder(number));
+    const fs::path place = folder(number);
+    std::istringstream list(text_of(opened(place / list_name, fingerprint_)));
+    for (std::string sum, name; list >> sum >> name;) {
+        payloads.push_back(opened(place / name, fingerprint_));
+        if (hex(checksum_of(fingerprint_, payloads.back())) != sum)
+            throw Error(ExitCode::input, "a file of another checkpoint", "it is not used", place / name);
+    }
     return payloads;
 }
 
-std::vector<Payload> CheckpointFolder::load_latest() const {
+std::vector<Payload> CheckpointFolder::load_latest(
+    const std::function<void(const Error&)>& passed_over) const {
     const std::vector<std::uint64_t> found = numbers();
     for (std::size_t i = found.size(); i-- > 0;) {
         try {
@@ -162,8 +190,12 @@ std::vector<Payload> CheckpointFolder::load_latest() const {
         } catch (const Error& error) {
             if (error.code() == ExitCode::usage) throw;  // of another run
             if (i == 0)
-                throw Error(error.code(), error.message() + ", and none before it is sound",
-                            "restore one from a copy, or train into a new folder", error.where());
+                throw Error(
+                    error.code(), error.message() + ", and none before it is sound",
+                    "restore one from a copy, delete them all to train from the beginning, or train into "
+                    "a new folder",
+                    error.where());
+            passed_over(error);
         }
     }
     return {};

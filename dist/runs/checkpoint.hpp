@@ -1,18 +1,22 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
+#include "kernels/base/error.hpp"
 
 namespace holdfast {
 
 /// Checkpoints of one member in training: folders named by a growing number, the last two kept. A folder
 /// appears under its name complete or not at all; each file in it has a magic number, a version, a
-/// fingerprint of what it belongs to, and a checksum. The payload is opaque here (models/boxes/state.hpp).
+/// fingerprint of what it belongs to, and a checksum, and one of them lists the others with their checksums:
+/// a file that is missing, or that another checkpoint wrote, is noticed as a changed one is. The payload is
+/// opaque here (models/boxes/state.hpp).
 class CheckpointFolder {
   public:
     /// fingerprint: of configuration and data; a checkpoint of another is refused.
@@ -24,9 +28,11 @@ class CheckpointFolder {
     /// full disk, unwritable folder; the checkpoints before stay.
     void save(const std::vector<std::pair<std::string, Payload>>& files, const Communicator& world) const;
 
-    /// All payloads of the newest checkpoint whose files are sound, newest first; empty if there is none.
-    /// Errors (input): a checkpoint of another configuration or dataset; checkpoints, but none sound.
-    std::vector<Payload> load_latest() const;
+    /// All payloads of the newest checkpoint whose files are sound; empty if there is none. `passed_over`
+    /// hears of every newer one that is not. Errors: (usage) a checkpoint of another configuration or
+    /// dataset; (input) checkpoints, but none sound.
+    std::vector<Payload> load_latest(const std::function<void(const Error&)>& passed_over = [](const Error&) {
+    }) const;
 
     void remove_all() const;  ///< once the run is complete
 

@@ -48,7 +48,10 @@ PublicRecords public_records_of(const Fields& manifest, bool complete) {
         return {manifest.find("public_records", false) ? manifest.count("public_records") : 0, ""};
     if (!value->is_object()) manifest.wrong("public", "an object", *value);
     const Fields fields(*value, "public.", complete);
-    return {fields.count("records", true), fields.text("digest", true)};
+    PublicRecords records{fields.count("records", true), fields.text("digest", true)};
+    const Fields optional(*value, "public.", false);  // stated where a step depends on it
+    if (optional.find("order", false) != nullptr) records.order = optional.text("order");
+    return records;
 }
 
 std::vector<std::int64_t> levels_of(const Fields& manifest) {
@@ -143,6 +146,7 @@ json RunManifest::to_json() const {
                    {"arithmetic", arithmetic},
                    {"guarantee", guarantee},
                    {"payment", payment}};
+    if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};
     return object;

@@ -29,6 +29,9 @@ struct DatasetFacts {
 struct PublicRecords {
     std::uint64_t records = 0;
     std::string digest;  ///< empty: not kept (format 1)
+    /// Of the records in their order, where steps take them row after row; empty: no step depends on it.
+    std::string order = "";
+    bool operator==(const PublicRecords&) const = default;
 };
 
 /// manifest.json: what a finished run is and what made it. This is its one writer and its one reader.

@@ -14,20 +14,8 @@ Answered answer_each(const Release& release, Ledger& ledger, RandomBits& bits) {
     };
     const Charge charge{mechanism.epsilon(), mechanism.delta(), request.mechanism, claim.to_json().dump(),
                         mechanism.info().gaussian};
-    Answered answered;
-    std::int64_t charged = 0;
-    for (LedgerAnswer& answer : ledger.answer(release.dataset(), charge, release.digests, draw)) {
-        charged += answer.remembered ? 0 : 1;
-        answered.answers.emplace_back(std::move(answer));
-    }
-    const std::int64_t remembered = static_cast<std::int64_t>(answered.answers.size()) - charged;
-    answered.cost = {{"epsilon_per_answer", request.epsilon},
-                     {"delta_per_answer", request.delta},
-                     {"charged_answers", charged},
-                     {"remembered_answers", remembered}};
-    answered.said = std::to_string(charged) + " answers charged at epsilon " +
-                    decimal_text(mechanism.epsilon()) + ", " + std::to_string(remembered) + " remembered";
-    return answered;
+    return answer_charged(ledger, release.dataset(), charge, release.digests, draw, request.epsilon,
+                          request.delta);
 }
 
 }  // namespace holdfast

@@ -1,24 +1,9 @@
 #include "jobs/release/paid_evidence.hpp"
 
-#include <cstring>
-
 #include "jobs/queries.hpp"
+#include "jobs/release/agreed.hpp"
 
 namespace holdfast {
-namespace {
-
-/// Rank 0's list, on all ranks. Collective.
-std::vector<std::size_t> agreed(const Communicator& world, std::span<const std::size_t> chosen) {
-    std::vector<std::byte> bytes(chosen.size_bytes());
-    std::memcpy(bytes.data(), chosen.data(), bytes.size());
-    world.broadcast(bytes, 0);
-    std::vector<std::size_t> list(bytes.size() / sizeof(std::size_t));
-    std::memcpy(list.data(), bytes.data(), bytes.size());
-    return list;
-}
-
-}  // namespace
-
 std::vector<Evidence> PaidEvidence::of(std::span<const std::size_t> paid) const {
     const std::vector<Certificates> members = certificates(agreed(context_.world, paid));
     std::vector<Evidence> evidence;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/release/answered.hpp"
 #include "jobs/release/paid_evidence.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "models/privacy/ledger/ledger.hpp"
@@ -38,14 +39,6 @@ struct Release {
 
     const std::string& dataset() const { return run.manifest.dataset.digest; }
     bool ensemble() const { return run.members() > 1; }
-};
-
-/// What is printed. An answer is empty where a session had ended.
-struct Answered {
-    std::vector<std::optional<LedgerAnswer>> answers;
-    nlohmann::json cost;     ///< of this request
-    nlohmann::json session;  ///< of a session, how it stands; else null
-    std::string said;        ///< of the cost, in one line
 };
 
 /// A mechanism of public parameters that this run can feed. Errors (usage).

@@ -76,12 +76,11 @@ nlohmann::json as_json(const std::string& name, const SessionState& state, std::
 
 Answered answer_in_session(const Release& release, Ledger& ledger, RandomBits& bits) {
     const std::string& name = release.request.session;
-    const bool before = ledger.session(release.dataset(), name).has_value();
     const SessionTerms terms = terms_of(release, ledger);
     mechanism_for(release, "ptr", 1, 0.5);  // fed from the same distance: what cannot answer says so here
     const SessionLaw law(terms);
     const SessionOpening opening = opening_of(release, terms);
-    ledger.open_session(release.dataset(), opening, law, bits);
+    const bool charged = ledger.open_session(release.dataset(), opening, law, bits).charged;
     Answered answered;
     answered.answers = ledger.answer_in_session(
         release.dataset(), opening, release.digests, law,
@@ -97,14 +96,14 @@ Answered answer_in_session(const Release& release, Ledger& ledger, RandomBits& b
     answered.cost = {{"route", "session"},
                      {"epsilon_together", shown(terms.epsilon())},
                      {"delta_together", shown(terms.delta)},
-                     {"charged", !before},
+                     {"charged", charged},
                      {"new_answers", fresh},
                      {"remembered_answers", remembered}};
     answered.said =
         std::to_string(fresh) + " new answers in session '" + name + "', " +
-        (before ? "nothing charged"
-                : "charged at opening: epsilon " + decimal_text(terms.epsilon()) + ", delta " +
-                      decimal_text(terms.delta)) +
+        (charged ? "charged at opening: epsilon " + decimal_text(terms.epsilon()) + ", delta " +
+                       decimal_text(terms.delta)
+                 : "nothing charged") +
         ", " + std::to_string(remembered) + " remembered; " + std::to_string(state.refused) + " of " +
         std::to_string(terms.refusals) + " refusals" +
         (state.ended() ? ": it has ended, " + std::to_string(unanswered) + " queries without answer" : "");

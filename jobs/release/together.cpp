@@ -27,14 +27,13 @@ std::string token_of(const Release& release, const std::string& route, const Pay
 Answered answer_under(Payment payment, const std::string& route, const Release& release, Ledger& ledger,
                       const Ledger::Draw& draw) {
     payment.token = token_of(release, route, payment);
-    const bool before = ledger.paid(release.dataset(), payment.token);
+    auto [answers, charged] = ledger.answer_together(release.dataset(), payment, release.digests, draw);
     Answered answered;
     std::int64_t fresh = 0;
-    for (LedgerAnswer& answer : ledger.answer_together(release.dataset(), payment, release.digests, draw)) {
+    for (LedgerAnswer& answer : answers) {
         fresh += answer.remembered ? 0 : 1;
         answered.answers.emplace_back(std::move(answer));
     }
-    const bool charged = !before && ledger.paid(release.dataset(), payment.token);
     const std::int64_t remembered = static_cast<std::int64_t>(answered.answers.size()) - fresh;
     answered.cost = {{"route", route},
                      {"epsilon_together", shown(payment.epsilon)},

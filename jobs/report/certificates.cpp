@@ -87,9 +87,11 @@ std::string loss_section(const RunEvaluation& evaluation) {
         .steps = true,
         .width = full_width,
         .height = 320};
-    return heading("Certified loss",
-                   "Mean loss on the " + count_or_dash(evaluation.queries) +
-                       " queries: no change of k training records takes it out of the band.") +
+    return heading(
+               "Certified loss",
+               "Mean loss on the " + count_or_dash(evaluation.queries) +
+                   " queries: with k training records changed as the run's relation has it, it stays in the "
+                   "band.") +
            chart_card("", draw(chart));
 }
 

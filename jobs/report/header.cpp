@@ -36,6 +36,13 @@ std::string certified_tile(const RunEvaluation& evaluation) {
                 percent_text(certified.amount.back()));
 }
 
+/// What of a run may be shown to others.
+std::string may_leave(const ManifestView& manifest) {
+    if (manifest.fleet()) return "no network of a fleet";
+    return std::string("only ") + (manifest.boxes() ? "labels given by <code>holdfast release</code>"
+                                                    : "the model that <code>holdfast publish</code> writes");
+}
+
 /// What an evaluation found.
 std::string evaluation_tiles(const RunEvaluation& evaluation, bool boxes) {
     std::string list;
@@ -54,7 +61,7 @@ std::string tiles(const RunFiles& run) {
     if (const std::string* rows = find_value(run.manifest.dataset, "rows")) {
         list += tile("training records", escape_html(*rows));
     }
-    list += tile("members", count_or_dash(run.manifest.members));
+    list += tile(run.manifest.fleet() ? "networks" : "members", count_or_dash(run.manifest.members));
     if (run.manifest.boxes()) list += tile("levels k", levels_text(run.manifest.levels));
     if (!run.manifest.payment.empty()) list += tile("charged for it", run.manifest.payment);
     list += tile("parameters", count_or_dash(run.manifest.parameters));
@@ -76,10 +83,8 @@ std::string report_header(const RunFiles& run) {
            element(
                "p class=\"private\"",
                std::string("For the owner of the data only. The figures on this page depend on the private "
-                           "records without protection; only ") +
-                   (run.manifest.boxes() ? "labels given by <code>holdfast release</code>"
-                                         : "the model that <code>holdfast publish</code> writes") +
-                   " may leave the house.") +
+                           "records without protection; ") +
+                   may_leave(run.manifest) + " may leave the house.") +
            guarantee_card("What this run guarantees", run.manifest.guarantee);
 }
 

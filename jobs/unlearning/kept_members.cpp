@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
@@ -47,6 +48,24 @@ std::vector<std::string> metrics_of_members(const RunFolder& run, const RunManif
     return metrics;
 }
 
+namespace {
+
+/// Lines of metrics as a training has them that looks at no records held out on its way.
+std::string unseen(const std::string& metrics) {
+    std::istringstream lines(metrics);
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+        nlohmann::json step = nlohmann::json::parse(line), kept = nlohmann::json::object();
+        for (auto& [name, value] : step.items()) {
+            if (!name.starts_with("validation_")) kept[name] = std::move(value);
+        }
+        text += kept.dump() + "\n";
+    }
+    return text;
+}
+
+}  // namespace
+
 void keep_members(const FinishedRun& run, const std::vector<std::size_t>& members, const RunFolder& to,
                   const MemberStore& store) {
     if (digest_of_boxes(run.folder) != run.manifest.digest)
@@ -63,7 +82,7 @@ void keep_members(const FinishedRun& run, const std::vector<std::size_t>& member
             boxes.read(member, level, lower, upper);
             writer.write(lower, upper);
         }
-        writer.commit(metrics[member]);
+        writer.commit(unseen(metrics[member]));
     }
 }
 

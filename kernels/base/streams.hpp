@@ -22,6 +22,9 @@ constexpr std::uint64_t dropout(std::uint64_t member, std::uint64_t step) {
 
 constexpr std::uint64_t kept_states = 0x6b657074;  ///< counters are 2^32 times a member, plus a part
 
+// Of the same seed: counters are ids.
+constexpr std::uint64_t fleet_sample = 0x666c6565;
+
 // Of the features' seed: counters are words of bits, 2^32 an entry.
 constexpr std::uint64_t fourier_features = 0x666f7572;
 

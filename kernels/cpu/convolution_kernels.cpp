@@ -70,27 +70,20 @@ struct ConvolveInput {
     HWY_INLINE void run(std::size_t row, std::size_t record) const {
         const Real* lower = site.lower + row * site.step;
         const Real* upper = site.upper + row * site.step;
-        Sums<Real, Rows> least, greatest;
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.set(o, lower[o * site.step + bias]);
-            greatest.set(o, upper[o * site.step + bias]);
-        }
+        BoundSums<Real, Rows> sums(lower + bias, upper + bias, site.step);
         for (const Term term : site.terms) {
             const std::size_t at = term.row * height + record;
             for (std::size_t o = 0; o < Rows; ++o) {
-                least.add(o, lower[o * site.step + term.weight], x_positive + at);
-                greatest.add(o, upper[o * site.step + term.weight], x_positive + at);
+                sums.least.add(o, lower[o * site.step + term.weight], x_positive + at);
+                sums.greatest.add(o, upper[o * site.step + term.weight], x_positive + at);
             }
             if (!any_negative) continue;
             for (std::size_t o = 0; o < Rows; ++o) {
-                least.add(o, upper[o * site.step + term.weight], x_negative + at);
-                greatest.add(o, lower[o * site.step + term.weight], x_negative + at);
+                sums.least.add(o, upper[o * site.step + term.weight], x_negative + at);
+                sums.greatest.add(o, lower[o * site.step + term.weight], x_negative + at);
             }
         }
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.store(o, a.lower + site.at(row + o, record));
-            greatest.store(o, a.upper + site.at(row + o, record));
-        }
+        sums.store(a, site.at(row, record), site.stride * height);
     }
 };
 
@@ -105,25 +98,18 @@ struct ConvolveInterval {
     HWY_INLINE void run(std::size_t row, std::size_t record) const {
         const Real* lower = site.lower + row * site.step;
         const Real* upper = site.upper + row * site.step;
-        Sums<Real, Rows> least, greatest;
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.set(o, lower[o * site.step + bias]);
-            greatest.set(o, upper[o * site.step + bias]);
-        }
+        BoundSums<Real, Rows> sums(lower + bias, upper + bias, site.step);
         for (const Term term : site.terms) {
             const Real* z_lower = z.lower + term.row * height + record;
             const Real* z_upper = z.upper + term.row * height + record;
             for (std::size_t o = 0; o < Rows; ++o) {
                 const Real low = lower[o * site.step + term.weight],
                            high = upper[o * site.step + term.weight];
-                least.add(o, low, by_sign(low, z_lower, z_upper));
-                greatest.add(o, high, by_sign(high, z_upper, z_lower));
+                sums.least.add(o, low, by_sign(low, z_lower, z_upper));
+                sums.greatest.add(o, high, by_sign(high, z_upper, z_lower));
             }
         }
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.store(o, a.lower + site.at(row + o, record));
-            greatest.store(o, a.upper + site.at(row + o, record));
-        }
+        sums.store(a, site.at(row, record), site.stride * height);
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "kernels/ops/models_pass.hpp"
 #include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
@@ -9,5 +10,9 @@ namespace holdfast {
 /// SIMD kernels of one core; the caller owns the threads.
 template <typename Real>
 std::unique_ptr<PanelOperations<Real>> make_cpu_operations();
+
+/// As many networks as a vector has lanes; the caller owns the threads.
+template <typename Real>
+std::unique_ptr<ModelsPass> make_cpu_models_pass(const NetworkShape& network, const Clip& clip);
 
 }  // namespace holdfast

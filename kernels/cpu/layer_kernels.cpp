@@ -55,32 +55,25 @@ struct ForwardInput {
         const std::size_t in = layer.shape.in, step = in + 1;
         const Real* lower = layer.lower + row * step;
         const Real* upper = layer.upper + row * step;
-        Sums<Real, Rows> least, greatest;
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.set(o, lower[o * step + in]);
-            greatest.set(o, upper[o * step + in]);
-        }
+        BoundSums<Real, Rows> sums(lower + in, upper + in, step);
         for (std::size_t j = 0; j < in; ++j) {
             const std::size_t at = j * height + record;
             if (signs[j] != Signs::nonpositive) {
                 const Real* values = signs[j] == Signs::mixed ? x_positive + at : x + at;
                 for (std::size_t o = 0; o < Rows; ++o) {
-                    least.add(o, lower[o * step + j], values);
-                    greatest.add(o, upper[o * step + j], values);
+                    sums.least.add(o, lower[o * step + j], values);
+                    sums.greatest.add(o, upper[o * step + j], values);
                 }
             }
             if (signs[j] != Signs::nonnegative) {
                 const Real* values = x_negative + at;
                 for (std::size_t o = 0; o < Rows; ++o) {
-                    least.add(o, upper[o * step + j], values);
-                    greatest.add(o, lower[o * step + j], values);
+                    sums.least.add(o, upper[o * step + j], values);
+                    sums.greatest.add(o, lower[o * step + j], values);
                 }
             }
         }
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.store(o, a.lower + (row + o) * height + record);
-            greatest.store(o, a.upper + (row + o) * height + record);
-        }
+        sums.store(a, row * height + record, height);
     }
 };
 
@@ -95,23 +88,16 @@ struct ForwardInterval {
         const std::size_t in = layer.shape.in, step = in + 1;
         const Real* lower = layer.lower + row * step;
         const Real* upper = layer.upper + row * step;
-        Sums<Real, Rows> least, greatest;
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.set(o, lower[o * step + in]);
-            greatest.set(o, upper[o * step + in]);
-        }
+        BoundSums<Real, Rows> sums(lower + in, upper + in, step);
         for (std::size_t j = 0; j < in; ++j) {
             const Real* z_lower = z.lower + j * height + record;
             const Real* z_upper = z.upper + j * height + record;
             for (std::size_t o = 0; o < Rows; ++o) {
-                least.add(o, lower[o * step + j], by_sign(lower[o * step + j], z_lower, z_upper));
-                greatest.add(o, upper[o * step + j], by_sign(upper[o * step + j], z_upper, z_lower));
+                sums.least.add(o, lower[o * step + j], by_sign(lower[o * step + j], z_lower, z_upper));
+                sums.greatest.add(o, upper[o * step + j], by_sign(upper[o * step + j], z_upper, z_lower));
             }
         }
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.store(o, a.lower + (row + o) * height + record);
-            greatest.store(o, a.upper + (row + o) * height + record);
-        }
+        sums.store(a, row * height + record, height);
     }
 };
 
@@ -175,21 +161,14 @@ struct ForwardBox {
         const std::size_t in = layer.shape.in, step = in + 1;
         const Real* lower = layer.lower + row * step;
         const Real* upper = layer.upper + row * step;
-        Sums<Real, Rows> least, greatest;
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.set(o, lower[o * step + in]);
-            greatest.set(o, upper[o * step + in]);
-        }
+        BoundSums<Real, Rows> sums(lower + in, upper + in, step);
         for (std::size_t j = 0; j < in; ++j) {
             const std::size_t at = j * height + record;
             for (std::size_t o = 0; o < Rows; ++o)
                 add_box<Real, Rows>(lower[o * step + j], upper[o * step + j], x.lower + at, x.upper + at, o,
-                                    least, greatest);
+                                    sums.least, sums.greatest);
         }
-        for (std::size_t o = 0; o < Rows; ++o) {
-            least.store(o, a.lower + (row + o) * height + record);
-            greatest.store(o, a.upper + (row + o) * height + record);
-        }
+        sums.store(a, row * height + record, height);
     }
 };
 

@@ -30,6 +30,26 @@ struct Sums {
     }
 };
 
+/// Sums of both bounds of a tile. Row i begins at lower[i * step] and upper[i * step], and is stored i *
+/// stride behind the first.
+template <typename Real, std::size_t Rows>
+struct BoundSums {
+    Sums<Real, Rows> least, greatest;
+
+    HWY_INLINE BoundSums(const Real* lower, const Real* upper, std::size_t step) {
+        for (std::size_t i = 0; i < Rows; ++i) {
+            least.set(i, lower[i * step]);
+            greatest.set(i, upper[i * step]);
+        }
+    }
+    HWY_INLINE void store(BasicInterval<Real> a, std::size_t at, std::size_t stride) const {
+        for (std::size_t i = 0; i < Rows; ++i) {
+            least.store(i, a.lower + at + i * stride);
+            greatest.store(i, a.upper + at + i * stride);
+        }
+    }
+};
+
 /// Calls kernel.template operator()<Rows>(first_row, first_record) over all tiles of [rows, height].
 template <typename Real, std::size_t Rows, typename Kernel>
 HWY_INLINE void for_each_tile(std::size_t rows, Kernel kernel) {

@@ -28,12 +28,16 @@ struct Clip {
                       ///< integers that are added (kernels/ops/norm_rule.hpp); of points only
         record_norm,  ///< of boxes: the whole of a record's gradient scaled to norm_limit
                       ///< (kernels/ops/record_scales.hpp)
-        tensor_norm   ///< the same of each layer's weights, and of its biases, apart
+        tensor_norm,  ///< the same of each layer's weights, and of its biases, apart
+        none          ///< as it is: a step's products are added in Real, record after record, and each sum is
+                      ///< rounded to 2^plain_exponent (kernels/ops/models_pass.hpp); of fleets only
     };
     Kind kind = Kind::elementwise;
     double gamma = 0;
     double delta_limit = 0, activation_limit = 0;
     double norm_limit = 0;
+    static constexpr int plain_exponent = -36;     ///< none: the unit of a step's sum
+    static constexpr double plain_limit = 0x1p24;  ///< and where it saturates
     int spare_bits = 0;  ///< of a record's entry, left to the sums of more records; factored
 
     /// The fast kernels add products of odd factors onto one another, without looking at an entry.
@@ -98,6 +102,10 @@ double Clip::bias_bound() const {
 }
 template <typename Real>
 GradientScale Clip::scale() const {
+    if (kind == Kind::none) {  // no record has a bound of its own; a step's sum has
+        const auto units = static_cast<std::int64_t>(std::ldexp(plain_limit, -plain_exponent));
+        return {plain_exponent, units, units, 1, 0};
+    }
     const BasicGradientGrid<Real> on = grid<Real>();
     const auto raised = [&](std::int64_t units, double bound) {
         return static_cast<double>(units) * on.unit() / bound - 1;

@@ -95,6 +95,7 @@ class HostEngine final : public Engine {
                std::size_t bytes_per_thread)
         : operations_(operations), network_(network), clip_(clip), bytes_per_thread_(bytes_per_thread) {
         require_fitting(network);
+        ensure(clip.kind != Clip::Kind::none, "an engine adds gradients that are clipped");
     }
 
     void set_records(std::span<const RecordSet> sets) override {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "kernels/ops/models_pass.hpp"
 #include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast {
@@ -12,5 +13,9 @@ std::unique_ptr<PanelOperations<Real>> make_reference_operations();
 
 /// The same with other products than exact ones, which exist here alone and in double alone.
 std::unique_ptr<PanelOperations<double>> make_midpoint_operations(const Products& products);
+
+/// Every network by itself, as plain loops: the specification.
+template <typename Real>
+std::unique_ptr<ModelsPass> make_reference_models_pass(const NetworkShape& network, const Clip& clip);
 
 }  // namespace holdfast

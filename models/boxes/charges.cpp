@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "dist/sum/selection_merge.hpp"
-#include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
@@ -17,19 +15,13 @@ bool replaces(Relation relation) {
 }
 
 /// Of every parameter, what a record's entry is at most, in units: by factors, a convolution adds the entries
-/// of its positions (models/mathematics.md, convolution by factors).
-/// Error (usage): so many positions and levels that a charge may not fit.
+/// of its positions (models/mathematics.md, convolution by factors). make_plan() has seen to it that a charge
+/// of them fits.
 std::vector<std::int64_t> largest_entries(const TrainingPlan& plan, const GradientScale& scale) {
-    constexpr std::int64_t most = std::int64_t{1} << 20;  // models/mathematics.md, exact sums
     std::vector<std::int64_t> entries;
     for (const Layer& layer : plan.network.layers()) {
         const bool by_factors = plan.settings.clip.kind == Clip::Kind::factored;
         const auto positions = static_cast<std::int64_t>(by_factors ? layer.positions() : 1);
-        if (positions > 1 && positions > most / std::max<std::int64_t>(1, plan.settings.certificate.levels))
-            throw Error(ExitCode::usage,
-                        "clip.kind = \"factored\" charges a convolution a record for each of its " +
-                            std::to_string(positions) + " positions, too much at so many levels",
-                        "use --set clip.kind=elementwise, or certify fewer levels", "clip.kind");
         for (std::size_t p = 0; p < layer.parameters(); ++p) {
             const bool bias = p % (layer.in + 1) == layer.in;
             const bool is_pinned = bias && !layer.bias;  // no record moves it

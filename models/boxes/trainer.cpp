@@ -45,6 +45,7 @@ MemberTrainer::MemberTrainer(const TrainingPlan& plan, Records records, const Re
       batches_(plan.settings.training, *records_),
       public_batches_(plan.settings.training, public_records),
       sums_(plan, *records_, public_records),
+      validation_(plan),
       state_(std::move(state)) {
     ensure(plan.backend->precision() == plan.settings.training.precision,
            "the backend has the precision of the settings");
@@ -147,6 +148,8 @@ void MemberTrainer::step(const Communicator& block_group, PhaseTimes& times) {
     state_.normalisers.push_back(nominal_normaliser);
     record_metrics(sums, uncharged);
     ++state_.step;
+    if (validation_.due(state_.step))
+        state_.metrics.back().validation = validation_.of(box(0), box(state_.levels.size() - 1));
     times.update += watch.lap();
     if (done()) sums_.release();  // members train one after the other, and each wants a device's memory
 }

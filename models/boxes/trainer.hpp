@@ -6,6 +6,7 @@
 #include "dist/comm/communicator.hpp"
 #include "models/boxes/charges.hpp"
 #include "models/boxes/state.hpp"
+#include "models/boxes/validation.hpp"
 #include "models/training/batches.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "models/training/optimiser.hpp"
@@ -60,6 +61,7 @@ class MemberTrainer {
     Batches batches_;
     PublicBatches public_batches_;
     GradientSums sums_;
+    Validation validation_;
     MemberState state_;
 };
 

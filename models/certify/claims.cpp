@@ -1,6 +1,6 @@
 #include "models/certify/claims.hpp"
 
-#include <cstdio>
+#include <charconv>
 
 #include "kernels/base/error.hpp"
 
@@ -23,10 +23,10 @@ void state_poisoned_ids(IdKind ids, Guarantee& claim) {
     }
 }
 
+/// To the last digit: a radius that is rounded up would say more than is so.
 std::string number(double value) {
     char text[32];
-    std::snprintf(text, sizeof text, "%g", value);
-    return text;
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 /// What distance k is.
@@ -65,14 +65,21 @@ void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
 
 const char* const settings_condition =
     "no setting, no seed and no constant of scaling was chosen by looking at the private records";
-const char* const initial_condition =
-    "the model that network.initial names was made without the private records";
 const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
 
 DataFacts facts_of(const RunManifest& manifest) {
     return {manifest.dataset.scaling, manifest.dataset.ids, manifest.public_records.records > 0};
+}
+
+void state_public_models(const Settings& settings, Guarantee& claim) {
+    const auto state = [&](const char* option) {
+        claim.require(std::string("the model that ") + option +
+                      " names was made without the private records");
+    };
+    if (!settings.network.initial.empty()) state("network.initial");
+    if (settings.features.map == FeatureSettings::Map::prefix) state("features.prefix");
 }
 
 void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim) {
@@ -123,7 +130,7 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     claim.require(settings_condition);
     state_scaling(facts.scaling, "the boxes do not cover", claim);
     state_ids(facts.ids, settings.certificate.relation, claim);
-    if (!settings.network.initial.empty()) claim.require(initial_condition);
+    state_public_models(settings, claim);
     if (settings.poisoned()) return poison_claim(settings, facts, std::move(claim));
     if (facts.public_records) claim.require(public_records_condition);
     if (settings.training.expected_records == 0)

@@ -22,8 +22,10 @@ DataFacts facts_of(const RunManifest& manifest);
 void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim);
 /// The same of what names a record, and so assigns it to members and batches.
 void state_ids(IdKind ids, Relation relation, Guarantee& claim);
+/// The same of the models that training starts from, or that make its features: files that are taken for
+/// public.
+void state_public_models(const Settings& settings, Guarantee& claim);
 extern const char* const settings_condition;        ///< of every claim
-extern const char* const initial_condition;         ///< where a model file is what training starts from
 extern const char* const public_records_condition;  ///< where records beside are taken for public
 
 /// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.

@@ -22,6 +22,8 @@ Guarantee convex_claim(const Settings& settings, const DataFacts& facts) {
     claim.require(settings_condition);
     state_scaling(facts.scaling, "the radius does not cover", claim);
     state_ids(facts.ids, settings.certificate.relation, claim);
+    state_public_models(settings, claim);
+    if (facts.public_records) claim.require(public_records_condition);
     return claim;
 }
 

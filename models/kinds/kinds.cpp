@@ -14,6 +14,16 @@
 namespace holdfast {
 namespace {
 
+/// What boxes charge is a bound on every entry of a record's gradient.
+Settings settled_for_boxes(const Settings& settings) {
+    if (settings.clip.kind == Clip::Kind::none)
+        throw Error(
+            ExitCode::usage, "without a clip no record's gradient has a bound, and nothing follows",
+            "set clip.kind = \"elementwise\" (or \"factored\"); clip.kind = \"none\" is of holdfast fleet",
+            "clip.kind");
+    return settings;
+}
+
 std::optional<Rational> no_sensitivity(const Settings&, const FeatureMap&) {
     return std::nullopt;
 }
@@ -21,7 +31,7 @@ std::optional<Rational> no_sensitivity(const Settings&, const FeatureMap&) {
 const Kind boxes{
     .name = "boxes",
     .secret = false,
-    .settled = [](const Settings& settings) { return settings; },
+    .settled = settled_for_boxes,
     .training = [](const TrainingPlan& plan, const Records& public_records, const ProcessGrid& grid,
                    const SecretKey*) { return train_boxes(plan, public_records, grid); },
     .payment = [](const Settings&, const DataFacts&) { return std::optional<Payment>(); },

@@ -74,7 +74,7 @@ Guarantee noisy_claim(const Settings& settings, const DataFacts& facts) {
     claim.require(
         "nothing else of the run leaves its owner: not its metrics, checkpoints, batch counts or times");
     if (facts.public_records) claim.require(public_records_condition);
-    if (!settings.network.initial.empty()) claim.require(initial_condition);
+    state_public_models(settings, claim);
     return claim;
 }
 

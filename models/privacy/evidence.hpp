@@ -27,6 +27,7 @@ struct AvailableEvidence {
     bool votes = false;            ///< of an ensemble
     bool class_distances = false;  ///< not from votes counted as published
     bool sparse_levels = false;    ///< the run has boxes for a sparse list of levels only
+    bool leave_one_out = false;    ///< what leaving a record out changes
 };
 
 }  // namespace holdfast

@@ -21,6 +21,20 @@ void refuse(const std::string& message, const std::string& hint, const std::stri
     throw Error(ExitCode::usage, message, hint, key);
 }
 
+/// By factors a record may add an entry at each position of a convolution, and is charged for all of them.
+void check_positions(const Settings& settings, const Network& network) {
+    constexpr std::int64_t most = std::int64_t{1} << 20;  // models/mathematics.md, exact sums
+    const std::int64_t farthest = std::max<std::int64_t>(1, settings.certificate.level_values().back());
+    for (const Layer& layer : network.layers()) {
+        const auto positions = static_cast<std::int64_t>(layer.positions());
+        if (settings.clip.kind != Clip::Kind::factored || positions <= most / farthest) continue;
+        refuse("clip.kind = \"factored\" charges a convolution a record for each of its " +
+                   std::to_string(positions) + " positions, too much for " + std::to_string(farthest) +
+                   " records",
+               "set clip.kind = \"elementwise\", or lower the greatest level", "clip.kind");
+    }
+}
+
 /// Settings of layers, now that they are known.
 void check_layers(const Settings& settings, const Network& network) {
     const std::size_t products = settings.certificate.product.layers.size(), layers = network.layers().size();
@@ -78,6 +92,7 @@ TrainingPlan make_plan(const Settings& settings, const DataShape& data,
             "which covers every poison",
             "certificate.relation");
     check_layers(settings, network);
+    check_positions(settings, network);
     check_public_batches(settings.training, data);
     std::vector<std::int64_t> initial = settings.network.initial_parameters(network);
     return {settings,           std::move(features),           std::move(network),

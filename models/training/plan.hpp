@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "dist/data/dataset.hpp"
 #include "kernels/ops/engine.hpp"
 #include "models/nets/network.hpp"
 #include "models/training/settings.hpp"
@@ -19,15 +20,23 @@ struct DataShape {
     std::size_t public_records = 0;  ///< trained on beside
 };
 
+/// Public records by which a training is judged while it goes on, and which decide nothing in it
+/// (models/mathematics.md, early stopping).
+struct HeldOut {
+    Records records;         ///< as the network wants them
+    std::int64_t every = 1;  ///< steps from one look to the next; at the end there is one besides
+};
+
 /// What all members of a run share.
 struct TrainingPlan {
     Settings settings;
     FeatureMap features;  ///< what has become of records before they meet the network
     Network network;
-    std::shared_ptr<const Backend> backend;  ///< of settings.training.precision
-    double normaliser;                       ///< the public constant B, public records counted in
-    std::vector<std::int64_t> levels;        ///< the k of this rank's levels, ascending
-    std::vector<std::int64_t> initial = {};  ///< parameters of the file that network.initial names
+    std::shared_ptr<const Backend> backend;             ///< of settings.training.precision
+    double normaliser;                                  ///< the public constant B, public records counted in
+    std::vector<std::int64_t> levels;                   ///< the k of this rank's levels, ascending
+    std::vector<std::int64_t> initial = {};             ///< parameters of the file that network.initial names
+    std::shared_ptr<const HeldOut> held_out = nullptr;  ///< or none
 
     /// What a member starts from, whatever the records: public.
     std::vector<std::int64_t> initial_parameters(std::uint64_t member) const;

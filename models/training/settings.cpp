@@ -270,8 +270,8 @@ Product product_named(const nlohmann::json& wanted) {
 BasicOption<CertificateSettings> product_option() {
     using S = CertificateSettings;
     return {"product",
-            "interval products: exact or, as published, midpoint-radius; or a list, a product a layer: exact "
-            "| rump | nguyen",
+            "interval products: exact or, as published, midpoint-radius, which are wider and have no fast "
+            "kernels; or a list, a product a layer: exact | rump | nguyen",
             [](const S& settings) {
                 const std::vector<Product>& layers = settings.product.layers;
                 if (layers.size() == 1) return product_name(layers.front());
@@ -383,12 +383,13 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
 
 std::vector<BasicOption<Clip>> clip_options() {
     return {
-        choice<Clip>("kind", "bound of one record's gradient", &Clip::kind,
+        choice<Clip>("kind", "bound of one record's gradient; none: of holdfast fleet alone", &Clip::kind,
                      {{"elementwise", Clip::Kind::elementwise},
                       {"factored", Clip::Kind::factored},
                       {"norm", Clip::Kind::norm},
                       {"record_norm", Clip::Kind::record_norm},
-                      {"tensor_norm", Clip::Kind::tensor_norm}}),
+                      {"tensor_norm", Clip::Kind::tensor_norm},
+                      {"none", Clip::Kind::none}}),
         real("gamma", "elementwise: every entry within +-gamma", &Clip::gamma, at_least(least_clip)),
         real("delta_limit", "factored: a, of the backward factor", &Clip::delta_limit, at_least(least_clip)),
         real("activation_limit", "factored: c, of the activations; gamma is a c", &Clip::activation_limit,

@@ -56,8 +56,18 @@ nlohmann::json StepMetrics::to_json(std::size_t member) const {
                            {"layer_width_max", layer_width_max},
                            {"undecided", undecided},
                            {"charge_share", charge_share}};
+    if (validation.there) {
+        line["validation_loss"] = validation.loss;
+        line["validation_loss_lower"] = validation.loss_lower;
+        line["validation_loss_upper"] = validation.loss_upper;
+        line["validation_accuracy"] = validation.accuracy;
+        line["validation_accuracy_lower"] = validation.accuracy_lower;
+        line["validation_accuracy_upper"] = validation.accuracy_upper;
+    }
     if (possibly_correct < 0) {  // a regression
-        for (const char* name : {"accuracy", "accuracy_lower", "accuracy_upper"}) line.erase(name);
+        for (const char* name : {"accuracy", "accuracy_lower", "accuracy_upper", "validation_accuracy",
+                                 "validation_accuracy_lower", "validation_accuracy_upper"})
+            line.erase(name);
     }
     return line;
 }
@@ -74,13 +84,17 @@ std::string StepMetrics::text() const {
     add("widest", layer_width_max, " %.2e", 1);
     if (!undecided.empty()) add("may change sign", undecided, " %5.1f%%", 100);
     add("charge", charge_share, " %5.1f%%", 100);
+    if (validation.there)
+        add("validation loss", {validation.loss_lower, validation.loss, validation.loss_upper}, " %.4g", 1);
     return line;
 }
 
 void StepMetrics::merge(const StepMetrics& other) {
-    const std::int64_t nominal = std::max(correct, other.correct);
+    const StepMetrics mine = *this;
     if (other.level > level) *this = other;  // the bounds are those of the largest level
-    correct = nominal;
+    correct = std::max(mine.correct, other.correct);
+    validation.loss = std::max(mine.validation.loss, other.validation.loss);
+    validation.accuracy = std::max(mine.validation.accuracy, other.validation.accuracy);
 }
 
 std::string metrics_lines(const std::vector<StepMetrics>& steps, std::size_t member) {

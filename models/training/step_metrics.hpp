@@ -10,6 +10,18 @@
 
 namespace holdfast {
 
+/// What held out records say of a box: of its networks the mean loss, and of classifiers the accuracy.
+struct ValidationMetrics {
+    bool there = false;                                  ///< else nobody looked
+    double loss = -1, loss_lower = -1, loss_upper = -1;  ///< -1: this rank has no box of it
+    double accuracy = -1, accuracy_lower = -1, accuracy_upper = -1;
+
+    template <typename Archive>
+    void serialize(Archive& archive, unsigned) {
+        archive& there& loss& loss_lower& loss_upper& accuracy& accuracy_lower& accuracy_upper;
+    }
+};
+
 /// What one step says of itself; -1 where this rank does not hold the level, and
 /// of a regression.
 struct StepMetrics {
@@ -27,11 +39,14 @@ struct StepMetrics {
     /// part that charging added. per_epoch and both: of the width of T^k after the step, the part that is not
     /// the core's. Widths are summed over the layer's parameters.
     std::vector<double> charge_share;
+    /// Of the boxes that the step ended with, where they were looked at: the nominal run, bounds over T^k.
+    ValidationMetrics validation = {};
 
     template <typename Archive>
     void serialize(Archive& archive, unsigned) {
         archive& step& epoch& batch& records& correct& surely_correct& possibly_correct& level& learning_rate&
             width_mean& width_max& layer_width_mean& layer_width_max& undecided& charge_share;
+        archive& validation;
     }
     /// What the settings alone say of a step of so many records.
     static StepMetrics of(const TrainingSettings& training, std::int64_t step, std::int64_t records);

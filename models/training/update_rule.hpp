@@ -79,7 +79,16 @@ class BasicFactor {
 
   private:
     std::int64_t rounded(std::int64_t units, WideInteger rounding) const {
-        return capped((WideInteger{significand_} * units + rounding) >> shift_, UpdateLimits<bits>::result);
+        const WideInteger product = WideInteger{significand_} * units + rounding;
+        if constexpr (bits == 64) {
+            // Where no cap can be met a shift of one half, or of both, is all there is to do.
+            const auto high = static_cast<std::int64_t>(product >> 64);
+            if (shift_ >= 64) return high >> (shift_ - 64);  // -2^61 <= high < 2^62
+            const std::int64_t beyond = shift_ < 3 ? 1 : high >> (shift_ - 3);
+            if (beyond == 0 || beyond == -1)  // within 2^(shift + 61)
+                return static_cast<std::int64_t>(product >> shift_);
+        }
+        return capped(product >> shift_, UpdateLimits<bits>::result);
     }
 
     std::int64_t significand_;

@@ -67,23 +67,29 @@ class DatasetTarget final : public Target {
 
 class CheckpointTarget final : public Target {
   public:
-    std::string file_name() const override { return "1/member-0-level-0"; }
+    std::string file_name() const override { return "1/a"; }
     std::vector<std::string> seeds() const override {
         const TemporaryFolder folder;
+        save_in(folder.path());
+        return {bytes_of(folder.file("1/a"))};
+    }
+    void read(const std::string& path) const override {
+        const TemporaryFolder folder;
+        save_in(folder.path());
+        std::filesystem::copy_file(path, folder.file("1/a"),
+                                   std::filesystem::copy_options::overwrite_existing);
+        for (const auto& payload : CheckpointFolder(folder.path(), "fingerprint").load_latest())
+            MemberState::unpacked(payload);
+    }
+
+  private:
+    static void save_in(const std::string& folder) {
         MemberState state;
         state.step = 1;
         state.levels = {{0, {1, 2}, {1, 2}, {}, {}}, {1, {0, 1}, {2, 3}, {}, {}}};
         state.normalisers = {100};
         state.metrics.resize(1);
-        const auto world = make_serial_communicator();
-        const CheckpointFolder checkpoints(folder.path(), "fingerprint");
-        checkpoints.save({{"a", state.packed()}, {"b", {}}}, *world);
-        return {bytes_of(folder.file("1/a"))};
-    }
-    void read(const std::string& path) const override {
-        const std::string folder = std::filesystem::path(path).parent_path().parent_path();
-        for (const auto& payload : CheckpointFolder(folder, "fingerprint").load_latest())
-            MemberState::unpacked(payload);
+        CheckpointFolder(folder, "fingerprint").save({{"a", state.packed()}}, *make_serial_communicator());
     }
 };
 

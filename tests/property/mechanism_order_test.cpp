@@ -15,7 +15,7 @@ TEST(StableRr, IsNeverBelowAnotherPureMechanismAtTheSameDistance) {
     for (const double epsilon : {0.01, 0.1, 0.3, 1.0, 3.0, 10.0}) {
         const Mechanism best("stable_rr", {epsilon, 0, 2, cap, 0});
         for (const MechanismInfo& info : mechanism_table()) {
-            if (info.needs_delta || info.needs_votes || !info.releasable()) continue;
+            if (info.needs_delta || info.needs_votes || info.gap != nullptr || !info.releasable()) continue;
             const Mechanism other(info.name, {epsilon, 0, 2, cap, 0});
             for (std::int64_t h = 0; h <= cap; ++h) {
                 Evidence evidence;

@@ -172,6 +172,52 @@ TEST_P(RelaxationIn, OfAPointIsTheSignOfItsMarginUpToRounding) {
     }
 }
 
+// Units of the second layer in pairs that are nearly equal, taken from each other, all of it large: what is
+// left of a margin is of the size of its roundings, and often has the other sign than exactly.
+TEST_P(RelaxationIn, IsDeceivedByNoCancellation) {
+    const auto backend = make_backend("reference", GetParam());
+    const int fewest = GetParam() == Precision::single_precision ? 34 : 4;  // bits by which pairs may differ
+    std::int64_t decided = 0, misled = 0;
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+        const std::size_t classes = 2 + seed % 2;
+        const Network network(features, {5, 6}, classes, Loss::cross_entropy);
+        const KeyedHash hash{seed};
+        std::vector<std::int64_t> point;
+        for (std::size_t p = 0; p < network.parameters(); ++p)
+            point.push_back(parameter_units(2000 * hash.uniform(2, p) - 1000));
+        for (std::size_t unit = 0; unit < 6; unit += 2) {
+            for (std::size_t i = 0; i < 6; ++i) {
+                const std::size_t at = network.offset(1) + unit * 6 + i;
+                const auto bits = static_cast<int>(hash(7, seed) % 22);
+                point[at + 6] =
+                    point[at] + (std::int64_t{1} << (fewest + bits)) * (hash(8, at) % 2 == 0 ? 1 : -1);
+            }
+            for (std::size_t c = 0; c < classes; ++c)
+                point[network.offset(2) + 7 * c + unit + 1] = -point[network.offset(2) + 7 * c + unit];
+        }
+        for (std::size_t c = 0; c < classes; ++c) point[network.offset(2) + 7 * c + 6] = 0;
+        Records records = queries_of(hash);
+        for (double& value : records.features.wide_values()) value *= 0x1p18;
+        const Relaxation relaxation(network, GetParam(), point.data(), point.data());
+        const Answers answers = answers_of(network, *backend, point, records);
+        for (std::size_t q = 0; q < query_count; ++q) {
+            std::vector<double> record;
+            for (std::size_t j = 0; j < features; ++j) record.push_back(records.features.at(q, j));
+            for (std::size_t c = 0; c < classes; ++c) {
+                const bool is_label = answers.labels[q] == static_cast<std::int32_t>(c);
+                const bool certified = relaxation.certifies(c, record);
+                EXPECT_TRUE(is_label || !certified) << "seed " << seed << " query " << q << " class " << c;
+                decided += certified;
+                misled += !is_label && margin(network, point, records, q, c) > 0;
+            }
+        }
+    }
+    EXPECT_GT(decided, 100);
+    if (GetParam() == Precision::single_precision) {
+        EXPECT_GT(misled, 50);  // margin() itself is in double
+    }
+}
+
 // Two hidden units that are one and the same function of the first: their difference is 0 over the whole box,
 // which intervals cannot see.
 TEST_P(RelaxationIn, KnowsThatUnitsShareTheirInputs) {

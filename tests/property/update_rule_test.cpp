@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstdio>
+#include <random>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -583,6 +584,30 @@ TEST(SignStep, RangeHoldsEveryPointAndNests) {
         }
     }
     report("steps against the sign", 0, cases);
+}
+
+/// As it is defined, by whole products of 128 bits.
+TEST(Factor, OfTheProgramsWidthIsTheProductRoundedAndCapped) {
+    std::mt19937_64 engine(11);
+    const auto by_definition = [](std::int64_t significand, std::int64_t units, int shift,
+                                  WideInteger rounding) {
+        return capped((WideInteger{significand} * units + rounding) >> shift, UpdateLimits<64>::result);
+    };
+    constexpr std::int64_t most = (std::int64_t{1} << UpdateLimits<64>::significand_bits) - 1;
+    for (int shift = 0; shift <= UpdateLimits<64>::greatest_shift; ++shift) {
+        for (int i = 0; i < 4000; ++i) {
+            const std::int64_t significand =
+                i < 200 ? most - i % 3 : static_cast<std::int64_t>(engine() >> (2 + engine() % 62));
+            std::int64_t units = static_cast<std::int64_t>(engine()) >> engine() % 64;
+            if (i % 9 == 0) units = i % 2 == 0 ? INT64_MIN + i % 5 : INT64_MAX - i % 5;
+            const Factor factor(significand, shift);
+            const WideInteger half = shift == 0 ? 0 : WideInteger{1} << (shift - 1),
+                              up = (WideInteger{1} << shift) - 1;
+            ASSERT_EQ(factor.apply(units), by_definition(significand, units, shift, half)) << shift;
+            ASSERT_EQ(factor.apply_up(units), by_definition(significand, units, shift, up)) << shift;
+            ASSERT_EQ(factor.apply_down(units), by_definition(significand, units, shift, 0)) << shift;
+        }
+    }
 }
 
 TEST(FactorOf, IsTheDoubleUntilNothingOfItIsLeft) {

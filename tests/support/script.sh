@@ -12,5 +12,5 @@ fail() {
     failures=$((failures + 1))
 }
 releasable_mechanisms() {
-    "$holdfast" release --help | sed -n '/^Mechanisms:/,/^Exit codes:/{/^  /p}' | grep -v '; not differentially private'
+    "$holdfast" release --help | sed -n '/^Mechanisms:/,/^Exit codes:/{/^  /p}' | grep -v '; not differentially private\|; holdfast access'
 }

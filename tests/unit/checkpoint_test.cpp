@@ -99,6 +99,34 @@ TEST_F(CheckpointTest, TruncationAnywhereIsNoticedAndTheOneBeforeServes) {
     EXPECT_EQ(loaded()[0], payload(100, 2));
 }
 
+TEST_F(CheckpointTest, AMissingFileAndOneOfAnotherCheckpointAreNoticedAndSaid) {
+    save(1);
+    save(2);
+    std::vector<std::string> heard;
+    const auto first_seed = [&] {
+        heard.clear();
+        const auto payloads =
+            checkpoints.load_latest([&](const Error& error) { heard.push_back(error.where()); });
+        return payloads.at(0);
+    };
+    EXPECT_EQ(first_seed(), payload(100, 2));
+    EXPECT_TRUE(heard.empty());
+    for (const char* name : {"a", "b", "files"}) {
+        const std::string whole = bytes_of(newest(name));
+        fs::remove(newest(name));
+        EXPECT_EQ(first_seed(), payload(100, 1)) << name;
+        EXPECT_EQ(heard, std::vector<std::string>{newest(name)});
+        write(newest(name), bytes_of(path + "/1/" + name));  // sound by itself
+        EXPECT_EQ(first_seed(), payload(100, 1)) << name;
+        EXPECT_EQ(heard.size(), 1U);
+        write(newest(name), whole);
+    }
+    EXPECT_EQ(first_seed(), payload(100, 2));
+    fs::remove_all(fs::path(newest("a")).parent_path());
+    fs::create_directories(path + "/7");
+    EXPECT_EQ(first_seed(), payload(100, 1)) << "an empty folder";
+}
+
 TEST_F(CheckpointTest, AChangedByteAnywhereIsNoticed) {
     save(1);
     const std::string file = newest("a"), whole = bytes_of(file);

@@ -79,6 +79,11 @@ TEST(Claims, WhatMustHoldIsACondition) {
          "concern nobody whose records are private"},
         {"content ids", [](Settings&, DataFacts& facts) { facts.ids = IdKind::content; },
          "no two records are equal"},
+        {"a model to start from", [](Settings& settings, DataFacts&) { settings.network.initial = "m.h5"; },
+         "network.initial names was made without the private records"},
+        {"a model that makes features",
+         [](Settings& settings, DataFacts&) { settings.features.map = FeatureSettings::Map::prefix; },
+         "features.prefix names was made without the private records"},
         {"sparse levels",
          [](Settings& settings, DataFacts&) {
              settings.certificate.level_list = {1, 5};
@@ -121,6 +126,8 @@ TEST(Claims, AgainstPoisonNothingOfCountsAndRowsIsAGap) {
     EXPECT_TRUE(claim.is_proved()) << claim.status();
     for (const char* words : {"at most 0.25", "becomes 1 or stays", "keeps its row", "records are clean"})
         EXPECT_NE(everything(claim).find(words), std::string::npos) << everything(claim);
+    settings.poison.input_radius = 0.1234567;  // "0.123457" would be more
+    EXPECT_NE(everything(certificate_claim(settings, facts)).find("at most 0.1234567"), std::string::npos);
     facts.ids = IdKind::content;
     EXPECT_NE(certificate_claim(settings, facts).status().find("poisoned before the import"),
               std::string::npos);

@@ -37,6 +37,16 @@ TEST(ConvexClaim, WhatBreaksTheProofIsAGap) {
     EXPECT_FALSE(convex_claim(settings, facts).is_proved());
 }
 
+TEST(ConvexClaim, WhatIsTakenForPublicIsACondition) {
+    Settings settings = test::convex_settings();
+    DataFacts facts = sound;
+    facts.public_records = true;
+    EXPECT_EQ(convex_claim(settings, facts).conditions().back(), public_records_condition);
+    settings.features.map = FeatureSettings::Map::prefix;
+    EXPECT_EQ(convex_claim(settings, sound).conditions().back(),
+              "the model that features.prefix names was made without the private records");
+}
+
 TEST(ConvexClaim, NoReleaseRestsOnRemovals) {
     Settings settings = test::convex_settings();
     EXPECT_NO_THROW(convex_release_claim(settings, sound));

@@ -11,6 +11,11 @@ version=$(sed -n 's/^project(holdfast VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLi
 [ "$(prefix/bin/holdfast --version)" = "holdfast $version" ] || fail "the installed program is $(prefix/bin/holdfast --version)"
 ! grep -rlF "$root" prefix/lib* > found.txt || ! grep '\.cmake$' found.txt || fail "the files above name the sources' folder"
 
+# Experiments are submitted from there, and run the program beside.
+printf 'folder = "study"\ndata = "blobs.h5"\n' > job.toml
+prefix/share/holdfast/slurm/submit job.toml --dry-run > submit.txt 2>&1 && bash -n study/slurm/train.sbatch &&
+    grep -qx "holdfast=$scratch/prefix/bin/holdfast" study/slurm/train.sbatch || fail "submit of a prefix: $(cat submit.txt study/slurm/train.sbatch)"
+
 cat > CMakeLists.txt << 'END'
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C CXX)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <set>
 
 #include "models/privacy/accountant/gaussian.hpp"
@@ -89,6 +90,11 @@ struct SessionsTest : ::testing::Test {
         ledger.add_version("people", "b", {});
         return ledger;
     }
+    /// By whichever process finds that it was charged.
+    void note_charge() const {
+        std::ofstream(folder.file("charges"), std::ios::binary | std::ios::app) << '1';
+    }
+    std::size_t charges_noted() const { return folder.read("charges").size(); }
     /// The labels; 9 where a session had ended.
     std::vector<int> ask(Ledger& ledger, const std::vector<Digest>& asked,
                          const Ledger::Distances& distances) {
@@ -102,7 +108,7 @@ struct SessionsTest : ::testing::Test {
 TEST_F(SessionsTest, AnyNumberOfAnswersIsPaidForAtOpening) {
     Ledger ledger = with_budget(1);
     EXPECT_FALSE(ledger.session("a", "ward"));
-    EXPECT_EQ(ledger.open_session("a", opening, law, bits).refused, 0);
+    EXPECT_EQ(ledger.open_session("a", opening, law, bits).state.refused, 0);
     EXPECT_EQ(ledger.spending("people")->epsilon, 1);
     EXPECT_EQ(ledger.spending("people")->delta, hundredth);
     EXPECT_EQ(ask(ledger, queries(0, 200), at(1000)), std::vector<int>(200, 1));
@@ -198,7 +204,7 @@ TEST_F(SessionsTest, OpenedMeanwhileAtOtherTermsItIsNotAskedByThose) {
     const SessionLaw dearer(session_terms(5, hundredth, 3));
     SessionOpening late = opening;
     late.payment.epsilon = 5;
-    EXPECT_EQ(ledger.open_session("a", late, dearer, bits).terms, terms);
+    EXPECT_EQ(ledger.open_session("a", late, dearer, bits).state.terms, terms);
     EXPECT_EQ(ledger.spending("people")->epsilon, 1);
     const Error error =
         error_of([&] { ledger.answer_in_session("a", late, queries(0, 1), dearer, never, bits); });
@@ -229,12 +235,13 @@ TEST_F(SessionsTest, ProcessesThatAskAtOnceShareOneThresholdAndItsRefusals) {
         children.push_back(fork_job([&, racer] {
             Ledger ledger(path);
             Ones own;
-            ledger.open_session("a", opening, law, own);
+            if (ledger.open_session("a", opening, law, own).charged) note_charge();
             ledger.answer_in_session("a", opening, queries(100 * racer, 40), law, at(0), own);
             ledger.answer_in_session("a", opening, queries(1000, 40), law, at(1000, racer % 2), own);
         }));
     }
     for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
+    EXPECT_EQ(charges_noted(), 1U);
     Ledger ledger(path);
     EXPECT_EQ(ledger.spending("people")->payments, 1);
     EXPECT_EQ(ledger.session("a", "ward")->refused, 3);
@@ -306,8 +313,10 @@ struct TogetherTest : SessionsTest {};
 
 TEST_F(TogetherTest, AllAreChargedOnceAndRemembered) {
     Ledger ledger = with_budget(1);
-    const auto answers =
+    const auto [answers, charged] =
         ledger.answer_together("a", payment("file", 1, hundredth), queries(0, 30), always(1));
+    EXPECT_TRUE(charged);
+    EXPECT_FALSE(ledger.answer_together("a", payment("file", 1, hundredth), queries(0, 30), no_draw).charged);
     EXPECT_EQ(answers.size(), 30U);
     for (const LedgerAnswer& answer : answers) {
         EXPECT_EQ(answer.label, 1);
@@ -315,7 +324,8 @@ TEST_F(TogetherTest, AllAreChargedOnceAndRemembered) {
         EXPECT_EQ(answer.epsilon, 1);
     }
     EXPECT_EQ(ledger.spending("people")->epsilon, 1);
-    EXPECT_TRUE(ledger.answer_together("a", payment("other", 1, 0), queries(0, 30), no_draw)[7].remembered);
+    EXPECT_TRUE(
+        ledger.answer_together("a", payment("other", 1, 0), queries(0, 30), no_draw).answers[7].remembered);
     EXPECT_EQ(error_of([&] {
                   ledger.answer_together("a", payment("other", 1, 0), queries(40, 1), no_draw);
               }).code(),
@@ -328,11 +338,13 @@ TEST_F(TogetherTest, OnlyWhatIsNewIsDrawn) {
     ledger.answer("a", {Rational(1, 2), 0, "stable_rr", proved}, queries(0, 2), always(0));
     EXPECT_EQ(ledger.unanswered("a", queries(0, 5)), 3);
     std::vector<std::size_t> drawn;
-    const auto answers = ledger.answer_together("a", payment("file", 1, 0), queries(0, 5),
-                                                [&](std::span<const std::size_t> asked) {
-                                                    drawn.assign(asked.begin(), asked.end());
-                                                    return std::vector<int>(asked.size(), 1);
-                                                });
+    const auto answers = ledger
+                             .answer_together("a", payment("file", 1, 0), queries(0, 5),
+                                              [&](std::span<const std::size_t> asked) {
+                                                  drawn.assign(asked.begin(), asked.end());
+                                                  return std::vector<int>(asked.size(), 1);
+                                              })
+                             .answers;
     EXPECT_EQ(drawn, (std::vector<std::size_t>{2, 3, 4}));
     EXPECT_EQ(answers[0].label, 0);
     EXPECT_EQ(answers[4].label, 1);
@@ -341,15 +353,15 @@ TEST_F(TogetherTest, OnlyWhatIsNewIsDrawn) {
 TEST_F(TogetherTest, ARefusedBatchIsPaidForAndNotDrawnAgain) {
     Ledger ledger = with_budget();
     const Payment batch = payment("batch", 1, hundredth);
-    for (const auto& answer : ledger.answer_together("a", batch, queries(0, 3), always(refused)))
+    for (const auto& answer : ledger.answer_together("a", batch, queries(0, 3), always(refused)).answers)
         EXPECT_EQ(answer.label, refused);
-    for (const auto& answer : ledger.answer_together("a", batch, queries(0, 3), no_draw))
+    for (const auto& answer : ledger.answer_together("a", batch, queries(0, 3), no_draw).answers)
         EXPECT_EQ(answer.label, refused);
     EXPECT_EQ(ledger.spending("people")->epsilon, 1);
     // One of them is answered otherwise; then another batch is refused with it: the first is not drawn again.
     ledger.answer("a", {Rational(1, 2), 0, "stable_rr", proved}, queries(0, 1), always(0));
     ledger.answer_together("a", payment("second", 1, hundredth), queries(1, 1), always(refused));
-    const auto again = ledger.answer_together("a", batch, queries(0, 3), no_draw);
+    const auto again = ledger.answer_together("a", batch, queries(0, 3), no_draw).answers;
     EXPECT_EQ(again[0].label, 0);
     EXPECT_EQ(again[1].label, refused);
     EXPECT_EQ(again[2].label, refused);
@@ -367,7 +379,8 @@ TEST_F(TogetherTest, AProcessKilledAfterItPaidHasPaidAndIsAnsweredLater) {
     EXPECT_NE(wait_for(child), 0);
     Ledger ledger(path);
     EXPECT_EQ(ledger.spending("people")->epsilon, 1);
-    EXPECT_EQ(ledger.answer_together("a", payment("file", 1, 0), queries(0, 3), always(1))[2].label, 1);
+    EXPECT_EQ(ledger.answer_together("a", payment("file", 1, 0), queries(0, 3), always(1)).answers[2].label,
+              1);
     EXPECT_EQ(ledger.spending("people")->epsilon, 1);
 }
 
@@ -376,13 +389,18 @@ TEST_F(TogetherTest, OfProcessesThatAskAtOnceOneAnswersAll) {
     std::vector<pid_t> children;
     for (int racer = 0; racer < 4; ++racer) {
         children.push_back(fork_job([&, racer] {
-            Ledger(path).answer_together("a", payment("file", 1, 0), queries(0, 60), always(racer));
+            if (Ledger(path)
+                    .answer_together("a", payment("file", 1, 0), queries(0, 60), always(racer))
+                    .charged)
+                note_charge();
         }));
     }
     for (const pid_t child : children) EXPECT_EQ(wait_for(child), 0);
+    EXPECT_EQ(charges_noted(), 1U);
     Ledger ledger(path);
     std::set<int> labels;
-    for (const auto& answer : ledger.answer_together("a", payment("file", 1, 0), queries(0, 60), no_draw))
+    for (const auto& answer :
+         ledger.answer_together("a", payment("file", 1, 0), queries(0, 60), no_draw).answers)
         labels.insert(answer.label);
     EXPECT_EQ(labels.size(), 1U);
     EXPECT_EQ(ledger.spending("people")->payments, 1);
@@ -395,10 +413,13 @@ TEST_F(TogetherTest, WhatIsDrawnAtOnceIsDrawnOnce) {
         const Payment file = payment("file" + std::to_string(stored), 1, 0);
         const std::vector<Digest> asked = queries(100 * stored, 5);
         const auto answers =
-            ledger.answer_together("a", file, asked, [&](std::span<const std::size_t> missing) {
-                Ledger(path).answer_together("a", file, asked, always(stored));
-                return std::vector<int>(missing.size(), 1);
-            });
+            ledger
+                .answer_together("a", file, asked,
+                                 [&](std::span<const std::size_t> missing) {
+                                     Ledger(path).answer_together("a", file, asked, always(stored));
+                                     return std::vector<int>(missing.size(), 1);
+                                 })
+                .answers;
         for (const LedgerAnswer& answer : answers) EXPECT_EQ(answer.label, stored);
         EXPECT_EQ(ledger.terms("people").back().answers, 5);
     }

@@ -81,6 +81,18 @@ TEST_F(ManifestTest, ComesBackAsWritten) {
     EXPECT_EQ(read.version, version());
 }
 
+// Stated where a step depends on it: what was written before there was an order has none.
+TEST_F(ManifestTest, TheOrderOfPublicRecordsComesBackToo) {
+    RunManifest manifest = sound();
+    EXPECT_EQ(read(manifest.to_json()).public_records, (PublicRecords{7, "cd", ""}));
+    EXPECT_FALSE(manifest.to_json()["public"].contains("order"));
+    manifest.public_records.order = "0a";
+    EXPECT_EQ(read(manifest.to_json()).public_records, (PublicRecords{7, "cd", "0a"}));
+    json damaged = manifest.to_json();
+    damaged["public"]["order"] = 3;
+    EXPECT_NE(refusal(damaged), "");
+}
+
 TEST_F(ManifestTest, EveryFieldOfItsFormatMustBeThere) {
     const json whole = sound().to_json();
     std::vector<std::string> places;

@@ -242,13 +242,17 @@ TEST(Mechanisms, MisfitsAreRefusedByName) {
 }
 
 TEST(Mechanisms, WhatARunHasNotIsNamed) {
-    const AvailableEvidence all{2, true, true, true};
+    const AvailableEvidence all{2, true, true, true, true};
     for (const MechanismInfo& info : mechanism_table()) {
         EXPECT_FALSE(misfit(info, all)) << info.name;
-        EXPECT_EQ(misfit(info, {3, true, true, true}).has_value(), info.binary_only) << info.name;
-        EXPECT_EQ(misfit(info, {2, false, true, true}).has_value(), info.needs_votes) << info.name;
-        EXPECT_EQ(misfit(info, {2, true, false, true}).has_value(), info.needs_class_distances) << info.name;
-        EXPECT_EQ(misfit(info, {2, true, true, false}).has_value(), info.needs_sparse_levels) << info.name;
+        EXPECT_EQ(misfit(info, {3, true, true, true, true}).has_value(), info.binary_only) << info.name;
+        EXPECT_EQ(misfit(info, {2, false, true, true, true}).has_value(), info.needs_votes) << info.name;
+        EXPECT_EQ(misfit(info, {2, true, false, true, true}).has_value(), info.needs_class_distances)
+            << info.name;
+        EXPECT_EQ(misfit(info, {2, true, true, false, true}).has_value(), info.needs_sparse_levels)
+            << info.name;
+        EXPECT_EQ(misfit(info, {2, true, true, true, false}).has_value(), info.needs_leave_one_out)
+            << info.name;
         EXPECT_EQ(info.takes_delta || !info.needs_delta, true) << info.name;
     }
     const std::string hint = misfit(mechanism_info("cauchy"), {3, true, true, true})->hint();

@@ -11,6 +11,7 @@ import numpy as np
 
 holdfast, tools = sys.argv[1:]
 sys.path.insert(0, tools)
+import halves  # noqa: E402
 import holdfast_layers  # noqa: E402
 import holdfast_models as models  # noqa: E402
 import holdfast_runs as runs  # noqa: E402
@@ -253,7 +254,19 @@ def test_a_network_made_elsewhere_is_trained_on_and_certified():
     parameters = [np.rint(np.ldexp(box, models.UNIT_BITS)).astype(np.int64) for box in nominal[0]]
     trained = models.Model(parameters, 2, "binary_cross_entropy", shapes=shapes, range=(0.0, 1.0))
     with h5py.File("strokes.h5") as file:
-        assert (trained.labels(file["x_test"][...]) == found["ensemble_label"]).all()
+        features = file["x_test"][...]
+    assert (trained.labels(features) == found["ensemble_label"]).all()
+    # Cut behind its first layer: a public prefix, and what a training behind it starts from.
+    assert all((mine == theirs).all() for mine, theirs in zip(runs.parameters("certified"), parameters))
+    assert runs.network("certified")["layers"] == texts
+    halves.cut("certified", 1, "front.h5", "rest.h5")
+    front, rest = models.read_model("front.h5"), models.read_model("rest.h5")
+    between = holdfast_layers.activated(holdfast_layers.weighted(features, front.units[0], front.shape(0)), front.shape(0))
+    assert np.allclose(rest.logits(between), trained.logits(features))
+    behind = ("features.map=prefix", "features.prefix=front.h5", "features.keep=false", "network.hidden=[4]", "network.initial=rest.h5", "clip.gamma=1e-12", "training.epochs=1")
+    run("train", "--data", "strokes.h5", "--out", "continued", *(f"--set={word}" for word in behind))
+    run("certify", "--run", "continued", "--queries", "strokes.h5:test")
+    assert (runs.certificates("continued")["ensemble_label"] == found["ensemble_label"]).all()
     refused("other layers", run, "train", "--data", "strokes.h5", "--out", "other", "--set=network.initial=start.h5")
     refused("where network.initial_digest says", run, "train", "--data", "strokes.h5", "--out", "other", *(f"--set={word}" for word in words), f"--set=network.initial_digest={'ab' * 32}")
 

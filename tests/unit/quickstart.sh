@@ -24,7 +24,8 @@ awk 'BEGIN { srand(7); printf "number"; for (j = 0; j < 30; ++j) printf ",m" j; 
     function normal(  sum, k) { for (k = 0; k < 12; ++k) sum += rand(); return sum - 6 }' >patients.csv
 "$root/tools/quickstart" --no-install --csv patients.csv --label ill --out out --id number --scale-from-data \
     --expected-records 430 --population patients --ranks 1 >result 2>words || fail "quickstart: $(tail -5 words)"
-[[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.78 ]] || fail "too few right: $(<result)"
+# The noise is drawn anew: of 25 models from .775 to .824, mean .804, deviation .013; who says the greater class, .6.
+[[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.72 ]] || fail "too few right: $(<result)"
 grep -q 'published: .*model.h5, for epsilon 1 and delta 1e-5 in all' result || fail "no model: $(<result)"
 [[ -s out/report.html && -s out/advised.toml ]] || fail "no report or no advice"
 spent=$("$holdfast" account --ledger out/ledger.db --population patients --json --quiet)

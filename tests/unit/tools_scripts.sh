@@ -52,6 +52,10 @@ refuses() {
 refuses 'unknown option --colour' "$root/tools/install" --colour
 refuses 'unknown option --colour' "$root/tools/lint" --colour
 refuses 'unknown option --colour' "$root/tools/compare_modes" "$scratch" --colour
+refuses 'unknown option --colour' "$root/tools/poisoned_votes" --colour
+refuses 'name the files' "$root/tools/poisoned_votes" --members 5
+refuses '2 or more' "$root/tools/poisoned_votes" table.h5 --members 5,1
+refuses 'no table.h5' "$root/tools/poisoned_votes" table.h5
 refuses '--at-most needs a number' "$root/tools/lint" --at-most none
 refuses '--since needs a commit' "$root/tools/lint" --since yesterday
 refuses '--csv needs --label' "$root/tools/quickstart" --csv data.csv
@@ -108,7 +112,7 @@ done < <(grep -v '^#\|^$' "$root/tools/checks/faults.txt")
 refuses 'no fault matches' "$root/tools/mutate" --only 'no such text'
 [[ $("$root/tools/mutate" --list --only checkpoint | wc -l) -ge 3 ]] || fail "tools/mutate --list"
 
-for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes; do
+for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes poisoned_votes; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done

@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
+#include "models/certify/answers.hpp"
 
 namespace holdfast {
 namespace {
@@ -69,6 +72,78 @@ TEST(ActualNormaliser, RefusesABatchThatMayBecomeEmpty) {
         ADD_FAILURE() << "no records are left to be averaged";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::input) << error.what();
+    }
+}
+
+// The nominal run and bounds of the widest box, when due; no parameter depends on it.
+TEST(Validation, LooksAtHeldOutRecordsAndDecidesNothing) {
+    Settings settings;
+    settings.network.hidden = {3};
+    settings.training.epochs = 3;
+    settings.training.batches = 2;
+    settings.training.expected_records = 9;
+    settings.training.learning_rate = 0.5;
+    settings.certificate.levels = 2;
+    const Records none{FeatureMatrix(2, true), {}, {}, {}};
+    Records records = records_with({0, 1, 2, 3, 4, 5, 6, 7, 8}), held_out = records_with({0, 2, 4});
+    records.labels[3] = held_out.labels[1] = 0;
+    const auto trained = [&](std::int64_t every) {
+        TrainingPlan plan = make_plan(settings, {.features = 2},
+                                      make_backend("cpu", Precision::double_precision, Product::exact));
+        if (every > 0) plan.held_out = std::make_shared<const HeldOut>(HeldOut{held_out, every});
+        MemberTrainer trainer(plan, records, none, MemberTrainer::fresh_state(plan, 0));
+        while (!trainer.done()) trainer.step(*make_serial_communicator());
+        return std::pair(trainer.state(), plan);
+    };
+    const auto [judged, plan] = trained(1);
+    const MemberState now_and_then = trained(4).first, plain = trained(0).first;
+    for (std::size_t step = 0; step < 6; ++step) {
+        const ValidationMetrics& seen = judged.metrics[step].validation;
+        EXPECT_TRUE(seen.there);
+        EXPECT_LE(0, seen.loss_lower);
+        EXPECT_LE(seen.loss_lower, seen.loss);
+        EXPECT_LE(seen.loss, seen.loss_upper);
+        EXPECT_LE(seen.accuracy_lower, seen.accuracy);
+        EXPECT_LE(seen.accuracy, seen.accuracy_upper);
+        EXPECT_EQ(now_and_then.metrics[step].validation.there, step == 3 || step == 5);
+        EXPECT_TRUE(judged.metrics[step].to_json(0).contains("validation_loss"));
+        EXPECT_FALSE(plain.metrics[step].to_json(0).contains("validation_loss"));
+    }
+    EXPECT_LT(judged.metrics[5].validation.loss_lower, judged.metrics[5].validation.loss_upper);
+
+    // What is said of the end is said of its parameters.
+    const Answers answers = answers_of(plan.network, *plan.backend, judged.levels[0].lower, held_out);
+    double right = 0, loss = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        right += answers.labels[i] == held_out.labels[i] ? 1 : 0;
+        loss += std::log1p(std::exp((held_out.labels[i] == 1 ? -1 : 1) * answers.logits[i]));
+    }
+    EXPECT_DOUBLE_EQ(judged.metrics[5].validation.accuracy, right / 3);
+    EXPECT_NEAR(judged.metrics[5].validation.loss, loss / 3, 1e-9);
+
+    for (std::size_t level = 0; level < 3; ++level) {
+        EXPECT_EQ(judged.levels[level].lower, plain.levels[level].lower);
+        EXPECT_EQ(judged.levels[level].upper, plain.levels[level].upper);
+    }
+}
+
+// Ranks hold other levels: the nominal run of one, the widest box of another.
+TEST(Validation, OfRanksWithOtherLevelsIsJoined) {
+    StepMetrics first, second;
+    first.level = 1;
+    first.correct = 5;
+    first.validation = {true, 0.5, 0.4, 0.6, 0.9, 0.8, 1.0};
+    second.level = 7;
+    second.validation = {true, -1, 0.1, 3, -1, 0.2, 1.0};
+    for (const bool swap : {false, true}) {
+        StepMetrics joined = swap ? second : first;
+        joined.merge(swap ? first : second);
+        EXPECT_EQ(joined.level, 7);
+        EXPECT_EQ(joined.correct, 5);
+        EXPECT_EQ(joined.validation.loss, 0.5);
+        EXPECT_EQ(joined.validation.accuracy, 0.9);
+        EXPECT_EQ(joined.validation.loss_upper, 3);
+        EXPECT_EQ(joined.validation.accuracy_lower, 0.2);
     }
 }
 
@@ -244,6 +319,27 @@ TEST(MakePlan, RefusesWhatDoesNotFitTheLayersOrThePublicRecords) {
     }
     image.clip.kind = Clip::Kind::tensor_norm;
     EXPECT_EQ(refusal(image), "clip.kind");
+}
+
+// By factors a convolution of 9 positions is charged 9 Gamma a record: at 2^20 records that passes 64 bits,
+// whatever number of levels lies between.
+TEST(ConvolutionByFactors, ChargesNoMoreRecordsThanFitWhicheverLevelsAreListed) {
+    Settings settings;
+    settings.network.hidden = Settings{}.network.hidden;
+    settings.network.image = {1, 4, 4};
+    settings.network.layers = {"conv 2 2x2"};
+    settings.clip.kind = Clip::Kind::factored;
+    const auto refused = [&](ChargeRule rule, const std::vector<std::int64_t>& listed) {
+        settings.certificate.charge_rule = rule;
+        settings.certificate.level_list = listed;
+        return refusal(settings) == "clip.kind";
+    };
+    for (const ChargeRule rule : {ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both}) {
+        EXPECT_TRUE(refused(rule, {1, std::int64_t{1} << 20}));
+        EXPECT_TRUE(refused(rule, {(std::int64_t{1} << 20) / 9 + 1}));
+        EXPECT_FALSE(refused(rule, {(std::int64_t{1} << 20) / 9}));
+        EXPECT_FALSE(refused(rule, {}));
+    }
 }
 
 }  // namespace

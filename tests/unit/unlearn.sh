@@ -55,6 +55,10 @@ grep -qE '"person-7"|\b42\b' new/unlearning.jsonl && fail "the log names the for
 "$holdfast" inspect new.h5 --quiet > /dev/null || fail "what is left cannot be read"
 "$holdfast" verify new --data new.h5 --quiet > verified.txt || fail "not verified: $(cat verified.txt)"
 
+train --data all.h5 --validation all.h5:test --out watched
+unlearn --run watched --data all.h5 --ids leave --out unwatched --out-data unwatched.h5 > /dev/null || fail "after records held out"
+same "members that were looked at" unwatched fresh
+
 # 2. The same request again does nothing; so does one about people who are forgotten already.
 before=$(cd new && stat -c '%n %i %Y' -- *)
 unlearn --run run --data all.h5 --ids leave --out new --out-data new.h5 > again.txt || fail "the same again"
@@ -116,6 +120,24 @@ refused "a full disk" 4 'full.h5' limited "$holdfast" unlearn --quiet --run run 
 [ ! -e full.h5 ] || fail "half a dataset is left"
 unlearn --run run --data all.h5 --ids leave --out full --out-data full.h5 > /dev/null || fail "no way on from a full disk"
 same "after a full disk" full fresh
+
+# Members that stay were trained by what the file said of its records then, and by public records in their order then.
+"$holdfast" import all.csv --label y --id id --test test.csv --population people --expected-records 400 --scale '*=0:1' --out scaled.h5 --quiet > /dev/null
+refused "another public range" 2 'the range of features was .* and is' unlearn --run run --data scaled.h5 --ids leave "${to[@]}"
+{ head -n 1 rest.csv && tail -n 20 rest.csv; } > open.csv
+{ head -n 1 open.csv && tail -n +2 open.csv | tac; } > backwards.csv
+for name in open backwards; do "$holdfast" import $name.csv --label y --population open --out $name.h5 --id id --quiet > /dev/null; done
+train --data all.h5 --public open.h5 --set training.public_batch_size=3 --out beside_open
+refused "public records in another order" 2 '--public: ' unlearn --run beside_open --data all.h5 --ids leave --public backwards.h5 "${to[@]}"
+train --data all.h5 --public backwards.h5 --set training.public_batch_size=3 --out beside_backwards
+cmp -s beside_open/boxes.h5 beside_backwards/boxes.h5 && fail "the order of public records decides nothing"
+cmp -s beside_open/fingerprint beside_backwards/fingerprint && fail "public records in another order have the same fingerprint"
+train --data all.h5 --public open.h5 --out by_id && train --data all.h5 --public backwards.h5 --out by_id_too
+cmp -s by_id/fingerprint by_id_too/fingerprint || fail "records that are batched by their ids have an order"
+unlearn --run beside_open --data all.h5 --ids leave --public open.h5 --out open_new --out-data open_new.h5 > /dev/null || fail "with batches of public records"
+train --data open_new.h5 --public open.h5 --set training.public_batch_size=3 --out open_fresh
+same "batches of public records" open_new open_fresh
+nothing "a third refusal"
 
 # 5. A log that was touched is not taken for whole.
 for change in 's/"asked"/"asket"/' '1s/"entry":1/"entry":7/' '2s/{"/{ "/' '1d' 's/"run_after":"./"run_after":"x/'; do

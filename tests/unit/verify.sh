@@ -44,6 +44,12 @@ sound "substitutions" 4 substitute --data blobs.h5
 train --out beside --keep-states 1 --public other.h5:test
 sound "public records beside" 2 beside --data blobs.h5 --public other.h5:test
 unsound "public records left out" "records of the kept steps" beside --data blobs.h5
+train --out batched --keep-states 1 --public other.h5:test --set training.public_batch_size=3
+sound "batches of public records" 2 batched --data blobs.h5 --public other.h5:test
+{ echo id,a,t; for ((i = 0; i < 60; ++i)); do echo "$i,0.$((i % 10)),$((i * 100000))"; done; } > far.csv # many beyond 2^20
+"$holdfast" import far.csv --label t --id id --regression --expected-records 60 --out far.h5 --quiet > /dev/null
+"$holdfast" train --data far.h5 --out far --keep-states 2 --set network.classes=1 --set network.hidden=[] --set clip.gamma=1000000 --set training.learning_rate=1e-8 --quiet > /dev/null || fail "no regression"
+sound "a regression with targets beyond their range" 3 far --data far.h5
 convex=(--set training.kind=convex --set network.hidden=[] --set features.norm_limit=1)
 train --out convex --keep-states 2 --set training.learning_rate=1 "${convex[@]}"
 sound "a convex run" 4 convex --data blobs.h5

@@ -291,6 +291,8 @@ const char* name_of(Clip::Kind kind) {
             return "record_norm";
         case Clip::Kind::tensor_norm:
             return "tensor_norm";
+        case Clip::Kind::none:
+            return "none";
     }
     return "";
 }
@@ -431,7 +433,9 @@ bool draw_images(std::uint64_t seed, Settings& settings) {
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dropout 0.3");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("conv 2 1x1");
     if (choices.chance(0.3)) settings.network.layers.emplace_back("dense 3 no_bias");
-    settings.clip.kind = Clip::Kind::elementwise;
+    const bool selects = settings.certificate.charge_rule != ChargeRule::per_epoch &&
+                         settings.certificate.relation != Relation::add_remove;
+    if (settings.clip.kind != Clip::Kind::factored || selects) settings.clip.kind = Clip::Kind::elementwise;
     check(settings);
     return true;
 }

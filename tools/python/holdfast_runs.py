@@ -4,6 +4,7 @@ alone: both depend on them without protection.
 
     lower, upper = boxes("run", member=0, k=5)
     certificates("run")["ensemble_distance"]
+    parameters("run")[0], network("run")["layers"]
 
 Needs numpy and h5py.
 """
@@ -31,18 +32,38 @@ def outward(units, up):
     return np.where(off, np.nextafter(near, np.inf if up else -np.inf), near) * LEAST
 
 
-def boxes(run, member=0, k=0):
-    """(lower, upper): of each layer float64 [out, in + 1], the bias last in its row, rounded outward. Every run of this
-    training on a dataset at most k records away has its parameters in between; k = 0: the parameters themselves."""
-    shapes = [(rows, width + 1) for width, rows in manifest(run)["layers"]]
+def network(run):
+    """{option: value} of the configuration's section network."""
+    options = manifest(run)["configuration"].items()
+    return {name.removeprefix("network."): value for name, value in options if name.startswith("network.")}
+
+
+def ends(run, member, k):
+    """(lower, upper) of the box of level k: int64 [parameters] each."""
     with h5py.File(os.path.join(run, "boxes.h5")) as file:
         levels = file["levels"][...]
         if k not in levels:
             raise KeyError(f"no box of level {k}: there are {levels.min()}..{levels.max()}, {len(levels)} of them")
         level = int(np.flatnonzero(levels == k)[0])
-        ends = [file[name][member, level] for name in ("lower", "upper")]
+        return [file[name][member, level] for name in ("lower", "upper")]
+
+
+def by_layer(run, values):
+    """values [parameters] as [out, in + 1] of each layer, the bias last in its row."""
+    shapes = [(rows, width + 1) for width, rows in manifest(run)["layers"]]
     cuts = np.cumsum([rows * columns for rows, columns in shapes])[:-1]
-    return tuple([part.reshape(shape) for part, shape in zip(np.split(outward(units, up), cuts), shapes)] for units, up in zip(ends, (False, True)))
+    return [part.reshape(shape) for part, shape in zip(np.split(values, cuts), shapes)]
+
+
+def parameters(run, member=0):
+    """Those of the run itself, as holdfast_models.Model has them: of each layer int64 [out, in + 1], in units of 2^-50."""
+    return by_layer(run, ends(run, member, 0)[0])
+
+
+def boxes(run, member=0, k=0):
+    """(lower, upper): of each layer float64 [out, in + 1], the bias last in its row, rounded outward. Every run of this
+    training on a dataset at most k records away has its parameters in between; k = 0: the parameters themselves."""
+    return tuple(by_layer(run, outward(units, up)) for units, up in zip(ends(run, member, k), (False, True)))
 
 
 def certificates(run):

@@ -222,19 +222,20 @@ std::int64_t Ledger::unanswered(const std::string& dataset, std::span<const Dige
     return static_cast<std::int64_t>(find_unanswered(answers, queries).size());
 }
 
-std::vector<LedgerAnswer> Ledger::answer_together(const std::string& dataset, const Payment& payment,
-                                                  std::span<const Digest> queries, const Draw& draw) {
+AnsweredTogether Ledger::answer_together(const std::string& dataset, const Payment& payment,
+                                         std::span<const Digest> queries, const Draw& draw) {
     check_payment(payment);
     const StoredAccount account = require_account_of(*database_, dataset);
     const auto covered = [&] { return find_payment(*database_, dataset, payment.token); };
     std::vector<std::size_t> missing;
-    bool drawn = false;
+    bool drawn = false, charged = false;
     {
         Transaction transaction(*database_);
         KnownAnswers answers(*database_, account.id, dataset, covered());
         missing = find_unanswered(answers, queries);
         drawn = covered() && !find_result(*database_, *covered()).empty();
-        if (!missing.empty() && !covered()) {
+        charged = !missing.empty() && !covered();
+        if (charged) {
             refuse_unless_affordable(*database_, account, payment);
             record_payment(
                 *database_,
@@ -247,10 +248,10 @@ std::vector<LedgerAnswer> Ledger::answer_together(const std::string& dataset, co
         store_together(account.id, dataset, payment, queries, missing, draw(missing));
     KnownAnswers answers(*database_, account.id, dataset, covered());
     if (drawn) missing.clear();  // refused with all the others, and asked otherwise since
-    std::vector<LedgerAnswer> result;
+    AnsweredTogether result{{}, charged};
     for (std::optional<LedgerAnswer>& answer : find_answers(answers, queries, missing))
-        result.push_back(answer.value_or(LedgerAnswer{refused, true, payment.epsilon, payment.delta,
-                                                      payment.mechanism, payment.guarantee, true}));
+        result.answers.push_back(answer.value_or(LedgerAnswer{refused, true, payment.epsilon, payment.delta,
+                                                              payment.mechanism, payment.guarantee, true}));
     return result;
 }
 
@@ -280,8 +281,8 @@ std::optional<SessionState> Ledger::session(const std::string& dataset, const st
     return session->state;
 }
 
-SessionState Ledger::open_session(const std::string& dataset, const SessionOpening& opening,
-                                  const SessionLaw& law, RandomBits& bits) {
+OpenedSession Ledger::open_session(const std::string& dataset, const SessionOpening& opening,
+                                   const SessionLaw& law, RandomBits& bits) {
     Payment payment = opening.payment;
     payment.token = "session " + opening.name;
     ensure(payment.epsilon == law.terms().epsilon() && payment.delta == law.terms().delta,
@@ -289,7 +290,7 @@ SessionState Ledger::open_session(const std::string& dataset, const SessionOpeni
     check_payment(payment);
     Transaction transaction(*database_);
     const StoredAccount account = require_account_of(*database_, dataset);
-    if (const auto there = find_session(*database_, account.id, opening.name)) return there->state;
+    if (const auto there = find_session(*database_, account.id, opening.name)) return {there->state, false};
     if (find_payment(*database_, dataset, payment.token))
         throw Error(ExitCode::budget,
                     "the threshold of the session '" + opening.name + "' is lost: it has ended",
@@ -301,7 +302,7 @@ SessionState Ledger::open_session(const std::string& dataset, const SessionOpeni
         payment);
     record_session(*database_, account.id, row, opening, law.terms(), law.draw_threshold(bits));
     transaction.commit();
-    return find_session(*database_, account.id, opening.name)->state;
+    return {find_session(*database_, account.id, opening.name)->state, true};
 }
 
 std::vector<std::optional<LedgerAnswer>> Ledger::answer_in_session(

@@ -128,6 +128,18 @@ struct SessionState {
     bool ended() const { return refused >= terms.refusals; }
 };
 
+/// A session, and whether it was opened, and so charged, by who asks now.
+struct OpenedSession {
+    SessionState state;
+    bool charged;
+};
+
+/// Answers for one payment, and whether it was charged by who asks now.
+struct AnsweredTogether {
+    std::vector<LedgerAnswer> answers;
+    bool charged;
+};
+
 /// What a session is opened with.
 struct SessionOpening {
     std::string name, run, program;
@@ -212,8 +224,8 @@ class Ledger {
     /// stored, all in one transaction. A crash before that leaves the payment charged and nothing seen: the
     /// same request draws without paying again. A refusal (`refused`) is remembered by this payment alone:
     /// the query may be asked otherwise. Error (ExitCode::budget) as of pay.
-    std::vector<LedgerAnswer> answer_together(const std::string& dataset, const Payment& payment,
-                                              std::span<const Digest> queries, const Draw& draw);
+    AnsweredTogether answer_together(const std::string& dataset, const Payment& payment,
+                                     std::span<const Digest> queries, const Draw& draw);
 
     /// How many of the queries, equal ones counted once, have no remembered answer.
     std::int64_t unanswered(const std::string& dataset, std::span<const Digest> queries) const;
@@ -223,8 +235,8 @@ class Ledger {
     /// Pays for a session and draws its threshold, in one transaction; where one of that name is there,
     /// nothing is charged. Returns what is there then. Errors: ExitCode::budget as of pay, and where its
     /// threshold was lost.
-    SessionState open_session(const std::string& dataset, const SessionOpening& opening,
-                              const SessionLaw& law, RandomBits& bits);
+    OpenedSession open_session(const std::string& dataset, const SessionOpening& opening,
+                               const SessionLaw& law, RandomBits& bits);
 
     /// What a law of distances is drawn from, of each of the given indices of the queries, in their order.
     using Distances = std::function<std::vector<Evidence>(std::span<const std::size_t>)>;

@@ -67,7 +67,7 @@ Mechanism::Mechanism(const std::string& name, const MechanismParameters& paramet
     check_amount(*info_, parameters);
     check_sizes(parameters);
     // Of distances the parameters say nothing: draw() sees whether they are there.
-    const AvailableEvidence available{parameters.classes, parameters.members > 0, true, true};
+    const AvailableEvidence available{parameters.classes, parameters.members > 0, true, true, true};
     if (const std::optional<Error> error = misfit(*info_, available)) throw *error;
     epsilon_ = decimal_value(parameters.epsilon, "epsilon");
     delta_ = decimal_value(parameters.delta, "delta");
@@ -141,8 +141,9 @@ Guarantee Mechanism::guarantee(const std::string& relation) const {
     }
     const std::string is = parameters_.mu > 0 ? number(parameters_.mu) + "-Gaussian differentially private"
                                               : cost + "-differentially private";
-    Guarantee guarantee =
-        Guarantee::proved("each answer by " + std::string(info_->name) + " is " + is, relation);
+    const std::string statement = "each answer by " + std::string(info_->name) + " is " + is;
+    Guarantee guarantee = info_->gap == nullptr ? Guarantee::proved(statement, relation)
+                                                : Guarantee::as_published(statement, info_->gap, relation);
     if (info_->condition != nullptr) guarantee.require(info_->condition);
     return guarantee;
 }

@@ -30,11 +30,14 @@ struct MechanismInfo {
     bool needs_votes = false;  ///< ensembles only
     bool needs_class_distances = false;
     bool needs_sparse_levels = false;  ///< speaks of sparse lists of levels only
+    bool needs_leave_one_out = false;  ///< of holdfast access: speaks of what leaving a record out changes
     bool may_refuse = false;           ///< one outcome more than classes: no label
     bool takes_threshold = false;      ///< a fraction of the members may be given
     bool gaussian = false;  ///< mu-Gaussian differentially private, mu = gaussian_mu(epsilon, delta)
     /// What privacy rests on beside the draw itself; null: nothing.
     const char* condition = nullptr;
+    /// What the published argument leaves open: drawn as published, never as proved. Null: nothing.
+    const char* gap = nullptr;
     /// Why it is not differentially private: for evaluation only, drawing is refused. Null: it is.
     const char* not_private = nullptr;
     std::unique_ptr<const OutcomeLaw> (*make_law)(const LawParameters& parameters);

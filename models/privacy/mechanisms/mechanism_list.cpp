@@ -9,7 +9,7 @@ namespace holdfast {
 namespace mechanisms {
 extern const MechanismInfo stable_rr, stable_gauss, class_exponential, permute_and_flip, cauchy,
     laplace_global, laplace_smooth, ptr, noisy_argmax, gaussian_argmax, confident_argmax, one_record_rr,
-    paper_sparse;
+    unanimous_rr, idp_exponential, paper_sparse;
 }
 
 std::span<const MechanismInfo> mechanism_table() {
@@ -17,7 +17,7 @@ std::span<const MechanismInfo> mechanism_table() {
     static const MechanismInfo table[] = {stable_rr,    stable_gauss,    class_exponential, permute_and_flip,
                                           cauchy,       laplace_global,  laplace_smooth,    ptr,
                                           noisy_argmax, gaussian_argmax, confident_argmax,  one_record_rr,
-                                          paper_sparse};
+                                          unanimous_rr, idp_exponential, paper_sparse};
     return table;
 }
 
@@ -36,7 +36,7 @@ template <typename Suits>
 std::string those(Suits suits) {
     std::vector<std::string> names;
     for (const MechanismInfo& info : mechanism_table()) {
-        if (info.releasable() && suits(info)) names.emplace_back(info.name);
+        if (info.releasable() && !info.needs_leave_one_out && suits(info)) names.emplace_back(info.name);
     }
     return joined(names);
 }
@@ -75,6 +75,7 @@ std::string mechanism_help() {
         if (info.takes_delta && !info.needs_delta) text += "; delta optional";
         if (info.binary_only) text += "; two classes";
         if (info.needs_votes) text += "; ensembles";
+        if (info.needs_leave_one_out) text += "; holdfast access";
         if (!info.releasable()) text += "; not differentially private, for evaluate only";
         text += "\n";
     }
@@ -96,6 +97,11 @@ std::optional<Error> misfit(const MechanismInfo& info, const AvailableEvidence& 
     if (info.needs_class_distances && !available.class_distances) {
         return bad_option("mechanism", name + " wants distances that this run's ensemble has not",
                           "train with ensemble.aggregate = \"stable\"" + or_the_default());
+    }
+    if (info.needs_leave_one_out && !available.leave_one_out) {
+        return bad_option("mechanism",
+                          name + " asks what leaving a record out changes, which boxes alone do not say",
+                          "ask a leave-one-out fleet by holdfast access" + or_the_default());
     }
     if (info.needs_sparse_levels && !available.sparse_levels) {
         return bad_option("mechanism", name + " speaks of sparse lists of levels, and this run has them all",

@@ -1,0 +1,34 @@
+#include "jobs/finished_fleet.hpp"
+
+#include <utility>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+
+Configuration kept_configuration(const RunFolder& folder, const RunManifest& manifest) {
+    try {
+        Configuration kept = configuration_from_json(manifest.configuration);
+        kept.settings.features = kept.settings.features.kept_in(folder.path());
+        kept.settings.network = kept.settings.network.kept_in(folder.path());
+        return kept;
+    } catch (const Error& error) {
+        if (error.code() != ExitCode::usage) throw;
+        throw Error(ExitCode::input, "not a configuration of this program: " + error.message(),
+                    "the file was changed, or a newer program wrote it: train again",
+                    folder.file("manifest.json"));
+    }
+}
+
+FinishedFleet FinishedFleet::open(const std::string& path) {
+    const RunFolder folder = RunFolder::open(path);
+    RunManifest manifest = RunManifest::read(folder);
+    if (manifest.kind != "fleet")
+        throw Error(ExitCode::input, "a run of kind \"" + manifest.kind + "\", not a fleet",
+                    "name the --out folder of holdfast fleet", folder.file("manifest.json"));
+    const Configuration kept = kept_configuration(folder, manifest);
+    FleetReader networks(folder, manifest, kept.settings);
+    return {folder, std::move(manifest), kept.run, std::move(networks)};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,301 @@
+// holdfast fleet: a network, and for every record the one that the same training makes without it.
+//   holdfast fleet --config jobs/configs/idp_crypto.toml --data crypto.h5 --out fleet
+//   holdfast fleet --config jobs/configs/idp_crypto.toml --data crypto.h5 --out sample --records 200
+//   mpirun -n 4 holdfast fleet --data crypto.h5 --out fleet --set clip.kind=none --resume
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <numeric>
+
+#include "dist/files/digest.hpp"
+#include "dist/layout/distribute.hpp"
+#include "jobs/configuration.hpp"
+#include "jobs/fleet_passes.hpp"
+#include "jobs/job.hpp"
+#include "jobs/progress.hpp"
+#include "jobs/train.hpp"
+#include "jobs/unlearning/forgotten.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/floating_point.hpp"
+#include "kernels/base/random.hpp"
+#include "kernels/base/streams.hpp"
+#include "kernels/base/threads.hpp"
+#include "models/fleet/fleet_file.hpp"
+#include "models/fleet/fleet_settings.hpp"
+#include "models/fleet/fleet_trainer.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string config, data, out, records, backend;
+    std::vector<std::string> overrides;
+    bool resume = false;
+
+    std::vector<std::string> all_overrides() const {
+        std::vector<std::string> all = overrides;
+        if (!backend.empty()) all.push_back("run.backend=" + backend);
+        return all;
+    }
+};
+
+/// Of so many records: indices, those with the least hashes of their ids, which are no choice of anybody's.
+std::vector<std::size_t> sample_of(const Records& records, std::uint64_t wanted, std::uint64_t seed) {
+    std::vector<std::size_t> order(records.size());
+    std::iota(order.begin(), order.end(), 0);
+    const KeyedHash hash{seed};
+    const auto place = [&](std::size_t i) {
+        return std::pair(hash(streams::fleet_sample, records.ids[i]), records.ids[i]);
+    };
+    const auto last =
+        order.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(wanted, order.size()));
+    std::partial_sort(order.begin(), last, order.end(),
+                      [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+    order.erase(last, order.end());
+    return order;
+}
+
+/// Of the records that a file of ids names. Error (input): one is not there, naming its line and not the id.
+std::vector<std::size_t> named_records(const Records& records, const std::string& path) {
+    const IdList list = IdList::read(path);
+    std::vector<std::pair<std::uint64_t, std::size_t>> known;
+    for (std::size_t i = 0; i < records.size(); ++i) known.emplace_back(records.ids[i], i);
+    std::sort(known.begin(), known.end());
+    std::vector<std::size_t> named;
+    for (std::size_t i = 0; i < list.ids.size(); ++i) {
+        const auto at = std::lower_bound(known.begin(), known.end(), std::pair(list.ids[i], std::size_t{0}));
+        if (at == known.end() || at->first != list.ids[i])
+            throw Error(ExitCode::input,
+                        "line " + std::to_string(list.lines[i]) + " names a record that is not in the data",
+                        "name records of --data", path);
+        named.push_back(at->second);
+    }
+    return named;
+}
+
+/// What the networks behind the first leave out: indices in the order of the rows, each once.
+std::vector<std::size_t> left_out_of(const Records& records, const std::string& asked, std::uint64_t seed) {
+    std::vector<std::size_t> left_out(records.size());
+    std::iota(left_out.begin(), left_out.end(), 0);
+    if (asked.empty()) return left_out;
+    std::uint64_t count = 0;
+    const char* end = asked.data() + asked.size();
+    const auto [rest, status] = std::from_chars(asked.data(), end, count);
+    const bool is_count = status == std::errc() && rest == end;
+    left_out = is_count ? sample_of(records, count, seed) : named_records(records, asked);
+    std::sort(left_out.begin(), left_out.end());
+    left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
+    return left_out;
+}
+
+/// The records as the network takes them, on every rank all of them: networks share nothing else.
+struct FleetRecords {
+    Records records;
+    std::string digest;
+};
+FleetRecords read_records(const DatasetReader& reader, const Settings& settings, const FeatureMap& features) {
+    const auto alone = make_serial_communicator();
+    const ProcessGrid grid(*alone, "auto", 1, 1);
+    Distributed all = distribute(reader, grid, *alone,
+                                 {1,
+                                  {0},
+                                  static_cast<std::size_t>(settings.network.classes),
+                                  static_cast<std::uint64_t>(settings.training.seed)});
+    Records records = std::move(all.held.front().records);
+    if (settings.network.classes == 1) records = with_targets(std::move(records), reader.info().target_range);
+    return {features(std::move(records)), all.all.hex(*alone)};
+}
+
+/// The parts that nobody has finished yet, as rank 0 sees them. Collective.
+std::vector<std::size_t> unfinished(const Communicator& world, const FleetParts& parts) {
+    std::vector<std::int64_t> left(parts.count(), 0);
+    for (std::size_t part = 0; world.is_root() && part < parts.count(); ++part)
+        left[part] = parts.finished(part) ? 0 : 1;
+    world.sum(left);
+    std::vector<std::size_t> numbers;
+    for (std::size_t part = 0; part < parts.count(); ++part) {
+        if (left[part] != 0) numbers.push_back(part);
+    }
+    return numbers;
+}
+
+/// Trains this rank's share of the parts, one a thread at a time. False: stopped by a signal, between what is
+/// kept and what is to be trained again.
+bool train_parts(const Context& context, const FleetTrainer& trainer, const FleetParts& parts,
+                 const std::vector<std::size_t>& left,
+                 const std::function<std::unique_ptr<ModelsPass>()>& pass) {
+    const auto ranks = static_cast<std::size_t>(context.world.size()),
+               rank = static_cast<std::size_t>(context.world.rank());
+    const std::size_t first = left.size() * rank / ranks, last = left.size() * (rank + 1) / ranks;
+    std::int64_t networks = 0, done = 0;
+    for (std::size_t i = first; i < last; ++i) networks += static_cast<std::int64_t>(parts.size(left[i]));
+    Progress progress(context, "fleet", networks);
+    std::atomic<bool> stopped = false;
+    const auto stop = [&] { return stopped || context.interrupted_by_signal(); };
+    ThreadFailure failure;
+    const int threads = static_cast<int>(std::min<std::size_t>(omp_get_max_threads(), last - first));
+#pragma omp parallel num_threads(std::max(1, threads))
+    {
+        std::unique_ptr<ModelsPass> own;
+        failure.guard([&] {
+            require_sound_arithmetic();
+            own = pass();
+        });
+#pragma omp for schedule(dynamic, 1)
+        for (std::size_t i = first; i < last; ++i) {
+            failure.guard([&] {
+                if (!own || stop()) return;
+                const std::size_t part = left[i];
+                const auto trained = trainer.train(parts.first(part), parts.size(part), *own, stop);
+                if (!trained) stopped = true;
+                if (!trained) return;
+#pragma omp critical(holdfast_fleet_files)
+                failure.guard([&] {
+                    parts.write(part, *trained);
+                    done += static_cast<std::int64_t>(parts.size(part));
+                    if (omp_get_thread_num() == 0) progress.advance_to(done);
+                });
+            });
+        }
+    }
+    failure.rethrow();
+    return !stop();
+}
+
+RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
+                        const std::string& data_digest, std::size_t networks) {
+    RunManifest manifest;
+    manifest.kind = "fleet";
+    manifest.configuration = to_json({plan.settings, how});
+    manifest.dataset = {info.path,     info.rows,
+                        info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
+                        info.scaling,  info.ids,
+                        info.range,    info.population,
+                        data_digest,   info.target_range};
+    manifest.members = networks;
+    manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
+    manifest.parameters = plan.network.parameters();
+    manifest.levels = {0};
+    for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
+    manifest.normaliser = plan.normaliser;
+    manifest.relation = "remove";
+    const bool single = plan.settings.training.precision == Precision::single_precision;
+    manifest.arithmetic = {{"parameter_unit", parameter_unit},
+                           {"precision", single ? "single" : "double"},
+                           {"gradient_unit", std::ldexp(1.0, plan.gradient_scale().exponent)}};
+    manifest.guarantee = fleet_claim(plan.settings, {info.scaling, info.ids, false}).to_json();
+    return manifest;
+}
+
+std::string summary_of(const RunManifest& manifest) {
+    return "trained " + std::to_string(manifest.members) + " networks x " + std::to_string(manifest.steps) +
+           " steps, " + std::to_string(manifest.parameters) + " parameters each, fleet " +
+           manifest.digest.substr(0, 16) + "\n" + Guarantee::text_of(manifest.guarantee) + "\n";
+}
+
+void fleet(const Context& context, const Request& request) {
+    // 1. What is asked for.
+    const DatasetReader reader(request.data);
+    Configuration asked = read_configuration(request.config, request.all_overrides());
+    asked.settings.features = asked.settings.features.pinned();
+    asked.settings.network = asked.settings.network.pinned();
+    check_fleet(asked.settings);
+    const Settings settings = settle_count(asked.settings, reader.info());
+    const RunSettings& how = asked.run;
+    if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
+
+    // 2. The records, on every rank, and whom the networks do without.
+    const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
+    const FleetRecords data = read_records(reader, settings, features);
+    const std::vector<std::size_t> records =
+        left_out_of(data.records, request.records, static_cast<std::uint64_t>(settings.training.seed));
+    std::vector<std::uint64_t> ids;
+    for (const std::size_t record : records) ids.push_back(data.records.ids[record]);
+    std::vector<std::size_t> left_out{nothing_left_out};
+    left_out.insert(left_out.end(), records.begin(), records.end());
+
+    // 3. The plan all networks follow, and what computes.
+    const FleetPasses passes(how.backend, settings);
+    const TrainingPlan plan = make_plan(
+        settings, {reader.info().features, reader.info().range, reader.info().rows, 0}, passes.backend());
+    check_fleet(plan, data.records.size());
+    const FleetTrainer trainer(plan, data.records, left_out);
+
+    // 4. A new folder, or this fleet's where it was interrupted.
+    const nlohmann::json whose = {
+        "fleet", run_fingerprint(plan, reader.info().range, reader.info().target_range, data.digest, {}),
+        ids};
+    const std::string fingerprint = StreamDigest::of(whose.dump());
+    if (context.world.is_root()) RunFolder::create(request.out, request.resume).claim(fingerprint);
+    context.world.barrier();
+    const RunFolder run = RunFolder::create(request.out, true);
+    const FleetParts parts(run, fingerprint,
+                           {settings.training.precision, left_out.size(), plan.network.parameters()});
+    const bool finished = context.world.any(context.world.is_root() && run.finished());
+
+    // 5. Train what is missing; every rank its share, and no rank waits for another.
+    if (!finished) {
+        if (context.world.is_root()) parts.make_folder();
+        const std::vector<std::size_t> left = unfinished(context.world, parts);
+        context.log->info(
+            "{} records, {} networks, {} of {} parts to train, {} parameters, normaliser {:g}, "
+            "backend {}, {} ranks",
+            data.records.size(), left_out.size(), left.size(), parts.count(), plan.network.parameters(),
+            plan.normaliser, passes.name(), context.world.size());
+        const bool stopped = !train_parts(context, trainer, parts, left,
+                                          [&] { return passes.make(plan.network.shape(), settings.clip); });
+        if (context.world.any(stopped))
+            throw Error(ExitCode::interrupted,
+                        "interrupted by a signal; the networks of finished parts are kept",
+                        "go on with the same command and --resume");
+    }
+
+    // 6. One file of them all, and the manifest last.
+    if (!context.world.is_root()) return;
+    if (!finished) {
+        settings.features.keep_prefix(run.path());
+        settings.network.keep_initial(run.path());
+        RunManifest manifest = manifest_of(plan, how, reader.info(), data.digest, left_out.size());
+        manifest.digest = parts.join(ids);
+        manifest.write(run);
+    }
+    parts.remove_all();
+    const RunManifest result = RunManifest::read(run);
+    context.print(result.to_json(), summary_of(result));
+}
+
+}  // namespace
+
+Run declare_fleet(CLI::App& app) {
+    auto request = std::make_shared<Request>();
+    app.add_option("--config", request->config, "TOML file of the options that holdfast train lists");
+    app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
+    app.add_option("--out", request->out, "New run folder (0700)")->required();
+    app.add_option(
+        "--records", request->records,
+        "Leave out only so many records, a sample by hash of their ids (0: none, the network of all "
+        "records alone), or those of a file of ids, one a line");
+    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        ->allow_extra_args(false);
+    app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
+    app.add_flag("--resume", request->resume,
+                 "Go on with the parts of --out that are missing or damaged, on any number of ranks");
+    app.footer(
+        "Every network starts from the same parameters and takes the same batches; the slot of the record "
+        "it does without stays empty, and the step takes the mean over the public constant B "
+        "(training.normalise = \"expected\", as holdfast train does) or over the records that remain "
+        "(\"actual\"). With batches by ids and B stated a network is, bit by bit, what holdfast train or "
+        "unlearn makes of the records without that one; section certificate is not looked at. clip.kind = "
+        "\"none\" is plain SGD, of fleets alone: holdfast train bounds every record's gradient. Networks are "
+        "trained and kept in parts of 32, which ranks and threads share out; --out holds fleet.h5: "
+        "networks [1 + records, parameters], the first of all records, and left_out, the ids. It is for the "
+        "owner alone.\n\n" +
+        app.get_footer());
+    return [request](const Context& context) { fleet(context, *request); };
+}
+
+}  // namespace holdfast

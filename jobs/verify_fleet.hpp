@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jobs/findings.hpp"
+
+namespace holdfast {
+
+/// Does the folder say that it holds a fleet?
+bool is_fleet(const std::string& run);
+
+/// The files of a fleet, what it claims, and of every run in `unlearned` the audit of its deletion: that it
+/// is one of the fleet's networks without a record.
+void check_fleet_run(const std::string& run, const std::vector<std::string>& unlearned, Findings& findings);
+
+}  // namespace holdfast

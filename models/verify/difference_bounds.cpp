@@ -1,0 +1,400 @@
+// Bounds of a network and its twin over a box (mathematics.md, difference propagation), compiled once an
+// instruction set. Forward, lanes are units; backward, lanes are what is bounded.
+
+#include "models/verify/difference_bounds.hpp"
+
+#include <algorithm>
+
+#include "kernels/cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "models/verify/difference_bounds.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace holdfast::verify::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<double, 8>;
+using Vec = hn::Vec<Tag>;
+constexpr Tag tag{};
+constexpr std::size_t lanes = HWY_MIN(HWY_LANES(double), 8);
+
+using Units = DifferenceBounds::Units;
+using Workspace = DifferenceBounds::Workspace;
+
+HWY_INLINE Vec load(const AlignedVector<double>& from, std::size_t at) {
+    return hn::Load(tag, from.data() + at);
+}
+HWY_INLINE void store(Vec values, AlignedVector<double>& to, std::size_t at) {
+    hn::Store(values, tag, to.data() + at);
+}
+HWY_INLINE Vec zero() {
+    return hn::Zero(tag);
+}
+HWY_INLINE Vec one() {
+    return hn::Set(tag, 1.0);
+}
+
+/// max(x, 0) <= slope x + at_0 for x in [low, high]: for any slope in [0, 1] as it was rounded.
+struct Chord {
+    Vec slope, at_0;
+};
+HWY_INLINE Chord chord(Vec low, Vec high) {
+    const auto unstable = hn::And(hn::Lt(low, zero()), hn::Gt(high, zero()));
+    const Vec width = hn::IfThenElse(unstable, hn::Sub(high, low), one());
+    const Vec stable = hn::IfThenElseZero(hn::Ge(low, zero()), one());
+    const Vec slope = hn::IfThenElse(unstable, hn::Min(hn::Div(high, width), one()), stable);
+    const Vec left = hn::Neg(hn::Mul(slope, low)), right = hn::Mul(hn::Sub(one(), slope), high);
+    return {slope, hn::Max(hn::Max(left, right), zero())};
+}
+
+HWY_INLINE Vec middle(Vec low, Vec high) {
+    return hn::Mul(hn::Set(tag, 0.5), hn::Add(low, high));
+}
+/// How far an end is from that middle, with what rounding took.
+HWY_INLINE Vec radius(Vec low, Vec high, Vec centre) {
+    return hn::Max(hn::Sub(high, centre), hn::Sub(centre, low));
+}
+HWY_INLINE void store_interval(Vec low, Vec high, AlignedVector<double>& centres,
+                               AlignedVector<double>& radii, std::size_t at) {
+    const Vec centre = middle(low, high);
+    store(centre, centres, at);
+    store(radius(low, high, centre), radii, at);
+}
+
+/// Relaxations of one vector of units with z in [z_low, z_high], d in [d_low, d_high].
+void relax(const BoundRules& rules, Vec z_low, Vec z_high, Vec d_low, Vec d_high, std::size_t at,
+           Units& units) {
+    const Vec twin_low = hn::Add(z_low, d_low), twin_high = hn::Add(z_high, d_high);
+    const Vec z_centre = middle(z_low, z_high), d_centre = middle(d_low, d_high);
+    const Chord of_z = chord(z_low, z_high), of_twin = chord(twin_low, twin_high);
+    const Vec slope = hn::IfThenElseZero(hn::Gt(z_centre, zero()), one());
+    const Vec twin_slope = hn::IfThenElseZero(hn::Gt(hn::Add(z_centre, d_centre), zero()), one());
+    store(of_z.slope, units.chord, at);
+    store(of_z.at_0, units.chord_at_0, at);
+    store(slope, units.slope, at);
+
+    // e <= chord(z') - slope z, and e <= max(d, 0) <= chord(d).
+    const Chord above = chord(d_low, d_high);
+    const Vec of_values = hn::Sub(of_twin.slope, slope);
+    const Vec by_values = hn::MulAdd(of_values, z_centre, hn::MulAdd(of_twin.slope, d_centre, of_twin.at_0));
+    auto by_difference = hn::Lt(hn::MulAdd(above.slope, d_centre, above.at_0), by_values);
+    if (!rules.differences) by_difference = hn::Lt(one(), zero());
+    store(hn::IfThenElse(by_difference, zero(), of_values), units.upper_z, at);
+    store(hn::IfThenElse(by_difference, above.slope, of_twin.slope), units.upper_d, at);
+    store(hn::IfThenElse(by_difference, above.at_0, of_twin.at_0), units.upper_at_0, at);
+
+    // e >= slope' z' - chord(z), and e >= min(d, 0) >= -chord(-d).
+    const Chord below = chord(hn::Neg(d_high), hn::Neg(d_low));
+    const Vec against = hn::Sub(twin_slope, of_z.slope);
+    const Vec by_twin = hn::Sub(hn::MulAdd(against, z_centre, hn::Mul(twin_slope, d_centre)), of_z.at_0);
+    auto by_less = hn::Gt(hn::Sub(hn::Mul(below.slope, d_centre), below.at_0), by_twin);
+    if (!rules.differences) by_less = hn::Lt(one(), zero());
+    store(hn::IfThenElse(by_less, zero(), against), units.lower_z, at);
+    store(hn::IfThenElse(by_less, below.slope, twin_slope), units.lower_d, at);
+    store(hn::IfThenElse(by_less, below.at_0, of_z.at_0), units.lower_below_0, at);
+
+    // Intervals of a = max(z, 0) and of e = a' - a, and the greatest a'.
+    const Vec a_low = hn::Max(z_low, zero()), a_high = hn::Max(z_high, zero());
+    const Vec twin_a_low = hn::Max(twin_low, zero()), twin_a_high = hn::Max(twin_high, zero());
+    store_interval(a_low, a_high, units.middle, units.radius, at);
+    const Vec e_high = hn::Min(hn::Max(d_high, zero()), hn::Sub(twin_a_high, a_low));
+    const Vec e_low = hn::Max(hn::Min(d_low, zero()), hn::Sub(twin_a_low, a_high));
+    store_interval(e_low, e_high, units.e_middle, units.e_radius, at);
+    store(twin_a_high, units.twin_most, at);
+}
+
+/// Of what came in to a layer: middles and radii of a and of e; a' in size at most.
+struct Incoming {
+    const double *middle, *radius, *e_middle, *e_radius, *twin_most;
+};
+
+/// Intervals of z and d of layer l, in z_low …: each on its own.
+void propagate(const PreparedLayer& layer, const TwinLayer& twin, const Incoming& from, bool is_first,
+               Workspace& w, AlignedVector<double>* hull_radius) {
+    const std::size_t in = layer.weight.in, stride = layer.weight.column_stride;
+    for (std::size_t k = 0; k < stride; k += lanes) {
+        Vec z = load(layer.bias, k), z_radius = load(twin.value_error, k);
+        Vec d = load(twin.bias_difference, k), d_radius = load(twin.difference_error, k);
+        const double* weight = layer.weight.columns.data() + k;
+        const double* difference = twin.difference.columns.data() + k;
+        const double* other = twin.weight.columns.data() + k;
+        for (std::size_t j = 0; j < in; ++j) {
+            const Vec a = hn::Set(tag, from.middle[j]), reach = hn::Set(tag, from.radius[j]);
+            const Vec of_n = hn::Load(tag, weight + j * stride),
+                      less = hn::Load(tag, difference + j * stride);
+            z = hn::MulAdd(of_n, a, z);
+            z_radius = hn::MulAdd(hn::Abs(of_n), reach, z_radius);
+            d = hn::MulAdd(less, a, d);
+            d_radius = hn::MulAdd(hn::Abs(less), reach, d_radius);
+            if (is_first) continue;
+            const Vec of_twin = hn::Load(tag, other + j * stride);
+            d = hn::MulAdd(of_twin, hn::Set(tag, from.e_middle[j]), d);
+            d_radius = hn::MulAdd(hn::Abs(of_twin), hn::Set(tag, from.e_radius[j]), d_radius);
+        }
+        if (hull_radius) {
+            Vec beyond = load(twin.bias_radius, k);
+            for (std::size_t j = 0; j < in; ++j)
+                beyond = hn::MulAdd(load(twin.radius.columns, j * stride + k),
+                                    hn::Set(tag, from.twin_most[j]), beyond);
+            store(beyond, *hull_radius, k);
+            d_radius = hn::Add(d_radius, beyond);
+        }
+        store(hn::Sub(z, z_radius), w.z_low, k);
+        store(hn::Add(z, z_radius), w.z_high, k);
+        store(hn::Sub(d, d_radius), w.d_low, k);
+        store(hn::Add(d, d_radius), w.d_high, k);
+    }
+}
+
+/// w.alpha[j] = sum over k of w.values[k] weight[k, j] (+ w.differences[k] difference[k, j]), a vector each,
+/// for `in` j; w.epsilon[j] = sum of w.differences[k] twin[k, j].
+template <bool with_differences, bool with_epsilon>
+HWY_NOINLINE void back_through(const PreparedLayer& layer, const TwinLayer& twin, Workspace& w) {
+    constexpr std::size_t block = with_epsilon ? 4 : 8;
+    const std::size_t out = layer.weight.out, stride = layer.weight.row_stride;
+    for (std::size_t j = 0; j < stride; j += block) {
+        Vec sums[block], of_e[block];
+        for (std::size_t b = 0; b < block; ++b) sums[b] = of_e[b] = zero();
+        const double* weight = layer.weight.rows.data() + j;
+        const double* difference = twin.difference.rows.data() + j;
+        const double* other = twin.weight.rows.data() + j;
+        for (std::size_t k = 0; k < out; ++k) {
+            const Vec value = hn::Load(tag, w.values.data() + k * lanes);
+            HWY_UNROLL(8)
+            for (std::size_t b = 0; b < block; ++b)
+                sums[b] = hn::MulAdd(value, hn::Set(tag, weight[k * stride + b]), sums[b]);
+            if constexpr (with_differences) {
+                const Vec less = hn::Load(tag, w.differences.data() + k * lanes);
+                HWY_UNROLL(8)
+                for (std::size_t b = 0; b < block; ++b) {
+                    sums[b] = hn::MulAdd(less, hn::Set(tag, difference[k * stride + b]), sums[b]);
+                    if constexpr (with_epsilon)
+                        of_e[b] = hn::MulAdd(less, hn::Set(tag, other[k * stride + b]), of_e[b]);
+                }
+            }
+        }
+        for (std::size_t b = 0; b < block; ++b) {
+            hn::Store(sums[b], tag, w.alpha.data() + (j + b) * lanes);
+            if constexpr (with_epsilon) hn::Store(of_e[b], tag, w.epsilon.data() + (j + b) * lanes);
+        }
+    }
+}
+
+/// alpha a + epsilon e of layer l is at most values z + differences d + what is returned, and what the biases
+/// of the layer add.
+template <bool with_differences>
+HWY_NOINLINE Vec relaxed(const PreparedNetwork& network, const Twin& of, std::size_t l, Workspace& w) {
+    const PreparedLayer& layer = network.layers[l];
+    const TwinLayer& twin = of.layers()[l];
+    const Units& units = w.units[l];
+    const AlignedVector<double>* hull_radius = of.is_hull() ? &w.hull_radius[l] : nullptr;
+    Vec constant = zero(), more = zero();
+    for (std::size_t k = 0; k < layer.weight.out; ++k) {
+        const Vec alpha = hn::Load(tag, w.alpha.data() + k * lanes);
+        const Vec up = hn::Max(alpha, zero()), down = hn::Min(alpha, zero());
+        Vec value = hn::MulAdd(up, hn::Set(tag, units.chord[k]), hn::Mul(down, hn::Set(tag, units.slope[k])));
+        constant = hn::MulAdd(up, hn::Set(tag, units.chord_at_0[k]), constant);
+        if constexpr (with_differences) {
+            const Vec epsilon = hn::Load(tag, w.epsilon.data() + k * lanes);
+            const Vec rise = hn::Max(epsilon, zero()), fall = hn::Min(epsilon, zero());
+            value = hn::MulAdd(rise, hn::Set(tag, units.upper_z[k]), value);
+            value = hn::MulAdd(fall, hn::Set(tag, units.lower_z[k]), value);
+            const Vec difference = hn::MulAdd(rise, hn::Set(tag, units.upper_d[k]),
+                                              hn::Mul(fall, hn::Set(tag, units.lower_d[k])));
+            more = hn::MulAdd(rise, hn::Set(tag, units.upper_at_0[k]), more);
+            more = hn::NegMulAdd(fall, hn::Set(tag, units.lower_below_0[k]), more);
+            more = hn::MulAdd(difference, hn::Set(tag, twin.bias_difference[k]), more);
+            if (hull_radius) more = hn::MulAdd(hn::Abs(difference), hn::Set(tag, (*hull_radius)[k]), more);
+            hn::Store(difference, tag, w.differences.data() + k * lanes);
+        }
+        constant = hn::MulAdd(value, hn::Set(tag, layer.bias[k]), constant);
+        hn::Store(value, tag, w.values.data() + k * lanes);
+    }
+    return hn::Add(constant, more);
+}
+
+/// From w.alpha, w.epsilon, coefficients of a and e behind layer `top`, back to the inputs: an upper bound
+/// over the box, without what rounding takes; w.alpha are then the coefficients of the inputs.
+template <bool with_differences>
+HWY_NOINLINE Vec back_to_inputs(const PreparedNetwork& network, const Twin& twin, std::size_t top,
+                                Workspace& w) {
+    Vec constant = zero();
+    for (std::size_t l = top; l > 0; --l) {
+        constant = hn::Add(constant, relaxed<with_differences>(network, twin, l, w));
+        back_through<with_differences, with_differences>(network.layers[l], twin.layers()[l], w);
+    }
+    constant = hn::Add(constant, relaxed<with_differences>(network, twin, 0, w));
+    back_through<with_differences, false>(network.layers[0], twin.layers()[0], w);
+    for (std::size_t i = 0; i < network.inputs(); ++i) {
+        const Vec coefficient = hn::Load(tag, w.alpha.data() + i * lanes);
+        constant = hn::MulAdd(coefficient, hn::Set(tag, w.centre[i]), constant);
+        constant = hn::MulAdd(hn::Abs(coefficient), hn::Set(tag, w.radius[i]), constant);
+    }
+    return constant;
+}
+
+/// Narrows the intervals of z and d of layer l > 0 by linear bounds.
+void narrow(const PreparedNetwork& network, const Twin& twin, std::size_t l, Workspace& w) {
+    const PreparedLayer& layer = network.layers[l];
+    const TwinLayer& other = twin.layers()[l];
+    const std::size_t in = layer.weight.in, stride = layer.weight.column_stride;
+    for (std::size_t t = 0; t < stride; t += lanes) {
+        for (const double sign : {1.0, -1.0}) {
+            const Vec side = hn::Set(tag, sign);
+            for (std::size_t j = 0; j < in; ++j)
+                hn::Store(hn::Mul(side, load(layer.weight.columns, j * stride + t)), tag,
+                          w.alpha.data() + j * lanes);
+            Vec bound = hn::MulAdd(side, load(layer.bias, t), load(other.value_error, t));
+            bound = hn::Mul(side, hn::Add(bound, back_to_inputs<false>(network, twin, l - 1, w)));
+            store(sign > 0 ? hn::Min(bound, load(w.z_high, t)) : hn::Max(bound, load(w.z_low, t)),
+                  sign > 0 ? w.z_high : w.z_low, t);
+
+            for (std::size_t j = 0; j < in; ++j) {
+                hn::Store(hn::Mul(side, load(other.difference.columns, j * stride + t)), tag,
+                          w.alpha.data() + j * lanes);
+                hn::Store(hn::Mul(side, load(other.weight.columns, j * stride + t)), tag,
+                          w.epsilon.data() + j * lanes);
+            }
+            bound = hn::MulAdd(side, load(other.bias_difference, t), load(other.difference_error, t));
+            if (twin.is_hull()) bound = hn::Add(bound, load(w.hull_radius[l], t));
+            bound = hn::Mul(side, hn::Add(bound, back_to_inputs<true>(network, twin, l - 1, w)));
+            store(sign > 0 ? hn::Min(bound, load(w.d_high, t)) : hn::Max(bound, load(w.d_low, t)),
+                  sign > 0 ? w.d_high : w.d_low, t);
+        }
+    }
+}
+
+/// Bounds of up to `lanes` targets; starts at target `first`.
+void bound_targets(const PreparedNetwork& network, const Twin& twin, std::span<const BoundTarget> targets,
+                   std::size_t first, Workspace& w, BoxBounds& bounds) {
+    const std::size_t last = network.hidden(), count = std::min(lanes, targets.size() - first);
+    const PreparedLayer& layer = network.layers[last];
+    const TwinLayer& other = twin.layers()[last];
+    // Lanes without a target of their own have the last one's.
+    HWY_ALIGN double value[lanes], difference[lanes], constant[lanes], row[lanes];
+    std::size_t rows[lanes];
+    for (std::size_t t = 0; t < lanes; ++t) {
+        const BoundTarget& target = targets[std::min(first + t, targets.size() - 1)];
+        rows[t] = target.row;
+        value[t] = target.value;
+        difference[t] = target.difference;
+        constant[t] = target.value * layer.bias[target.row] +
+                      target.difference * other.bias_difference[target.row] +
+                      std::abs(target.value) * other.value_error[target.row] +
+                      std::abs(target.difference) * other.difference_error[target.row];
+        if (twin.is_hull()) constant[t] += std::abs(target.difference) * w.hull_radius[last][target.row];
+    }
+    const Vec values = hn::Load(tag, value), differences = hn::Load(tag, difference);
+    for (std::size_t j = 0; j < layer.weight.in; ++j) {
+        const auto entries = [&](const PaddedMatrix& matrix) {
+            for (std::size_t t = 0; t < lanes; ++t) row[t] = matrix.rows[rows[t] * matrix.row_stride + j];
+            return hn::Load(tag, row);
+        };
+        const Vec alpha =
+            hn::MulAdd(values, entries(layer.weight), hn::Mul(differences, entries(other.difference)));
+        hn::Store(alpha, tag, w.alpha.data() + j * lanes);
+        hn::Store(hn::Mul(differences, entries(other.weight)), tag, w.epsilon.data() + j * lanes);
+    }
+    Vec bound = hn::Load(tag, constant);
+    if (last > 0) {
+        bound = hn::Add(bound, back_to_inputs<true>(network, twin, last - 1, w));
+    } else {
+        for (std::size_t i = 0; i < network.inputs(); ++i) {
+            const Vec coefficient = hn::Load(tag, w.alpha.data() + i * lanes);
+            bound = hn::MulAdd(coefficient, hn::Set(tag, w.centre[i]), bound);
+            bound = hn::MulAdd(hn::Abs(coefficient), hn::Set(tag, w.radius[i]), bound);
+        }
+    }
+    hn::Store(bound, tag, constant);
+    for (std::size_t t = 0; t < count; ++t) {
+        bounds.upper[first + t] = constant[t];
+        for (std::size_t i = 0; i < network.inputs(); ++i)
+            bounds.coefficients[(first + t) * network.inputs() + i] = w.alpha[i * lanes + t];
+    }
+}
+
+void Bound(const PreparedNetwork& network, const Twin& twin, const BoundRules& rules,
+           std::span<const BoundTarget> targets, Workspace& w, BoxBounds& bounds) {
+    // 1. Forward: intervals of every layer, narrowed, and the relaxations they give.
+    for (std::size_t l = 0; l <= network.hidden(); ++l) {
+        const bool is_last = l == network.hidden();
+        if (is_last && !twin.is_hull()) break;
+        const PreparedLayer& layer = network.layers[l];
+        Incoming from{};
+        if (l == 0) {
+            from = {w.centre.data(), w.radius.data(), nullptr, nullptr, w.alpha.data()};
+            for (std::size_t i = 0; twin.is_hull() && i < network.inputs(); ++i)
+                w.alpha[i] = std::abs(w.centre[i]) + w.radius[i];
+        } else {
+            const Units& units = w.units[l - 1];
+            from = {units.middle.data(), units.radius.data(), units.e_middle.data(), units.e_radius.data(),
+                    units.twin_most.data()};
+        }
+        propagate(layer, twin.layers()[l], from, l == 0, w, twin.is_hull() ? &w.hull_radius[l] : nullptr);
+        if (is_last) break;
+        if (l > 0 && rules.symbolic) narrow(network, twin, l, w);
+        for (std::size_t k = 0; k < layer.weight.column_stride; k += lanes) {
+            relax(rules, load(w.z_low, k), load(w.z_high, k), load(w.d_low, k), load(w.d_high, k), k,
+                  w.units[l]);
+        }
+    }
+    // 2. Backward: the targets.
+    for (std::size_t first = 0; first < targets.size(); first += lanes)
+        bound_targets(network, twin, targets, first, w, bounds);
+}
+
+}  // namespace holdfast::verify::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace holdfast {
+namespace verify {
+HWY_EXPORT(Bound);
+
+namespace {
+void bound(const PreparedNetwork& network, const Twin& twin, const BoundRules& rules,
+           std::span<const BoundTarget> targets, DifferenceBounds::Workspace& workspace, BoxBounds& bounds) {
+    HWY_DYNAMIC_DISPATCH(Bound)(network, twin, rules, targets, workspace, bounds);
+}
+}  // namespace
+}  // namespace verify
+
+DifferenceBounds::DifferenceBounds(const PreparedNetwork& network) : network_(&network) {
+    Workspace& w = workspace_;
+    const std::size_t widest = network.widest(), inputs = PaddedMatrix::padded(network.inputs());
+    w.centre.resize(inputs);
+    w.radius.resize(inputs);
+    for (std::size_t l = 0; l < network.layers.size(); ++l) {
+        const std::size_t stride = network.layers[l].weight.column_stride;
+        w.hull_radius.emplace_back(stride);
+        if (l == network.hidden()) break;
+        Units units;
+        for (AlignedVector<double>* values :
+             {&units.chord, &units.chord_at_0, &units.slope, &units.upper_z, &units.upper_d,
+              &units.upper_at_0, &units.lower_z, &units.lower_d, &units.lower_below_0, &units.middle,
+              &units.radius, &units.e_middle, &units.e_radius, &units.twin_most})
+            values->resize(stride);
+        w.units.push_back(std::move(units));
+    }
+    for (AlignedVector<double>* values : {&w.values, &w.differences, &w.alpha, &w.epsilon})
+        values->resize(widest * PaddedMatrix::line);
+    for (AlignedVector<double>* values : {&w.z_low, &w.z_high, &w.d_low, &w.d_high}) values->resize(widest);
+}
+
+void DifferenceBounds::bound(const Twin& twin, const double* low, const double* high,
+                             std::span<const BoundTarget> targets, const BoundRules& rules,
+                             BoxBounds& bounds) {
+    for (std::size_t i = 0; i < network_->inputs(); ++i) {
+        workspace_.centre[i] = low[i] + (high[i] - low[i]) / 2;
+        workspace_.radius[i] = std::max(high[i] - workspace_.centre[i], workspace_.centre[i] - low[i]);
+    }
+    bounds.upper.resize(targets.size());
+    bounds.coefficients.resize(targets.size() * network_->inputs());
+    verify::bound(*network_, twin, rules, targets, workspace_, bounds);
+}
+
+}  // namespace holdfast
+#endif  // HWY_ONCE

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# slurm.sh HOLDFAST: an experiment of slurm/submit on a real Slurm of two nodes: stopped by the signal that comes before the
+# time limit, cancelled, its ranks, srun and a whole node killed, it ends in the bytes of an uninterrupted mpirun.
+set -uo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$root/tests/support/script.sh"
+source "$root/tests/support/slurm.sh"
+submit=$root/slurm/submit
+require_slurm
+"$holdfast" synth blobs --centre 0.6 --spread 0.7 --records 2000 --test 50 --seed 5 --out blobs.h5 --quiet > /dev/null
+start_slurm 2 || exit 1
+
+# The reference backend gives the same bytes slowly enough to be caught in the middle.
+set=("network.hidden=[16,8]" training.epochs=60 training.expected_records=2000 certificate.levels=10 ensemble.members=4)
+cat > job.toml << 'END'
+folder = "my study"
+data = "blobs.h5"
+members = 4
+members_per_task = 2
+levels = 10
+epsilon = [0.5, 1]
+[set]
+"network.hidden" = [16, 8]
+"training.epochs" = 60
+"training.expected_records" = 2000
+"run.backend" = "reference"
+"run.checkpoint_steps" = 1
+[grid]
+"training.batches" = [1, 2]
+[slurm]
+nodes = 2
+tasks_per_node = 1
+launcher = "srun --mpi=pmix"
+at_once = 1
+time = "00:20:00"
+END
+sed -i "1i program = \"$holdfast\"" job.toml
+for batches in 1 2; do
+    mpirun -n 2 "$holdfast" train --data blobs.h5 --out "whole-$batches" "${set[@]/#/--set=}" --set "training.batches=$batches" \
+        --quiet > /dev/null || fail "the uninterrupted run"
+    "$holdfast" certify --run "whole-$batches" --queries blobs.h5 --quiet > /dev/null || fail "its certificates"
+done
+digest() { grep -o '"digest": "[0-9a-f]*"' "$1"; }
+newest() { ls -d "my study"/*/checkpoints/*/[0-9]* 2> /dev/null | sort -V | tail -n 1; }
+job_of() { sed -n "s/^$1 //p" "my study/slurm/submitted"; }
+# await WORDS COMMAND…: until it succeeds, a minute at most.
+await() {
+    local i
+    for ((i = 0; i < 600; ++i)); do
+        "${@:2}" && return
+        sleep 0.1
+    done
+    fail "in vain: $1: $(squeue) $(tail -n 5 "my study"/slurm/*.log)"
+}
+queue_empty() { [ -z "$(squeue --noheader)" ]; }
+in_state() { [ "$(job_state "$1")" = "$2" ]; }
+restarts() { scontrol show job "$1" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p'; }
+restarted() { [ "$(restarts "$1")" = "$2" ]; }
+# Slurm waits two minutes before it starts again what was requeued.
+run_soon() {
+    await "$1 waits" in_state "$1" PENDING
+    scontrol update "JobId=$1" StartTime=now || fail "no earlier start of $1"
+}
+stop_and_submit() {
+    "$submit" cancel job.toml > words 2>&1 || fail "cancel: $(cat words)"
+    await "what is cancelled leaves" queue_empty
+    sleep 1
+    queue_empty || fail "cancelled, and back: $(squeue)"
+    "$submit" job.toml > words 2>&1 || fail "submitted again: $(cat words)"
+}
+# A checkpoint that was not there when it was asked for: a task is under way.
+await_progress() {
+    before=$(newest)
+    await "a new checkpoint" newer
+}
+newer() { [ -n "$(newest)" ] && [ "$(newest)" != "$before" ] && [ -n "$(running_task)" ]; }
+running_task() { squeue --noheader --array --states=RUNNING --format=%i | head -n 1; }
+
+# 1. Submitted once; a second time it is refused while it is queued.
+"$submit" job.toml > words 2>&1 || fail "submit: $(cat words)"
+[ "$(wc -l < words)" = 4 ] || fail "not four stages: $(cat words)"
+"$submit" job.toml > words 2>&1 && fail "submitted twice" || grep -q 'still in the queue' words || fail "$(cat words)"
+[ -z "$(find "my study/slurm" -type f -perm /077)" ] || fail "scripts that others may read"
+
+# 2. What Slurm sends before the limit, to the script alone, twice: checkpoint, back into the queue, go on.
+for turn in 1 2; do
+    await_progress
+    task=$(running_task) before=$(restarts "$(running_task)")
+    kill -USR1 "$(pgrep -f "^/bin/bash $scratch/slurm/spool-.*/slurm_script")"
+    await "task $task back in the queue" restarted "$task" $((before + 1))
+    run_soon "$task"
+done
+[ "$(cat "my study"/slurm/train-*.log | grep -c 'interrupted by a signal; a checkpoint was written')" = 2 ] ||
+    fail "the logs do not say why they stopped: $(cat "my study"/slurm/train-*.log)"
+! grep -hE 'MPI_ABORT|Killed|terminated' "my study"/slurm/train-*.log || fail "an orderly stop is not quiet"
+
+# 3. Cancelled: nothing comes back by itself; submitted again, it goes on.
+await_progress
+"$submit" status job.toml > words 2>&1 && grep -q '1 running' words &&
+    grep -qE '^  [0-9]+_[0-9]: .*(checkpoint written|left)' words || fail "status: $(cat words)"
+stop_and_submit
+
+# 4. A node goes down in the middle: Slurm requeues its task.
+await_progress
+task=$(running_task) before=$(restarts "$(running_task)")
+stop_node 2
+await "the node that goes down takes its task along" restarted "$task" $((before + 1))
+start_node 2
+run_soon "$task"
+
+# 5. srun and a rank killed: the task fails and nothing waits for it; submitted again, it goes on.
+for victim in srun rank; do
+    await_progress
+    task=$(running_task)
+    case $victim in
+        srun) kill -KILL "$(pgrep -of "^srun .* train --data $scratch/")" ;;
+        rank) kill -KILL "$(pgrep -nf "^$holdfast train --data $scratch/")" ;;
+    esac
+    await "the task fails without its $victim" in_state "$task" FAILED
+    stop_and_submit
+done
+
+# 6. To the end, and the same bytes.
+for turn in 1 2 3 4; do queue_empty || (await "the end" queue_empty > /dev/null); done
+"$submit" job.toml > words 2>&1 && grep -q 'all 2 runs are finished' words || fail "not finished: $(cat words; squeue; tail "my study"/slurm/*.log)"
+for batches in 1 2; do
+    run="my study/batches=$batches"
+    [ "$(digest "$run/manifest.json")" = "$(digest "whole-$batches/manifest.json")" ] || fail "$run: other boxes"
+    cmp -s "$run/metrics.jsonl" "whole-$batches/metrics.jsonl" || fail "$run: other metrics"
+    [ "$(digest "$run/certificates.json")" = "$(digest "whole-$batches/certificates.json")" ] || fail "$run: other certificates"
+    [ -s "$run/evaluation.json" ] && [ -s "$run/report.html" ] || fail "$run: $(ls "$run")"
+    [ ! -e "$run/checkpoints" ] && [ ! -e "$run/members" ] || fail "$run: left behind: $(ls "$run")"
+done
+
+((failures == 0)) && echo "an experiment on Slurm, disturbed in every way, ends in the bytes of mpirun"
+exit $((failures > 0))

@@ -1,0 +1,257 @@
+// The search (models/mathematics.md, leave-one-out bound) against the exact optimum. In one and two
+// dimensions that is found by cutting the square into the polygons where both networks are affine: on each,
+// the confidence where the other network's margin allows another label is greatest at a corner.
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <array>
+
+#include "kernels/base/error.hpp"
+#include "models/verify/search.hpp"
+#include "tests/support/random_twins.hpp"
+
+namespace holdfast {
+namespace {
+
+using Point = std::array<double, 2>;
+using Polygon = std::vector<Point>;
+
+/// The part where a x + b y + c >= 0.
+Polygon clipped(const Polygon& polygon, double a, double b, double c) {
+    Polygon kept;
+    for (std::size_t k = 0; k < polygon.size(); ++k) {
+        const Point &here = polygon[k], &next = polygon[(k + 1) % polygon.size()];
+        const double now = a * here[0] + b * here[1] + c, then = a * next[0] + b * next[1] + c;
+        if (now >= 0) kept.push_back(here);
+        if ((now >= 0) != (then >= 0)) {
+            const double part = now / (now - then);
+            kept.push_back({here[0] + part * (next[0] - here[0]), here[1] + part * (next[1] - here[1])});
+        }
+    }
+    return kept;
+}
+
+/// Rows as affine functions [a, b, c] on a polygon; visits every polygon where all of them are.
+using Rows = std::vector<std::array<double, 3>>;
+template <typename Visit>
+void for_each_piece(const PlainNetwork& network, const Polygon& polygon, std::size_t layer, const Rows& below,
+                    const Visit& visit) {
+    const AffineLayer& affine = network.layers[layer];
+    Rows rows;
+    for (std::size_t o = 0; o < affine.out; ++o) {
+        std::array<double, 3> row{0, 0, affine.bias[o]};
+        for (std::size_t j = 0; j < affine.in; ++j) {
+            for (std::size_t k = 0; k < 3; ++k) row[k] += affine.weight[o * affine.in + j] * below[j][k];
+        }
+        rows.push_back(row);
+    }
+    if (layer + 1 == network.layers.size()) return visit(polygon, rows);
+    const auto cut = [&](const auto& self, const Polygon& part, std::size_t unit, Rows active) -> void {
+        if (part.size() < 2) return;
+        if (unit == rows.size()) return for_each_piece(network, part, layer + 1, active, visit);
+        const auto [a, b, c] = rows[unit];
+        Rows off = active;
+        active.push_back(rows[unit]);
+        off.push_back({0, 0, 0});
+        self(self, clipped(part, a, b, c), unit + 1, active);
+        self(self, clipped(part, -a, -b, -c), unit + 1, off);
+    };
+    cut(cut, polygon, 0, {});
+}
+
+const Rows identity{{1, 0, 0}, {0, 1, 0}};
+
+/// The exact bound of class c, of networks of two inputs; 0: no label changes.
+double exact_bound(const PlainNetwork& network, const std::vector<PlainNetwork>& others, std::size_t classes,
+                   std::size_t c) {
+    double best = 0;
+    for (const PlainNetwork& other : others) {
+        for_each_piece(
+            network, {{0, 0}, {1, 0}, {1, 1}, {0, 1}}, 0, identity,
+            [&](const Polygon& piece, const Rows& ours) {
+                for_each_piece(other, piece, 0, identity, [&](const Polygon& part, const Rows& theirs) {
+                    for (std::size_t against = 0; against < classes; ++against) {
+                        if (against == c) continue;
+                        const MarginAt at = margin_at(classes, c, against);
+                        const auto [a, b, constant] = theirs[at.row];
+                        Polygon allowed = clipped(part, -at.sign * a, -at.sign * b, -at.sign * constant);
+                        // The least of several margins is greatest at a corner of the pieces where each is
+                        // least.
+                        for (std::size_t least = 0; least < classes; ++least) {
+                            if (least == c) continue;
+                            const MarginAt own = margin_at(classes, c, least);
+                            Polygon where = allowed;
+                            for (std::size_t rival = 0; rival < classes; ++rival) {
+                                if (rival == c || rival == least) continue;
+                                const MarginAt more = margin_at(classes, c, rival);
+                                const auto difference = [&](std::size_t k) {
+                                    return more.sign * ours[more.row][k] - own.sign * ours[own.row][k];
+                                };
+                                where = clipped(where, difference(0), difference(1), difference(2));
+                            }
+                            for (const Point& corner : where)
+                                best = std::max(best,
+                                                own.sign * (ours[own.row][0] * corner[0] +
+                                                            ours[own.row][1] * corner[1] + ours[own.row][2]));
+                        }
+                    }
+                });
+            });
+    }
+    return best;
+}
+
+double confidence_at(const PlainNetwork& network, std::size_t classes, std::size_t c,
+                     const std::vector<double>& x) {
+    const std::vector<double> rows = rows_at<double>(network, x);
+    double least = INFINITY;
+    for (std::size_t other = 0; other < classes; ++other) {
+        if (other == c) continue;
+        const MarginAt at = margin_at(classes, c, other);
+        least = std::min(least, at.sign * rows[at.row]);
+    }
+    return least;
+}
+
+VerifiedFleet fleet_of(const PlainNetwork& network, const std::vector<PlainNetwork>& others,
+                       std::size_t classes) {
+    VerifiedFleet fleet;
+    fleet.network = network;
+    fleet.count = others.size();
+    fleet.other = [&others](std::size_t i) { return others[i]; };
+    fleet.classes = classes;
+    fleet.precision = Precision::double_precision;
+    fleet.box = unit_box(network.inputs());
+    fleet.witness = [&network, &others, classes](std::size_t i, std::size_t c,
+                                                 std::vector<double>& x) -> std::optional<double> {
+        const double ours = confidence_at(network, classes, c, x);
+        if (!(ours > 0) || confidence_at(others[i], classes, c, x) > 0) return std::nullopt;
+        return ours;
+    };
+    return fleet;
+}
+
+struct Fleet {
+    PlainNetwork network;
+    std::vector<PlainNetwork> others;
+};
+Fleet random_fleet(const std::vector<std::size_t>& shape, std::uint64_t seed, std::size_t count) {
+    Fleet fleet{random_plain(shape, seed), {}};
+    // Every margin is 0 at the middle, so that labels change within the box.
+    const std::vector<double> middle =
+        rows_at<double>(fleet.network, std::vector<double>(shape.front(), 0.5));
+    AffineLayer& last = fleet.network.layers.back();
+    for (std::size_t row = 0; row < last.out; ++row) {
+        last.bias[row] -= middle[row];
+        fleet.network.last_sizes[row * (last.in + 1) + last.in] = std::abs(last.bias[row]);
+    }
+    const double reach = std::pow(10.0, -1 - static_cast<double>(seed % 3));
+    for (std::size_t k = 0; k < count; ++k)
+        fleet.others.push_back(moved(fleet.network, reach, 1000 * seed + k));
+    return fleet;
+}
+
+void expect_exact(const Fleet& fleet, std::size_t classes, const SearchRules& rules,
+                  const std::string& name) {
+    for (std::size_t c = 0; c < classes; ++c) {
+        const double exact = exact_bound(fleet.network, fleet.others, classes, c);
+        const ClassBound bound = bound_class(fleet_of(fleet.network, fleet.others, classes), c, rules);
+        EXPECT_GE(bound.upper, exact * (1 - 1e-9)) << name << ", class " << c;
+        EXPECT_LE(bound.lower, exact * (1 + 1e-6) + 1e-9) << name << ", class " << c;
+        EXPECT_TRUE(bound.complete) << name;
+        if (bound.lower > 1e-3) {
+            EXPECT_LE(bound.upper, bound.lower * (1 + 1.01 * rules.gap)) << name << ", class " << c;
+        }
+        if (bound.network) {
+            EXPECT_EQ(bound.lower, confidence_at(fleet.network, classes, c, bound.input));
+            EXPECT_LE(confidence_at(fleet.others[*bound.network], classes, c, bound.input), 0);
+        }
+    }
+}
+
+TEST(LeaveOneOutBound, IsTheExactOptimumOfSmallNetworks) {
+    int changing = 0;
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        const Fleet fleet = random_fleet({2, 3, 3, 1}, seed, 3);
+        expect_exact(fleet, 2, {.gap = 1e-3}, "network " + std::to_string(seed));
+        changing += exact_bound(fleet.network, fleet.others, 2, 0) > 0;
+    }
+    EXPECT_GT(changing, 12) << "of networks that all agree the test shows little";
+}
+
+TEST(LeaveOneOutBound, OfSeveralClasses) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed)
+        expect_exact(random_fleet({2, 4, 3, 3}, seed, 2), 3, {.gap = 1e-2},
+                     "network " + std::to_string(seed));
+}
+
+// Each part of the method may be left out: slower, and as true.
+TEST(LeaveOneOutBound, OfEveryPartLeftOut) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const Fleet fleet = random_fleet({2, 3, 3, 1}, 3 * seed, 2);
+        expect_exact(fleet, 2, {.gap = 1e-2, .contraction = false}, "without contraction");
+        expect_exact(fleet, 2, {.gap = 1e-2, .bounds = {.symbolic = false}}, "without symbolic bounds");
+        expect_exact(fleet, 2, {.gap = 1e-2, .clusters = true}, "with clusters");
+    }
+}
+
+TEST(LeaveOneOutBound, HoldsWheneverItIsStopped) {
+    const Fleet fleet = random_fleet({2, 5, 4, 1}, 3, 6);
+    for (const double seconds : {1e-9, 1e-3}) {
+        for (std::size_t c = 0; c < 2; ++c) {
+            const ClassBound bound =
+                bound_class(fleet_of(fleet.network, fleet.others, 2), c, {.gap = 1e-9, .seconds = seconds});
+            EXPECT_GE(bound.upper, exact_bound(fleet.network, fleet.others, 2, c) * (1 - 1e-9));
+        }
+    }
+}
+
+TEST(LeaveOneOutBound, IsNoLessThanAnyInputOfManyFeaturesShows) {
+    const Fleet fleet = random_fleet({6, 12, 8, 1}, 7, 10);
+    for (std::size_t c = 0; c < 2; ++c) {
+        const ClassBound bound =
+            bound_class(fleet_of(fleet.network, fleet.others, 2), c, {.gap = 1e-2, .seconds = 5});
+        const KeyedHash hash{c};
+        for (std::uint64_t p = 0; p < 20000; ++p) {
+            std::vector<double> x(6);
+            for (std::size_t i = 0; i < 6; ++i)
+                x[i] = hash(2 * i, p) % 4 == 0 ? static_cast<double>(hash(99, p) % 2)
+                                               : hash.uniform(2 * i + 1, p);
+            const double ours = confidence_at(fleet.network, 2, c, x);
+            if (ours <= bound.upper) continue;
+            for (const PlainNetwork& other : fleet.others) ASSERT_GT(confidence_at(other, 2, c, x), 0);
+        }
+    }
+}
+
+TEST(LeaveOneOutBound, OfTheSameNetworksIsNothing) {
+    const PlainNetwork network = random_plain({3, 6, 5, 1}, 4);
+    const std::vector<PlainNetwork> others(5, network);
+    for (std::size_t c = 0; c < 2; ++c) {
+        const ClassBound bound = bound_class(fleet_of(network, others, 2), c, {});
+        EXPECT_EQ(bound.lower, 0);
+        EXPECT_FALSE(bound.network);
+        EXPECT_LT(bound.upper, 1e-4);
+    }
+    EXPECT_EQ(bound_class(fleet_of(network, {}, 2), 0, {}).upper, 0) << "nobody was left out";
+}
+
+TEST(LeaveOneOutBound, DoesNotDependOnTheThreads) {
+    const Fleet fleet = random_fleet({3, 6, 5, 1}, 6, 20);
+    const auto bound_with = [&](int threads) {
+        const int before = omp_get_max_threads();
+        omp_set_num_threads(threads);
+        const ClassBound bound = bound_class(fleet_of(fleet.network, fleet.others, 2), 0, {});
+        omp_set_num_threads(before);
+        return bound;
+    };
+    const ClassBound one = bound_with(1), three = bound_with(3);
+    EXPECT_EQ(one.lower, three.lower);
+    EXPECT_EQ(one.upper, three.upper);
+    EXPECT_EQ(one.input, three.input);
+    EXPECT_EQ(one.boxes, three.boxes);
+}
+
+}  // namespace
+}  // namespace holdfast
