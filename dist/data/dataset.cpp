@@ -124,6 +124,14 @@ std::optional<std::size_t> first_not_finite(const std::vector<T>& values) {
 
 }  // namespace
 
+void FeatureMatrix::reserve(std::size_t rows) {
+    if (wide_) {
+        wide_values_.reserve(rows * columns_);
+    } else {
+        values_.reserve(rows * columns_);
+    }
+}
+
 void FeatureMatrix::append(const double* row) {
     if (wide_) {
         wide_values_.insert(wide_values_.end(), row, row + columns_);
@@ -140,6 +148,12 @@ void FeatureMatrix::append_row_of(const FeatureMatrix& other, std::size_t row) {
         to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(columns_));
     };
     wide_ ? copy(other.wide_values_, wide_values_) : copy(other.values_, values_);
+}
+
+void Records::reserve(std::size_t records) {
+    features.reserve(records);
+    ids.reserve(records);
+    rows.reserve(records);
 }
 
 Records with_targets(Records records, FeatureRange range) {

@@ -26,6 +26,7 @@ class FeatureMatrix {
         const std::size_t index = row * columns_ + column;
         return wide_ ? wide_values_[index] : static_cast<double>(values_[index]);
     }
+    void reserve(std::size_t rows);  ///< memory for so many
     /// Appends a row of `columns()` values.
     void append(const double* row);
     void append_row_of(const FeatureMatrix& other, std::size_t row);
@@ -52,6 +53,7 @@ struct Records {
         {};  ///< [n], numbers, of a dataset for regression; else empty, as are labels there
 
     std::size_t size() const { return ids.size(); }
+    void reserve(std::size_t records);  ///< memory for so many, but for their labels
     /// For an engine; these records must stay where they are.
     RecordSet view(bool selectable = false) const {
         return {.features = features.wide() ? nullptr : features.values().data(),

@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -106,6 +107,13 @@ void require_truths(const DatasetInfo& info, std::size_t classes) {
     throw Error(ExitCode::input, "no labels y_" + info.split, "import the data with --label", info.path);
 }
 
+/// How many records a member's block hardly ever exceeds, where hashes cut `rows` into so many: six standard
+/// deviations. Room for them keeps a table of many gigabytes from being copied while it grows.
+std::size_t usual_share(std::uint64_t rows, std::size_t parts) {
+    const auto expected = static_cast<double>(rows) / static_cast<double>(parts);
+    return parts == 1 ? rows : static_cast<std::size_t>(expected + 6 * std::sqrt(expected) + 16);
+}
+
 constexpr std::size_t not_trained = SIZE_MAX;
 
 /// [members]: the grid's number of each.
@@ -130,6 +138,8 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
     std::vector<MemberRecords>& held = result.held;
     for (std::size_t number = grid.members().first; number < grid.members().last; ++number)
         held.push_back({sharing.trained[number], {empty, {}, {}, {}}});
+    for (MemberRecords& member : held)
+        member.records.reserve(usual_share(info.rows, sharing.members * grid.blocks()));
 
     const auto ranks = static_cast<std::uint64_t>(world.size()),
                rank = static_cast<std::uint64_t>(world.rank());
