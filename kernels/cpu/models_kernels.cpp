@@ -14,25 +14,13 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/models_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include "kernels/cpu/loss-inl.hpp"
+#include "kernels/cpu/models-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
 
 constexpr std::size_t tile_rows = HWY_LANES(double) >= 8 ? 4 : 2, tile_records = 4, tile_columns = 4;
 static_assert(models_panel % tile_records == 0);
-
-/// Values of the networks, a vector each.
-template <typename Real>
-struct Apart {
-    static constexpr std::size_t step = lanes<Real>;
-    HWY_INLINE static Vec<Real> at(const Real* value) { return hn::Load(reals<Real>, value); }
-};
-/// One value for all networks: a feature.
-template <typename Real>
-struct Alike {
-    static constexpr std::size_t step = 1;
-    HWY_INLINE static Vec<Real> at(const Real* value) { return hn::Set(reals<Real>, *value); }
-};
 
 /// Calls tile.template run<Rows>(first) over all rows, tile_rows at a time and then what is left.
 template <std::size_t Rows = tile_rows, typename Tile>
@@ -52,22 +40,9 @@ struct ForwardModels {
 
     template <std::size_t Rows>
     HWY_INLINE void run(std::size_t row) const {
-        const std::size_t in = shape.in, stride = (in + 1) * lanes<Real>;
-        const Real* from = weights + row * stride;
+        const std::size_t columns = shape.in + 1;
         Vec<Real> sums[Rows][tile_records];
-        for (std::size_t o = 0; o < Rows; ++o) {
-            const Vec<Real> bias = hn::Load(reals<Real>, from + o * stride + in * lanes<Real>);
-            for (std::size_t r = 0; r < tile_records; ++r) sums[o][r] = bias;
-        }
-        for (std::size_t j = 0; j < in; ++j) {
-            Vec<Real> w[Rows];
-            for (std::size_t o = 0; o < Rows; ++o)
-                w[o] = hn::Load(reals<Real>, from + o * stride + j * lanes<Real>);
-            for (std::size_t r = 0; r < tile_records; ++r) {
-                const Vec<Real> value = Inputs::at(z + (r * (in + 1) + j) * Inputs::step);
-                for (std::size_t o = 0; o < Rows; ++o) sums[o][r] = fused(w[o], value, sums[o][r]);
-            }
-        }
+        affine_tile<Real, Inputs>(shape, weights + row * columns * lanes<Real>, z, columns, sums);
         const Vec<Real> zero = hn::Zero(reals<Real>);
         for (std::size_t r = 0; r < tile_records; ++r) {
             for (std::size_t o = 0; o < Rows; ++o) {
@@ -285,10 +260,7 @@ class ModelsPanels {
             Real *row = buffers_.features.data() + r * (inputs + 1),
                  *factors = buffers_.feature_factors.data() + r * (inputs + 1);
             for (std::size_t j = 0; j < inputs; ++j) {
-                const std::size_t at = record * inputs + j;
-                row[j] = network_.input.template apply<Real>(
-                    step_.records.wide_features != nullptr ? step_.records.wide_features[at]
-                                                           : static_cast<double>(step_.records.features[at]));
+                row[j] = network_.input.template apply<Real>(step_.records.feature(record * inputs + j));
                 if (!odd) continue;
                 const Real limit = clip_.template activation_clamp<Real>();
                 factors[j] = make_odd(std::min(std::max(row[j], -limit), limit));

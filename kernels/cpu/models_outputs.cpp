@@ -16,11 +16,7 @@ namespace {
 template <typename Real>
 std::vector<Real> seen(const RecordSet& records, std::size_t inputs, const InputTransform& transform) {
     std::vector<Real> values(records.count * inputs);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double feature = records.wide_features != nullptr ? records.wide_features[i]
-                                                                : static_cast<double>(records.features[i]);
-        values[i] = transform.apply<Real>(feature);
-    }
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = transform.apply<Real>(records.feature(i));
     return values;
 }
 

@@ -9,7 +9,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/models_outputs_kernels.cpp"
 #include <hwy/foreach_target.h>
-#include "kernels/cpu/simd-inl.hpp"
+#include "kernels/cpu/models-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
@@ -17,35 +17,21 @@ namespace holdfast::cpu::HWY_NAMESPACE {
 // Chains of one record hide the latency of an fma only if there are enough of them.
 constexpr std::size_t rows_of_one = 8, records_of_tile = 4, rows_of_tile = HWY_LANES(double) >= 8 ? 4 : 2;
 
-/// Of a layer: all networks take the same features, each its own activations.
-template <typename Real, bool features>
+/// Of a layer, for all records.
+template <typename Real, typename Inputs>
 struct LayerOfModels {
     LayerShape shape;
     const Real* weights;  // [out, in + 1, lanes]
-    const Real* z;        // [records, in], or [records, in, lanes]
+    const Real* z;        // [records, in], as Inputs steps
     Real* hidden;         // [records, out, lanes] behind the ReLU; null: the last layer
     double* outputs;      // likewise, of the last layer
 
     template <std::size_t Rows, std::size_t Records>
     HWY_INLINE void tile(std::size_t row, std::size_t record) const {
-        const std::size_t in = shape.in, stride = (in + 1) * lanes<Real>, step = features ? 1 : lanes<Real>;
-        const Real* from = weights + row * stride;
-        const Real* values = z + record * in * step;
+        const std::size_t in = shape.in;
         Vec<Real> sums[Rows][Records];
-        for (std::size_t o = 0; o < Rows; ++o) {
-            const Vec<Real> bias = hn::Load(reals<Real>, from + o * stride + in * lanes<Real>);
-            for (std::size_t r = 0; r < Records; ++r) sums[o][r] = bias;
-        }
-        for (std::size_t j = 0; j < in; ++j) {
-            Vec<Real> w[Rows];
-            for (std::size_t o = 0; o < Rows; ++o)
-                w[o] = hn::Load(reals<Real>, from + o * stride + j * lanes<Real>);
-            for (std::size_t r = 0; r < Records; ++r) {
-                const Real* at = values + (r * in + j) * step;
-                const Vec<Real> value = features ? hn::Set(reals<Real>, *at) : hn::Load(reals<Real>, at);
-                for (std::size_t o = 0; o < Rows; ++o) sums[o][r] = fused(w[o], value, sums[o][r]);
-            }
-        }
+        affine_tile<Real, Inputs>(shape, weights + row * (in + 1) * lanes<Real>,
+                                  z + record * in * Inputs::step, in, sums);
         for (std::size_t r = 0; r < Records; ++r) {
             for (std::size_t o = 0; o < Rows; ++o)
                 store(sums[o][r], ((record + r) * shape.out + row + o) * lanes<Real>);
@@ -85,12 +71,13 @@ void ForwardModelsKernel(const ModelsOutputsStep<Real>& step) {
         const LayerShape shape = network.layers[l];
         Real* hidden = l < network.last() ? step.hidden[l % 2] : nullptr;
         if (l == 0) {
-            for_all_tiles(LayerOfModels<Real, true>{shape, weights, step.features, hidden, step.outputs},
-                          step.records);
-        } else {
             for_all_tiles(
-                LayerOfModels<Real, false>{shape, weights, step.hidden[(l - 1) % 2], hidden, step.outputs},
+                LayerOfModels<Real, Alike<Real>>{shape, weights, step.features, hidden, step.outputs},
                 step.records);
+        } else {
+            for_all_tiles(LayerOfModels<Real, Apart<Real>>{shape, weights, step.hidden[(l - 1) % 2], hidden,
+                                                           step.outputs},
+                          step.records);
         }
         weights += shape.parameters() * lanes<Real>;
     }

@@ -30,6 +30,10 @@ struct RecordSet {
     /// (PanelOperations::offer_changes), not the gradient.
     std::optional<Poison> poison = std::nullopt;
 
+    /// at: record * inputs + column.
+    double feature(std::size_t at) const {
+        return wide_features != nullptr ? wide_features[at] : static_cast<double>(features[at]);
+    }
     double target(std::size_t record) const {
         if (targets != nullptr) return targets[record];
         return labels == nullptr ? 0 : labels[record];

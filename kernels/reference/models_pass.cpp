@@ -72,12 +72,8 @@ class ReferenceModelsPass final : public ModelsPass {
 
     Values features(const RecordSet& records, std::uint32_t record) const {
         Values row;
-        for (std::size_t j = 0; j < network_.inputs(); ++j) {
-            const std::size_t at = record * network_.inputs() + j;
-            row.push_back(network_.input.apply<Real>(records.wide_features != nullptr
-                                                         ? records.wide_features[at]
-                                                         : static_cast<double>(records.features[at])));
-        }
+        for (std::size_t j = 0; j < network_.inputs(); ++j)
+            row.push_back(network_.input.apply<Real>(records.feature(record * network_.inputs() + j)));
         return row;
     }
 
