@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "jobs/access/rules.hpp"
+#include "jobs/agreed.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/queries.hpp"
-#include "jobs/release/agreed.hpp"
 #include "jobs/release/answered.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
@@ -63,9 +63,7 @@ Mechanism law_of(const Request& request, const AccessRule& rule, std::size_t cla
 Guarantee claim_of(const AccessRule& rule, const Mechanism& law, Relation relation) {
     Guarantee claim = rule.claim();
     claim.combine(law.guarantee(name_of(relation)));
-    claim.require(
-        "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
-        "processor's caches and branches, timed by a neighbour on the machine, are not covered");
+    claim.require(answered_condition);
     return claim;
 }
 

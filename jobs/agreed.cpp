@@ -1,4 +1,4 @@
-#include "jobs/release/agreed.hpp"
+#include "jobs/agreed.hpp"
 
 #include <cstring>
 

@@ -13,6 +13,12 @@ constexpr std::uint64_t slab_rows = 16384;
 
 }  // namespace
 
+DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest) {
+    return {info.path,         info.rows,        info.features, static_cast<std::uint64_t>(classes),
+            info.scaling,      info.ids,         info.range,    info.population,
+            std::move(digest), info.target_range};
+}
+
 std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
     const auto changed = [](const std::string& what, const std::string& was, const std::string& is) {
         return what + " was " + was + " and is " + is;

@@ -16,6 +16,9 @@ struct DatasetIdentity {
     std::vector<std::uint64_t> ids;  ///< of the records; empty where they are row numbers and name nobody
 };
 
+/// What a manifest keeps of the dataset that a run was trained on. digest: of its records, "" unless kept.
+DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest);
+
 /// What a file says of its records and decides a training or a claim, where that is not what the file of a
 /// run said: "the scaling was public and is none"; empty where nothing is. The records have their digest.
 std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now);

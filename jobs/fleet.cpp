@@ -12,8 +12,10 @@
 #include <numeric>
 
 #include "dist/files/digest.hpp"
-#include "dist/layout/distribute.hpp"
+#include "jobs/agreed.hpp"
+#include "jobs/all_records.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/dataset_identity.hpp"
 #include "jobs/fleet_passes.hpp"
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
@@ -92,35 +94,13 @@ std::vector<std::size_t> left_out_of(const Records& records, const std::string& 
     return left_out;
 }
 
-/// The records as the network takes them, on every rank all of them: networks share nothing else.
-struct FleetRecords {
-    Records records;
-    std::string digest;
-};
-FleetRecords read_records(const DatasetReader& reader, const Settings& settings, const FeatureMap& features) {
-    const auto alone = make_serial_communicator();
-    const ProcessGrid grid(*alone, "auto", 1, 1);
-    Distributed all = distribute(reader, grid, *alone,
-                                 {1,
-                                  {0},
-                                  static_cast<std::size_t>(settings.network.classes),
-                                  static_cast<std::uint64_t>(settings.training.seed)});
-    Records records = std::move(all.held.front().records);
-    if (settings.network.classes == 1) records = with_targets(std::move(records), reader.info().target_range);
-    return {features(std::move(records)), all.all.hex(*alone)};
-}
-
 /// The parts that nobody has finished yet, as rank 0 sees them. Collective.
 std::vector<std::size_t> unfinished(const Communicator& world, const FleetParts& parts) {
-    std::vector<std::int64_t> left(parts.count(), 0);
-    for (std::size_t part = 0; world.is_root() && part < parts.count(); ++part)
-        left[part] = parts.finished(part) ? 0 : 1;
-    world.sum(left);
-    std::vector<std::size_t> numbers;
-    for (std::size_t part = 0; part < parts.count(); ++part) {
-        if (left[part] != 0) numbers.push_back(part);
+    std::vector<std::size_t> left;
+    for (std::size_t part = 0; world.is_root() && part < parts.count(); ++part) {
+        if (!parts.finished(part)) left.push_back(part);
     }
-    return numbers;
+    return agreed(world, left);
 }
 
 /// Trains this rank's share of the parts, one a thread at a time. False: stopped by a signal, between what is
@@ -171,11 +151,7 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     RunManifest manifest;
     manifest.kind = "fleet";
     manifest.configuration = to_json({plan.settings, how});
-    manifest.dataset = {info.path,     info.rows,
-                        info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
-                        info.scaling,  info.ids,
-                        info.range,    info.population,
-                        data_digest,   info.target_range};
+    manifest.dataset = dataset_facts(info, plan.settings.network.classes, data_digest);
     manifest.members = networks;
     manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
     manifest.parameters = plan.network.parameters();
@@ -210,7 +186,8 @@ void fleet(const Context& context, const Request& request) {
 
     // 2. The records, on every rank, and whom the networks do without.
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
-    const FleetRecords data = read_records(reader, settings, features);
+    AllRecords data = read_all_records(reader, settings);
+    data.records = as_trained(std::move(data.records), settings, features, reader.info().target_range);
     const std::vector<std::size_t> records =
         left_out_of(data.records, request.records, static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> ids;

@@ -19,12 +19,12 @@ std::shared_ptr<const HeldOut> read_held_out(const ValidationRequest& request, c
     if (settings.training.kind != "boxes")
         throw Error(ExitCode::usage, "of the kinds of training, boxes alone are looked at on the way",
                     "leave it out, and evaluate the run once it is finished", "--validation");
-    Records records = read_public(request.records, trained_on, settings);
+    Records records = as_trained(read_public(request.records, trained_on, settings), settings, features,
+                                 trained_on.target_range);
     if (records.size() == 0)
         throw Error(ExitCode::input, "no records to look at", "name a split that has some", request.records);
-    if (settings.network.classes == 1) records = with_targets(std::move(records), trained_on.target_range);
     const std::int64_t every = request.every > 0 ? request.every : settings.training.batches;
-    return std::make_shared<const HeldOut>(HeldOut{features(std::move(records)), every});
+    return std::make_shared<const HeldOut>(HeldOut{std::move(records), every});
 }
 
 }  // namespace holdfast

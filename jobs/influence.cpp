@@ -13,7 +13,7 @@
 
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/hdf5.hpp"
-#include "dist/layout/distribute.hpp"
+#include "jobs/all_records.hpp"
 #include "jobs/finished_fleet.hpp"
 #include "jobs/job.hpp"
 #include "jobs/queries.hpp"
@@ -60,34 +60,22 @@ struct OwnRecords {
 };
 
 Records trained_on(const FinishedFleet& fleet, const std::string& name) {
-    const DatasetReader reader(name);
-    const Settings& settings = fleet.networks.settings();
-    const auto alone = make_serial_communicator();
-    const ProcessGrid grid(*alone, "auto", 1, 1);
-    Distributed all = distribute(reader, grid, *alone,
-                                 {1,
-                                  {0},
-                                  static_cast<std::size_t>(settings.network.classes),
-                                  static_cast<std::uint64_t>(settings.training.seed)});
-    if (all.all.hex(*alone) != fleet.manifest.dataset.digest)
+    AllRecords all = read_all_records(DatasetReader(name), fleet.networks.settings());
+    if (all.digest != fleet.manifest.dataset.digest)
         throw Error(ExitCode::input, "not the records that the fleet was trained on",
                     "give the file and split that holdfast fleet was given", name);
-    Records records = std::move(all.held.front().records);
-    if (settings.network.classes == 1)
-        records = with_targets(std::move(records), fleet.manifest.dataset.target_range);
-    return records;
+    if (!fleet.networks.network().is_regression()) return std::move(all.records);
+    return with_targets(std::move(all.records), fleet.manifest.dataset.target_range);
 }
 
 /// As many as the fleet left out, in its order.
 Records in_order(const FinishedFleet& fleet, const Records& records) {
     std::unordered_map<std::uint64_t, std::size_t> places;
     for (std::size_t i = 0; i < records.size(); ++i) places.emplace(records.ids[i], i);
-    Records ordered{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
-    for (const std::uint64_t id : fleet.networks.left_out()) {
-        const std::size_t i = places.at(id);
-        ordered.features.append_row_of(records.features, i);
-        ordered.ids.push_back(id);
-        ordered.rows.push_back(records.rows[i]);
+    std::vector<std::size_t> order;
+    for (const std::uint64_t id : fleet.networks.left_out()) order.push_back(places.at(id));
+    Records ordered = chosen_records(records, order);
+    for (const std::size_t i : order) {
         if (!records.labels.empty()) ordered.labels.push_back(records.labels[i]);
         if (!records.targets.empty()) ordered.targets.push_back(records.targets[i]);
     }

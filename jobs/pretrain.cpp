@@ -3,8 +3,6 @@
 //   holdfast pretrain --data public.h5 --validation public.h5:test --patience 5 --out start.h5
 //   holdfast train --data patients.h5 --out run --set network.initial=start.h5
 
-#include <omp.h>
-
 #include <cstdio>
 #include <optional>
 
@@ -13,9 +11,8 @@
 #include "jobs/held_out.hpp"
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
+#include "jobs/public_training.hpp"
 #include "jobs/train.hpp"
-#include "jobs/transport.hpp"
-#include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/version.hpp"
 #include "models/boxes/trainer.hpp"
@@ -45,20 +42,14 @@ struct Pretraining {
     std::int64_t taken = 0;  ///< steps
 };
 
-/// One member without levels: of public records no neighbour is spoken of. Errors (usage).
+/// Errors (usage).
 Configuration public_configuration(const Request& request) {
     Configuration configuration = read_configuration(request.config, request.overrides);
     Settings& settings = configuration.settings;
-    if (settings.training.kind != "boxes")
-        throw Error(ExitCode::usage, "what trains on public records alone trains plainly",
-                    "leave training.kind out", "training.kind");
+    settings = plain_settings(settings);
     if (request.patience > 0 && request.validation.records.empty())
         throw Error(ExitCode::usage, "nothing says where the training is best",
                     "name held out public records by --validation", "--patience");
-    settings.training.expected_records = 0;
-    settings.certificate = CertificateSettings();
-    settings.certificate.levels = 0;
-    settings.ensemble.members = 1;
     settings.features = settings.features.pinned();
     settings.network = settings.network.pinned();
     check(settings);
@@ -136,23 +127,17 @@ void pretrain(const Context& context, const Request& request) {
     const DatasetReader reader(request.data);
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const auto held_out = read_held_out(request.validation, reader.info(), settings, features);
-    Records records = read_public(request.data, reader.info(), settings);
+    Records records = as_trained(read_public(request.data, reader.info(), settings), settings, features,
+                                 reader.info().target_range);
     if (records.size() == 0)
         throw Error(ExitCode::input, "no records to train on", "name a split that has some", request.data);
-    if (settings.network.classes == 1) records = with_targets(std::move(records), reader.info().target_range);
 
     // 2. The plan: of public records all count, so a step divides by how many there are.
-    if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
-    const auto alone = make_serial_communicator();
-    const auto backend = make_backend(how.backend, settings.training.precision, Product::exact,
-                                      choose_device(how.backend, *alone));
-    TrainingPlan plan =
-        make_plan(settings, {features.columns(), features.range(), records.size(), 0}, backend);
-    plan.normaliser = static_cast<double>(records.size()) / static_cast<double>(settings.training.batches);
+    TrainingPlan plan = plain_plan(settings, features, records.size(), plain_backend(how, settings.training));
     plan.held_out = held_out;
 
     // 3. Trained; then the model, for anyone.
-    const Pretraining result = pretrained(context, plan, features(std::move(records)), request.patience);
+    const Pretraining result = pretrained(context, plan, std::move(records), request.patience);
     const Model model{plan.network,
                       settings.training.precision,
                       result.best.parameters,

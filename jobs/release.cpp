@@ -93,9 +93,7 @@ Guarantee claim_of(const FinishedRun& run, const Guarantee& drawn) {
     Guarantee claim = run.certificate->release_claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     claim.combine(drawn);
-    claim.require(
-        "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
-        "processor's caches and branches, timed by a neighbour on the machine, are not covered");
+    claim.require(answered_condition);
     return claim;
 }
 

@@ -4,8 +4,6 @@
 //   holdfast release --run run --queries public.h5 --mechanism gaussian_argmax … --ledger hospital.db
 //   holdfast student --run run --queries public.h5 --ledger hospital.db --out model.h5
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -16,9 +14,8 @@
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/payer.hpp"
+#include "jobs/public_training.hpp"
 #include "jobs/queries.hpp"
-#include "jobs/transport.hpp"
-#include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/answers.hpp"
@@ -82,15 +79,9 @@ Configuration student_configuration(const Request& request, std::size_t classes)
     overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
     Configuration configuration = read_configuration(request.config, overrides);
     Settings& settings = configuration.settings;
-    if (settings.training.kind != "boxes")
-        throw Error(ExitCode::usage, "a student trains plainly, its records are public",
-                    "leave training.kind out", "training.kind");
+    settings = plain_settings(settings);
     settings.network.classes = static_cast<std::int64_t>(classes);
-    settings.training.expected_records = 0;
     settings.training.normalise = Normalise::expected;
-    settings.certificate = CertificateSettings();
-    settings.certificate.levels = 0;
-    settings.ensemble.members = 1;
     check(settings);
     return configuration;
 }
@@ -227,13 +218,8 @@ void student(const Context& context, const Request& request) {
     Records records = chosen_records(queries, lesson.labelled);
     records.labels = lesson.labels;
     const FeatureMap features = settings.feature_map(run.features.columns(), run.features.range());
-    if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
-    const auto alone = make_serial_communicator();
-    const auto backend = make_backend(how.backend, settings.training.precision, Product::exact,
-                                      choose_device(how.backend, *alone));
-    TrainingPlan plan =
-        make_plan(settings, {features.columns(), features.range(), records.size(), 0}, backend);
-    plan.normaliser = static_cast<double>(records.size()) / static_cast<double>(settings.training.batches);
+    const auto backend = plain_backend(how, settings.training);
+    const TrainingPlan plan = plain_plan(settings, features, records.size(), backend);
     const std::vector<std::int64_t> parameters = trained(plan, features(std::move(records)));
 
     // 3. The model, for anyone.

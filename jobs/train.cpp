@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <iostream>
 #include <set>
 
@@ -19,7 +18,9 @@
 #include "dist/layout/distribute.hpp"
 #include "dist/runs/manifest.hpp"
 #include "dist/runs/member_store.hpp"
+#include "jobs/agreed.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/dataset_identity.hpp"
 #include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
 #include "jobs/payer.hpp"
@@ -163,12 +164,7 @@ std::vector<std::size_t> unfinished(const Communicator& world, const std::vector
     std::vector<std::size_t> left;
     std::set_difference(asked.begin(), asked.end(), finished.begin(), finished.end(),
                         std::back_inserter(left));
-    std::vector<std::byte> bytes(left.size() * sizeof(std::size_t));
-    std::memcpy(bytes.data(), left.data(), bytes.size());
-    world.broadcast(bytes, 0);
-    left.resize(bytes.size() / sizeof(std::size_t));
-    std::memcpy(left.data(), bytes.data(), bytes.size());
-    return left;
+    return agreed(world, left);
 }
 
 /// Trains the members of this rank's group one after the other. Members share nothing: no other group is
@@ -294,11 +290,7 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
     manifest.configuration = to_json({plan.settings, how});
-    manifest.dataset = {info.path,     info.rows,
-                        info.features, static_cast<std::uint64_t>(plan.settings.network.classes),
-                        info.scaling,  info.ids,
-                        info.range,    info.population,
-                        data_digest,   info.target_range};
+    manifest.dataset = dataset_facts(info, plan.settings.network.classes, data_digest);
     manifest.public_records = public_records;
     manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
     manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
@@ -512,14 +504,11 @@ Run declare_train(CLI::App& app) {
     app.add_option("--out", request->out, "New run folder (0700)")->required();
     app.add_option("--public", request->public_data,
                    "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
-                   "steps of them "
-                   "alone: training.public_batch_size, training.public_steps");
+                   "steps of them alone: training.public_batch_size, training.public_steps");
     add_validation_options(app, request->validation,
                            "how well the run and its widest boxes do on them goes into metrics.jsonl, for "
-                           "the owner. They decide "
-                           "nothing: a training that stops by them is no longer the one that its boxes "
-                           "enclose (holdfast pretrain "
-                           "stops, on public records)");
+                           "the owner. They decide nothing: a training that stops by them is no longer the "
+                           "one that its boxes enclose (holdfast pretrain stops, on public records)");
     app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
         ->allow_extra_args(false);
     app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");

@@ -8,6 +8,13 @@ namespace {
 constexpr std::size_t digest_bytes = 32;
 }
 
+std::string hex_of(std::span<const unsigned char> bytes) {
+    std::string text(2 * bytes.size() + 1, '\0');
+    sodium_bin2hex(text.data(), text.size(), bytes.data(), bytes.size());
+    text.pop_back();
+    return text;
+}
+
 struct StreamDigest::State {
     crypto_generichash_state hash;
 };
@@ -27,8 +34,7 @@ void StreamDigest::add(std::span<const std::byte> bytes) {
 std::string StreamDigest::hex() {
     unsigned char digest[digest_bytes];
     crypto_generichash_final(&state_->hash, digest, sizeof digest);
-    char text[2 * digest_bytes + 1];
-    return sodium_bin2hex(text, sizeof text, digest, sizeof digest);
+    return hex_of(digest);
 }
 
 std::string StreamDigest::of(const std::string& text) {

@@ -6,6 +6,9 @@
 
 namespace holdfast {
 
+/// Two digits a byte, lower case.
+std::string hex_of(std::span<const unsigned char> bytes);
+
 /// BLAKE2b-256 of a stream of bytes.
 class StreamDigest {
   public:

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "dist/files/atomic_file.hpp"
+#include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -37,12 +38,6 @@ Checksum checksum_of(const std::string& fingerprint, std::span<const std::byte> 
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(payload.data()), payload.size());
     crypto_generichash_final(&state, sum.data(), sum.size());
     return sum;
-}
-
-std::string hex(const Checksum& sum) {
-    std::array<char, 2 * sizeof(Checksum) + 1> text{};
-    sodium_bin2hex(text.data(), text.size(), sum.data(), sum.size());
-    return text.data();
 }
 
 Payload bytes_of(const std::string& text) {
@@ -144,7 +139,7 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
     world.barrier();
     std::string list;
     for (const auto& [name, payload] : files)
-        list += hex(checksum_of(fingerprint_, payload)) + " " + name + "\n";
+        list += hex_of(checksum_of(fingerprint_, payload)) + " " + name + "\n";
     const std::vector<Payload> lists = world.all_gather(bytes_of(list));
     try {
         for (const auto& [name, payload] : files)
@@ -175,7 +170,7 @@ std::vector<Payload> CheckpointFolder::load(std::uint64_t number) const {
     std::istringstream list(text_of(opened(place / list_name, fingerprint_)));
     for (std::string sum, name; list >> sum >> name;) {
         payloads.push_back(opened(place / name, fingerprint_));
-        if (hex(checksum_of(fingerprint_, payloads.back())) != sum)
+        if (hex_of(checksum_of(fingerprint_, payloads.back())) != sum)
             throw Error(ExitCode::input, "a file of another checkpoint", "it is not used", place / name);
     }
     return payloads;

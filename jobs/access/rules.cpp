@@ -47,7 +47,7 @@ class StableRule final : public AccessRule {
     StableRule(const Context& context, const FinishedFleet& fleet, Guarantee claim, FinishedRun boxes)
         : context_(context),
           outputs_(fleet.networks, context.world),
-          exact_(!context.world.any(!outputs_.exact())),
+          exact_(fleet.networks.exact()),
           claim_(std::move(claim)),
           boxes_(std::move(boxes)) {
         claim_.combine(boxes_.certificate->release_claim());

@@ -7,6 +7,7 @@
 #include "dist/runs/manifest.hpp"
 #include "dist/runs/member_store.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/dataset_identity.hpp"
 #include "kernels/backends.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/plan.hpp"
@@ -31,15 +32,7 @@ RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
     manifest.configuration = to_json({plan.settings, {}});
-    manifest.dataset = {info.path,
-                        info.rows,
-                        info.features,
-                        static_cast<std::uint64_t>(plan.settings.network.classes),
-                        info.scaling,
-                        info.ids,
-                        info.range,
-                        info.population,
-                        ""};
+    manifest.dataset = dataset_facts(info, plan.settings.network.classes, "");
     manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
     manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
     manifest.parameters = plan.network.parameters();

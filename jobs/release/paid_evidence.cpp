@@ -1,7 +1,7 @@
 #include "jobs/release/paid_evidence.hpp"
 
+#include "jobs/agreed.hpp"
 #include "jobs/queries.hpp"
-#include "jobs/release/agreed.hpp"
 
 namespace holdfast {
 std::vector<Evidence> PaidEvidence::of(std::span<const std::size_t> paid) const {

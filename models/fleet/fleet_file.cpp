@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* file_name = "fleet.h5";
+/// Below it every parameter has no more bits than a double.
+constexpr double largest_exact = 0x1p53 * parameter_unit;
 
 /// Of a stored value, which is a whole number of units: of 24 or 53 bits, or rounded from one to them.
 template <typename Real>
@@ -190,21 +192,30 @@ struct FleetReader::File {
             std::transform(values.begin(), values.end(), parameters.begin(), units_of<Real>);
         });
     }
-    std::string digest(const std::vector<std::uint64_t>& left_out) const {
+    struct Seen {
+        std::string digest;
+        double largest = 0;  ///< of the parameters' absolute values
+    };
+    /// Of all that is there. Error (input): a parameter that no training makes.
+    Seen look_through(const std::vector<std::uint64_t>& left_out) const {
+        Seen seen;
         StreamDigest digest;
         begin(digest, shape, left_out);
         constexpr std::size_t some = FleetParts::part_size;
         for (std::size_t first = 0; first < shape.networks; first += some) {
             as_real(shape.precision, [&]<typename Real>(Real) {
                 const std::vector<Real> values = rows<Real>(first, std::min(some, shape.networks - first));
-                for (const Real value : values) {  // NaN fails too
-                    if (!(std::abs(static_cast<double>(value)) <= parameter_value(parameter_limit_units)))
+                for (const Real value : values) {
+                    const double size = std::abs(static_cast<double>(value));
+                    if (!(size <= parameter_value(parameter_limit_units)))  // NaN fails too
                         throw damaged(path, "a parameter lies beyond the limit of parameters");
+                    seen.largest = std::max(seen.largest, size);
                 }
                 digest.add_values(std::span<const Real>(values));
             });
         }
-        return digest.hex();
+        seen.digest = digest.hex();
+        return seen;
     }
 };
 
@@ -212,9 +223,7 @@ FleetReader::FleetReader(const RunFolder& run, const RunManifest& manifest, cons
     : settings_(kept),
       features_(kept.feature_map(manifest.dataset.features, manifest.dataset.range)),
       network_(kept.network.make(features_)) {
-    if (manifest.kind != "fleet")
-        throw Error(ExitCode::input, "a run of kind \"" + manifest.kind + "\", not a fleet",
-                    "name the --out folder of holdfast fleet", run.path());
+    ensure(manifest.kind == "fleet", "a run of networks without a record each");
     const std::string path = run.file(file_name);
     hdf5::File file = hdf5::File::open_read(path);
     hdf5::Dataset networks = file.dataset("networks"), ids = file.dataset("left_out");
@@ -226,7 +235,9 @@ FleetReader::FleetReader(const RunFolder& run, const RunManifest& manifest, cons
     left_out_ = ids.read_all<std::uint64_t>();
     ids.close();
     file_.reset(new File{path, std::move(file), std::move(networks), shape});
-    if (file_->digest(left_out_) != manifest.digest) throw damaged(path, "its checksum is another");
+    const File::Seen seen = file_->look_through(left_out_);
+    if (seen.digest != manifest.digest) throw damaged(path, "its checksum is another");
+    exact_ = shape.precision == Precision::double_precision && seen.largest < largest_exact;
 }
 FleetReader::~FleetReader() = default;
 FleetReader::FleetReader(FleetReader&&) noexcept = default;

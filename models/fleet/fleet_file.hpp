@@ -64,8 +64,8 @@ class FleetParts {
 /// Used by one thread at a time.
 class FleetReader {
   public:
-    /// kept: the settings of the run, as its manifest has them. Reads all of it once.
-    /// Error (input): the run is no fleet, a file is missing or damaged, its digest is another.
+    /// run: of kind "fleet"; kept: its settings, as its manifest has them. Reads all of it once.
+    /// Error (input): a file is missing or damaged, its digest is another.
     FleetReader(const RunFolder& run, const RunManifest& manifest, const Settings& kept);
     ~FleetReader();
     FleetReader(FleetReader&&) noexcept;
@@ -78,6 +78,10 @@ class FleetReader {
     std::uint64_t left_out(std::int64_t i) const { return left_out_[static_cast<std::size_t>(i)]; }
     const std::vector<std::uint64_t>& left_out() const { return left_out_; }
 
+    /// Did the file keep every parameter to the last unit? In single precision, and of parameters of 8 and
+    /// more, it need not.
+    bool exact() const { return exact_; }
+
     std::vector<std::int64_t> nominal() const;  ///< N, parameter units
     /// N_-first and those behind it, [count, parameters] in parameter units.
     void read(std::int64_t first, std::int64_t count, std::span<std::int64_t> parameters) const;
@@ -89,6 +93,7 @@ class FleetReader {
     Network network_;
     std::unique_ptr<File> file_;
     std::vector<std::uint64_t> left_out_;
+    bool exact_ = false;
 };
 
 }  // namespace holdfast

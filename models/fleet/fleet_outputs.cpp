@@ -84,24 +84,19 @@ FleetOutputs::FleetOutputs(const FleetReader& fleet, const Communicator& world, 
     : fleet_(fleet),
       decision_(fleet.network()),
       first_(fleet.count() * world.rank() / world.size()),
-      count_(fleet.count() * (world.rank() + 1) / world.size() - first_),
-      exact_(fleet.settings().training.precision == Precision::double_precision) {
+      count_(fleet.count() * (world.rank() + 1) / world.size() - first_) {
     const Precision precision = fleet.settings().training.precision;
     const NetworkShape shape = decision_.shape();
     nominal_ = decision_.outputs(precision);
     models_ = decision_.outputs(precision);
-    const std::vector<std::int64_t> nominal = fleet.nominal();
     std::vector<std::int64_t> own;
-    decision_.append(nominal, own);
+    decision_.append(fleet.nominal(), own);
     nominal_->add(own);
-    look_at(nominal);
     in_memory_ = static_cast<std::size_t>(count_) * bytes_of(precision, shape) <= memory;
-    if (in_memory_) models_->reserve(static_cast<std::size_t>(count_));
+    if (!in_memory_) return;
+    models_->reserve(static_cast<std::size_t>(count_));
     const auto some = static_cast<std::int64_t>(slab_bytes / (sizeof(double) * shape.parameters()) + 1);
-    read_all(some, [&](std::span<const std::int64_t> parameters) {
-        look_at(parameters);
-        if (in_memory_) add(parameters);
-    });
+    read_all(some, [&](std::span<const std::int64_t> parameters) { add(parameters); });
 }
 
 void FleetOutputs::read_all(std::int64_t some,
@@ -121,13 +116,6 @@ void FleetOutputs::add(std::span<const std::int64_t> parameters) const {
     for (std::size_t first = 0; first < parameters.size(); first += each)
         decision_.append(parameters.subspan(first, each), rows);
     models_->add(rows);
-}
-
-void FleetOutputs::look_at(std::span<const std::int64_t> parameters) {
-    constexpr std::int64_t exact_units = std::int64_t{1} << std::numeric_limits<double>::digits;
-    exact_ = exact_ && std::all_of(parameters.begin(), parameters.end(), [](std::int64_t units) {
-                 return -exact_units < units && units < exact_units;
-             });
 }
 
 std::vector<double> FleetOutputs::nominal(const Records& queries) const {

@@ -42,16 +42,13 @@ class FleetOutputs {
   public:
     static constexpr std::size_t usual_memory = std::size_t{16} << 30;  ///< bytes of a rank
 
-    /// Reads this rank's share. fleet must outlive it.
+    /// Reads this rank's share, where it is kept in memory. fleet must outlive it.
     FleetOutputs(const FleetReader& fleet, const Communicator& world, std::size_t memory = usual_memory);
 
     const Decision& decision() const { return decision_; }
     std::int64_t first() const { return first_; }  ///< of this rank's N_-i
     std::int64_t count() const { return count_; }
     bool in_memory() const { return in_memory_; }
-    /// Did the file keep every parameter of N and of this rank's networks to the last unit? In single
-    /// precision, and of parameters of 8 and more, it need not.
-    bool exact() const { return exact_; }
 
     /// Queries as they are in their file, for the calls below: through the fleet's feature map.
     Records mapped(Records queries) const { return fleet_.features()(std::move(queries)); }
@@ -64,12 +61,11 @@ class FleetOutputs {
     /// Calls use(parameters [count, parameters]) for some networks after others, of this rank.
     void read_all(std::int64_t some, const std::function<void(std::span<const std::int64_t>)>& use) const;
     void add(std::span<const std::int64_t> parameters) const;
-    void look_at(std::span<const std::int64_t> parameters);
 
     const FleetReader& fleet_;
     Decision decision_;
     std::int64_t first_, count_;
-    bool in_memory_ = false, exact_;
+    bool in_memory_ = false;
     std::unique_ptr<ModelsOutputs> nominal_, models_;
 };
 

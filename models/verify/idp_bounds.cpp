@@ -134,8 +134,7 @@ FeatureRange query_range(const FeatureRange& declared) {
 Guarantee idp_claim(const FeatureRange& range, IdKind ids, std::uint64_t left_out, std::uint64_t records) {
     Guarantee claim = Guarantee::proved(
         "where the confidence in the label is above the upper bound of its class, the training without any "
-        "one "
-        "record gives the same label",
+        "one record gives the same label",
         "remove");
     claim.require("queries are clipped to " + text_of(range) + ", feature by feature");
     claim.require("networks answer in double precision");

@@ -101,6 +101,21 @@ TEST_P(FleetFile, NetworksComeBackAsThePrecisionHasThem) {
     EXPECT_TRUE(std::equal(some.begin(), some.end(), read.begin() + 41 * parameters));
 }
 
+TEST_P(FleetFile, IsExactWhereEveryParameterHasTheBitsOfADouble) {
+    constexpr std::int64_t eight = std::int64_t{8} << 50;
+    for (std::int64_t& units : all) units %= eight;
+    write_all();
+    manifest(parts.join(left_out)).write(run);
+    EXPECT_EQ(FinishedFleet::open(run.path()).networks.exact(), GetParam() == Precision::double_precision);
+    for (const std::size_t at : {std::size_t{5}, networks * parameters - 1}) {
+        const std::int64_t before = std::exchange(all[at], -eight);
+        write_all();
+        manifest(parts.join(left_out)).write(run);
+        EXPECT_FALSE(FinishedFleet::open(run.path()).networks.exact());
+        all[at] = before;
+    }
+}
+
 TEST_P(FleetFile, FilesAreTheOwnersAndTheSameFromEveryWriter) {
     write_all();
     EXPECT_EQ(mode(parts.file(0)), 0600U);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "dist/files/atomic_file.hpp"
+#include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
 
@@ -160,10 +161,7 @@ SecretKey SecretKey::derived(std::string_view purpose, std::string_view context)
 std::string SecretKey::token(std::string_view context) const {
     std::array<unsigned char, size> hash;
     keyed_hash(bytes_, "holdfast key token", "", context, hash);
-    std::string text(2 * hash.size() + 1, '\0');
-    sodium_bin2hex(text.data(), text.size(), hash.data(), hash.size());
-    text.pop_back();
-    return text;
+    return hex_of(hash);
 }
 
 void destroy_key_file(const std::string& path) {
