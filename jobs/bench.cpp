@@ -1,7 +1,7 @@
 // holdfast bench step: one certified training step beside its plain counterpart and the machine's own rate,
 // in one run; holdfast bench noisy: one noisy step beside it; holdfast bench linear: the sums of a plain step
 // of a linear network beside the two gemv that the same step takes of plain arithmetic; holdfast bench vote:
-// what all networks of a leave-one-out fleet answer.
+// what all networks of a leave-one-out fleet answer; holdfast bench idp: bench_idp.cpp.
 //   holdfast bench step --workload imdb --relation add_remove --clip elementwise --levels 20 --json
 //   mpirun -n 2 holdfast bench step --workload amex_full --clip factored --levels 0..50 --backend cuda
 //   holdfast bench noisy --workload imdb
@@ -22,6 +22,7 @@
 #include <numeric>
 
 #include "dist/layout/assignment.hpp"
+#include "jobs/bench_idp.hpp"
 #include "jobs/job.hpp"
 #include "jobs/run_settings.hpp"
 #include "jobs/transport.hpp"
@@ -548,8 +549,12 @@ Run declare_bench(CLI::App& app) {
     vote->add_option("--queries", request->queries, "Of a batch")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    CLI::App* idp = app.add_subcommand("idp", "The search behind holdfast idp with parts of it left out");
+    idp->fallthrough();
+    const Run parts = declare_bench_idp(*idp);
     app.require_subcommand(1);
     return [=](const Context& context) {
+        if (idp->parsed()) return parts(context);
         if (vote->parsed()) return bench_vote(context, *request);
         if (linear->parsed()) return bench_linear(context, *request);
         (noisy->parsed() ? bench_noisy : bench_step)(context, *request);

@@ -1,6 +1,7 @@
 // holdfast evaluate: for the data owner, who has the true labels. Nothing here is private: 0600, not for
 // release.
 //   mpirun -n 2 holdfast evaluate --run run --data blobs.h5:test --epsilon 0.1,0.3,1,3
+//   holdfast evaluate --run fleet --data crypto.h5:test
 
 #include <algorithm>
 #include <cstdio>
@@ -9,10 +10,12 @@
 #include "dist/files/digest.hpp"
 #include "jobs/budget_routes.hpp"
 #include "jobs/certified_losses.hpp"
+#include "jobs/evaluate_fleet.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/pate_costs.hpp"
 #include "jobs/poisoned_votes.hpp"
 #include "jobs/queries.hpp"
+#include "jobs/verify_fleet.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
@@ -163,8 +166,22 @@ void evaluate_regression(const Context& context, const Request& request, const F
     context.print(result, loss_table(result["certified_loss"]) + last);
 }
 
+/// Of a fleet: what every network answers alike. The options of boxes have no meaning there.
+void evaluate_networks(const Context& context, const Request& request) {
+    const auto refuse = [](bool given, const char* option) {
+        if (given)
+            throw Error(ExitCode::usage, "not of a leave-one-out fleet",
+                        "leave it out, or name a run of boxes", option);
+    };
+    refuse(!request.budget.empty(), "--budget");
+    refuse(request.losses, "--loss");
+    refuse(request.poisoning, "--poisoning");
+    evaluate_fleet(context, {request.run, request.data, request.epsilons});
+}
+
 void evaluate(const Context& context, const Request& request) {
     // 1. The run, and queries with their true labels.
+    if (is_fleet(request.run)) return evaluate_networks(context, request);
     if (!(request.delta >= 0 && request.delta < 1))
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--delta");
     std::optional<TotalBudget> budget;
@@ -241,7 +258,7 @@ void evaluate(const Context& context, const Request& request) {
 
 Run declare_evaluate(CLI::App& app) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast train")->required();
+    app.add_option("--run", request->run, "Run folder of holdfast train or holdfast fleet")->required();
     app.add_option("--data", request->data,
                    "Dataset FILE[:SPLIT] with labels or targets, split test by default")
         ->required();
@@ -263,6 +280,12 @@ Run declare_evaluate(CLI::App& app) {
         "--poisoning", request->poisoning,
         "Of an ensemble: how many answers stay right on every dataset so many records away, by counting "
         "votes alone, with the members' certificates, and by a run-off election");
+    app.footer(
+        "Of a leave-one-out fleet: how many queries all networks answer alike, and of how many the bound of "
+        "holdfast idp is sure of that (once it was run); the accuracy if these are answered without noise "
+        "and "
+        "all others at random, and with --epsilon that of holdfast access by --rule vote and bound.\n\n" +
+        app.get_footer());
     return [request](const Context& context) { evaluate(context, *request); };
 }
 

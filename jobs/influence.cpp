@@ -15,6 +15,7 @@
 #include "dist/files/hdf5.hpp"
 #include "jobs/all_records.hpp"
 #include "jobs/finished_fleet.hpp"
+#include "jobs/influence_newton.hpp"
 #include "jobs/job.hpp"
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
@@ -37,12 +38,14 @@ struct QueryInfluence {
     std::vector<std::pair<std::size_t, double>> top;  // record, change
     PredictionInterval interval{};                    // of a regression, with --data
     std::vector<std::int32_t> set;                    // of classes, with --data
+    std::vector<double> newton;                       // of a convex model, the estimates of `top`
 };
 
 /// A record, over all queries; own: its lead or residual with and without it, with --data.
 struct RecordInfluence {
     std::int64_t labels_changed = 0;
     double largest = 0, sum = 0, with = 0, without = 0;
+    double newton = 0;  // what one step estimates for `largest`
     bool right_with = false, right_without = false;
 };
 
@@ -155,6 +158,16 @@ void add_prediction(const FinishedFleet& fleet, const Decision& decision, const 
     }
 }
 
+/// What one step estimates of the same changes, kept with the query and with its records.
+std::vector<double> estimate(NewtonComparison& newton, const Records& queries, std::size_t q,
+                             const std::vector<double>& changes, QueryInfluence& query, Found& found) {
+    std::vector<double> estimates = newton.beside(queries, q, static_cast<std::size_t>(query.label), changes);
+    for (std::size_t i = 0; i < estimates.size(); ++i)
+        found.records[i].newton = std::max(found.records[i].newton, std::abs(estimates[i]));
+    for (const auto& [record, change] : query.top) query.newton.push_back(estimates[record]);
+    return estimates;
+}
+
 std::string number(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", value);
@@ -162,11 +175,12 @@ std::string number(double value) {
 }
 
 /// A line each: what is asked, what N says, how many networks say another, interval or set, the top records.
-std::string queries_csv(const FinishedFleet& fleet, const Records& queries, const Found& found, bool own) {
+std::string queries_csv(const FinishedFleet& fleet, const Records& queries, const Found& found, bool own,
+                        bool newton) {
     const bool numbers = fleet.networks.network().is_regression();
     std::string text = numbers ? "query,prediction" : "query,label,lead,networks_against";
     if (own) text += numbers ? ",low,high" : ",set";
-    text += ",records_and_changes\n";
+    text += newton ? ",records_and_changes,newton\n" : ",records_and_changes\n";
     for (std::size_t q = 0; q < found.queries.size(); ++q) {
         const QueryInfluence& query = found.queries[q];
         text += std::to_string(queries.ids[q]) + ",";
@@ -184,6 +198,9 @@ std::string queries_csv(const FinishedFleet& fleet, const Records& queries, cons
             text += (i == 0 ? "" : " ") +
                     std::to_string(fleet.networks.left_out(static_cast<std::int64_t>(query.top[i].first))) +
                     ":" + number(query.top[i].second);
+        if (newton) text += ",";
+        for (std::size_t i = 0; i < query.newton.size(); ++i)
+            text += (i == 0 ? "" : " ") + number(query.newton[i]);
         text += "\n";
     }
     return text;
@@ -201,12 +218,12 @@ std::vector<std::size_t> by_influence(const std::vector<RecordInfluence>& record
     return order;
 }
 
-std::string records_csv(const FinishedFleet& fleet, const Found& found, bool own) {
+std::string records_csv(const FinishedFleet& fleet, const Found& found, bool own, bool newton) {
     const bool numbers = fleet.networks.network().is_regression();
     std::string text = "record,labels_changed,largest_change,mean_change";
     if (own)
         text += numbers ? ",own_error_with,own_error_without" : ",own_lead_with,own_lead_without,memorised";
-    text += "\n";
+    text += newton ? ",newton\n" : "\n";
     for (const std::size_t i : by_influence(found.records)) {
         const RecordInfluence& record = found.records[i];
         text += std::to_string(fleet.networks.left_out(static_cast<std::int64_t>(i))) + "," +
@@ -216,16 +233,17 @@ std::string records_csv(const FinishedFleet& fleet, const Found& found, bool own
         if (own && !numbers)
             text += "," + std::to_string(static_cast<int>(record.right_with) -
                                          static_cast<int>(record.right_without));
+        if (newton) text += "," + number(record.newton);
         text += "\n";
     }
     return text;
 }
 
-/// influence.h5: change [queries, records] of N's lead or number, as the file is written query by query;
-/// query, record: ids.
+/// influence.h5: change [queries, records] of N's lead or number, as the file is written query by query, and
+/// newton, its estimates of them, where there are any; query, record: ids.
 class ChangesFile {
   public:
-    ChangesFile(const FinishedFleet& fleet, const Records& queries)
+    ChangesFile(const FinishedFleet& fleet, const Records& queries, bool newton)
         : path_(fleet.folder.file("influence.h5"), private_mode),
           file_(hdf5::File::create(path_.temporary(), path_.path())),
           changes_(file_.create_dataset("change", hdf5::Type::float64,
@@ -235,12 +253,18 @@ class ChangesFile {
             .write({0}, {queries.size()}, queries.ids.data());
         file_.create_dataset("record", hdf5::Type::uint64, {records.size()})
             .write({0}, {records.size()}, records.data());
+        if (newton)
+            newton_ = file_.create_dataset("newton", hdf5::Type::float64, {queries.size(), records.size()});
     }
     void write(std::size_t query, const std::vector<double>& changes) {
         if (!changes.empty()) changes_.write({query, 0}, {1, changes.size()}, changes.data());
     }
+    void write_newton(std::size_t query, const std::vector<double>& estimates) {
+        if (!estimates.empty()) newton_->write({query, 0}, {1, estimates.size()}, estimates.data());
+    }
     void commit() {
         changes_.close();
+        if (newton_) newton_->close();
         file_.close();
         path_.commit();
     }
@@ -249,6 +273,7 @@ class ChangesFile {
     AtomicPath path_;
     hdf5::File file_;
     hdf5::Dataset changes_;
+    std::optional<hdf5::Dataset> newton_;
 };
 
 nlohmann::json summary_of(const FinishedFleet& fleet, const Found& found, const Request& request) {
@@ -288,6 +313,7 @@ std::string text_of(const nlohmann::json& summary) {
     if (summary.contains("memorised"))
         text += std::to_string(summary["memorised"].get<std::int64_t>()) +
                 " records are memorised: the network knows their label, and without them it does not\n";
+    text += NewtonComparison::text_of(summary.value("newton", nlohmann::json()));
     text += "record                answers  largest change\n";
     for (const nlohmann::json& record : summary["top"]) {
         char line[80];
@@ -311,10 +337,12 @@ void influence(const Context& context, const Request& request) {
     // 2. Every record's own prediction, with and without it.
     OwnRecords own;
     if (!request.data.empty()) own = remember(context, fleet, outputs, request.data, found.records);
+    NewtonComparison newton;
+    if (!request.data.empty()) newton = {fleet, outputs.mapped(trained_on(fleet, request.data))};
 
-    // 3. Some queries after others: every network on them.
+    // 3. Some queries after others: every network on them, and what one step makes of them.
     std::optional<ChangesFile> file;
-    if (context.world.is_root()) file.emplace(fleet, queries);
+    if (context.world.is_root()) file.emplace(fleet, queries, newton.made());
     constexpr std::size_t values = std::size_t{1} << 24;
     const std::size_t each = std::max<std::size_t>(1, decision.rows() * found.records.size()),
                       some = std::max<std::size_t>(1, values / each);
@@ -332,6 +360,8 @@ void influence(const Context& context, const Request& request) {
                     left_out.leads(decision, q, static_cast<std::size_t>(query.label));
                 for (double& change : changes) change -= query.prediction;
                 file->write(first + q, changes);
+                if (newton.made())
+                    file->write_newton(first + q, estimate(newton, part, q, changes, query, found));
             }
             found.queries.push_back(std::move(query));
         }
@@ -341,9 +371,11 @@ void influence(const Context& context, const Request& request) {
     if (!context.world.is_root()) return;
     file->commit();
     const bool with_own = !request.data.empty();
-    fleet.folder.write_text("influence_queries.csv", queries_csv(fleet, queries, found, with_own));
-    fleet.folder.write_text("influence_records.csv", records_csv(fleet, found, with_own));
-    const nlohmann::json summary = summary_of(fleet, found, request);
+    fleet.folder.write_text("influence_queries.csv",
+                            queries_csv(fleet, queries, found, with_own, newton.made()));
+    fleet.folder.write_text("influence_records.csv", records_csv(fleet, found, with_own, newton.made()));
+    nlohmann::json summary = summary_of(fleet, found, request);
+    if (with_own) summary["newton"] = newton.summary();
     fleet.folder.write_json("influence.json", summary);
     context.print(summary, text_of(summary));
 }
@@ -370,7 +402,9 @@ Run declare_influence(CLI::App& app) {
         "record. Of classes it is the change of the lead, in logits, of the label that the network of all "
         "records gives; of a regression of its number. Written into the run folder, for the owner alone: "
         "influence.h5 (change [queries, records]), influence_queries.csv, influence_records.csv, "
-        "influence.json.\n\n" +
+        "influence.json. Of a model without hidden layers, trained with training.l2 and clip.kind = "
+        "\"none\", "
+        "--data adds what one Newton step would have estimated, and how far off that is.\n\n" +
         app.get_footer());
     return [request](const Context& context) { influence(context, *request); };
 }

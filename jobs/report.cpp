@@ -34,7 +34,7 @@ void report(const ReportOptions& options, const Context& context) {
 
 Run declare_report(CLI::App& app) {
     auto options = std::make_shared<ReportOptions>();
-    app.add_option("run", options->run, "Run folder written by holdfast train")->required();
+    app.add_option("run", options->run, "Run folder written by holdfast train or holdfast fleet")->required();
     app.add_option("--out", options->out, "HTML file to write (default: report.html in the run folder)");
     return [options](const Context& context) { report(*options, context); };
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/runs/manifest.hpp"
+#include "jobs/report_fleet.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -226,7 +227,11 @@ RunEvaluation parse_evaluation(const Json& json) {
         .private_accuracy = {},
         .budget = parse_budget_accuracy(object_field(json, "budget")),
         .certified_loss = parse_certified_loss(object_field(json, "certified_loss")),
+        .rules = {},
         .guarantee = guarantee_field(json)};
+    for (const Json& row : list_field(json, "rules"))
+        evaluation.rules.push_back({text_field(row, "rule"), number_field(row, "answered"),
+                                    number_field(row, "right"), number_field(row, "accuracy")});
     for (const Json& row : list_field(json, "private_accuracy")) {
         evaluation.private_accuracy.push_back(parse_private_accuracy(row, evaluation.epsilons.size()));
     }
@@ -289,6 +294,7 @@ RunFiles read_run_files(const std::string& folder) {
         run.evaluation = parse_file(evaluation, "write it again: holdfast evaluate",
                                     [&] { return parse_evaluation(parse_object(evaluation)); });
     }
+    if (run.manifest.fleet()) run.fleet = read_fleet_figures(opened, manifest);
     return run;
 }
 

@@ -35,7 +35,7 @@ struct ManifestView {
     GuaranteeText guarantee;
 
     bool boxes() const { return kind == "boxes"; }  ///< are there levels, and distances by them?
-    bool fleet() const { return kind == "fleet"; }  ///< is there nothing to evaluate?
+    bool fleet() const { return kind == "fleet"; }  ///< networks that each do without a record?
 };
 
 /// One line of metrics.jsonl.
@@ -81,6 +81,13 @@ struct CertifiedLoss {
     std::vector<double> k, best, nominal, worst;
 };
 
+/// Of a fleet: on how many queries a rule is sure that all networks agree, as fractions of them.
+struct FleetRule {
+    std::string rule;        ///< "vote" or "bound"
+    double answered, right;  ///< sure, and with the true label
+    double accuracy;         ///< expected, all others answered at random
+};
+
 /// evaluation.json.
 struct RunEvaluation {
     std::string data, relation, digest;
@@ -92,7 +99,35 @@ struct RunEvaluation {
     std::vector<PrivateAccuracy> private_accuracy;
     std::optional<BudgetFigures> budget;  ///< of evaluate --budget
     CertifiedLoss certified_loss;         ///< of a regression, or of evaluate --loss; else without levels
+    std::vector<FleetRule> rules;         ///< of a fleet
     GuaranteeText guarantee;
+};
+
+/// A class in idp.json.
+struct FleetBound {
+    std::size_t label;
+    double lower, upper, seconds;
+    bool complete;
+    std::string record;  ///< whose removal attains `lower`; empty: none found
+};
+
+/// A record in influence_records.csv.
+struct RecordFigures {
+    std::string id;
+    double labels_changed, largest_change, mean_change;
+    double newton;     ///< what one step estimates for largest_change; NaN: nothing
+    double memorised;  ///< 1: the network knows its label, and without it does not; NaN: not asked
+};
+
+/// What holdfast idp and holdfast influence left in a fleet's folder.
+struct FleetFigures {
+    std::vector<FleetBound> bounds;  ///< of the classes that were asked; empty without idp.json
+    GuaranteeText bound_guarantee;
+    double queries = 0;          ///< that influence was asked about
+    double queries_changed = 0;  ///< that some record changes
+    std::string newton;          ///< how far its estimates are off, in words; empty: none
+    std::vector<RecordFigures>
+        records;  ///< those that matter most first; empty without influence_records.csv
 };
 
 struct RunFiles {
@@ -100,9 +135,11 @@ struct RunFiles {
     ManifestView manifest;
     std::vector<TrainingRow> training;        ///< empty without metrics.jsonl
     std::optional<RunEvaluation> evaluation;  ///< empty before `holdfast evaluate`
+    FleetFigures fleet;                       ///< of a fleet
 };
 
-/// Reads manifest.json, metrics.jsonl and evaluation.json of a run folder; the last two may be missing.
+/// Reads manifest.json, metrics.jsonl and evaluation.json of a run folder, and of a fleet's idp.json,
+/// influence.json and influence_records.csv; all but the first may be missing.
 /// Errors (ExitCode::input), each naming the file: no such folder, no manifest, malformed JSON, a field of
 /// another type.
 RunFiles read_run_files(const std::string& folder);

@@ -27,6 +27,7 @@ std::string render_report(const RunFiles& run) {
         body += privacy_section(*run.evaluation) + certified_section(*run.evaluation) +
                 distance_section(*run.evaluation) + loss_section(*run.evaluation);
     }
+    if (run.manifest.fleet()) body += fleet_section(run);
     if (!run.evaluation && !run.manifest.fleet()) body += missing_evaluation(run);
     body += training_section(run.training, run.manifest.boxes()) + configuration_section(run.manifest) +
             guarantees_section(run) + report_footer(run);

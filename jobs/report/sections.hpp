@@ -16,6 +16,8 @@ std::string privacy_section(const RunEvaluation& evaluation);
 std::string certified_section(const RunEvaluation& evaluation);
 std::string distance_section(const RunEvaluation& evaluation);
 std::string loss_section(const RunEvaluation& evaluation);
+/// Of a fleet: what no record decides, the bound, and what each record changed.
+std::string fleet_section(const RunFiles& run);
 /// `boxes`: with the bounds and widths of the largest level.
 std::string training_section(const std::vector<TrainingRow>& training, bool boxes);
 std::string configuration_section(const ManifestView& manifest);

@@ -307,5 +307,97 @@ TEST_F(Report, RefusesWhatIsNoRunFolder) {
     EXPECT_THAT(error().message(), HasSubstr("no such run folder"));
 }
 
+/// A fleet that was asked everything. Its first record changes two answers, the second none but most.
+struct FleetReport : Report {
+    FleetReport() {
+        write("manifest.json",
+              R"({"format":3,"kind":"fleet","program":"holdfast","version":"0.1.0","configuration":{},
+ "dataset":{"path":"two.h5","rows":3,"features":2,"classes":2,"scaling":"public","ids":"given","range":[0,1],"population":"p","digest":"5e7"},
+ "public":{"records":0,"digest":""},"members":4,"steps":2,"parameters":65,"levels":[0],"layers":[[2,2]],"normaliser":3,
+ "relation":"remove","digest":"abc123","arithmetic":{},"guarantee":{"status":"proved","statement":"Every network is."},"payment":null})");
+    }
+    void write_figures(const std::string& newton = ",newton", const std::string& estimates = ",0.31") const {
+        write("influence_records.csv",
+              "record,labels_changed,largest_change,mean_change,own_lead_with,own_lead_without,memorised" +
+                  newton + "\n4711,2,0.25,0.125,1,-1,1" + estimates + "\n42,0,0.75,0.0625,1,1,0" + estimates +
+                  "\n7,0,0.5,0.03125,1,1,0" + estimates + "\n");
+        write("influence.json", R"({"queries":9,"records":3,"records_that_change_an_answer":1,
+ "queries_that_a_record_changes":2,"top":[],"newton":{"correlation":0.875,"largest_error":0.0625,"largest_change":0.75,"gradient":0.5}})");
+        write(
+            "idp.json",
+            R"({"format":1,"fleet":"abc123","low":0,"high":1,"gap":0.001,"seconds":2,"guarantee":{"status":"proved","statement":"Above it."},
+ "classes":[{"lower":1.25,"upper":1.5,"record":4711,"input":[0.5,0.5],"complete":false,"seconds":2},null]})");
+        write(
+            "evaluation.json",
+            R"({"data":"two.h5","queries":9,"classes":2,"networks":4,"relation":"remove","members":1,"accuracy":{"single":0.875},
+ "rules":[{"rule":"vote","answered":0.75,"right":0.625,"accuracy":0.813},{"rule":"bound","answered":0.5,"right":0.4375,"accuracy":0.687}],
+ "epsilons":[1],"private_accuracy":[{"mechanism":"one_record_rr","delta":0,"setting":"vote","accuracy":[0.731],"guarantee":{"status":"proved"}}],
+ "guarantee":{"status":"proved"},"digest":"77aa"})");
+    }
+};
+
+TEST_F(FleetReport, SaysWhatToAskOfAFleetThatNobodyAsked) {
+    const std::string page = body_of(this->page());
+    for (const char* job : {"holdfast evaluate --run", "holdfast idp --run", "holdfast influence --run"})
+        EXPECT_EQ(count(page, job), 1) << job;
+    EXPECT_EQ(count(page, "<svg"), 0);
+    EXPECT_THAT(page, HasSubstr("no network of a fleet"));
+    EXPECT_THAT(page, HasSubstr("<b>4</b><span>networks"));
+}
+
+TEST_F(FleetReport, ShowsWhatTheJobsFound) {
+    write_figures();
+    const std::string page = body_of(this->page());
+    for (const char* figure : {"75.0%", "62.5%", "81.3%", "43.8%", "68.7%", "73.1%",  // agreement
+                               "1.25", "1.5", "Above it.",                            // the bound
+                               "1 of 3 records change an answer", "2 of 9 queries", "correlation 0.8750",
+                               "off by 0.0625 at most", "0.03125", "Nothing of it is proved"})
+        EXPECT_THAT(page, HasSubstr(figure));
+    EXPECT_THAT(page, Not(HasSubstr("Not computed yet")));
+    EXPECT_EQ(count(page, "<svg"), 1);
+    // The few that matter by name, the first in the order of the file.
+    EXPECT_LT(page.find("<code>4711</code>"), page.find("<code>42</code>"));
+    EXPECT_EQ(count(page, ">yes<"), 1);
+    // The curve is sorted by what it shows.
+    EXPECT_THAT(page, HasSubstr("Change of the answers by each record left out, the greatest first"));
+    EXPECT_EQ(count(page, "dashed\""), 1);
+    for (const char* tag : {"div", "p", "table", "tr", "td", "th", "svg", "text"}) {
+        const std::string open(tag);
+        EXPECT_EQ(count(page, "<" + open + ">") + count(page, "<" + open + " "),
+                  count(page, "</" + open + ">"))
+            << tag;
+    }
+}
+
+TEST_F(FleetReport, DoesWithoutWhatWasNotAsked) {
+    write_figures("", "");
+    std::filesystem::remove(path("idp.json"));
+    const std::string page = body_of(this->page());
+    EXPECT_EQ(count(page, "Not computed yet"), 1);
+    EXPECT_EQ(count(page, "dashed\""), 0);
+    EXPECT_THAT(page, Not(HasSubstr(">largest, estimated<")));
+}
+
+TEST_F(FleetReport, RefusesDamagedFiles) {
+    const auto refused = [&](const char* name, const std::string& content, const char* words) {
+        write_figures();
+        write(name, content);
+        const Error found = error();
+        EXPECT_EQ(found.code(), ExitCode::input) << name;
+        EXPECT_THAT(found.where(), HasSubstr(name));
+        EXPECT_THAT(found.message(), HasSubstr(words));
+    };
+    const std::string heads = "record,labels_changed,largest_change,mean_change\n";
+    refused("influence_records.csv", "", "empty");
+    refused("influence_records.csv", "record,labels_changed,mean_change\n", "no column largest_change");
+    refused("influence_records.csv", heads + "1,0,0.5\n", "line 2 has 3 columns of 4");
+    refused("influence_records.csv", heads + "1,0,0.5,0.25\n1,0,half,0.25\n",
+            "line 3: \"half\" is no number");
+    refused("influence.json", "[]", "one JSON object");
+    refused("influence.json", R"({"queries":"nine"})", "queries");
+    refused("idp.json", R"({"format":1})", "fleet");
+    refused("evaluation.json", R"({"rules":7})", "rules");
+}
+
 }  // namespace
 }  // namespace holdfast
