@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# batch_study.sh HOLDFAST: tools/batch_study halves the batch until too few predictions stay, goes on where it stopped, and
+# batch_study.sh HOLDFAST: tools/batch_study makes the batch smaller until too few predictions stay, goes on where it stopped, and
 # writes a job whose runs it reads.
 set -uo pipefail
 tools=$(realpath "$(dirname "$0")/../../tools")
 source "$(dirname "$0")/../support/script.sh"
 export HOLDFAST=$holdfast
 
-small=(--records 4000 --k 2 --depths 1 --most 16)
+small=(--records 4000 --k 2 --depths 1 --batches 1,2,4,8,16)
 "$tools/batch_study" study "${small[@]}" > first.txt 2> err.txt || fail "batch_study: $(cat err.txt)"
 # Of each budget: half the batch each time, the last with fewer than 95 of 100 stable or 16 batches.
 awk '/smallest/ { exit } $1 == 1 { if ($2 == last && $3 * 2 != batch) exit 1; if ($2 == last && stable < .95) exit 1; last = $2; batch = $3; stable = $4; n[$2]++ }
@@ -19,7 +19,7 @@ touch study/table.h5 # what is measured is not measured again, so nobody reads i
 "$tools/batch_study" study "${small[@]}" > second.txt 2> err.txt || fail "a second time: $(cat err.txt)"
 cmp -s first.txt second.txt || fail "another table the second time: $(diff first.txt second.txt)"
 
-"$tools/batch_study" jobs --job job.toml --records 600 --k 2 --most 2 || fail "no job"
+"$tools/batch_study" jobs --job job.toml --records 600 --k 2 --batches 1,2 || fail "no job"
 "$tools/../slurm/submit" job.toml --dry-run > dry.txt 2> err.txt || fail "no job of slurm/submit: $(cat err.txt)"
 "$tools/batch_study" jobs --read job.toml > out.txt 2> err.txt && fail "reads runs that are not there"
 grep -q 'job.toml' err.txt || fail "does not say of which job: $(cat err.txt)"
