@@ -110,7 +110,8 @@ Guarantee private_claim(const FinishedFleet& fleet, const Mechanism& mechanism) 
     constexpr Relation relation = Relation::add_remove;
     try {
         Guarantee claim = access_claim(fleet.networks.settings(), facts_of(fleet.manifest), relation);
-        if (static_cast<std::uint64_t>(fleet.networks.count()) < fleet.manifest.dataset.rows)
+        if (fleet.manifest.sample ||
+            static_cast<std::uint64_t>(fleet.networks.count()) < fleet.manifest.dataset.rows)
             return Guarantee::not_private("labels of a fleet", "it leaves out only a sample of the records");
         claim.combine(mechanism.guarantee(name_of(relation)));
         return claim;

@@ -88,10 +88,10 @@ Series curve(const std::string& label, std::vector<double> values, int colour, b
     std::sort(values.begin(), values.end(), std::greater<>());
     Series series{.label = label, .x = {}, .y = {}, .colour = colour, .dashed = dashed};
     const double step = std::pow(static_cast<double>(values.size()), 1.0 / points_of_a_curve);
-    for (double rank = 1; rank <= static_cast<double>(values.size());
-         rank = std::max(rank + 1, std::floor(rank * step))) {
-        series.x.push_back(rank);
-        series.y.push_back(values[static_cast<std::size_t>(rank) - 1]);
+    for (std::size_t rank = 1; rank <= values.size();
+         rank = std::max(rank + 1, static_cast<std::size_t>(step * static_cast<double>(rank)))) {
+        series.x.push_back(static_cast<double>(rank));
+        series.y.push_back(values[rank - 1]);
     }
     return series;
 }
