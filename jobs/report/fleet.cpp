@@ -51,7 +51,8 @@ std::string agreement(const RunFiles& run) {
     std::string text = heading("Answers that no record decides",
                                "Share of the " + count_or_dash(found.queries) +
                                    " queries that every network answers alike, and the accuracy where only "
-                                   "these are answered without noise.") +
+                                   "these are answered without noise. Features count as the ends of their "
+                                   "range beyond it, as for holdfast access.") +
                        table_card(rows);
     if (found.private_accuracy.empty()) return text;
     std::vector<std::string> names{"expected accuracy of labels", "told by"};
