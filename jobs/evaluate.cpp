@@ -284,7 +284,11 @@ Run declare_evaluate(CLI::App& app) {
         "Of a leave-one-out fleet: how many queries all networks answer alike, and of how many the bound of "
         "holdfast idp is sure of that (once it was run); the accuracy if these are answered without noise "
         "and "
-        "all others at random, and with --epsilon that of holdfast access by --rule vote and bound.\n\n" +
+        "all others at random, and with --epsilon that of holdfast access by --rule vote and bound. As "
+        "there, queries "
+        "are clipped to the public range of the features, [0, 1] where the data declare none; those of the "
+        "nominal "
+        "accuracy are not.\n\n" +
         app.get_footer());
     return [request](const Context& context) { evaluate(context, *request); };
 }

@@ -88,6 +88,16 @@ Rule by_bound(const FinishedFleet& fleet, const Records& queries) {
     return rule;
 }
 
+/// Of the network of all records, unprotected: its queries are not clipped.
+double accuracy_of(const FleetOutputs& outputs, const Records& mapped,
+                   const std::vector<std::int32_t>& truth) {
+    const Decision& decision = outputs.decision();
+    const std::vector<double> values = outputs.nominal(mapped);
+    return fraction_right(truth, [&](std::size_t q) {
+        return decision.label([&](std::size_t o) { return values[q * decision.rows() + o]; });
+    });
+}
+
 /// accuracy: expected, where what the rule is not sure of is answered by a class at random, which tells
 /// nobody anything (0-iDP in paper 001).
 nlohmann::json figures_of(const Rule& rule, const std::vector<std::int32_t>& truth) {
@@ -110,7 +120,8 @@ Guarantee private_claim(const FinishedFleet& fleet, const Mechanism& mechanism) 
     constexpr Relation relation = Relation::add_remove;
     try {
         Guarantee claim = access_claim(fleet.networks.settings(), facts_of(fleet.manifest), relation);
-        if (static_cast<std::uint64_t>(fleet.networks.count()) < fleet.manifest.dataset.rows)
+        if (fleet.manifest.sample ||
+            static_cast<std::uint64_t>(fleet.networks.count()) < fleet.manifest.dataset.rows)
             return Guarantee::not_private("labels of a fleet", "it leaves out only a sample of the records");
         claim.combine(mechanism.guarantee(name_of(relation)));
         return claim;
@@ -188,9 +199,15 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     const Records data = read_queries(context, fleet.networks.features(), question.data);
     require_labels(data, classes, question.data);
 
-    // 2. What all networks say, and what the bound is sure of.
-    const FleetOutputs outputs(fleet.networks, context.world);
     const FeatureRange range = query_range(fleet.manifest.dataset.range);
+    if (const std::uint64_t outside = values_outside(data.features, range); outside > 0)
+        context.log->warn(
+            "{} values of the queries lie outside {} and count as its ends, as for holdfast access", outside,
+            text_of(range));
+
+    // 2. What N says, what all networks say, and what the bound is sure of.
+    const FleetOutputs outputs(fleet.networks, context.world);
+    const double accuracy = accuracy_of(outputs, outputs.mapped(data), data.labels);
     const std::vector<Vote> votes = vote_of(outputs, context.world, outputs.mapped(clipped(data, range)));
     std::vector<Rule> rules{by_vote(fleet, votes)};
     if (IdpBounds::known(fleet.folder)) rules.push_back(by_bound(fleet, data));
@@ -198,7 +215,6 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     // 3. What that is worth.
     nlohmann::json figures = nlohmann::json::array();
     for (const Rule& rule : rules) figures.push_back(figures_of(rule, data.labels));
-    const double accuracy = fraction_right(data.labels, [&](std::size_t q) { return votes[q].label; });
     nlohmann::json result = {
         {"data", question.data},
         {"queries", data.size()},

@@ -237,6 +237,7 @@ void fleet(const Context& context, const Request& request) {
         settings.features.keep_prefix(run.path());
         settings.network.keep_initial(run.path());
         RunManifest manifest = manifest_of(plan, how, reader.info(), data.digest, left_out.size());
+        manifest.sample = !request.records.empty();
         manifest.digest = parts.join(ids);
         manifest.write(run);
     }

@@ -81,6 +81,13 @@ json payment_of(const Fields& manifest) {
             {"parameters", fields.object("parameters")}};
 }
 
+bool sample_of(const Fields& manifest) {
+    const json* value = manifest.find("sample", false);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) manifest.wrong("sample", "true or false", *value);
+    return value->get<bool>();
+}
+
 /// 1 where none is stated.
 std::uint64_t format_of(const json& object) {
     const Fields fields(object, "", false);
@@ -109,6 +116,7 @@ RunManifest parsed(const json& object) {
     manifest.layers = layers_of(fields);
     manifest.normaliser = fields.number("normaliser");
     manifest.relation = fields.text("relation");
+    manifest.sample = sample_of(Fields(object, "", false));
     manifest.digest = fields.text("digest");
     manifest.arithmetic = fields.object("arithmetic");
     manifest.guarantee = fields.object("guarantee");
@@ -146,6 +154,7 @@ json RunManifest::to_json() const {
                    {"arithmetic", arithmetic},
                    {"guarantee", guarantee},
                    {"payment", payment}};
+    if (sample) object["sample"] = true;
     if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};

@@ -53,7 +53,8 @@ struct RunManifest {
     std::vector<std::vector<std::uint64_t>> layers;  ///< [in, out] of each
     double normaliser = 0;
     std::string relation;
-    std::string digest;         ///< of the result: names the run
+    bool sample = false;  ///< of a fleet: it was asked to leave out only some records; stated where true
+    std::string digest;   ///< of the result: names the run
     nlohmann::json arithmetic;  ///< the grids on which the guarantee holds bit by bit
     nlohmann::json guarantee;   ///< as Guarantee::to_json() words it
     /// {token, epsilon, delta, mechanism, parameters}: what a ledger was charged for it; null: nothing.

@@ -132,7 +132,8 @@ std::unique_ptr<AccessRule> stable_rule(const Context& context, const FinishedFl
 std::unique_ptr<AccessRule> access_rule(const Context& context, const FinishedFleet& fleet,
                                         const AccessOptions& options, Relation relation) {
     Guarantee claim = access_claim(fleet.networks.settings(), facts_of(fleet.manifest), relation);
-    if (fleet.manifest.members != fleet.manifest.dataset.rows + 1)
+    // Whether it was asked for a sample is public; how many records there are is not.
+    if (fleet.manifest.sample || fleet.manifest.members != fleet.manifest.dataset.rows + 1)
         throw Error(ExitCode::usage, "the fleet leaves out only a sample of the records",
                     "train it on all of them: holdfast fleet without --records", "--run");
     if (options.rule == "bound") return bound_rule(fleet, std::move(claim));

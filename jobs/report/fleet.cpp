@@ -51,7 +51,8 @@ std::string agreement(const RunFiles& run) {
     std::string text = heading("Answers that no record decides",
                                "Share of the " + count_or_dash(found.queries) +
                                    " queries that every network answers alike, and the accuracy where only "
-                                   "these are answered without noise.") +
+                                   "these are answered without noise. Features count as the ends of their "
+                                   "range beyond it, as for holdfast access.") +
                        table_card(rows);
     if (found.private_accuracy.empty()) return text;
     std::vector<std::string> names{"expected accuracy of labels", "told by"};
@@ -88,10 +89,10 @@ Series curve(const std::string& label, std::vector<double> values, int colour, b
     std::sort(values.begin(), values.end(), std::greater<>());
     Series series{.label = label, .x = {}, .y = {}, .colour = colour, .dashed = dashed};
     const double step = std::pow(static_cast<double>(values.size()), 1.0 / points_of_a_curve);
-    for (double rank = 1; rank <= static_cast<double>(values.size());
-         rank = std::max(rank + 1, std::floor(rank * step))) {
-        series.x.push_back(rank);
-        series.y.push_back(values[static_cast<std::size_t>(rank) - 1]);
+    for (std::size_t rank = 1; rank <= values.size();
+         rank = std::max(rank + 1, static_cast<std::size_t>(step * static_cast<double>(rank)))) {
+        series.x.push_back(static_cast<double>(rank));
+        series.y.push_back(values[rank - 1]);
     }
     return series;
 }

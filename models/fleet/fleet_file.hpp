@@ -22,8 +22,10 @@ struct FleetShape {
     std::size_t parameters;
 };
 
-/// A parameter as a file of the precision has it: parameter_value(), so all that a prediction in that
-/// precision sees. In double it is exact below 8, in single precision it has 24 bits.
+/// A parameter as a file of the precision has it: parameter_value(), all that a prediction in that precision
+/// sees. In double it is exact below 8. In single precision 24 bits of it are kept: whoever asks the networks
+/// in single precision gets, bit by bit, what the trained ones answer; whoever reads them as numbers, as the
+/// bound does that answers in double, has other networks than the trained; and an audit rounds both sides.
 std::int64_t stored_units(Precision precision, std::int64_t units);
 
 /// What a run folder holds of a fleet while it trains: parts/part-00012.h5, a file of finished networks each,

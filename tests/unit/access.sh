@@ -79,6 +79,11 @@ access stable 0.5 --rule stable --boxes other > out.txt 2> err.txt
 # 6. Refused before anything is charged: a sample, a budget that does not suffice, a run that is no fleet.
 "$holdfast" access --run sample --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
 [ $? = 2 ] && grep -q 'sample' err.txt || fail "a sample is asked: $(cat err.txt)"
+# What was asked for tells a sample, not what there was: this one leaves out all records there are.
+"$holdfast" fleet --quiet --data two.h5 --out everybody --records 100000 "${settings[@]}" > /dev/null || fail "a sample of all"
+cmp -s fleet/fleet.h5 everybody/fleet.h5 || fail "a sample of all is another fleet"
+"$holdfast" access --run everybody --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
+[ $? = 2 ] && grep -q 'sample' err.txt || fail "a sample of all is asked: $(cat err.txt)"
 "$holdfast" access --run boxes --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
 [ $? = 3 ] || fail "boxes are asked as a fleet: $(cat err.txt)"
 account tight --budget 1

@@ -81,6 +81,17 @@ TEST_F(ManifestTest, ComesBackAsWritten) {
     EXPECT_EQ(read.version, version());
 }
 
+TEST_F(ManifestTest, SaysOfASampleThatItIsOne) {
+    RunManifest manifest = sound();
+    EXPECT_FALSE(manifest.to_json().contains("sample"));  // as before there was such a word
+    EXPECT_FALSE(read(manifest.to_json()).sample);
+    manifest.sample = true;
+    EXPECT_TRUE(read(manifest.to_json()).sample);
+    json damaged = manifest.to_json();
+    damaged["sample"] = "yes";
+    EXPECT_THAT(refusal(damaged), HasSubstr("sample"));
+}
+
 // Stated where a step depends on it: what was written before there was an order has none.
 TEST_F(ManifestTest, TheOrderOfPublicRecordsComesBackToo) {
     RunManifest manifest = sound();
