@@ -15,15 +15,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// In which the bound's networks answer, whatever they were trained in: so do those of these rules, all of
+/// them, or an answer would be about another label than the bound.
+constexpr Precision precision = Precision::double_precision;
+
 /// N, and the confidence from which no record that is left out changes its label.
 class Bound {
   public:
     Bound(const FinishedFleet& fleet, const std::string& path)
         : network_(fleet.networks.network()),
-          precision_(fleet.networks.settings().training.precision),
           bounds_(IdpBounds::read(fleet.folder, fleet.manifest, network_.classes())),
           features_(fleet.networks.features()),
-          plain_(plain_network(network_, precision_, fleet.networks.nominal())) {
+          plain_(plain_network(network_, precision, fleet.networks.nominal())) {
         if (bounds_.range != query_range(fleet.manifest.dataset.range))
             throw Error(ExitCode::input, "the bound is of queries in another range",
                         "run holdfast idp again on this fleet", path);
@@ -35,8 +38,9 @@ class Bound {
         std::vector<Evidence> all;
         std::vector<double> seen(network_.inputs());
         for (std::size_t q = 0; q < mapped.size(); ++q) {
-            for (std::size_t j = 0; j < seen.size(); ++j) seen[j] = seen_of(mapped.features.at(q, j));
-            const ProgramAnswer answer = program_answer(plain_, classes(), precision_, seen);
+            for (std::size_t j = 0; j < seen.size(); ++j)
+                seen[j] = network_.transform().apply<double>(mapped.features.at(q, j));
+            const ProgramAnswer answer = program_answer(plain_, classes(), precision, seen);
             Evidence evidence;
             evidence.classes = static_cast<int>(classes());
             evidence.label = static_cast<int>(answer.label);
@@ -48,13 +52,7 @@ class Bound {
     }
 
   private:
-    double seen_of(double feature) const {
-        const InputTransform transform = network_.transform();
-        return precision_ == Precision::single_precision ? transform.apply<float>(feature)
-                                                         : transform.apply<double>(feature);
-    }
     const Network& network_;
-    Precision precision_;
     IdpBounds bounds_;
     const FeatureMap& features_;
     PlainNetwork plain_;
@@ -79,7 +77,7 @@ class HybridRule final : public AccessRule {
     HybridRule(const Context& context, const FinishedFleet& fleet, Guarantee claim, double milliseconds)
         : context_(context),
           bound_(fleet, fleet.folder.file(IdpBounds::file_name)),
-          outputs_(fleet.networks, context.world),
+          outputs_(fleet.networks, context.world, precision),
           claim_(std::move(claim)),
           each_(milliseconds) {
         const double needed = slowest(fleet.networks.features().columns());

@@ -81,11 +81,15 @@ void Decision::append(std::span<const std::int64_t> parameters, std::vector<std:
 }
 
 FleetOutputs::FleetOutputs(const FleetReader& fleet, const Communicator& world, std::size_t memory)
+    : FleetOutputs(fleet, world, fleet.settings().training.precision, memory) {}
+
+FleetOutputs::FleetOutputs(const FleetReader& fleet, const Communicator& world, Precision precision,
+                           std::size_t memory)
     : fleet_(fleet),
+      precision_(precision),
       decision_(fleet.network()),
       first_(fleet.count() * world.rank() / world.size()),
       count_(fleet.count() * (world.rank() + 1) / world.size() - first_) {
-    const Precision precision = fleet.settings().training.precision;
     const NetworkShape shape = decision_.shape();
     nominal_ = decision_.outputs(precision);
     models_ = decision_.outputs(precision);
@@ -137,7 +141,7 @@ void FleetOutputs::visit(const Records& queries, const std::function<void(const 
         });
     };
     if (in_memory_) return from(first_);
-    const std::size_t each = bytes_of(fleet_.settings().training.precision, decision_.shape());
+    const std::size_t each = bytes_of(precision_, decision_.shape());
     std::int64_t at = first_;
     read_all(static_cast<std::int64_t>(4 * slab_bytes / each + 1),
              [&](std::span<const std::int64_t> parameters) {

@@ -42,8 +42,12 @@ class FleetOutputs {
   public:
     static constexpr std::size_t usual_memory = std::size_t{16} << 30;  ///< bytes of a rank
 
-    /// Reads this rank's share, where it is kept in memory. fleet must outlive it.
+    /// Reads this rank's share, where it is kept in memory. fleet must outlive it. Its networks answer in the
+    /// precision they were trained in.
     FleetOutputs(const FleetReader& fleet, const Communicator& world, std::size_t memory = usual_memory);
+    /// They answer in this precision.
+    FleetOutputs(const FleetReader& fleet, const Communicator& world, Precision precision,
+                 std::size_t memory = usual_memory);
 
     const Decision& decision() const { return decision_; }
     std::int64_t first() const { return first_; }  ///< of this rank's N_-i
@@ -63,6 +67,7 @@ class FleetOutputs {
     void add(std::span<const std::int64_t> parameters) const;
 
     const FleetReader& fleet_;
+    Precision precision_;
     Decision decision_;
     std::int64_t first_, count_;
     bool in_memory_ = false;

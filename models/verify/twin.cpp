@@ -24,6 +24,18 @@ std::vector<double> less(const std::vector<double>& one, const std::vector<doubl
     return difference;
 }
 
+/// The greater of each entry.
+std::vector<double> greater(std::vector<double> one, const std::vector<double>& other) {
+    for (std::size_t i = 0; i < one.size(); ++i) one[i] = std::max(one[i], other[i]);
+    return one;
+}
+
+void require_within(double size) {
+    if (size < largest) return;
+    throw Error(ExitCode::usage, "activations may be so large that the program's arithmetic would saturate",
+                "declare a narrower range of the features", "feature_range");
+}
+
 /// The middle of the least and the greatest of each entry, and how far any is from it, rounded up.
 struct Hull {
     std::vector<double> middle, radius;
@@ -82,7 +94,7 @@ Twin::Twin(const PlainNetwork& network, const PlainNetwork& other, const InputBo
         layer.bias_difference = padded(less(two.bias, one.bias));
         layers_.push_back(std::move(layer));
     }
-    prepare(network, box, precision);
+    prepare(network, greater(network.last_sizes, other.last_sizes), box, precision);
 }
 
 Twin::Twin(const PlainNetwork& network, std::span<const PlainNetwork> others, const InputBox& box,
@@ -100,17 +112,22 @@ Twin::Twin(const PlainNetwork& network, std::span<const PlainNetwork> others, co
         layer.bias_radius = padded(bias.radius);
         layers_.push_back(std::move(layer));
     }
-    prepare(network, box, precision);
+    std::vector<double> last_sizes = network.last_sizes;
+    for (const PlainNetwork& other : others) last_sizes = greater(std::move(last_sizes), other.last_sizes);
+    prepare(network, last_sizes, box, precision);
 }
 
-void Twin::prepare(const PlainNetwork& network, const InputBox& box, Precision precision) {
+void Twin::prepare(const PlainNetwork& network, const std::vector<double>& last_sizes, const InputBox& box,
+                   Precision precision) {
     const double unit_roundoff = precision == Precision::single_precision ? 0x1p-24 : 0x1p-53;
     const double least_normal = precision == Precision::single_precision ? 0x1p-126 : tiny;
     // Per unit: the greatest size that sums of sizes can have; bounds of a = max(z, 0) of either network; how
     // far the program's values may be from the exact ones.
     std::vector<double> size(box.size()), most(box.size()), error(box.size(), 0.0);
-    for (std::size_t i = 0; i < box.size(); ++i)
+    for (std::size_t i = 0; i < box.size(); ++i) {
         size[i] = most[i] = std::max(std::abs(box.low[i]), std::abs(box.high[i]));
+        require_within(size[i]);
+    }
     double terms = 64;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
         TwinLayer& layer = layers_[l];
@@ -133,13 +150,12 @@ void Twin::prepare(const PlainNetwork& network, const InputBox& box, Precision p
                 std::max(std::abs(one.bias[o]), std::abs(one.bias[o] + layer.bias_difference[o]) * room +
                                                     (hull_ ? layer.bias_radius[o] : 0.0));
             double sizes = bias, program = bias, inherited = 0;
-            if (is_last) program = std::max(program, network.last_sizes[o * (in + 1) + in] + 2 * bias);
+            if (is_last) program = std::max(program, last_sizes[o * (in + 1) + in]);
             for (std::size_t j = 0; j < in; ++j) {
                 double greatest =
                     std::max(std::abs(weight[j]), std::abs(other[j]) + (radius ? radius[j] : 0.0));
                 sizes += greatest * size[j];
-                if (is_last)
-                    greatest = std::max(greatest, network.last_sizes[o * (in + 1) + j] + 2 * greatest);
+                if (is_last) greatest = std::max(greatest, last_sizes[o * (in + 1) + j]);
                 inherited += greatest * error[j];
                 program += greatest * (most[j] + error[j]);
             }
@@ -149,10 +165,8 @@ void Twin::prepare(const PlainNetwork& network, const InputBox& box, Precision p
                 room * (inherited + 2 * (count + 8) * unit_roundoff * program + (count + 8) * least_normal);
             layer.value_error[o] = rounding * next_size[o] + tiny;
             layer.difference_error[o] = rounding * weight_of_d * next_size[o] + tiny;
-            if (!(next_size[o] < largest))
-                throw Error(ExitCode::usage,
-                            "activations may be so large that the program's arithmetic would saturate",
-                            "declare a narrower range of the features", "feature_range");
+            require_within(next_size[o]);
+            require_within(next_most[o]);
             if (is_last) program_error_[o] = 2 * next_error[o];
         }
         size = std::move(next_size);

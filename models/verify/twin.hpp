@@ -60,7 +60,7 @@ struct TwinLayer {
 class Twin {
   public:
     /// box: where inputs lie; precision: that the program computes in.
-    /// Error (usage): values so large that the program would saturate.
+    /// Error (usage): inputs or values so large that the program would saturate.
     Twin(const PlainNetwork& network, const PlainNetwork& other, const InputBox& box, Precision precision);
     /// One that stands for all of them.
     Twin(const PlainNetwork& network, std::span<const PlainNetwork> others, const InputBox& box,
@@ -73,7 +73,9 @@ class Twin {
     double program_error(std::size_t row) const { return program_error_[row]; }
 
   private:
-    void prepare(const PlainNetwork& network, const InputBox& box, Precision precision);
+    /// last_sizes: of every network that takes part, at least.
+    void prepare(const PlainNetwork& network, const std::vector<double>& last_sizes, const InputBox& box,
+                 Precision precision);
 
     bool hull_ = false;
     std::vector<TwinLayer> layers_;

@@ -189,6 +189,9 @@ TEST(Twin, RefusesWhatWouldSaturate) {
     PlainNetwork one = random_plain({2, 3, 1}, 1);
     one.layers[0].weight[1] = 0x1p59;
     EXPECT_THROW(Twin(one, one, unit_box(2), Precision::double_precision), Error);
+    for (double& weight : one.layers[0].weight) weight = 0;
+    EXPECT_NO_THROW(Twin(one, one, unit_box(2), Precision::double_precision));
+    EXPECT_THROW(Twin(one, one, {{0, 0}, {1, 0x1p59}}, Precision::double_precision), Error);
 }
 
 // What the program computes in either precision is as near to the exact value as the twin says.

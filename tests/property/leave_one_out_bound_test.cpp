@@ -8,6 +8,7 @@
 #include <array>
 
 #include "kernels/base/error.hpp"
+#include "models/verify/program_answer.hpp"
 #include "models/verify/search.hpp"
 #include "tests/support/random_twins.hpp"
 
@@ -205,6 +206,30 @@ TEST(LeaveOneOutBound, HoldsWheneverItIsStopped) {
             EXPECT_GE(bound.upper, exact_bound(fleet.network, fleet.others, 2, c) * (1 - 1e-9));
         }
     }
+}
+
+// Of three classes or more the program compares computed logits. Where those of the other network are large
+// together, they tie, though its margins, small as those of N, do not.
+TEST(LeaveOneOutBound, CoversTiesOfLogitsThatTheOtherNetworkAloneHasLarge) {
+    const Network network(1, {}, 3, Loss::cross_entropy, {0, 1, {0, 1}});
+    constexpr std::int64_t one = std::int64_t{1} << 50, large = 1023 * one;
+    const auto plain = [&](const std::vector<std::int64_t>& units) {  // weight and bias of each class
+        return plain_network(network, Precision::double_precision, units);
+    };
+    const PlainNetwork ours = plain({0, 0, one >> 12, 0, 0, -(one >> 12)});
+    const std::vector<PlainNetwork> others{plain({large, 0, large + 128, -64, large, -(one >> 12)})};
+    const ClassBound bound = bound_class(fleet_of(ours, others, 3), 1, {});
+    int changed = 0;
+    for (int k = 0; k <= 5000; ++k) {
+        const std::vector<double> x{k / 5000.0};
+        const auto answer = [&](const PlainNetwork& of) {
+            return program_answer(of, 3, Precision::double_precision, x);
+        };
+        if (answer(ours).label != 1 || answer(others[0]).label == 1) continue;
+        EXPECT_LE(answer(ours).confidence, bound.upper) << "at " << x[0];
+        changed += x[0] > 0.6;
+    }
+    EXPECT_GT(changed, 100) << "where the exact margin of the other network is above 0";
 }
 
 TEST(LeaveOneOutBound, IsNoLessThanAnyInputOfManyFeaturesShows) {
