@@ -135,19 +135,21 @@ TEST_F(FleetJob, AnAuditFindsWhatWasNotDeleted) {
     EXPECT_FALSE(verified({}));
 }
 
-TEST_F(FleetJob, AReportHasNothingToEvaluate) {
+TEST_F(FleetJob, AReportNamesTheJobsThatAskAFleet) {
     fleet("fleet", {"--records", "5"});
     run_job(declare_report, {folder.file("fleet")});
     const std::string page = folder.read("fleet/report.html");
     EXPECT_NE(page.find("networks"), std::string::npos);
     EXPECT_NE(page.find("no network of a fleet may leave"), std::string::npos);
-    EXPECT_EQ(page.find("holdfast evaluate"), std::string::npos);
+    for (const std::string job : {"evaluate", "idp", "influence"})
+        EXPECT_NE(page.find("holdfast " + job + " --run"), std::string::npos) << job;
 }
 
 TEST_F(FleetJob, TheManifestSaysWhatItIs) {
     fleet("fleet");
     const FinishedFleet found = open("fleet");
     EXPECT_EQ(found.manifest.kind, "fleet");
+    EXPECT_FALSE(found.manifest.sample);
     EXPECT_EQ(found.manifest.members, 71U);
     EXPECT_EQ(found.manifest.relation, "remove");
     EXPECT_EQ(found.manifest.guarantee["status"], "proved");
@@ -185,6 +187,7 @@ TEST_F(FleetJob, ASampleIsSomeOfTheSameNetworks) {
     EXPECT_EQ(open("none").networks.count(), 0);
     EXPECT_EQ(open("none").networks.nominal(), all.networks.nominal());
     EXPECT_EQ(bytes("many"), bytes("all"));
+    EXPECT_TRUE(some.manifest.sample && open("none").manifest.sample && open("many").manifest.sample);
     const auto& ids = all.networks.left_out();
     folder.write("ids", std::to_string(ids[44]) + "\n\n" + std::to_string(ids[7]) + "\n" +
                             std::to_string(ids[44]) + "\n");
