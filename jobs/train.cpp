@@ -20,6 +20,7 @@
 #include "dist/runs/manifest.hpp"
 #include "dist/runs/member_store.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/host_memory.hpp"
 #include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
 #include "jobs/payer.hpp"
@@ -370,6 +371,13 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
                       " are there: the run is finished once the others are trained into this folder\n");
 }
 
+/// What a rank of this grid holds of so many records.
+HeldRecords held_by(const ProcessGrid& grid, std::uint64_t records, std::size_t members, bool wide) {
+    const double of_a_member =
+        static_cast<double>(records) / static_cast<double>(members) / static_cast<double>(grid.blocks());
+    return {of_a_member * static_cast<double>(grid.members().last - grid.members().first), of_a_member, wide};
+}
+
 /// Where no device computes what is asked, "auto" is none.
 std::string backend_for(const Settings& settings, const std::string& asked) {
     const bool anywhere = asked == "auto" && settings.certificate.product.exact();
@@ -413,10 +421,21 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
                            slice.size() - trained.size());
     const BlockCommunicator sums(context.world, grid.block_group(),
                                  {how.transport, how.transport_timeout, backend->name()});
+    Records public_records = read_public(request.public_data, reader.info(), settings);
+    TrainingPlan plan = make_plan(
+        settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
+        backend);
+    plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
+                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
+    const std::uint64_t stated =
+        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) : reader.info().rows;
+    tell_memory(context,
+                memory_of(plan, held_by(grid, stated, members, reader.info().wide), omp_get_max_threads()));
+
+    // 3. Who holds what: the records travel to their members.
     Distributed records = distribute(reader, grid, context.world,
                                      {members, trained, static_cast<std::size_t>(settings.network.classes),
                                       static_cast<std::uint64_t>(settings.training.seed)});
-    Records public_records = read_public(request.public_data, reader.info(), settings);
     const std::string data_digest = records.all.hex(context.world);
     const PublicRecords beside = identify_public(public_records, settings.training);
     if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
@@ -424,19 +443,11 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         member.records =
             as_trained(std::move(member.records), settings, features, reader.info().target_range);
     public_records = as_trained(std::move(public_records), settings, features, reader.info().target_range);
-
-    // 3. The plan every member follows.
-    TrainingPlan plan = make_plan(
-        settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
-        backend);
     if (payment) kind.training(plan, public_records, grid, nullptr);  // what cannot train costs nothing
-    plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
-                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
     context.log->info(
         "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
         "ranks (members x levels x blocks {}), sums by {}",
-        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) : reader.info().rows,
-        trained.size(), members, levels.back(), plan.network.parameters(), plan.normaliser,
+        stated, trained.size(), members, levels.back(), plan.network.parameters(), plan.normaliser,
         plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
