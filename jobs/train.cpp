@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <limits>
+#include <optional>
 #include <set>
 
 #include "dist/files/digest.hpp"
@@ -201,9 +203,9 @@ class GroupTraining {
         for (std::size_t i = 0; i < members.size(); ++i) {
             const CheckpointFolder checkpoints = store_.checkpoints(members[i].member);
             const std::unique_ptr<Trainer> trainer =
-                training_.start(members[i].member, std::move(members[i].records),
-                                joins ? found(checkpoints) : std::vector<CheckpointFolder::Payload>());
-            const std::set<std::int64_t> wanted = kept_.wanted(members[i].member);
+                start(members[i].member, std::move(members[i].records), checkpoints, joins);
+            std::set<std::int64_t> wanted = kept_.wanted(members[i].member);
+            if (from_kept_) wanted.erase(trainer->steps_done());
             while (!trainer->done()) {
                 if (wanted.contains(trainer->steps_done()))
                     kept_.of(members[i].member, trainer->steps_done()).save(parts_of(*trainer), group_);
@@ -238,13 +240,28 @@ class GroupTraining {
         if (group_.size() > 1) group_.max(flags);
         return {flags[0] != 0, flags[1] != 0};
     }
-    /// The newest checkpoint that is sound; its group's first rank says which are not.
-    std::vector<CheckpointFolder::Payload> found(const CheckpointFolder& checkpoints) const {
-        return checkpoints.load_latest([&](const Error& error) {
+    /// From the newest checkpoint that is sound; where there is none, from the last state that was kept; its
+    /// group's first rank says which are not.
+    std::unique_ptr<Trainer> start(std::size_t member, Records records, const CheckpointFolder& checkpoints,
+                                   bool joins) {
+        const auto passed_over = [&](const Error& error) {
             if (group_.is_root() && !context_.quiet)
-                std::cerr << std::string("holdfast: ") + error.what() +
-                                 "; the checkpoint before it is used\n";
-        });
+                std::cerr << std::string("holdfast: ") + error.what() + "; the one before it is used\n";
+        };
+        std::vector<CheckpointFolder::Payload> saved;
+        if (joins) saved = checkpoints.load_latest(passed_over);
+        from_kept_ = false;
+        if (joins && saved.empty()) {
+            std::optional<KeptStates::State> kept =
+                kept_.last(member, std::numeric_limits<std::int64_t>::max(), passed_over);
+            from_kept_ = kept.has_value();
+            if (kept) saved = std::move(kept->parts);
+        }
+        std::unique_ptr<Trainer> trainer = training_.start(member, std::move(records), saved);
+        if (trainer->steps_done() > 0 && !secret_)
+            context_.log->info("member {} goes on from step {} of {}", member, trainer->steps_done(),
+                               trainer->steps());
+        return trainer;
     }
     /// Of the one member that has moved: those before it are finished, those behind it have not begun.
     void save(const Trainer& trainer, const CheckpointFolder& checkpoints, double seconds) {
@@ -270,6 +287,7 @@ class GroupTraining {
     const KeptStates& kept_;
     bool secret_;  ///< when it does what is not shown
     bool trace_;
+    bool from_kept_ = false;  ///< the member in training was started from a state that was kept
     double last_checkpoint_ = 0;
     std::int64_t steps_since_ = 0;
 };
@@ -401,12 +419,14 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     if (payment) require_ledger(request.ledger);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
-    if (request.keep_states > 0) require_keepable(settings, kind.secret);
-    if (request.keep_states > 0 && !request.validation.records.empty())
-        throw Error(ExitCode::usage, "holdfast verify takes kept steps again without the records held out",
+    require_keepable(request.keep, settings, kind.secret);
+    if (request.keep.any() && !request.validation.records.empty())
+        throw Error(ExitCode::usage,
+                    "states are kept to be gone on from without the records held out, by holdfast verify and "
+                    "unlearn",
                     "leave one of the two out", "--validation");
 
-    // 2. What computes, and what adds; who holds what: the records travel to their members.
+    // 2. What computes, and what adds; the plan every member follows, and what it takes of memory.
     const std::string computing = backend_for(settings, how.backend);
     const int device = choose_device(computing, context.world);
     const auto backend =
@@ -479,7 +499,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest, beside,
                                            training->arithmetic(), kind.claim(settings, facts));
         if (key) manifest.payment = key->payment;
-        const KeptStates kept(run, whose, settings, request.keep_states);
+        const KeptStates kept(run, whose, settings, request.keep);
         GroupTraining group(context, how, grid, sums.group(), *training, store, kept, kind.secret,
                             request.trace);
         const bool stopped = !finished_before &&
@@ -498,6 +518,21 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     }
 
     return {finished, trained.size(), members, training->arithmetic_text()};
+}
+
+void add_keep_options(CLI::App& app, StatesToKeep& keep) {
+    const CLI::Range counts(std::int64_t{0}, std::int64_t{1000000});
+    app.add_option("--keep-states", keep.checked,
+                   "Keep the state before and after so many steps of every member, the last among them, in "
+                   "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
+                   "and each as large as a checkpoint")
+        ->check(counts);
+    app.add_option("--slices", keep.slices,
+                   "Keep, in states/ too, the state before each of so many equal parts of the first epoch: "
+                   "holdfast unlearn trains a member again only from the part on that took a forgotten "
+                   "record. Every epoch takes every record, so only an epoch of many batches is worth "
+                   "slices, and one alone most")
+        ->check(counts);
 }
 
 namespace {
@@ -541,11 +576,7 @@ Run declare_train(CLI::App& app) {
     app.add_option("--members", request->members,
                    "Only the members FIRST:LAST, from 0 and without LAST, and go on where they stopped: jobs "
                    "may train slices into one --out at once, and the last finishes the run");
-    app.add_option("--keep-states", request->keep_states,
-                   "Keep the state before and after so many steps of every member, the last among them, in "
-                   "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
-                   "and each as large as a checkpoint")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
+    add_keep_options(app, request->keep);
     app.add_flag("--resume", request->resume,
                  "Go on from the last checkpoints of --out, on any number of ranks");
     app.add_flag(
