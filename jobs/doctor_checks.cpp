@@ -21,6 +21,7 @@
 #include "dist/comm/mpi.hpp"
 #include "dist/comm/nccl.hpp"
 #include "dist/files/hdf5_version.hpp"
+#include "jobs/host_memory.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
@@ -34,12 +35,6 @@ constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
 Finding judged(const std::string& name, const std::string& value, bool good, Health otherwise,
                const std::string& remedy) {
     return good ? Finding{name, value} : Finding{name, value, otherwise, remedy};
-}
-
-std::string size_text(double bytes) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f GiB", bytes / gibibyte);
-    return text.data();
 }
 
 std::string first_line(const std::string& path) {
@@ -93,23 +88,6 @@ bool contraction_off() {
     const double factor = source;
     volatile double rounded = factor * factor;
     return factor * factor - rounded == 0;  // a fused multiply-subtract leaves the rounding error
-}
-
-// ---- ranks
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
-
-std::vector<std::string> host_names(const Communicator& world) {
-    const std::string mine = host_name();
-    std::vector<std::string> names;
-    for (const std::vector<std::byte>& bytes : world.all_gather(std::as_bytes(std::span(mine)))) {
-        names.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
-    return names;
 }
 
 // ---- libraries
@@ -251,25 +229,11 @@ Finding check_threads(const HostShare& share) {
                       std::to_string(share.cores) + " rank(s) here");
 }
 
-// A field of /proc/meminfo in bytes.
-double memory_field(const std::string& name) {
-    std::ifstream file("/proc/meminfo");
-    for (std::string line; std::getline(file, line);) {
-        if (line.rfind(name + ":", 0) == 0)
-            return std::strtod(line.c_str() + name.size() + 1, nullptr) * 1024;
-    }
-    return 0;
-}
-
 Finding check_memory() {
-    double available = memory_field("MemAvailable");
-    const double limit =
-        std::strtod(first_line("/sys/fs/cgroup/memory.max").c_str(), nullptr);  // "max" reads as 0
-    const double used = std::strtod(first_line("/sys/fs/cgroup/memory.current").c_str(), nullptr);
-    if (limit > 0) available = std::min(available, std::max(0.0, limit - used));
-    const std::string text = size_text(available) + " available of " + size_text(memory_field("MemTotal")) +
-                             (limit > 0 ? ", limit " + size_text(limit) : "");
-    return judged("memory", text, available >= gibibyte, Health::warn,
+    const HostMemory memory = host_memory();
+    const std::string text = size_text(memory.left) + " available of " + size_text(memory.total) +
+                             (memory.limit > 0 ? ", limit " + size_text(memory.limit) : "");
+    return judged("memory", text, memory.left >= gibibyte, Health::warn,
                   "use fewer levels or ranks, or free some");
 }
 

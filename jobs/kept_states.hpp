@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,22 +14,47 @@
 
 namespace holdfast {
 
-/// States of a training that stay when it is finished, so that holdfast verify can take single steps again:
+/// Which states of a training stay when it is finished. All of it public: nothing of the records decides it.
+struct StatesToKeep {
+    std::int64_t checked = 0;  ///< of every member, steps that holdfast verify takes again: --keep-states
+    std::int64_t slices = 0;   ///< parts of the first epoch, each of which holdfast unlearn can begin at
+    std::string as_in;         ///< and the same as this run folder has
+
+    bool any() const { return checked > 0 || slices > 1 || !as_in.empty(); }
+};
+
+/// States of a training that stay when it is finished, so that holdfast verify can take single steps again,
+/// and holdfast unlearn begins at the first that a forgotten record has touched:
 ///   states/12/340/   of member 12 after 340 steps, as a checkpoint
+/// Each names its member and step under its checksum: one that was moved is not taken for another.
 class KeptStates {
   public:
-    /// `count`: of every member, how many steps are kept; 0: none. fingerprint: as MemberStore's.
-    KeptStates(const RunFolder& run, std::string fingerprint, const Settings& settings, std::int64_t count)
+    /// fingerprint: as MemberStore's.
+    KeptStates(const RunFolder& run, std::string fingerprint, const Settings& settings,
+               StatesToKeep keep = {})
         : folder_(run.file("states")),
           fingerprint_(std::move(fingerprint)),
           settings_(settings),
-          count_(count) {}
+          keep_(std::move(keep)) {}
 
-    /// The states that are kept of a member: before each kept step and, but for the training's last, after
-    /// it. Of so many equal parts of the training one step each, by the public seed, and of the last part
-    /// the last.
+    /// The states that are to be kept of a member.
     std::set<std::int64_t> wanted(std::size_t member) const;
+    /// Those that are there, by name alone.
+    std::set<std::int64_t> steps_of(std::size_t member) const;
     CheckpointFolder of(std::size_t member, std::int64_t step) const;
+
+    struct State {
+        std::int64_t step;
+        std::vector<CheckpointFolder::Payload> parts;
+    };
+    using PassedOver = std::function<void(const Error&)>;
+    /// The last one of a member that is sound, after at most so many steps; `passed_over` hears of those that
+    /// are not.
+    std::optional<State> last(std::size_t member, std::int64_t most, const PassedOver& passed_over) const;
+    /// Makes those that `from` has of a member, after at most so many steps, this run's too; for one process.
+    /// Those that are there stay; of those that are not sound `passed_over` hears. Error (output).
+    void take_over(const KeptStates& from, std::size_t member, std::int64_t most,
+                   const PassedOver& passed_over) const;
 
     struct Step {
         std::size_t member;
@@ -40,10 +67,10 @@ class KeptStates {
   private:
     std::string folder_, fingerprint_;
     Settings settings_;
-    std::int64_t count_;
+    StatesToKeep keep_;
 };
 
-/// Error (usage): a training whose states are not for keeping, or cannot be gone on from.
-void require_keepable(const Settings& settings, bool secret);
+/// Error (usage), naming the option: a training whose states are not for keeping, or cannot be gone on from.
+void require_keepable(const StatesToKeep& keep, const Settings& settings, bool secret);
 
 }  // namespace holdfast

@@ -12,6 +12,8 @@
 #include <charconv>
 #include <cstdio>
 #include <iostream>
+#include <limits>
+#include <optional>
 #include <set>
 
 #include "dist/files/digest.hpp"
@@ -21,6 +23,7 @@
 #include "jobs/agreed.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/dataset_identity.hpp"
+#include "jobs/host_memory.hpp"
 #include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
 #include "jobs/payer.hpp"
@@ -196,9 +199,9 @@ class GroupTraining {
         for (std::size_t i = 0; i < members.size(); ++i) {
             const CheckpointFolder checkpoints = store_.checkpoints(members[i].member);
             const std::unique_ptr<Trainer> trainer =
-                training_.start(members[i].member, std::move(members[i].records),
-                                joins ? found(checkpoints) : std::vector<CheckpointFolder::Payload>());
-            const std::set<std::int64_t> wanted = kept_.wanted(members[i].member);
+                start(members[i].member, std::move(members[i].records), checkpoints, joins);
+            std::set<std::int64_t> wanted = kept_.wanted(members[i].member);
+            if (from_kept_) wanted.erase(trainer->steps_done());
             while (!trainer->done()) {
                 if (wanted.contains(trainer->steps_done()))
                     kept_.of(members[i].member, trainer->steps_done()).save(parts_of(*trainer), group_);
@@ -233,13 +236,28 @@ class GroupTraining {
         if (group_.size() > 1) group_.max(flags);
         return {flags[0] != 0, flags[1] != 0};
     }
-    /// The newest checkpoint that is sound; its group's first rank says which are not.
-    std::vector<CheckpointFolder::Payload> found(const CheckpointFolder& checkpoints) const {
-        return checkpoints.load_latest([&](const Error& error) {
+    /// From the newest checkpoint that is sound; where there is none, from the last state that was kept; its
+    /// group's first rank says which are not.
+    std::unique_ptr<Trainer> start(std::size_t member, Records records, const CheckpointFolder& checkpoints,
+                                   bool joins) {
+        const auto passed_over = [&](const Error& error) {
             if (group_.is_root() && !context_.quiet)
-                std::cerr << std::string("holdfast: ") + error.what() +
-                                 "; the checkpoint before it is used\n";
-        });
+                std::cerr << std::string("holdfast: ") + error.what() + "; the one before it is used\n";
+        };
+        std::vector<CheckpointFolder::Payload> saved;
+        if (joins) saved = checkpoints.load_latest(passed_over);
+        from_kept_ = false;
+        if (joins && saved.empty()) {
+            std::optional<KeptStates::State> kept =
+                kept_.last(member, std::numeric_limits<std::int64_t>::max(), passed_over);
+            from_kept_ = kept.has_value();
+            if (kept) saved = std::move(kept->parts);
+        }
+        std::unique_ptr<Trainer> trainer = training_.start(member, std::move(records), saved);
+        if (trainer->steps_done() > 0 && !secret_)
+            context_.log->info("member {} goes on from step {} of {}", member, trainer->steps_done(),
+                               trainer->steps());
+        return trainer;
     }
     /// Of the one member that has moved: those before it are finished, those behind it have not begun.
     void save(const Trainer& trainer, const CheckpointFolder& checkpoints, double seconds) {
@@ -265,6 +283,7 @@ class GroupTraining {
     const KeptStates& kept_;
     bool secret_;  ///< when it does what is not shown
     bool trace_;
+    bool from_kept_ = false;  ///< the member in training was started from a state that was kept
     double last_checkpoint_ = 0;
     std::int64_t steps_since_ = 0;
 };
@@ -362,6 +381,13 @@ void print_slice(const Context& context, const RunFolder& run, std::size_t train
                       " are there: the run is finished once the others are trained into this folder\n");
 }
 
+/// What a rank of this grid holds of so many records.
+HeldRecords held_by(const ProcessGrid& grid, std::uint64_t records, std::size_t members, bool wide) {
+    const double of_a_member =
+        static_cast<double>(records) / static_cast<double>(members) / static_cast<double>(grid.blocks());
+    return {of_a_member * static_cast<double>(grid.members().last - grid.members().first), of_a_member, wide};
+}
+
 /// Where no device computes what is asked, "auto" is none.
 std::string backend_for(const Settings& settings, const std::string& asked) {
     const bool anywhere = asked == "auto" && settings.certificate.product.exact();
@@ -385,12 +411,14 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     if (payment) require_ledger(request.ledger);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
-    if (request.keep_states > 0) require_keepable(settings, kind.secret);
-    if (request.keep_states > 0 && !request.validation.records.empty())
-        throw Error(ExitCode::usage, "holdfast verify takes kept steps again without the records held out",
+    require_keepable(request.keep, settings, kind.secret);
+    if (request.keep.any() && !request.validation.records.empty())
+        throw Error(ExitCode::usage,
+                    "states are kept to be gone on from without the records held out, by holdfast verify and "
+                    "unlearn",
                     "leave one of the two out", "--validation");
 
-    // 2. What computes, and what adds; who holds what: the records travel to their members.
+    // 2. What computes, and what adds; the plan every member follows, and what it takes of memory.
     const std::string computing = backend_for(settings, how.backend);
     const int device = choose_device(computing, context.world);
     const auto backend =
@@ -405,10 +433,21 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
                            slice.size() - trained.size());
     const BlockCommunicator sums(context.world, grid.block_group(),
                                  {how.transport, how.transport_timeout, backend->name()});
+    Records public_records = read_public(request.public_data, reader.info(), settings);
+    TrainingPlan plan = make_plan(
+        settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
+        backend);
+    plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
+                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
+    const std::uint64_t stated =
+        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) : reader.info().rows;
+    tell_memory(context,
+                memory_of(plan, held_by(grid, stated, members, reader.info().wide), omp_get_max_threads()));
+
+    // 3. Who holds what: the records travel to their members.
     Distributed records = distribute(reader, grid, context.world,
                                      {members, trained, static_cast<std::size_t>(settings.network.classes),
                                       static_cast<std::uint64_t>(settings.training.seed)});
-    Records public_records = read_public(request.public_data, reader.info(), settings);
     const std::string data_digest = records.all.hex(context.world);
     const PublicRecords beside = identify_public(public_records, settings.training);
     if (!kind.secret) report_clamped(context, grid, records.held, reader.info().range);
@@ -416,19 +455,11 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         member.records =
             as_trained(std::move(member.records), settings, features, reader.info().target_range);
     public_records = as_trained(std::move(public_records), settings, features, reader.info().target_range);
-
-    // 3. The plan every member follows.
-    TrainingPlan plan = make_plan(
-        settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
-        backend);
     if (payment) kind.training(plan, public_records, grid, nullptr);  // what cannot train costs nothing
-    plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
-                   levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
     context.log->info(
         "{} records, {} of {} members, levels 0..{}, {} parameters, normaliser {:g}, backend {}, {} x {} "
         "ranks (members x levels x blocks {}), sums by {}",
-        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) : reader.info().rows,
-        trained.size(), members, levels.back(), plan.network.parameters(), plan.normaliser,
+        stated, trained.size(), members, levels.back(), plan.network.parameters(), plan.normaliser,
         plan.backend->name(), context.world.transport(), context.world.size(), grid.text(),
         sums.group().transport());
 
@@ -460,7 +491,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest, beside,
                                            training->arithmetic(), kind.claim(settings, facts));
         if (key) manifest.payment = key->payment;
-        const KeptStates kept(run, whose, settings, request.keep_states);
+        const KeptStates kept(run, whose, settings, request.keep);
         GroupTraining group(context, how, grid, sums.group(), *training, store, kept, kind.secret,
                             request.trace);
         const bool stopped = !finished_before &&
@@ -479,6 +510,21 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     }
 
     return {finished, trained.size(), members, training->arithmetic_text()};
+}
+
+void add_keep_options(CLI::App& app, StatesToKeep& keep) {
+    const CLI::Range counts(std::int64_t{0}, std::int64_t{1000000});
+    app.add_option("--keep-states", keep.checked,
+                   "Keep the state before and after so many steps of every member, the last among them, in "
+                   "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
+                   "and each as large as a checkpoint")
+        ->check(counts);
+    app.add_option("--slices", keep.slices,
+                   "Keep, in states/ too, the state before each of so many equal parts of the first epoch: "
+                   "holdfast unlearn trains a member again only from the part on that took a forgotten "
+                   "record. Every epoch takes every record, so only an epoch of many batches is worth "
+                   "slices, and one alone most")
+        ->check(counts);
 }
 
 namespace {
@@ -519,11 +565,7 @@ Run declare_train(CLI::App& app) {
     app.add_option("--members", request->members,
                    "Only the members FIRST:LAST, from 0 and without LAST, and go on where they stopped: jobs "
                    "may train slices into one --out at once, and the last finishes the run");
-    app.add_option("--keep-states", request->keep_states,
-                   "Keep the state before and after so many steps of every member, the last among them, in "
-                   "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
-                   "and each as large as a checkpoint")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
+    add_keep_options(app, request->keep);
     app.add_flag("--resume", request->resume,
                  "Go on from the last checkpoints of --out, on any number of ranks");
     app.add_flag(

@@ -9,6 +9,7 @@
 #include "jobs/configuration.hpp"
 #include "jobs/held_out.hpp"
 #include "jobs/job.hpp"
+#include "jobs/kept_states.hpp"
 #include "models/training/plan.hpp"
 
 namespace holdfast {
@@ -18,7 +19,7 @@ struct TrainingRequest {
     Configuration configuration;
     std::string data, out, public_data, members, ledger;
     ValidationRequest validation;
-    std::int64_t keep_states = 0;  ///< of every member: how many steps (jobs/kept_states.hpp)
+    StatesToKeep keep;
     bool resume = false, trace = false;
     std::string go_on = "go on with the same command and --resume";  ///< once a signal has stopped it
 
@@ -31,6 +32,9 @@ struct TrainingOutcome {
     std::size_t trained, members;  ///< by this job, and of the run
     std::string arithmetic;        ///< Training::arithmetic_text
 };
+
+/// Declares --keep-states and --slices.
+void add_keep_options(CLI::App& app, StatesToKeep& keep);
 
 /// Trains into request.out what is not there yet of the run. Collective. Errors: as holdfast train's.
 TrainingOutcome carry_out(const Context& context, const TrainingRequest& request);

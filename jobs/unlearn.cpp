@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 
 #include "dist/layout/assignment.hpp"
 #include "dist/layout/distribute.hpp"
 #include "jobs/dataset_identity.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/kept_states.hpp"
 #include "jobs/queries.hpp"
 #include "jobs/train.hpp"
 #include "jobs/unlearning/forgotten.hpp"
@@ -23,13 +26,14 @@
 #include "kernels/base/version.hpp"
 #include "models/certify/forgetting.hpp"
 #include "models/kinds/kinds.hpp"
+#include "models/training/batches.hpp"
 
 namespace holdfast {
 namespace {
 
 struct Request {
     std::string run, data, ids, queries, out, out_data, public_data, backend;
-    std::int64_t keep_states = 0;
+    StatesToKeep keep;
     bool log = false;
 };
 
@@ -37,6 +41,7 @@ struct Request {
 struct Plan {
     std::vector<std::int64_t> forgotten;  ///< [members]: records of each
     std::vector<std::size_t> retrained;   ///< members, ascending
+    std::vector<std::int64_t> from;       ///< [retrained] after how many steps each goes on
     std::int64_t before = 0;              ///< records that were forgotten earlier
     bool rescaled = false;                ///< fewer records make longer steps: no certificate covers that
 
@@ -97,18 +102,47 @@ TrainingPlan training_plan(const FinishedRun& run, const Configuration& configur
         make_backend("reference", run.settings.training.precision, run.settings.certificate.product, 0));
 }
 
+/// Under the name that the run was claimed by: of another's states none is sound.
+KeptStates states_of(const FinishedRun& run) {
+    std::string fingerprint;
+    std::ifstream(run.folder.file("fingerprint")) >> fingerprint;
+    return {run.folder, fingerprint, run.settings};
+}
+
+/// [members] the first step that is another without the forgotten records; the number of steps: none is.
 /// Members without forgotten records come to the same bytes, unless what they all share depends on how many
 /// records there are, or on which row each stands.
-Plan plan_of(const FinishedRun& run, const Forgetting& forgetting, double normaliser) {
-    const std::size_t members = run.members();
+std::vector<std::int64_t> first_changed_steps(const FinishedRun& run, const Forgetting& forgetting,
+                                              bool rescaled) {
+    const TrainingSettings& training = run.settings.training;
+    const Assignment assignment(static_cast<std::uint64_t>(training.seed));
+    if (rescaled && !forgetting.ids.empty()) return std::vector<std::int64_t>(run.members(), 0);
+    std::vector<std::int64_t> first(run.members(), training.steps());
+    for (std::size_t i = 0; i < forgetting.ids.size(); ++i) {
+        const std::int64_t step = first_step_of(training, forgetting.ids[i], forgetting.rows[i]);
+        std::int64_t& owner = first[assignment.member(forgetting.ids[i], run.members())];
+        owner = std::min(owner, step);
+    }
+    return first;
+}
+
+/// A member goes on from the last of its states that no forgotten record has touched.
+Plan plan_of(const FinishedRun& run, const Forgetting& forgetting, double normaliser,
+             const KeptStates::PassedOver& passed_over) {
     const Assignment assignment(static_cast<std::uint64_t>(run.settings.training.seed));
-    Plan plan{std::vector<std::int64_t>(members, 0), {}, static_cast<std::int64_t>(forgetting.before), false};
-    for (const std::uint64_t id : forgetting.ids) ++plan.forgotten[assignment.member(id, members)];
-    plan.rescaled = normaliser != run.manifest.normaliser;
-    const bool all =
-        plan.records() > 0 && (plan.rescaled || run.settings.training.batching == Batching::sequential);
-    for (std::size_t member = 0; member < members; ++member) {
-        if (all || plan.forgotten[member] > 0) plan.retrained.push_back(member);
+    Plan plan{std::vector<std::int64_t>(run.members(), 0),
+              {},
+              {},
+              static_cast<std::int64_t>(forgetting.before),
+              normaliser != run.manifest.normaliser};
+    for (const std::uint64_t id : forgetting.ids) ++plan.forgotten[assignment.member(id, run.members())];
+    const std::vector<std::int64_t> first = first_changed_steps(run, forgetting, plan.rescaled);
+    const KeptStates kept = states_of(run);
+    for (std::size_t member = 0; member < run.members(); ++member) {
+        if (first[member] == run.settings.training.steps()) continue;
+        const std::optional<KeptStates::State> state = kept.last(member, first[member], passed_over);
+        plan.retrained.push_back(member);
+        plan.from.push_back(state ? state->step : 0);
     }
     return plan;
 }
@@ -116,6 +150,7 @@ Plan plan_of(const FinishedRun& run, const Forgetting& forgetting, double normal
 Plan shared(const Communicator& world, Plan plan) {
     std::vector<std::int64_t> words(plan.forgotten);
     words.insert(words.end(), plan.retrained.begin(), plan.retrained.end());
+    words.insert(words.end(), plan.from.begin(), plan.from.end());
     words.push_back(plan.rescaled ? 1 : 0);
     words.push_back(plan.before);
     words.push_back(static_cast<std::int64_t>(plan.forgotten.size()));
@@ -125,8 +160,10 @@ Plan shared(const Communicator& world, Plan plan) {
     words.resize(bytes.size() / sizeof(std::int64_t));
     std::memcpy(words.data(), bytes.data(), bytes.size());
     const auto members = static_cast<std::ptrdiff_t>(words.back());
+    const auto retrained = (static_cast<std::ptrdiff_t>(words.size()) - members - 3) / 2;
     return {{words.begin(), words.begin() + members},
-            {words.begin() + members, words.end() - 3},
+            {words.begin() + members, words.begin() + members + retrained},
+            {words.begin() + members + retrained, words.end() - 3},
             words[words.size() - 2],
             words[words.size() - 3] != 0};
 }
@@ -213,16 +250,28 @@ void report_unchanged(const Context& context, const FinishedRun& run, const Plan
     if (context.world.is_root()) write_unchanged(run.folder, queries, unchanged);
 }
 
+/// ", but for …": of the steps that are kept, if any.
+std::string resumed_text(const FinishedRun& run, const Plan& plan) {
+    std::int64_t kept = 0;
+    for (const std::int64_t from : plan.from) kept += from;
+    if (kept == 0) return "";
+    const auto all = static_cast<std::int64_t>(plan.from.size()) * run.settings.training.steps();
+    return ", but for the first " + std::to_string(kept) + " of their " + std::to_string(all) +
+           " steps, before which no forgotten record acted";
+}
+
 void report_plan(const FinishedRun& run, const Plan& plan, bool doing, Report& report) {
     report.object["forgotten"] = plan.records();
     report.object["forgotten_before"] = plan.before;
     report.object["members"] = run.members();
     report.object["retrained"] = plan.retrained;
+    report.object["from_steps"] = plan.from;
+    report.object["steps"] = run.settings.training.steps();
     report.text += counted(plan.records(), "record") + (doing ? " forgotten" : " to forget");
     if (plan.before > 0) report.text += ", " + std::to_string(plan.before) + " forgotten before";
     report.text += ": " + std::string(doing ? "trained " : "to train ") +
                    counted(static_cast<std::int64_t>(plan.retrained.size()), "member") + " of " +
-                   std::to_string(run.members()) + " anew\n";
+                   std::to_string(run.members()) + " anew" + resumed_text(run, plan) + "\n";
 }
 
 /// Of public records that the run was trained on beside, too; and what else the file says of its records, as
@@ -246,10 +295,24 @@ void require_same_data(const FinishedRun& run, const DatasetInfo& info, const Fo
                     "--public");
 }
 
+/// Of members that stay all their states, of the others those that no forgotten record has touched; the
+/// training keeps the rest anew.
+void keep_states(const FinishedRun& run, const Forgetting& forgetting, const Plan& plan, const KeptStates& to,
+                 const KeptStates::PassedOver& passed_over) {
+    const KeptStates from = states_of(run);
+    const std::vector<std::int64_t> first = first_changed_steps(run, forgetting, plan.rescaled);
+    const auto known = [](const Error&) {};  // said when the state to go on from was looked for
+    for (std::size_t member = 0; member < run.members(); ++member) {
+        const bool stays = first[member] == run.settings.training.steps();
+        to.take_over(from, member, first[member], stays ? passed_over : known);
+    }
+}
+
 /// On rank 0. The folder of the new run: its own from here on, with the members that stay; the same again
 /// goes on.
 void prepare(const FinishedRun& run, const Request& request, const DatasetReader& reader,
-             const Forgetting& forgetting, const Plan& plan, const std::string& fingerprint) {
+             const Forgetting& forgetting, const Plan& plan, const std::string& fingerprint,
+             const KeptStates::PassedOver& passed_over) {
     const bool written = is_written(reader, forgetting, request.out_data);
     const RunFolder out = RunFolder::create(request.out, true);
     out.claim(fingerprint);
@@ -272,6 +335,7 @@ void prepare(const FinishedRun& run, const Request& request, const DatasetReader
         if (!std::binary_search(plan.retrained.begin(), plan.retrained.end(), member)) stay.push_back(member);
     }
     keep_members(run, stay, out, MemberStore(out, fingerprint));
+    keep_states(run, forgetting, plan, KeptStates(out, fingerprint, run.settings), passed_over);
 }
 
 /// On rank 0: the request is done.
@@ -309,7 +373,8 @@ RunManifest retrain(const Context& context, const Request& request, const Config
     training.data = request.out_data + ":" + split;
     training.out = request.out;
     training.public_data = request.public_data;
-    training.keep_states = request.keep_states;
+    training.keep = request.keep;
+    training.keep.as_in = request.run;
     training.resume = true;
     training.go_on = "go on with the same command";
     carry_out(context, training);
@@ -359,6 +424,9 @@ void unlearn(const Context& context, const Request& request) {
     Forgetting forgetting;
     Plan plan;
     std::string fingerprint;
+    const auto passed_over = [&](const Error& error) {
+        context.log->warn("{}; an earlier state is used, or none", error.what());
+    };
     if (context.world.is_root()) {
         const RequestLog log = RequestLog::read(run.folder);
         const std::string key = run.folder.file(RequestLog::key_name);
@@ -366,7 +434,7 @@ void unlearn(const Context& context, const Request& request) {
         forgetting = look_up(reader, asked, known ? SecretKey::read(key) : SecretKey::fresh(), log.tokens());
         require_same_data(run, reader.info(), forgetting, beside, request);
         const TrainingPlan training = training_plan(run, configuration, forgetting.left);
-        plan = plan_of(run, forgetting, training.normaliser);
+        plan = plan_of(run, forgetting, training.normaliser, passed_over);
         fingerprint = run_fingerprint(training, reader.info().range, reader.info().target_range,
                                       forgetting.digest_left, beside);
     }
@@ -384,7 +452,8 @@ void unlearn(const Context& context, const Request& request) {
         std::error_code ignored;
         const bool again = std::filesystem::exists(request.out + "/manifest.json", ignored);
         context.world.barrier();
-        if (context.world.is_root()) prepare(run, request, reader, forgetting, plan, fingerprint);
+        if (context.world.is_root())
+            prepare(run, request, reader, forgetting, plan, fingerprint, passed_over);
         context.world.barrier();
         const RunManifest after = retrain(context, request, configuration, reader.info().split);
         if (context.world.is_root()) report_done(run, request, after, again, report);
@@ -410,16 +479,17 @@ Run declare_unlearn(CLI::App& app) {
                    "Dataset file without the records, its other splits whole");
     app.add_option("--public", request->public_data, "The public records it was trained with, if any");
     app.add_option("--backend", request->backend, "Another run.backend than that of the run");
-    app.add_option("--keep-states", request->keep_states, "As of holdfast train, of the members trained anew")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
+    add_keep_options(app, request->keep);
     app.add_flag("--log", request->log,
                  "Show the requests that led to --run, and check that each entry of the log follows the one "
                  "before");
     app.footer(
         "Members are trained on disjoint records, so only those that held a forgotten record are trained "
-        "anew, "
-        "from their first step: every epoch takes all records of a member. The result is, byte for byte, "
-        "that "
+        "anew: "
+        "from their first step, or where the run has states (train --slices, --keep-states) from the last "
+        "that none of their forgotten records has touched. The states that are sound then go into the new "
+        "run, those behind it are written anew at the same steps. A run without --slices keeps none, as each "
+        "epoch takes all records of a member. The result is, byte for byte, that "
         "of training on --out-data alone. A request with an id that is not in the data is refused whole "
         "(exit "
         "3, which names the line and not the id); an id twice counts once; one that was forgotten before "

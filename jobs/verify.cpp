@@ -201,7 +201,7 @@ class StepCheck {
               const std::string& public_data, std::vector<KeptStates::Step> steps)
         : run_(run),
           stated_(stated),
-          kept_(run.folder, stated.fingerprint(), run.settings, 0),
+          kept_(run.folder, stated.fingerprint(), run.settings),
           steps_(std::move(steps)),
           alone_(make_serial_communicator()) {
         Records public_records = read_public(public_data, reader.info(), run.settings);
@@ -283,7 +283,7 @@ std::vector<KeptStates::Step> chosen(const std::vector<KeptStates::Step>& there,
 
 void check_steps(const FinishedRun& run, const Stated& stated, const DatasetReader& reader,
                  const Request& request, Findings& findings) {
-    const KeptStates kept(run.folder, stated.fingerprint(), run.settings, 0);
+    const KeptStates kept(run.folder, stated.fingerprint(), run.settings);
     const std::size_t most = request.steps.value_or(std::numeric_limits<std::size_t>::max());
     const std::vector<KeptStates::Step> steps = chosen(kept.found(), most);
     if (steps.empty() && request.steps.value_or(0) > 0)

@@ -126,8 +126,7 @@ std::vector<std::uint64_t> CheckpointFolder::numbers() const {
     return found;
 }
 
-void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& files,
-                            const Communicator& world) const {
+void CheckpointFolder::save(const Files& files, const Communicator& world) const {
     const std::string writing = path_ + "/.writing";
     std::error_code status;
     if (world.is_root()) {
@@ -164,20 +163,25 @@ void CheckpointFolder::save(const std::vector<std::pair<std::string, Payload>>& 
     world.barrier();
 }
 
-std::vector<Payload> CheckpointFolder::load(std::uint64_t number) const {
-    std::vector<Payload> payloads;
+CheckpointFolder::Files CheckpointFolder::load(std::uint64_t number) const {
+    Files files;
     const fs::path place = folder(number);
     std::istringstream list(text_of(opened(place / list_name, fingerprint_)));
     for (std::string sum, name; list >> sum >> name;) {
-        payloads.push_back(opened(place / name, fingerprint_));
-        if (hex_of(checksum_of(fingerprint_, payloads.back())) != sum)
+        files.emplace_back(name, opened(place / name, fingerprint_));
+        if (hex_of(checksum_of(fingerprint_, files.back().second)) != sum)
             throw Error(ExitCode::input, "a file of another checkpoint", "it is not used", place / name);
     }
+    return files;
+}
+
+std::vector<Payload> CheckpointFolder::load_latest(const PassedOver& passed_over) const {
+    std::vector<Payload> payloads;
+    for (auto& [name, payload] : load_latest_files(passed_over)) payloads.push_back(std::move(payload));
     return payloads;
 }
 
-std::vector<Payload> CheckpointFolder::load_latest(
-    const std::function<void(const Error&)>& passed_over) const {
+CheckpointFolder::Files CheckpointFolder::load_latest_files(const PassedOver& passed_over) const {
     const std::vector<std::uint64_t> found = numbers();
     for (std::size_t i = found.size(); i-- > 0;) {
         try {

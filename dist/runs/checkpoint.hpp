@@ -24,21 +24,25 @@ class CheckpointFolder {
         : path_(std::move(path)), fingerprint_(std::move(fingerprint)) {}
 
     using Payload = std::vector<std::byte>;
+    using Files = std::vector<std::pair<std::string, Payload>>;  ///< by their names
+    using PassedOver = std::function<void(const Error&)>;
     /// Collective over the ranks that train it: every rank's files become one checkpoint. Errors (output):
     /// full disk, unwritable folder; the checkpoints before stay.
-    void save(const std::vector<std::pair<std::string, Payload>>& files, const Communicator& world) const;
+    void save(const Files& files, const Communicator& world) const;
 
     /// All payloads of the newest checkpoint whose files are sound; empty if there is none. `passed_over`
     /// hears of every newer one that is not. Errors: (usage) a checkpoint of another configuration or
     /// dataset; (input) checkpoints, but none sound.
-    std::vector<Payload> load_latest(const std::function<void(const Error&)>& passed_over = [](const Error&) {
-    }) const;
+    std::vector<Payload> load_latest(const PassedOver& passed_over = [](const Error&) {}) const;
+    Files load_latest_files(const PassedOver& passed_over) const;  ///< the same
+
+    bool any() const { return !numbers().empty(); }  ///< sound or not
 
     void remove_all() const;  ///< once the run is complete
 
   private:
     std::vector<std::uint64_t> numbers() const;  ///< ascending
-    std::vector<Payload> load(std::uint64_t number) const;
+    Files load(std::uint64_t number) const;
     std::string folder(std::uint64_t number) const;
 
     std::string path_, fingerprint_;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 
 #include "dist/comm/communicator.hpp"
 #include "dist/data/record_id.hpp"
@@ -75,18 +76,22 @@ Forgetting look_up(const DatasetReader& reader, const IdList& asked, const Secre
             "its records are known by row number: one less renames those behind it, and nobody can be "
             "named who is to be forgotten",
             "import with --id, or --id-from-content, and train on that", info.path);
-    std::vector<std::uint64_t> wanted = asked.ids, there;
+    std::vector<std::uint64_t> wanted = asked.ids;
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    std::map<std::uint64_t, std::uint64_t> there;  // the first row of each
     for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
+        std::uint64_t row = first;
         for (const std::uint64_t id : reader.read_ids(first, std::min(slab_rows, info.rows - first))) {
-            if (std::binary_search(wanted.begin(), wanted.end(), id)) there.push_back(id);
+            if (std::binary_search(wanted.begin(), wanted.end(), id)) there.emplace(id, row);
+            ++row;
         }
     }
-    std::sort(there.begin(), there.end());
-    there.erase(std::unique(there.begin(), there.end()), there.end());
     Forgetting forgetting;
-    forgetting.ids = std::move(there);
+    for (const auto& [id, row] : there) {
+        forgetting.ids.push_back(id);
+        forgetting.rows.push_back(row);
+    }
     for (const std::uint64_t id : wanted) {
         if (forgetting.contains(id)) continue;
         if (std::binary_search(tokens.begin(), tokens.end(), tokens_of(key, {id}).front())) {

@@ -22,6 +22,7 @@ struct IdList {
 /// What of a dataset is to be forgotten, and what that leaves.
 struct Forgetting {
     std::vector<std::uint64_t> ids;   ///< of records that are there: ascending, each once
+    std::vector<std::uint64_t> rows;  ///< [ids] where each of them is
     std::uint64_t before = 0;         ///< of those asked for, how many were forgotten earlier
     std::uint64_t left = 0;           ///< records
     std::string digest, digest_left;  ///< of the records with them and without

@@ -7,6 +7,22 @@
 
 namespace holdfast {
 
+std::uint64_t batch_of(const TrainingSettings& settings, std::uint64_t id, std::uint64_t row,
+                       std::int64_t epoch) {
+    if (settings.batching == Batching::sequential)
+        return row / static_cast<std::uint64_t>(settings.batch_size);
+    return Assignment(static_cast<std::uint64_t>(settings.seed))
+        .batch(id, static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(settings.batches));
+}
+
+// Every epoch takes all that any takes, the first among them. The rows behind one that goes move up by one,
+// so the batch it was in, and no batch before, takes another record.
+std::int64_t first_step_of(const TrainingSettings& settings, std::uint64_t id, std::uint64_t row) {
+    const std::uint64_t batch = batch_of(settings, id, row, 0);
+    return batch < static_cast<std::uint64_t>(settings.batches) ? static_cast<std::int64_t>(batch)
+                                                                : settings.steps();
+}
+
 std::span<const std::uint32_t> Batches::of_step(std::int64_t step) {
     if (step / settings_.batches != epoch_) index(step / settings_.batches);
     const auto batch = static_cast<std::size_t>(step % settings_.batches);
@@ -29,18 +45,13 @@ void Batches::index(std::int64_t epoch) {
         epoch_ = epoch;
         return;
     }
-    const Assignment assignment(static_cast<std::uint64_t>(settings_.seed));
     const auto batches = static_cast<std::uint64_t>(settings_.batches);
-    const auto batch_of = [&](std::size_t i) {
-        if (settings_.batching == Batching::sequential)
-            return records_.rows[i] / static_cast<std::uint64_t>(settings_.batch_size);
-        return assignment.batch(records_.ids[i], static_cast<std::uint64_t>(epoch), batches);
-    };
     std::vector<std::uint64_t> batch(records_.size());
     constexpr double work_of_a_hash = 50;  // in multiply-adds
     const int threads = threads_for(work_of_a_hash * static_cast<double>(batch.size()));
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (std::size_t i = 0; i < batch.size(); ++i) batch[i] = batch_of(i);
+    for (std::size_t i = 0; i < batch.size(); ++i)
+        batch[i] = batch_of(settings_, records_.ids[i], records_.rows[i], epoch);
     first_.assign(batches + 1, 0);
     for (const std::uint64_t number : batch) {
         if (number < batches) ++first_[number + 1];

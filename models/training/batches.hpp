@@ -9,6 +9,14 @@
 
 namespace holdfast {
 
+/// The batch of an epoch that takes a record, from 0; training.batches or more: none does. A matter of its id
+/// alone, or as published of its row.
+std::uint64_t batch_of(const TrainingSettings& settings, std::uint64_t id, std::uint64_t row,
+                       std::int64_t epoch);
+/// The first step that a dataset with this record takes otherwise than one without it: the first whose batch
+/// takes it, or as published one behind it. steps(): none does.
+std::int64_t first_step_of(const TrainingSettings& settings, std::uint64_t id, std::uint64_t row);
+
 /// The batches of a rank's records, indexed once an epoch. A record's batch depends on its id alone (or, as
 /// published, on its row).
 class Batches {

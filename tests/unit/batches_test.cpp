@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "dist/layout/assignment.hpp"
 
@@ -45,6 +46,50 @@ TEST(Batches, AnEpochTakesEveryRecordOnceAndAsItsIdSays) {
             taken += indices.size();
         }
         EXPECT_EQ(taken, records.size());
+    }
+}
+
+/// The first step whose batches of these two sets of records are not the same; steps() if there is none.
+std::int64_t first_difference(const TrainingSettings& settings, const Records& all, const Records& rest) {
+    Batches of_all(settings, all), of_rest(settings, rest);
+    const auto ids = [](const Records& records, Batches& of, std::int64_t step) {
+        std::vector<std::uint64_t> taken;
+        for (const std::uint32_t i : of.of_step(step)) taken.push_back(records.ids[i]);
+        return taken;
+    };
+    for (std::int64_t step = 0; step < settings.steps(); ++step) {
+        if (ids(all, of_all, step) != ids(rest, of_rest, step)) return step;
+    }
+    return settings.steps();
+}
+
+/// All but one, and those behind it a row further up.
+Records without(const Records& all, std::size_t gone) {
+    Records rest = all;
+    rest.features = records_of(all.size() - 1).features;
+    rest.labels.pop_back();
+    rest.ids.erase(rest.ids.begin() + static_cast<std::ptrdiff_t>(gone));
+    rest.rows.resize(rest.ids.size());
+    for (std::size_t i = 0; i < rest.rows.size(); ++i) rest.rows[i] = i;
+    return rest;
+}
+
+TEST(Batches, AreTheSameWithoutARecordUntilItsFirstStep) {
+    Records all = records_of(60);
+    for (std::size_t i = 0; i < all.size(); ++i) all.rows[i] = i;
+    for (const TrainingSettings& settings :
+         {TrainingSettings{.epochs = 3, .batches = 8, .seed = 5}, TrainingSettings{.epochs = 1, .batches = 8},
+          TrainingSettings{.epochs = 2, .batches = 1},
+          TrainingSettings{.epochs = 2, .batches = 5, .batching = Batching::sequential, .batch_size = 10}}) {
+        std::set<std::int64_t> steps;
+        for (std::size_t gone = 0; gone < all.size(); ++gone) {
+            const std::int64_t step = first_step_of(settings, all.ids[gone], all.rows[gone]);
+            ASSERT_EQ(step, first_difference(settings, all, without(all, gone))) << gone;
+            steps.insert(step);
+        }
+        const bool sequential = settings.batching == Batching::sequential;  // the last 10 rows are in none
+        EXPECT_EQ(steps.size(), static_cast<std::size_t>(settings.batches + sequential));
+        EXPECT_EQ(*steps.rbegin(), sequential ? settings.steps() : settings.batches - 1);
     }
 }
 

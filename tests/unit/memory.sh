@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# memory.sh HOLDFAST: a training says what memory it takes before it reads a record, and warns where there is less.
+set -uo pipefail
+source "$(dirname "$0")/../support/script.sh"
+
+"$holdfast" synth blobs --records 200 --test 20 --out blobs.h5 --quiet > /dev/null || fail "no blobs"
+few=(--data blobs.h5 --set network.hidden=[8] --set certificate.levels=8 --set training.epochs=1)
+"$holdfast" train "${few[@]}" --out plain > /dev/null 2> err.txt || fail "$(cat err.txt)"
+grep -q 'a rank takes about [0-9.]* [KM]iB of memory: records ' err.txt && ! grep -q 'this takes' err.txt || fail "says $(cat err.txt)"
+tight() { SLURM_MEM_PER_NODE=1 "$@" > /dev/null 2> err.txt || fail "it warns, and trains: $(cat err.txt)"; }
+more=("${few[@]}" --set network.hidden=[500])
+tight "$holdfast" train "${more[@]}" --out tight
+grep -q 'this takes about .* MiB of memory on .*, which has 1.0 MiB left (SLURM_MEM_PER_NODE): give the levels to more ranks' err.txt || fail "a small allocation: $(cat err.txt)"
+tight "$holdfast" train "${more[@]}" --set certificate.levels=40 --set certificate.budget=per_batch --set certificate.relation=substitute --out selections
+grep -q 'a level k keeps 2 k least values .*certificate.budget = "per_epoch"' err.txt || fail "selections: $(cat err.txt)"
+tight mpirun -n 2 "$holdfast" train "${more[@]}" --out ranks
+[ "$(grep -c 'this takes about' err.txt)" = 1 ] || fail "two ranks: $(cat err.txt)"
+tight "$holdfast" train --quiet "${more[@]}" --out quiet
+[ ! -s err.txt ] || fail "quiet: $(cat err.txt)"
+
+((failures == 0)) && echo "told beforehand"
+exit $((failures > 0))
