@@ -61,5 +61,7 @@ Run declare_statement(CLI::App& app);
 Run declare_report(CLI::App& app);
 Run declare_bench(CLI::App& app);
 Run declare_doctor(CLI::App& app);
+Run declare_completion(CLI::App& app);
+Run declare_man(CLI::App& app);
 
 }  // namespace holdfast
