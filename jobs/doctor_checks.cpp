@@ -21,6 +21,7 @@
 #include "dist/comm/mpi.hpp"
 #include "dist/comm/nccl.hpp"
 #include "dist/files/hdf5_version.hpp"
+#include "jobs/provenance.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
@@ -96,12 +97,6 @@ bool contraction_off() {
 }
 
 // ---- ranks
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
 
 std::vector<std::string> host_names(const Communicator& world) {
     const std::string mine = host_name();
