@@ -45,6 +45,7 @@ Run declare_advise(CLI::App& app);
 Run declare_pretrain(CLI::App& app);
 Run declare_train(CLI::App& app);
 Run declare_watch(CLI::App& app);
+Run declare_plan(CLI::App& app);
 Run declare_fleet(CLI::App& app);
 Run declare_idp(CLI::App& app);
 Run declare_certify(CLI::App& app);

@@ -25,6 +25,7 @@ constexpr Job jobs[] = {
     {"pretrain", "Train a public model, stopped where it is best on held out public records",
      declare_pretrain},
     {"train", "Train an ensemble with boxes for every level k", declare_train},
+    {"plan", "What a training takes on so many ranks: layout, memory, predicted time", declare_plan},
     {"watch", "How far a training is: steps, time left, throughput, widths of its boxes", declare_watch},
     {"fleet", "Train a network and, for every record, the one that it would be without that record",
      declare_fleet},
