@@ -22,6 +22,7 @@
 #include "dist/comm/nccl.hpp"
 #include "dist/files/hdf5_version.hpp"
 #include "jobs/host_memory.hpp"
+#include "jobs/host_name.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"

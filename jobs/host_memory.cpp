@@ -1,15 +1,14 @@
 #include "jobs/host_memory.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <span>
 #include <vector>
+
+#include "jobs/host_name.hpp"
 
 namespace holdfast {
 namespace {
@@ -87,21 +86,6 @@ const char* remedy_of(const MemoryNeed& need) {
 }
 
 }  // namespace
-
-std::string host_name() {
-    std::array<char, 256> name{};
-    gethostname(name.data(), name.size() - 1);
-    return name.data();
-}
-
-std::vector<std::string> host_names(const Communicator& world) {
-    const std::string mine = host_name();
-    std::vector<std::string> names;
-    for (const std::vector<std::byte>& bytes : world.all_gather(std::as_bytes(std::span(mine)))) {
-        names.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
-    return names;
-}
 
 HostMemory host_memory(const std::string& root) {
     HostMemory memory;

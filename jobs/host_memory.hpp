@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "jobs/job.hpp"
 #include "models/training/memory.hpp"
@@ -19,9 +18,6 @@ struct HostMemory {
 /// root: of the files below proc/ and sys/. Slurm's limit is that of SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU
 /// times SLURM_CPUS_ON_NODE.
 HostMemory host_memory(const std::string& root = "");
-
-std::string host_name();
-std::vector<std::string> host_names(const Communicator& world);  ///< [ranks]; collective
 
 std::string size_text(double bytes);  ///< "12.3 GiB"
 

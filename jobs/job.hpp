@@ -44,6 +44,8 @@ Run declare_inspect(CLI::App& app);
 Run declare_advise(CLI::App& app);
 Run declare_pretrain(CLI::App& app);
 Run declare_train(CLI::App& app);
+Run declare_watch(CLI::App& app);
+Run declare_plan(CLI::App& app);
 Run declare_fleet(CLI::App& app);
 Run declare_idp(CLI::App& app);
 Run declare_certify(CLI::App& app);
@@ -61,5 +63,7 @@ Run declare_statement(CLI::App& app);
 Run declare_report(CLI::App& app);
 Run declare_bench(CLI::App& app);
 Run declare_doctor(CLI::App& app);
+Run declare_completion(CLI::App& app);
+Run declare_man(CLI::App& app);
 
 }  // namespace holdfast

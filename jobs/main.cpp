@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "dist/comm/mpi.hpp"
+#include "jobs/build_info.hpp"
 #include "jobs/job.hpp"
 #include "jobs/passive_waiting.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
-#include "kernels/base/version.hpp"
 
 namespace holdfast {
 namespace {
@@ -25,6 +25,8 @@ constexpr Job jobs[] = {
     {"pretrain", "Train a public model, stopped where it is best on held out public records",
      declare_pretrain},
     {"train", "Train an ensemble with boxes for every level k", declare_train},
+    {"plan", "What a training takes on so many ranks: layout, memory, predicted time", declare_plan},
+    {"watch", "How far a training is: steps, time left, throughput, widths of its boxes", declare_watch},
     {"fleet", "Train a network and, for every record, the one that it would be without that record",
      declare_fleet},
     {"idp", "Above which confidence no single record decides the label, of a leave-one-out fleet",
@@ -54,6 +56,8 @@ constexpr Job jobs[] = {
     {"report", "One self-contained HTML page about a run", declare_report},
     {"bench", "Measure a training step beside its plain counterpart", declare_bench},
     {"doctor", "What this machine has, and what is wrong with it", declare_doctor},
+    {"completion", "What bash or zsh sources to complete commands and options", declare_completion},
+    {"man", "The page of the manual", declare_man},
 };
 
 constexpr const char* exit_codes =
@@ -66,11 +70,18 @@ int run(int argc, char** argv, const MpiSession& session) {
     CLI::App app{"Holdfast trains a model on private records and proves what one record could have changed.",
                  "holdfast"};
     app.require_subcommand(1);
-    app.set_version_flag("--version", std::string("holdfast ") + version());
     app.footer(exit_codes);
     Context context{world, std::make_shared<spdlog::logger>(
                                "holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};
     context.log->set_pattern("%v");
+    app.add_flag("--json", context.json, "Of --version: one JSON object");  // before it: read in this order
+    app.set_version_flag(
+        "--version",
+        [&] {
+            const BuildInfo build = build_info();
+            return context.json ? build.to_json().dump() : build.text();
+        },
+        "What this program was built of: commit, compiler, MPI, CUDA, HDF5, options");
     std::vector<std::pair<CLI::App*, Run>> runs;
     for (const Job& job : jobs) {
         CLI::App* subcommand = app.add_subcommand(job.name, job.summary);

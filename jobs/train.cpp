@@ -26,8 +26,10 @@
 #include "jobs/host_memory.hpp"
 #include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
+#include "jobs/member_progress.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/progress.hpp"
+#include "jobs/provenance.hpp"
 #include "jobs/run_key.hpp"
 #include "jobs/step_trace.hpp"
 #include "jobs/train.hpp"
@@ -176,15 +178,17 @@ class GroupTraining {
   public:
     GroupTraining(const Context& context, const RunSettings& how, const ProcessGrid& grid,
                   const Communicator& block_group, const Training& training, const MemberStore& store,
-                  const KeptStates& kept, bool secret, bool trace)
+                  const KeptStates& kept, std::size_t all_members, bool secret, bool trace)
         : context_(context),
           how_(how),
           group_(grid.member_group()),
           writes_state_(grid.block() == 0),
+          tells_progress_(!secret && grid.block() == 0 && grid.holds_last_level()),
           block_group_(block_group),
           training_(training),
           store_(store),
           kept_(kept),
+          all_members_(all_members),
           secret_(secret),
           trace_(trace) {}
 
@@ -202,18 +206,22 @@ class GroupTraining {
                 start(members[i].member, std::move(members[i].records), checkpoints, joins);
             std::set<std::int64_t> wanted = kept_.wanted(members[i].member);
             if (from_kept_) wanted.erase(trainer->steps_done());
+            MemberProgress told(tells_progress_, store_, members[i].member, all_members_, *trainer,
+                                context_.world);
             while (!trainer->done()) {
                 if (wanted.contains(trainer->steps_done()))
                     kept_.of(members[i].member, trainer->steps_done()).save(parts_of(*trainer), group_);
                 const Agreement now = agreed(progress.seconds());
                 if (now.stop || now.checkpoint) save(*trainer, checkpoints, progress.seconds());
                 if (now.stop) {
+                    told.stopped(*trainer);
                     trace.finish();
                     return false;
                 }
                 PhaseTimes times;
                 trainer->step(block_group_, times);
                 trace.add(members[i].member, *trainer, times);
+                told.step_done(*trainer);
                 ++steps_since_;
                 progress.advance_to(static_cast<std::int64_t>(i) * steps + trainer->steps_done());
             }
@@ -276,12 +284,13 @@ class GroupTraining {
     const Context& context_;
     const RunSettings& how_;
     const Communicator& group_;
-    bool writes_state_;
+    bool writes_state_, tells_progress_;
     const Communicator& block_group_;  ///< of the grid, as its sums travel
     const Training& training_;
     const MemberStore& store_;
     const KeptStates& kept_;
-    bool secret_;  ///< when it does what is not shown
+    std::size_t all_members_;  ///< of the run
+    bool secret_;              ///< when it does what is not shown
     bool trace_;
     bool from_kept_ = false;  ///< the member in training was started from a state that was kept
     double last_checkpoint_ = 0;
@@ -492,8 +501,14 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
                                            training->arithmetic(), kind.claim(settings, facts));
         if (key) manifest.payment = key->payment;
         const KeptStates kept(run, whose, settings, request.keep);
-        GroupTraining group(context, how, grid, sums.group(), *training, store, kept, kind.secret,
+        GroupTraining group(context, how, grid, sums.group(), *training, store, kept, members, kind.secret,
                             request.trace);
+        if (context.world.is_root() && !finished_before)
+            record_provenance(run, {{"ranks", context.world.size()},
+                                    {"grid", grid.text()},
+                                    {"threads", omp_get_max_threads()},
+                                    {"backend", backend->name()},
+                                    {"transport", sums.group().transport()}});
         const bool stopped = !finished_before &&
                              !group.run(std::move(records.held), settings.training.steps(), request.joins());
         if (context.world.any(stopped))

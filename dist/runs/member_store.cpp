@@ -15,9 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string name_of(std::size_t member) {
+std::string name_of(std::size_t member, const char* ending = ".h5") {
     char name[48];
-    std::snprintf(name, sizeof name, "member-%05zu.h5", member);
+    std::snprintf(name, sizeof name, "member-%05zu%s", member, ending);
     return name;
 }
 
@@ -57,6 +57,10 @@ CheckpointFolder MemberStore::checkpoints(std::size_t member) const {
     return {run_.file("checkpoints/" + std::to_string(member)), fingerprint_};
 }
 
+std::string MemberStore::progress_file(std::size_t member) const {
+    return run_.file("progress/" + name_of(member, ".jsonl"));
+}
+
 void MemberStore::make_folder() const {
     std::error_code status;
     fs::create_directories(run_.file("members"), status);
@@ -68,17 +72,20 @@ void MemberStore::make_folder() const {
 
 void MemberStore::remove_all() const {
     std::error_code ignored;
-    for (const char* folder : {"members", "checkpoints"}) fs::remove_all(run_.file(folder), ignored);
+    for (const char* folder : {"members", "checkpoints", "progress"})
+        fs::remove_all(run_.file(folder), ignored);
 }
 
 void MemberStore::remove_if_empty() const {
     std::error_code ignored;
     for (const char* folder : {"members", "checkpoints"}) fs::remove(run_.file(folder), ignored);
+    fs::remove_all(run_.file("progress"), ignored);  // of nothing that was kept
     fs::directory_iterator entry(run_.path(), ignored);
     const auto others = std::count_if(entry, fs::directory_iterator(), [](const fs::directory_entry& each) {
-        return each.path().filename() != "fingerprint";
+        return each.path().filename() != "fingerprint" && each.path().filename() != "provenance.jsonl";
     });
-    if (!ignored && others == 0) fs::remove(run_.file("fingerprint"), ignored);
+    if (ignored || others > 0) return;
+    for (const char* file : {"fingerprint", "provenance.jsonl"}) fs::remove(run_.file(file), ignored);
 }
 
 std::vector<std::size_t> MemberStore::finished(const std::string& run) {

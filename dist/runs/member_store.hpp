@@ -14,6 +14,7 @@ namespace holdfast {
 /// member writes its files and nobody else's, so any number of jobs may train different members at once.
 ///   members/member-00012.h5   a finished member, written once
 ///   checkpoints/12/           where an unfinished one can go on
+///   progress/member-00012.jsonl   how far it is (dist/runs/progress_log.hpp)
 class MemberStore {
   public:
     /// fingerprint: of configuration and data, in every file; those of another are refused.
@@ -23,6 +24,7 @@ class MemberStore {
     const std::string& fingerprint() const { return fingerprint_; }
     std::string file(std::size_t member) const;
     CheckpointFolder checkpoints(std::size_t member) const;
+    std::string progress_file(std::size_t member) const;
 
     void make_folder() const;  ///< members/, before the first is written. Error (output)
     void remove_all() const;   ///< once the run is complete

@@ -26,6 +26,8 @@ class Trainer {
     virtual void step(const Communicator& block_group, PhaseTimes& times) = 0;
     /// What the last step says of itself, for its owner: one line of figures, on this rank's levels.
     virtual std::string step_text() const = 0;
+    /// The same as a line of metrics.jsonl, which may lack what other ranks' levels say.
+    virtual nlohmann::json step_json(std::size_t member) const = 0;
 
     /// What Training::start needs to go on, of this rank's part.
     virtual std::vector<std::byte> packed_state() const = 0;

@@ -15,6 +15,9 @@ class TrainerOf : public Trainer {
     std::int64_t steps_done() const final { return trainer_.state().step; }
     void step(const Communicator& block_group, PhaseTimes& times) final { trainer_.step(block_group, times); }
     std::string step_text() const final { return trainer_.state().metrics.back().text(); }
+    nlohmann::json step_json(std::size_t member) const final {
+        return trainer_.state().metrics.back().to_json(member);
+    }
     std::vector<std::byte> packed_state() const final { return trainer_.state().packed(); }
 
   protected:

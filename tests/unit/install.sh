@@ -8,8 +8,51 @@ source "$(dirname "$0")/../support/script.sh"
 
 cmake --install "$build" --prefix "$scratch/prefix" > install.log 2>&1 || { cat install.log; exit 1; }
 version=$(sed -n 's/^project(holdfast VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
-[ "$(prefix/bin/holdfast --version)" = "holdfast $version" ] || fail "the installed program is $(prefix/bin/holdfast --version)"
+[ "$(prefix/bin/holdfast --version | head -n 1)" = "holdfast $version" ] || fail "the installed program is $(prefix/bin/holdfast --version)"
 ! grep -rlF "$root" prefix/lib* > found.txt || ! grep '\.cmake$' found.txt || fail "the files above name the sources' folder"
+
+# What man and shells look for.
+cmp -s prefix/share/man/man1/holdfast.1 <(prefix/bin/holdfast man) || fail "no page of the manual: $(ls -R prefix/share)"
+cmp -s prefix/share/bash-completion/completions/holdfast <(prefix/bin/holdfast completion bash) || fail "no completion for bash"
+cmp -s prefix/share/zsh/site-functions/_holdfast <(prefix/bin/holdfast completion zsh) || fail "no completion for zsh"
+
+# The module file, read by an interpreter that writes down what it is told.
+module=prefix/share/modulefiles/holdfast/$version
+grep -qF "set prefix \"$scratch/prefix\"" "$module" && ! grep -qE '@[A-Z_]+@|%prefix%' "$module" || fail "the module file: $(cat "$module")"
+if command -v tclsh > /dev/null; then
+    cat > read.tcl << 'END'
+foreach word {module-whatis conflict prepend-path setenv set-alias} { proc $word {args} "puts \"$word \[join \$args\]\"" }
+source [lindex $argv 0]
+END
+    tclsh read.tcl "$module" > module.txt 2>&1 || fail "the module file: $(cat module.txt)"
+    for path in "PATH $scratch/prefix/bin" "MANPATH $scratch/prefix/share/man"; do
+        grep -qxF "prepend-path $path" module.txt && [ -d "${path#* }" ] || fail "the module lacks $path: $(cat module.txt)"
+    done
+    [ -x "$(sed -n 's/^set-alias holdfast-submit //p' module.txt)" ] || fail "the module's alias: $(cat module.txt)"
+fi
+
+# The recipes of Spack and Apptainer name options and folders that there are; neither tool is needed to see that.
+python3 - "$root" << 'END' || fail "a recipe names what is not there"
+import ast, os, re, sys
+
+root = sys.argv[1]
+recipe = open(f"{root}/tools/package/spack/packages/holdfast/package.py").read()
+image = open(f"{root}/tools/package/holdfast.def").read()
+lists = "".join(open(f"{root}/{name}").read() for name in ("CMakeLists.txt", "jobs/CMakeLists.txt"))
+version = re.search(r"project\(holdfast VERSION ([0-9.]+)", lists)[1]
+calls = [node for node in ast.walk(ast.parse(recipe)) if isinstance(node, ast.Call)]
+named = lambda name: [call.args[0].value for call in calls if getattr(call.func, "id", "") == name and call.args]
+assert named("version") == [version] and recipe.count(version) == 3, named("version")
+assert len(named("depends_on")) == len(set(named("depends_on"))) > 15, named("depends_on")
+for option in re.findall(r"HOLDFAST_[A-Z]+", recipe + image):
+    assert re.search(rf"(set|option)\({option} ", lists), option
+sections = re.findall(r"(?m)^%([a-z]+)", image)
+assert sections == ["arguments", "files", "post", "test", "environment", "runscript", "labels"], sections
+files = re.search(r"(?ms)^%files\n(.*?)^%", image)[1].split()[::2]
+assert all(os.path.exists(f"{root}/{name}") for name in files), files
+for folder in re.findall(r"add_subdirectory\(([a-z]+)\)", open(f"{root}/CMakeLists.txt").read()):
+    assert folder in files or folder == "tests", folder
+END
 
 # Experiments are submitted from there, and run the program beside.
 printf 'folder = "study"\ndata = "blobs.h5"\n' > job.toml

@@ -135,6 +135,10 @@ TEST_F(MemberStoreTest, MembersHaveTheirCheckpointsApart) {
 TEST_F(MemberStoreTest, OfARunThatKeptNothingNothingIsLeft) {
     run.claim("fingerprint");
     store.make_folder();
+    run.write_text("provenance.jsonl", "{}\n");
+    fs::create_directory(run.file("progress"));
+    run.write_text("progress/member-00000.jsonl", "{}\n");
+    EXPECT_EQ(store.progress_file(0), run.file("progress/member-00000.jsonl"));
     store.remove_if_empty();
     EXPECT_TRUE(fs::is_empty(run.path()));
     run.claim("fingerprint");
@@ -142,8 +146,10 @@ TEST_F(MemberStoreTest, OfARunThatKeptNothingNothingIsLeft) {
     store.remove_if_empty();
     EXPECT_EQ(MemberStore::finished(run.path()).size(), 1U);
     EXPECT_TRUE(fs::exists(run.file("fingerprint")));
+    fs::create_directory(run.file("progress"));
     store.remove_all();
     EXPECT_FALSE(fs::exists(run.file("members")));
+    EXPECT_FALSE(fs::exists(run.file("progress")));
     EXPECT_TRUE(fs::exists(run.file("fingerprint")));
 }
 

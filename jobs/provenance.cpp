@@ -1,0 +1,40 @@
+#include "jobs/provenance.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "dist/files/atomic_file.hpp"
+#include "jobs/build_info.hpp"
+#include "jobs/date.hpp"
+#include "jobs/host_name.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+/// At the end of a file that several jobs write to; a line is written at once.
+bool append(const std::string& path, const std::string& line) {
+    const int file =
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, private_mode);
+    if (file < 0) return false;
+    const bool written =
+        ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) && ::fsync(file) == 0;
+    return ::close(file) == 0 && written;
+}
+
+}  // namespace
+
+void record_provenance(const RunFolder& run, const nlohmann::json& how) {
+    using namespace std::chrono;
+    nlohmann::json line = build_info().to_json();
+    line["host"] = host_name();
+    line["started"] = time_of(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
+    line.update(how);
+    const std::string path = run.file("provenance.jsonl");
+    if (!append(path, line.dump() + "\n"))
+        throw Error(ExitCode::output, "cannot be written", "check permissions and free space", path);
+}
+
+}  // namespace holdfast
