@@ -87,9 +87,9 @@ Records in_order(const FinishedFleet& fleet, const Records& records) {
 
 /// What each record's own prediction is with and without it.
 OwnRecords remember(const Context& context, const FinishedFleet& fleet, const FleetOutputs& outputs,
-                    const std::string& data, std::vector<RecordInfluence>& found) {
+                    const Records& all, std::vector<RecordInfluence>& found) {
     const Decision& decision = outputs.decision();
-    OwnRecords own{outputs.mapped(in_order(fleet, trained_on(fleet, data))), {}};
+    OwnRecords own{outputs.mapped(in_order(fleet, all)), {}};
     const std::size_t rows = decision.rows(), first = static_cast<std::size_t>(outputs.first());
     Records mine = part_of(own.records, first, first + static_cast<std::size_t>(outputs.count()));
     const std::vector<double> with = outputs.nominal(own.records),
@@ -336,9 +336,12 @@ void influence(const Context& context, const Request& request) {
 
     // 2. Every record's own prediction, with and without it.
     OwnRecords own;
-    if (!request.data.empty()) own = remember(context, fleet, outputs, request.data, found.records);
     NewtonComparison newton;
-    if (!request.data.empty()) newton = {fleet, outputs.mapped(trained_on(fleet, request.data))};
+    if (!request.data.empty()) {
+        Records all = trained_on(fleet, request.data);
+        own = remember(context, fleet, outputs, all, found.records);
+        newton = {fleet, outputs.mapped(std::move(all))};
+    }
 
     // 3. Some queries after others: every network on them, and what one step makes of them.
     std::optional<ChangesFile> file;

@@ -43,15 +43,6 @@ done
 digest() { grep -o '"digest": "[0-9a-f]*"' "$1"; }
 newest() { ls -d "my study"/*/checkpoints/*/[0-9]* 2> /dev/null | sort -V | tail -n 1; }
 job_of() { sed -n "s/^$1 //p" "my study/slurm/submitted"; }
-# await WORDS COMMAND…: until it succeeds, a minute at most.
-await() {
-    local i
-    for ((i = 0; i < 600; ++i)); do
-        "${@:2}" && return
-        sleep 0.1
-    done
-    fail "in vain: $1: $(squeue) $(tail -n 5 "my study"/slurm/*.log)"
-}
 queue_empty() { [ -z "$(squeue --noheader)" ]; }
 in_state() { [ "$(job_state "$1")" = "$2" ]; }
 restarts() { scontrol show job "$1" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p'; }
@@ -132,5 +123,6 @@ for batches in 1 2; do
     [ ! -e "$run/checkpoints" ] && [ ! -e "$run/members" ] || fail "$run: left behind: $(ls "$run")"
 done
 
+((failures == 0)) || tail -n 5 "my study"/slurm/*.log
 ((failures == 0)) && echo "an experiment on Slurm, disturbed in every way, ends in the bytes of mpirun"
 exit $((failures > 0))

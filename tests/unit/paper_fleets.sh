@@ -2,14 +2,7 @@
 # paper_fleets.sh HOLDFAST: tools/paper_fleets prints the figures that the program's own jobs give, of small tables.
 # HOLDFAST_PYTHON names a Python with numpy and h5py, which make the tables; skipped where there is none.
 set -uo pipefail
-for python in ${HOLDFAST_PYTHON:-python3 /usr/bin/python3}; do
-    "$python" -c 'import numpy, h5py' 2> /dev/null && break
-    python=
-done
-if [ -z "$python" ]; then
-    echo "SKIPPED: no Python with numpy and h5py (HOLDFAST_PYTHON names one)"
-    exit 77
-fi
+source "$(dirname "$0")/../support/numpy.sh"
 tools=$(realpath "$(dirname "$0")/../../tools")
 source "$(dirname "$0")/../support/script.sh"
 refuses() { # WORDS OPTION…

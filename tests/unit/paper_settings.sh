@@ -3,14 +3,7 @@
 # are those that the program's own jobs give, and more changed records leave no more answers certified.
 # HOLDFAST_PYTHON names the Python to use; skipped where it has no numpy and h5py.
 set -uo pipefail
-for python in ${HOLDFAST_PYTHON:-python3 /usr/bin/python3}; do
-    "$python" -c 'import numpy, h5py' 2> /dev/null && break
-    python=
-done
-if [ -z "$python" ]; then
-    echo "SKIPPED: no Python with numpy and h5py (HOLDFAST_PYTHON names one)"
-    exit 77
-fi
+source "$(dirname "$0")/../support/numpy.sh"
 export HOLDFAST_PYTHON=$python
 tools=$(realpath "$(dirname "$0")/../../tools")
 source "$(dirname "$0")/../support/script.sh"

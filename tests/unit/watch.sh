@@ -11,15 +11,6 @@ train=("$holdfast" train --data blobs.h5 --quiet --set ensemble.members=2)
 # said NAME EXPRESSION: of the object that NAME.json holds.
 said() { python3 -c "import json, sys; said = json.load(open('$1.json')); sys.exit(not ($2))"; }
 look() { "$holdfast" watch "$1" --once --json > "$2.json" 2> err.txt || fail "watch $1: $(cat err.txt)"; }
-# await WORDS COMMAND…
-await() {
-    local i
-    for ((i = 0; i < 600; ++i)); do
-        "${@:2}" && return
-        sleep 0.1
-    done
-    fail "in vain: $1"
-}
 lines_of() { cat "$1"/progress/*.jsonl 2> /dev/null | grep -c '"event":"step"'; }
 has_lines() { [ "$(lines_of "$1")" -ge "$2" ]; }
 
