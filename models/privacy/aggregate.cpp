@@ -1,6 +1,7 @@
 #include "models/privacy/aggregate.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
@@ -74,37 +75,84 @@ std::int64_t overtaking_cost_per_class(const Members& members, const std::vector
     return least[goal];
 }
 
+/// All voters in order of what it costs to turn them.
+struct Voters {
+    explicit Voters(const Members& members, std::size_t classes) : places(classes) {
+        std::vector<std::size_t> order(members.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return members[a].distance < members[b].distance;
+        });
+        for (const std::size_t member : order) {
+            places[static_cast<std::size_t>(members[member].label)].push_back(costs.size());
+            costs.push_back(members[member].distance + 1);
+        }
+    }
+    Costs costs;                                   ///< [voters] ascending
+    std::vector<std::vector<std::size_t>> places;  ///< [classes] where its voters stand in `costs`, ascending
+};
+
+/// Some of the voters, and what the cheapest of them cost together: a Fenwick tree over the order of costs.
+class FreeVoters {
+  public:
+    explicit FreeVoters(const Costs& costs) : costs_(costs), nodes_(costs.size() + 1) {}
+
+    void add(std::size_t place) {
+        for (std::size_t node = place + 1; node < nodes_.size(); node += node & (~node + 1)) {
+            ++nodes_[node].count;
+            nodes_[node].cost += costs_[place];
+        }
+    }
+    /// Of so many, which there are.
+    std::int64_t cheapest(std::int64_t count) const {
+        std::size_t node = 0;
+        std::int64_t cost = 0;
+        for (std::size_t reach = std::bit_floor(nodes_.size()); reach > 0; reach /= 2) {
+            if (node + reach >= nodes_.size() || nodes_[node + reach].count > count) continue;
+            node += reach;
+            count -= nodes_[node].count;
+            cost += nodes_[node].cost;
+        }
+        return cost;
+    }
+
+  private:
+    struct Node {
+        std::int64_t count = 0, cost = 0;
+    };
+    const Costs& costs_;
+    std::vector<Node> nodes_;
+};
+
 /// Least cost after which j wins, a turn costing h_i + 1 whatever the target. Turning to j is then never
 /// worse than turning elsewhere, so: for each number s of turns, take from every class as many of its
-/// cheapest voters as it has above j's new count, and the rest wherever they are cheapest.
-std::int64_t winning_cost(const Members& members, const std::vector<std::int64_t>& votes, int j) {
+/// cheapest voters as it has above j's new count, and the rest wherever they are cheapest. With every turn a
+/// class must give at most one fewer, who is free from then on.
+std::int64_t winning_cost(const Voters& voters, const std::vector<std::int64_t>& votes, int j) {
     const int classes = static_cast<int>(votes.size());
-    std::vector<Costs> costs(votes.size());
-    for (const MemberAnswer& member : members)
-        costs[static_cast<std::size_t>(member.label)].push_back(member.distance + 1);
-    for (Costs& of_class : costs) std::sort(of_class.begin(), of_class.end());
-    const std::int64_t own = votes[static_cast<std::size_t>(j)];
-    std::int64_t least = unreachable;
-    for (std::int64_t turns = 0; own + turns <= static_cast<std::int64_t>(members.size()); ++turns) {
-        std::int64_t cost = 0, forced = 0;
-        Costs free;
+    FreeVoters free(voters.costs);
+    std::vector<std::int64_t> forced(votes);
+    forced[static_cast<std::size_t>(j)] = 0;
+    const std::int64_t own = votes[static_cast<std::size_t>(j)],
+                       others = std::accumulate(forced.begin(), forced.end(), std::int64_t{0});
+    std::int64_t all_forced = others, forced_cost = 0, least = unreachable;
+    for (int c = 0; c < classes; ++c) {
+        for (const std::size_t place : voters.places[static_cast<std::size_t>(c)])
+            forced_cost += c == j ? 0 : voters.costs[place];
+    }
+    for (std::int64_t turns = 0; turns <= others; ++turns) {
         for (int c = 0; c < classes; ++c) {
             if (c == j) continue;
-            const Costs& of_class = costs[static_cast<std::size_t>(c)];
+            const auto index = static_cast<std::size_t>(c);
             const std::int64_t allowed = own + turns - (wins_tie(c, j, classes) ? 1 : 0);
-            const std::int64_t excess =
-                std::max<std::int64_t>(0, votes[static_cast<std::size_t>(c)] - allowed);
-            if (excess > votes[static_cast<std::size_t>(c)])
-                forced = unreachable;  // own + turns = 0 and c wins ties
-            if (forced == unreachable) break;
-            cost += std::accumulate(of_class.begin(), of_class.begin() + excess, std::int64_t{0});
-            free.insert(free.end(), of_class.begin() + excess, of_class.end());
-            forced += excess;
+            while (forced[index] > std::max<std::int64_t>(0, votes[index] - allowed)) {
+                const std::size_t place = voters.places[index][static_cast<std::size_t>(--forced[index])];
+                free.add(place);
+                --all_forced;
+                forced_cost -= voters.costs[place];
+            }
         }
-        if (forced > turns) continue;
-        std::sort(free.begin(), free.end());
-        cost += std::accumulate(free.begin(), free.begin() + (turns - forced), std::int64_t{0});
-        least = std::min(least, cost);
+        if (all_forced <= turns) least = std::min(least, forced_cost + free.cheapest(turns - all_forced));
     }
     return least;
 }
@@ -151,8 +199,9 @@ Distances distances_of(const Members& members, const std::vector<std::int64_t>& 
     if (!members.front().class_distances.empty()) return distances_per_class(members, votes, winner);
     if (votes.size() == 2) return distances_of_two(members, votes, winner);
     Distances found;
+    const Voters voters(members, votes.size());
     for (int j = 0; j < static_cast<int>(votes.size()); ++j) {
-        found.classes.push_back(winning_cost(members, votes, j));
+        found.classes.push_back(winning_cost(voters, votes, j));
         if (j != winner)
             found.overtaking = std::min(found.overtaking, overtaking_cost(members, votes, winner, j));
     }

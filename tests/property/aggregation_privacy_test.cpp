@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "kernels/base/error.hpp"
@@ -234,6 +235,57 @@ TEST(OffByOneInTheFlips, IsFound) {
         }
     });
     EXPECT_TRUE(violated);
+}
+
+/// Least cost after which class j wins, from the rule in words: for every number of turns the cheapest voters
+/// that each other class has too many, then the cheapest of the rest.
+std::int64_t winning_cost_by_rule(const Members& members, int classes, int j) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::vector<std::vector<std::int64_t>> voters(static_cast<std::size_t>(classes));
+    for (const MemberAnswer& member : members)
+        voters[static_cast<std::size_t>(member.label)].push_back(member.distance + 1);
+    for (auto& of_class : voters) std::sort(of_class.begin(), of_class.end());
+    const std::size_t own = voters[static_cast<std::size_t>(j)].size();
+    for (std::size_t turns = 0; own + turns <= members.size(); ++turns) {
+        std::vector<std::int64_t> taken, rest;
+        bool possible = true;
+        for (int c = 0; c < classes; ++c) {
+            if (c == j) continue;
+            const auto& of_class = voters[static_cast<std::size_t>(c)];
+            const std::size_t wins_from =
+                c < j ? own + turns : own + turns + 1;  // votes with which c beats j
+            possible = possible && wins_from > 0;
+            const std::size_t kept = std::min(of_class.size(), wins_from > 0 ? wins_from - 1 : 0);
+            const auto middle = of_class.end() - static_cast<std::ptrdiff_t>(kept);
+            taken.insert(taken.end(), of_class.begin(), middle);
+            rest.insert(rest.end(), middle, of_class.end());
+        }
+        if (!possible || taken.size() > turns) continue;
+        std::sort(rest.begin(), rest.end());
+        taken.insert(taken.end(), rest.begin(),
+                     rest.begin() + static_cast<std::ptrdiff_t>(turns - taken.size()));
+        least = std::min(least, std::accumulate(taken.begin(), taken.end(), std::int64_t{0}));
+    }
+    return least;
+}
+
+TEST(Aggregate, CountsTheCheapestTurnsOfManyMembers) {
+    std::mt19937 generator(3);
+    for (int trial = 0; trial < 400; ++trial) {
+        const int classes = 3 + trial % 4, count = 1 + static_cast<int>(generator() % 70), cap = trial % 9;
+        Members members;
+        for (int i = 0; i < count; ++i) {
+            const int label =
+                static_cast<int>(generator() % 5 == 0 ? generator() : generator() % 2) % classes;
+            members.push_back({std::abs(label), static_cast<std::int64_t>(generator()) % (cap + 1), {}});
+        }
+        const Evidence evidence = aggregate(members, classes, cap);
+        for (int j = 0; j < classes; ++j) {
+            ASSERT_EQ(evidence.class_distances[static_cast<std::size_t>(j)],
+                      winning_cost_by_rule(members, classes, j))
+                << "trial " << trial << ", class " << j;
+        }
+    }
 }
 
 TEST(Aggregate, BadMembersAreRefused) {
