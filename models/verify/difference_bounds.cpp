@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "kernels/base/error.hpp"
 #include "kernels/cpu/targets.hpp"
+#include "models/verify/unit_splits.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "models/verify/difference_bounds.cpp"
@@ -64,14 +66,15 @@ HWY_INLINE void store_interval(Vec low, Vec high, AlignedVector<double>& centres
     store(radius(low, high, centre), radii, at);
 }
 
-/// Relaxations of one vector of units with z in [z_low, z_high], d in [d_low, d_high].
-void relax(const BoundRules& rules, Vec z_low, Vec z_high, Vec d_low, Vec d_high, std::size_t at,
-           Units& units) {
-    const Vec twin_low = hn::Add(z_low, d_low), twin_high = hn::Add(z_high, d_high);
+/// Relaxations of one vector of units by the intervals of z, d and z' = z + d.
+void relax(const BoundRules& rules, const Workspace& w, std::size_t at, Units& units) {
+    const Vec z_low = load(w.z_low, at), z_high = load(w.z_high, at);
+    const Vec d_low = load(w.d_low, at), d_high = load(w.d_high, at);
+    const Vec twin_low = load(w.twin_low, at), twin_high = load(w.twin_high, at);
     const Vec z_centre = middle(z_low, z_high), d_centre = middle(d_low, d_high);
     const Chord of_z = chord(z_low, z_high), of_twin = chord(twin_low, twin_high);
     const Vec slope = hn::IfThenElseZero(hn::Gt(z_centre, zero()), one());
-    const Vec twin_slope = hn::IfThenElseZero(hn::Gt(hn::Add(z_centre, d_centre), zero()), one());
+    const Vec twin_slope = hn::IfThenElseZero(hn::Gt(hn::Add(twin_low, twin_high), zero()), one());
     store(of_z.slope, units.chord, at);
     store(of_z.at_0, units.chord_at_0, at);
     store(slope, units.slope, at);
@@ -216,6 +219,16 @@ HWY_NOINLINE Vec relaxed(const PreparedNetwork& network, const Twin& of, std::si
     return hn::Add(constant, more);
 }
 
+/// What the affine function of w.alpha comes to over the box, at most.
+HWY_INLINE Vec over_box(const PreparedNetwork& network, const Workspace& w, Vec constant) {
+    for (std::size_t i = 0; i < network.inputs(); ++i) {
+        const Vec coefficient = hn::Load(tag, w.alpha.data() + i * lanes);
+        constant = hn::MulAdd(coefficient, hn::Set(tag, w.centre[i]), constant);
+        constant = hn::MulAdd(hn::Abs(coefficient), hn::Set(tag, w.radius[i]), constant);
+    }
+    return constant;
+}
+
 /// From w.alpha, w.epsilon, coefficients of a and e behind layer `top`, back to the inputs: an upper bound
 /// over the box, without what rounding takes; w.alpha are then the coefficients of the inputs.
 template <bool with_differences>
@@ -228,12 +241,152 @@ HWY_NOINLINE Vec back_to_inputs(const PreparedNetwork& network, const Twin& twin
     }
     constant = hn::Add(constant, relaxed<with_differences>(network, twin, 0, w));
     back_through<with_differences, false>(network.layers[0], twin.layers()[0], w);
-    for (std::size_t i = 0; i < network.inputs(); ++i) {
-        const Vec coefficient = hn::Load(tag, w.alpha.data() + i * lanes);
-        constant = hn::MulAdd(coefficient, hn::Set(tag, w.centre[i]), constant);
-        constant = hn::MulAdd(hn::Abs(coefficient), hn::Set(tag, w.radius[i]), constant);
+    return over_box(network, w, constant);
+}
+
+/// Adds multiplier * sign * z of the units of layer l that have a sign, which is nowhere below 0, and what
+/// rounding takes off it. What it adds to the constant.
+HWY_NOINLINE Vec add_multiples(const PreparedNetwork& network, const Twin& twin, std::size_t l,
+                               std::span<const UnitSplit> units, Workspace& w) {
+    Vec constant = zero();
+    for (std::size_t s = 0; s < units.size(); ++s) {
+        const UnitSplit& split = units[s];
+        if (split.layer != l) continue;
+        double* value = w.values.data() + split.unit * lanes;
+        double* difference = w.differences.data() + split.unit * lanes;
+        const Vec multiplier = hn::Load(tag, w.multipliers.data() + s * lanes);
+        const Vec by = hn::Mul(hn::Set(tag, split.sign), multiplier);
+        hn::Store(hn::Add(hn::Load(tag, value), by), tag, value);
+        constant = hn::MulAdd(by, hn::Set(tag, network.layers[l].bias[split.unit]), constant);
+        constant = hn::MulAdd(multiplier, hn::Set(tag, twin.split_error(split.layer, split.unit)), constant);
+        if (!split.of_twin) continue;
+        hn::Store(hn::Add(hn::Load(tag, difference), by), tag, difference);
+        constant = hn::MulAdd(by, hn::Set(tag, twin.layers()[l].bias_difference[split.unit]), constant);
     }
     return constant;
+}
+
+/// As back_to_inputs<true>() from the last layer, with multiples of the units that have a sign; keeps the
+/// coefficients of a and e of each layer.
+HWY_NOINLINE Vec back_with_multiples(const PreparedNetwork& network, const Twin& twin,
+                                     std::span<const UnitSplit> units, Workspace& w) {
+    Vec constant = zero();
+    for (std::size_t l = network.hidden(); l-- > 0;) {
+        std::copy_n(w.alpha.begin(), network.layers[l].weight.out * lanes, w.alphas[l].begin());
+        std::copy_n(w.epsilon.begin(), network.layers[l].weight.out * lanes, w.epsilons[l].begin());
+        constant = hn::Add(constant, relaxed<true>(network, twin, l, w));
+        constant = hn::Add(constant, add_multiples(network, twin, l, units, w));
+        if (l > 0) {
+            back_through<true, true>(network.layers[l], twin.layers()[l], w);
+        } else {
+            back_through<true, false>(network.layers[0], twin.layers()[0], w);
+        }
+    }
+    return over_box(network, w, constant);
+}
+
+/// The relaxations that the last way back chose, of unit k of layer l with z, d: a and e.
+HWY_INLINE void chosen(const Units& units, const Workspace& w, std::size_t l, std::size_t k, Vec z, Vec d,
+                       Vec& a, Vec& e) {
+    const auto set = [&](const AlignedVector<double>& of) HWY_ATTR { return hn::Set(tag, of[k]); };
+    const auto rises = hn::Gt(hn::Load(tag, w.alphas[l].data() + k * lanes), zero());
+    a = hn::IfThenElse(rises, hn::MulAdd(set(units.chord), z, set(units.chord_at_0)),
+                       hn::Mul(set(units.slope), z));
+    const auto e_rises = hn::Gt(hn::Load(tag, w.epsilons[l].data() + k * lanes), zero());
+    const Vec above =
+        hn::MulAdd(set(units.upper_z), z, hn::MulAdd(set(units.upper_d), d, set(units.upper_at_0)));
+    const Vec below =
+        hn::Sub(hn::MulAdd(set(units.lower_z), z, hn::Mul(set(units.lower_d), d)), set(units.lower_below_0));
+    e = hn::IfThenElse(e_rises, above, below);
+}
+
+/// w.slopes: how the last bounds move with each multiplier, at the corner of the box where they are attained.
+HWY_NOINLINE void slopes_of_multipliers(const PreparedNetwork& network, const Twin& of,
+                                        std::span<const UnitSplit> units, Workspace& w) {
+    for (std::size_t i = 0; i < network.inputs(); ++i) {
+        const Vec coefficient = hn::Load(tag, w.alpha.data() + i * lanes);
+        const Vec reach = hn::CopySign(hn::Set(tag, w.radius[i]), coefficient);
+        hn::Store(hn::Add(hn::Set(tag, w.centre[i]), reach), tag, w.point.data() + i * lanes);
+        hn::Store(zero(), tag, w.change.data() + i * lanes);
+    }
+    std::size_t deepest = 0;
+    for (const UnitSplit& split : units) deepest = std::max(deepest, split.layer);
+    for (std::size_t l = 0; l <= deepest; ++l) {
+        const PreparedLayer& layer = network.layers[l];
+        const TwinLayer& twin = of.layers()[l];
+        for (std::size_t k = 0; k < layer.weight.out; ++k) {
+            Vec z = hn::Set(tag, layer.bias[k]), d = hn::Set(tag, twin.bias_difference[k]);
+            const std::size_t row = k * layer.weight.row_stride;
+            for (std::size_t j = 0; j < layer.weight.in; ++j) {
+                const Vec a = hn::Load(tag, w.point.data() + j * lanes),
+                          e = hn::Load(tag, w.change.data() + j * lanes);
+                z = hn::MulAdd(hn::Set(tag, layer.weight.rows[row + j]), a, z);
+                d = hn::MulAdd(hn::Set(tag, twin.difference.rows[row + j]), a, d);
+                d = hn::MulAdd(hn::Set(tag, twin.weight.rows[row + j]), e, d);
+            }
+            for (std::size_t s = 0; s < units.size(); ++s) {
+                if (units[s].layer != l || units[s].unit != k) continue;
+                const Vec value = units[s].of_twin ? hn::Add(z, d) : z;
+                hn::Store(hn::Mul(hn::Set(tag, units[s].sign), value), tag, w.slopes.data() + s * lanes);
+            }
+            Vec a, e;
+            chosen(w.units[l], w, l, k, z, d, a, e);
+            hn::Store(a, tag, w.next_point.data() + k * lanes);
+            hn::Store(e, tag, w.next_change.data() + k * lanes);
+        }
+        std::swap(w.point, w.next_point);
+        std::swap(w.change, w.next_change);
+    }
+}
+
+/// w.multipliers: from the best ones down their slopes, `part` of as far as would bring each bound to its
+/// level, were it affine (Polyak).
+HWY_NOINLINE void step_down(std::size_t units, Vec best, Vec level, Vec part, Workspace& w) {
+    Vec squares = hn::Set(tag, 1e-300);
+    for (std::size_t s = 0; s < units; ++s) {
+        const Vec slope = load(w.best_slopes, s * lanes);
+        squares = hn::MulAdd(slope, slope, squares);
+    }
+    const Vec length = hn::Mul(part, hn::Div(hn::Max(hn::Sub(best, level), zero()), squares));
+    for (std::size_t s = 0; s < units; ++s) {
+        const Vec next =
+            hn::NegMulAdd(length, load(w.best_slopes, s * lanes), load(w.best_multipliers, s * lanes));
+        store(hn::Min(hn::Max(next, zero()), hn::Set(tag, 1e30)), w.multipliers, s * lanes);
+    }
+}
+
+constexpr int most_steps = 10;
+
+/// Bounds from w.first_alpha, w.first_epsilon and `constant` by the best multipliers that a few steps find;
+/// w.alpha: the coefficients of each lane's best. Multipliers are read and left in w.multipliers.
+HWY_NOINLINE Vec best_bound(const PreparedNetwork& network, const Twin& twin,
+                            std::span<const UnitSplit> units, Vec constant, Vec levels, Workspace& w) {
+    const std::size_t first = network.layers.back().weight.in * lanes, inputs = network.inputs() * lanes;
+    Vec best = hn::Set(tag, 1e308);
+    Vec part = one();
+    for (int step = 0; step <= most_steps; ++step) {
+        std::copy_n(w.first_alpha.begin(), first, w.alpha.begin());
+        std::copy_n(w.first_epsilon.begin(), first, w.epsilon.begin());
+        const Vec bound = hn::Add(constant, back_with_multiples(network, twin, units, w));
+        const auto better = hn::Lt(bound, best);
+        best = hn::IfThenElse(better, bound, best);
+        const auto keep = [&](const AlignedVector<double>& from, AlignedVector<double>& to, std::size_t size)
+                              HWY_ATTR {
+                                  for (std::size_t i = 0; i < size; i += lanes)
+                                      store(hn::IfThenElse(better, load(from, i), load(to, i)), to, i);
+                              };
+        keep(w.alpha, w.best_alpha, inputs);
+        keep(w.multipliers, w.best_multipliers, units.size() * lanes);
+        if (units.empty() || step == most_steps || !hn::AllFalse(tag, hn::Lt(best, levels))) break;
+        slopes_of_multipliers(network, twin, units, w);
+        keep(w.slopes, w.best_slopes, units.size() * lanes);
+        // Shorter where it was too far.
+        part = hn::Mul(part, hn::IfThenElse(better, hn::Set(tag, 1.25), hn::Set(tag, 0.4)));
+        step_down(units.size(), best, levels, part, w);
+    }
+    std::copy_n(w.best_alpha.begin(), inputs, w.alpha.begin());
+    std::copy_n(w.best_multipliers.begin(), units.size() * lanes, w.multipliers.begin());
+    return best;
 }
 
 /// Narrows the intervals of z and d of layer l > 0 by linear bounds.
@@ -269,7 +422,7 @@ void narrow(const PreparedNetwork& network, const Twin& twin, std::size_t l, Wor
 
 /// Bounds of up to `lanes` targets; starts at target `first`.
 void bound_targets(const PreparedNetwork& network, const Twin& twin, std::span<const BoundTarget> targets,
-                   std::size_t first, Workspace& w, BoxBounds& bounds) {
+                   std::size_t first, SplitBox* part, Workspace& w, BoxBounds& bounds) {
     const std::size_t last = network.hidden(), count = std::min(lanes, targets.size() - first);
     const PreparedLayer& layer = network.layers[last];
     const TwinLayer& other = twin.layers()[last];
@@ -299,14 +452,28 @@ void bound_targets(const PreparedNetwork& network, const Twin& twin, std::span<c
         hn::Store(hn::Mul(differences, entries(other.weight)), tag, w.epsilon.data() + j * lanes);
     }
     Vec bound = hn::Load(tag, constant);
-    if (last > 0) {
-        bound = hn::Add(bound, back_to_inputs<true>(network, twin, last - 1, w));
-    } else {
-        for (std::size_t i = 0; i < network.inputs(); ++i) {
-            const Vec coefficient = hn::Load(tag, w.alpha.data() + i * lanes);
-            bound = hn::MulAdd(coefficient, hn::Set(tag, w.centre[i]), bound);
-            bound = hn::MulAdd(hn::Abs(coefficient), hn::Set(tag, w.radius[i]), bound);
+    if (last == 0) {
+        bound = over_box(network, w, bound);
+    } else if (part) {
+        std::copy_n(w.alpha.begin(), layer.weight.in * lanes, w.first_alpha.begin());
+        std::copy_n(w.epsilon.begin(), layer.weight.in * lanes, w.first_epsilon.begin());
+        const std::size_t units = part->units.size();
+        HWY_ALIGN double levels[lanes];
+        for (std::size_t t = 0; t < lanes; ++t) {
+            const std::size_t of = std::min(first + t, targets.size() - 1);
+            levels[t] = part->levels[of];
+            for (std::size_t s = 0; s < units; ++s)
+                w.multipliers[s * lanes + t] = part->multipliers[of * units + s];
         }
+        bound = best_bound(network, twin, part->units, bound, hn::Load(tag, levels), w);
+        for (std::size_t t = 0; t < count; ++t)
+            for (std::size_t s = 0; s < units; ++s)
+                part->multipliers[(first + t) * units + s] = w.multipliers[s * lanes + t];
+        HWY_ALIGN double above[lanes];
+        hn::Store(hn::Sub(bound, hn::Load(tag, levels)), tag, above);
+        verify::add_costs(network, lanes, {above, count}, w);
+    } else {
+        bound = hn::Add(bound, back_to_inputs<true>(network, twin, last - 1, w));
     }
     hn::Store(bound, tag, constant);
     for (std::size_t t = 0; t < count; ++t) {
@@ -317,7 +484,7 @@ void bound_targets(const PreparedNetwork& network, const Twin& twin, std::span<c
 }
 
 void Bound(const PreparedNetwork& network, const Twin& twin, const BoundRules& rules,
-           std::span<const BoundTarget> targets, Workspace& w, BoxBounds& bounds) {
+           std::span<const BoundTarget> targets, SplitBox* part, Workspace& w, BoxBounds& bounds) {
     // 1. Forward: intervals of every layer, narrowed, and the relaxations they give.
     for (std::size_t l = 0; l <= network.hidden(); ++l) {
         const bool is_last = l == network.hidden();
@@ -336,14 +503,24 @@ void Bound(const PreparedNetwork& network, const Twin& twin, const BoundRules& r
         propagate(layer, twin.layers()[l], from, l == 0, w, twin.is_hull() ? &w.hull_radius[l] : nullptr);
         if (is_last) break;
         if (l > 0 && rules.symbolic) narrow(network, twin, l, w);
-        for (std::size_t k = 0; k < layer.weight.column_stride; k += lanes) {
-            relax(rules, load(w.z_low, k), load(w.z_high, k), load(w.d_low, k), load(w.d_high, k), k,
-                  w.units[l]);
+        if (part && !verify::give_signs(part->units, l, w)) {
+            part->empty = true;
+            return;
         }
+        for (std::size_t k = 0; k < layer.weight.column_stride; k += lanes) {
+            store(hn::Add(load(w.z_low, k), load(w.d_low, k)), w.twin_low, k);
+            store(hn::Add(load(w.z_high, k), load(w.d_high, k)), w.twin_high, k);
+        }
+        if (part && !verify::give_twin_signs(part->units, l, w)) {
+            part->empty = true;
+            return;
+        }
+        for (std::size_t k = 0; k < layer.weight.column_stride; k += lanes) relax(rules, w, k, w.units[l]);
+        if (part) verify::keep_intervals(l, w);
     }
     // 2. Backward: the targets.
     for (std::size_t first = 0; first < targets.size(); first += lanes)
-        bound_targets(network, twin, targets, first, w, bounds);
+        bound_targets(network, twin, targets, first, part, w, bounds);
 }
 
 }  // namespace holdfast::verify::HWY_NAMESPACE
@@ -356,8 +533,9 @@ HWY_EXPORT(Bound);
 
 namespace {
 void bound(const PreparedNetwork& network, const Twin& twin, const BoundRules& rules,
-           std::span<const BoundTarget> targets, DifferenceBounds::Workspace& workspace, BoxBounds& bounds) {
-    HWY_DYNAMIC_DISPATCH(Bound)(network, twin, rules, targets, workspace, bounds);
+           std::span<const BoundTarget> targets, SplitBox* part, DifferenceBounds::Workspace& workspace,
+           BoxBounds& bounds) {
+    HWY_DYNAMIC_DISPATCH(Bound)(network, twin, rules, targets, part, workspace, bounds);
 }
 }  // namespace
 }  // namespace verify
@@ -378,22 +556,52 @@ DifferenceBounds::DifferenceBounds(const PreparedNetwork& network) : network_(&n
               &units.radius, &units.e_middle, &units.e_radius, &units.twin_most})
             values->resize(stride);
         w.units.push_back(std::move(units));
+        for (std::vector<AlignedVector<double>>* layers :
+             {&w.low_z, &w.high_z, &w.low_twin, &w.high_twin, &w.costs})
+            layers->emplace_back(stride);
+        for (std::vector<AlignedVector<double>>* layers : {&w.alphas, &w.epsilons})
+            layers->emplace_back(stride * PaddedMatrix::line);
     }
-    for (AlignedVector<double>* values : {&w.values, &w.differences, &w.alpha, &w.epsilon})
+    for (AlignedVector<double>* values :
+         {&w.values, &w.differences, &w.alpha, &w.epsilon, &w.first_alpha, &w.first_epsilon, &w.best_alpha,
+          &w.point, &w.change, &w.next_point, &w.next_change})
         values->resize(widest * PaddedMatrix::line);
-    for (AlignedVector<double>* values : {&w.z_low, &w.z_high, &w.d_low, &w.d_high}) values->resize(widest);
+    for (AlignedVector<double>* values :
+         {&w.z_low, &w.z_high, &w.d_low, &w.d_high, &w.twin_low, &w.twin_high})
+        values->resize(widest);
+}
+
+void DifferenceBounds::prepare(const double* low, const double* high, std::size_t targets,
+                               BoxBounds& bounds) {
+    for (std::size_t i = 0; i < network_->inputs(); ++i) {
+        workspace_.centre[i] = low[i] + (high[i] - low[i]) / 2;
+        workspace_.radius[i] = std::max(high[i] - workspace_.centre[i], workspace_.centre[i] - low[i]);
+    }
+    bounds.upper.resize(targets);
+    bounds.coefficients.resize(targets * network_->inputs());
 }
 
 void DifferenceBounds::bound(const Twin& twin, const double* low, const double* high,
                              std::span<const BoundTarget> targets, const BoundRules& rules,
                              BoxBounds& bounds) {
-    for (std::size_t i = 0; i < network_->inputs(); ++i) {
-        workspace_.centre[i] = low[i] + (high[i] - low[i]) / 2;
-        workspace_.radius[i] = std::max(high[i] - workspace_.centre[i], workspace_.centre[i] - low[i]);
-    }
-    bounds.upper.resize(targets.size());
-    bounds.coefficients.resize(targets.size() * network_->inputs());
-    verify::bound(*network_, twin, rules, targets, workspace_, bounds);
+    prepare(low, high, targets.size(), bounds);
+    verify::bound(*network_, twin, rules, targets, nullptr, workspace_, bounds);
+}
+
+void DifferenceBounds::bound(const Twin& twin, const double* low, const double* high,
+                             std::span<const BoundTarget> targets, const BoundRules& rules, SplitBox& part,
+                             BoxBounds& bounds) {
+    ensure(!twin.is_hull() && part.levels.size() == targets.size(), "a part is of one network");
+    prepare(low, high, targets.size(), bounds);
+    Workspace& w = workspace_;
+    part.multipliers.resize(targets.size() * part.units.size(), 0.0);
+    for (AlignedVector<double>* values : {&w.multipliers, &w.slopes, &w.best_multipliers, &w.best_slopes})
+        values->resize(std::max(values->size(), part.units.size() * PaddedMatrix::line));
+    for (AlignedVector<double>& costs : w.costs) std::fill(costs.begin(), costs.end(), 0.0);
+    part.empty = false;
+    part.open.reset();
+    verify::bound(*network_, twin, rules, targets, &part, w, bounds);
+    if (!part.empty) verify::find_open(*network_, w, part);
 }
 
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,25 @@ struct BoundRules {
     bool symbolic = true;     ///< bounds of deeper layers' units passed back to the inputs
 };
 
+/// The part of a box where unit `unit` of hidden layer `layer`, of N or of the twin, has sign * z >= 0.
+struct UnitSplit {
+    std::size_t layer, unit;
+    bool of_twin;
+    double sign;  ///< 1 or -1
+};
+
+/// Where bounds are of a part of a box only: and what is known of how they come to be least there.
+struct SplitBox {
+    std::span<const UnitSplit> units;
+    std::span<const double> levels;  ///< [targets]: no lower bound of it is of use
+    std::vector<double>
+        multipliers;     ///< [targets, units], >= 0: where the search for them begins, then the best
+    bool empty = false;  ///< no point of the box is in that part: there are no bounds then
+    std::optional<UnitSplit> open =
+        {};           ///< of the units of either sign there, that whose relaxations cost most
+    double cost = 0;  ///< how much of all bounds together
+};
+
 /// Upper bounds of some targets over a box of inputs, each by one affine function that is an upper bound at
 /// every point of the box, rounding included.
 struct BoxBounds {
@@ -37,6 +57,9 @@ class DifferenceBounds {
     /// low, high: [inputs], within the twin's box.
     void bound(const Twin& twin, const double* low, const double* high, std::span<const BoundTarget> targets,
                const BoundRules& rules, BoxBounds& bounds);
+    /// Of the part of the box where its units have their signs, not of a hull (mathematics.md, unit splits).
+    void bound(const Twin& twin, const double* low, const double* high, std::span<const BoundTarget> targets,
+               const BoundRules& rules, SplitBox& part, BoxBounds& bounds);
 
     /// Of one layer of units: relaxations, [column_stride] each.
     struct Units {
@@ -50,11 +73,19 @@ class DifferenceBounds {
         AlignedVector<double> centre, radius;  // of the box, padded
         std::vector<Units> units;
         std::vector<AlignedVector<double>> hull_radius;  // of d of each layer, where the twin is a hull
-        AlignedVector<double> values, differences, alpha, epsilon;  // [widest, lanes]
-        AlignedVector<double> z_low, z_high, d_low, d_high;         // [widest]
+        AlignedVector<double> values, differences, alpha, epsilon;                // [widest, lanes]
+        AlignedVector<double> z_low, z_high, d_low, d_high, twin_low, twin_high;  // [widest]
+        // Of unit splits: signs of coefficients of every layer, values at a point, multipliers and slopes.
+        std::vector<AlignedVector<double>> alphas, epsilons;                       // [hidden][stride, lanes]
+        AlignedVector<double> first_alpha, first_epsilon, best_alpha;              // [widest, lanes]
+        AlignedVector<double> point, change, next_point, next_change;              // [widest, lanes]
+        AlignedVector<double> multipliers, slopes, best_multipliers, best_slopes;  // [units, lanes]
+        std::vector<AlignedVector<double>> low_z, high_z, low_twin, high_twin, costs;  // [hidden][stride]
     };
 
   private:
+    void prepare(const double* low, const double* high, std::size_t targets, BoxBounds& bounds);
+
     const PreparedNetwork* network_;
     Workspace workspace_;
 };

@@ -1,6 +1,7 @@
 #include "models/verify/search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -18,16 +19,25 @@ constexpr std::size_t networks_a_round = 64, boxes_a_visit = 128;
 constexpr int most_contractions = 12;
 constexpr double worth_repeating = 0.9;  // of a box's volume
 constexpr std::size_t random_starts = 4;
+constexpr std::size_t prices_a_box = 3;
+constexpr double first_step = 0x1p-5, least_step = 0x1p-14, greatest_step = 0x1p-2, most_price = 3;
 constexpr double least_width = 0x1p-40;  // of an input's range: a box is not cut below
 
 double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A box of inputs and what no confidence that counts exceeds in it.
+/// A box of inputs, or the part of it where hidden units have certain signs, and what no confidence that
+/// counts exceeds in it.
 struct Node {
     double bound;
-    std::vector<double> low, high, gradient;
+    std::vector<double> low, high;
+    std::vector<UnitSplit> units = {};
+    std::vector<double> multipliers = {};  ///< [targets, units]
+    std::vector<double> gradient = {};
+    double price = 1, price_step = first_step;  ///< the best known, and what to try beside it
+    std::optional<UnitSplit> open = {};
+    double cost = 0;
     bool operator<(const Node& other) const { return bound < other.bound; }
 };
 
@@ -54,6 +64,18 @@ class Question {
         for (const MarginAt& own : confidence.own) targets_.push_back({own.row, own.sign, 0});
     }
     std::span<const BoundTarget> targets() const { return targets_; }
+    /// C_N - price C_(N_-i); price: a multiple of 2^-30 within [0, 4), so that 1 - price is exact.
+    BoundTarget at_price(double price) const {
+        const BoundTarget& even = targets_[0];
+        return {even.row, even.difference * (price - 1), even.difference * price};
+    }
+    double needed_at_price(double price, double threshold) const {
+        return threshold - (1 + price) * error_ * up - std::abs(threshold) * 0x1p-50;
+    }
+    double bound_at_price(double price, double upper) const {
+        const double bound = upper + (1 + price) * error_ * up;
+        return bound + std::abs(bound) * 0x1p-50;
+    }
     double error() const { return error_; }
 
     /// Target t must reach this somewhere for a confidence above `threshold`, as the program computes both.
@@ -66,7 +88,7 @@ class Question {
     double bound(const std::vector<double>& upper) const {
         if (upper[1] < needed(1, 0)) return -INFINITY;
         double least = upper[0] + 2 * error_ * up;
-        for (std::size_t t = 2; t < upper.size(); ++t) least = std::min(least, upper[t] + error_ * up);
+        for (std::size_t t = 2; t < targets_.size(); ++t) least = std::min(least, upper[t] + error_ * up);
         return least + std::abs(least) * 0x1p-50;
     }
 
@@ -99,29 +121,105 @@ double contract(const BoxBounds& bounds, std::size_t t, double needed, Node& nod
     return part;
 }
 
-/// Bounds the node, and contracts it while that helps. False: nothing in it exceeds the threshold.
-bool visit(DifferenceBounds& kernel, const Twin& twin, const Question& question, const SearchRules& rules,
-           double threshold, Node& node, BoxBounds& bounds, std::size_t& boxes) {
-    for (int time = 0; time < most_contractions; ++time) {
-        ++boxes;
-        kernel.bound(twin, node.low.data(), node.high.data(), question.targets(), rules.bounds, bounds);
-        node.bound = std::min(node.bound, question.bound(bounds.upper));
-        if (!(node.bound > threshold)) return false;
-        if (!rules.contraction) break;
-        double part = 1;
-        for (std::size_t t = 0; t < question.targets().size(); ++t) {
-            if (bounds.upper[t] < question.needed(t, threshold)) return false;
-            part *= contract(bounds, t, question.needed(t, threshold), node);
-        }
-        if (!(part < worth_repeating)) break;
+/// Multipliers of one unit more, 0 for all targets.
+std::vector<double> with_one_more(const std::vector<double>& multipliers, std::size_t targets) {
+    std::vector<double> more;
+    const std::size_t units = multipliers.size() / targets;
+    for (std::size_t t = 0; t < targets; ++t) {
+        const auto first = multipliers.begin() + static_cast<std::ptrdiff_t>(t * units);
+        more.insert(more.end(), first, first + static_cast<std::ptrdiff_t>(units));
+        more.push_back(0);
     }
-    node.gradient.assign(node.low.size(), 0.0);
-    for (std::size_t t = 0; t < question.targets().size(); ++t) {
-        for (std::size_t i = 0; i < node.low.size(); ++i)
-            node.gradient[i] += std::abs(bounds.coefficients[t * node.low.size() + i]);
-    }
-    return true;
+    return more;
 }
+
+/// Visits boxes of one network against one other class.
+class Visitor {
+  public:
+    Visitor(DifferenceBounds& kernel, const Twin& twin, const Question& question, const SearchRules& rules,
+            double threshold, std::size_t& boxes)
+        : kernel_(kernel),
+          twin_(twin),
+          question_(question),
+          rules_(rules),
+          threshold_(threshold),
+          boxes_(boxes),
+          targets_(question.targets().begin(), question.targets().end()) {
+        for (std::size_t t = 0; t < targets_.size(); ++t) levels_.push_back(question.needed(t, threshold));
+        targets_.resize(targets_.size() + prices_a_box);
+        levels_.resize(targets_.size());
+    }
+    std::size_t targets() const { return targets_.size(); }
+
+    /// Bounds the node, and contracts it while that helps. False: nothing in it exceeds the threshold.
+    bool visit(Node& node) {
+        for (int time = 0; time < most_contractions; ++time) {
+            ++boxes_;
+            if (!bound(node)) return false;
+            if (!rules_.contraction) break;
+            double part = 1;
+            for (std::size_t t = 0; t < levels_.size(); ++t) part *= contract(bounds_, t, levels_[t], node);
+            if (!(part < worth_repeating)) break;
+        }
+        node.gradient.assign(node.low.size(), 0.0);
+        for (std::size_t t = 0; t < levels_.size(); ++t) {
+            const double above = std::max(bounds_.upper[t] - levels_[t], 1e-300);
+            for (std::size_t i = 0; i < node.low.size(); ++i)
+                node.gradient[i] += std::abs(bounds_.coefficients[t * node.low.size() + i]) / above;
+        }
+        return true;
+    }
+
+  private:
+    bool bound(Node& node) {
+        const std::size_t plain = question_.targets().size();
+        std::array<double, prices_a_box> prices;
+        for (std::size_t k = 0; k < prices_a_box; ++k) {
+            const double at = node.price + node.price_step * (static_cast<double>(k) - prices_a_box / 2);
+            prices[k] = std::clamp(std::round(at * 0x1p30) * 0x1p-30, 0.0, most_price);
+            targets_[plain + k] = question_.at_price(prices[k]);
+            levels_[plain + k] = question_.needed_at_price(prices[k], threshold_);
+        }
+        if (!bound_targets(node)) return false;
+        node.bound = std::min(node.bound, question_.bound(bounds_.upper));
+        std::array<double, prices_a_box> at_prices;
+        for (std::size_t k = 0; k < prices_a_box; ++k) {
+            at_prices[k] = question_.bound_at_price(prices[k], bounds_.upper[plain + k]);
+            node.bound = std::min(node.bound, at_prices[k]);
+        }
+        const auto best = std::min_element(at_prices.begin(), at_prices.end()) - at_prices.begin();
+        const double scale = best == prices_a_box / 2 ? 0.5 : 2;
+        node.price = prices[static_cast<std::size_t>(best)];
+        node.price_step = std::clamp(node.price_step * scale, least_step, greatest_step);
+        if (!(node.bound > threshold_)) return false;
+        for (std::size_t t = 0; t < targets_.size(); ++t)
+            if (bounds_.upper[t] < levels_[t]) return false;
+        return true;
+    }
+    /// False: the node is empty.
+    bool bound_targets(Node& node) {
+        if (!rules_.units) {
+            kernel_.bound(twin_, node.low.data(), node.high.data(), targets_, rules_.bounds, bounds_);
+            return true;
+        }
+        SplitBox part{node.units, levels_, std::move(node.multipliers)};
+        kernel_.bound(twin_, node.low.data(), node.high.data(), targets_, rules_.bounds, part, bounds_);
+        node.multipliers = std::move(part.multipliers);
+        node.open = part.open;
+        node.cost = part.cost;
+        return !part.empty;
+    }
+
+    DifferenceBounds& kernel_;
+    const Twin& twin_;
+    const Question& question_;
+    const SearchRules& rules_;
+    double threshold_;
+    std::size_t& boxes_;
+    std::vector<BoundTarget> targets_;  // those of the question, and some at prices
+    std::vector<double> levels_;        // of each, below which nothing exceeds the threshold
+    BoxBounds bounds_;
+};
 
 /// Where to cut: across the widest side, those along which the bounds move more counting as wider (the square
 /// root was best of the powers tried).
@@ -301,6 +399,13 @@ class Search {
         open_.insert(place, std::move(item));
     }
 
+    /// Is the node better cut by the sign of a unit than across input `at`? Both count in parts of what the
+    /// bounds are above their levels.
+    bool by_unit(const Node& node, std::size_t at) const {
+        return rules_.units && node.open &&
+               node.cost > (node.high[at] - node.low[at]) / 2 * node.gradient[at];
+    }
+
     Visit part(const Item& item) {
         Visit visit;
         for (std::vector<std::size_t>& cluster : clusters_of(networks_of(item.networks))) {
@@ -316,10 +421,9 @@ class Search {
         Visit visit;
         const Twin twin = twin_of(item.networks);
         const Question question(confidences_[item.other], twin);
-        BoxBounds bounds;
+        Visitor visitor(kernel(), twin, question, rules_, threshold_now, visit.boxes);
         const auto look = [&](Node node) {
-            if (holdfast::visit(kernel(), twin, question, rules_, threshold_now, node, bounds, visit.boxes))
-                item.open.push(std::move(node));
+            if (visitor.visit(node)) item.open.push(std::move(node));
         };
         const auto try_at = [&](const Node& node) {
             if (auto better = ascended(twin, item, centre(node))) visit.found.push_back(std::move(*better));
@@ -327,7 +431,7 @@ class Search {
         if (!item.begun) {
             item.begun = true;
             if (rules_.clusters) visit.found = attacked(twin, item);
-            look({item.bound, fleet_.box.low, fleet_.box.high, {}});
+            look({item.bound, fleet_.box.low, fleet_.box.high});
         } else if (!item.open.empty()) {
             try_at(item.open.top());
         }
@@ -335,6 +439,15 @@ class Search {
             Node node = item.open.top();
             item.open.pop();
             const std::size_t at = widest(node);
+            if (by_unit(node, at)) {
+                node.multipliers = with_one_more(node.multipliers, visitor.targets());
+                node.units.push_back(*node.open);
+                Node other = node;
+                other.units.back().sign = -1;
+                look(std::move(node));
+                look(std::move(other));
+                continue;
+            }
             if (!(node.high[at] - node.low[at] > least_width * (fleet_.box.high[at] - fleet_.box.low[at]))) {
                 try_at(node);
                 item.given_up = std::max(item.given_up, node.bound);

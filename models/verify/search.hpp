@@ -29,6 +29,7 @@ struct SearchRules {
     double seconds = 1e300;     ///< of each class
     std::size_t attacked = 30;  ///< networks of the greatest first bounds
     bool contraction = true;
+    bool units = false;     ///< cut boxes by the signs of hidden units too, where that promises more
     bool clusters = false;  ///< bound hulls of near networks first, for fleets too large to visit
     BoundRules bounds = {};
 };

@@ -169,6 +169,12 @@ void Twin::prepare(const PlainNetwork& network, const std::vector<double>& last_
             require_within(next_most[o]);
             if (is_last) program_error_[o] = 2 * next_error[o];
         }
+        // Of z' = z + d, the greater of the two.
+        std::vector<double> split_error = next_size;
+        for (double& split : split_error) split *= 1 + weight_of_d;
+        split_error_.push_back(std::move(split_error));
+        for (std::size_t k = 0; is_last && k < split_error_.size(); ++k)
+            for (double& split : split_error_[k]) split = rounding * split * room + tiny;
         size = std::move(next_size);
         most = std::move(next_most);
         error = std::move(next_error);

@@ -71,6 +71,8 @@ class Twin {
     /// The program's value of this row of the last layer less the exact one, of N or of the other, in size at
     /// most; of three classes or more that of the difference of two logits, too.
     double program_error(std::size_t row) const { return program_error_[row]; }
+    /// What rounding takes off a bound for each multiple of z or z' of this hidden unit that was added.
+    double split_error(std::size_t layer, std::size_t unit) const { return split_error_[layer][unit]; }
 
   private:
     /// last_sizes: of every network that takes part, at least.
@@ -80,6 +82,7 @@ class Twin {
     bool hull_ = false;
     std::vector<TwinLayer> layers_;
     std::vector<double> program_error_;
+    std::vector<std::vector<double>> split_error_;
 };
 
 }  // namespace holdfast

@@ -183,8 +183,9 @@ TEST(LeaveOneOutBound, IsTheExactOptimumOfSmallNetworks) {
 
 TEST(LeaveOneOutBound, OfSeveralClasses) {
     for (std::uint64_t seed = 0; seed < 4; ++seed)
-        expect_exact(random_fleet({2, 4, 3, 3}, seed, 2), 3, {.gap = 1e-2},
-                     "network " + std::to_string(seed));
+        for (const bool units : {false, true})
+            expect_exact(random_fleet({2, 4, 3, 3}, seed, 2), 3, {.gap = 1e-2, .units = units},
+                         "network " + std::to_string(seed));
 }
 
 // Each part of the method may be left out: slower, and as true.
@@ -194,6 +195,8 @@ TEST(LeaveOneOutBound, OfEveryPartLeftOut) {
         expect_exact(fleet, 2, {.gap = 1e-2, .contraction = false}, "without contraction");
         expect_exact(fleet, 2, {.gap = 1e-2, .bounds = {.symbolic = false}}, "without symbolic bounds");
         expect_exact(fleet, 2, {.gap = 1e-2, .clusters = true}, "with clusters");
+        expect_exact(fleet, 2, {.gap = 1e-2, .units = true}, "with boxes cut by units");
+        expect_exact(fleet, 2, {.gap = 1e-2, .contraction = false, .units = true}, "with no other help");
     }
 }
 
