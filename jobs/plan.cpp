@@ -149,7 +149,7 @@ void plan(const Context& context, const Request& request) {
         for (const Prediction& said : predictions(demand, cost, link, ranks)) {
             const double held = static_cast<double>(info.rows) / static_cast<double>(demand.members) *
                                 static_cast<double>(said.members) / static_cast<double>(said.grid.blocks);
-            rows.push_back({ranks, said, memory_of_rank(whole, held, said.levels)});
+            rows.push_back({ranks, said, memory_of_rank(whole, held, said.levels, info.wide)});
         }
     }
     nlohmann::json list = nlohmann::json::array();

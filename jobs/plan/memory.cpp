@@ -1,5 +1,7 @@
 #include "jobs/plan/memory.hpp"
 
+#include <malloc.h>
+
 #include <fstream>
 #include <string>
 
@@ -8,8 +10,9 @@
 namespace holdfast {
 namespace {
 
-/// Of this process now, in bytes.
+/// Of this process, in bytes, without what it has used and keeps to use again.
 double resident() {
+    malloc_trim(0);
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
         if (line.starts_with("VmRSS:")) return std::stod(line.substr(6)) * 1024;
@@ -18,7 +21,7 @@ double resident() {
 
 }  // namespace
 
-double memory_of_rank(const TrainingPlan& plan, double records, std::size_t levels) {
+double memory_of_rank(const TrainingPlan& plan, double records, std::size_t levels, bool wide) {
     const auto parameters = static_cast<double>(plan.network.parameters());
     const auto slots =
         static_cast<double>(make_optimiser(plan.settings.training, plan.gradient_scale().exponent)
@@ -29,9 +32,12 @@ double memory_of_rank(const TrainingPlan& plan, double records, std::size_t leve
     // of a checkpoint and the member's part of the result.
     const double state = 16 * boxes * (parameters + slots), passed = 16 * parameters, sums = 32 * parameters;
     const auto count = static_cast<double>(levels);
-    // As read and as mapped; ids, rows, labels; the batches' lists.
-    const auto columns = static_cast<double>(plan.features.columns() + plan.features.outputs());
-    const double record = 4 * columns + 32;
+    // While its list grows a record's columns are there up to three times; then as mapped, if they are.
+    const double value = wide ? 8 : 4;
+    const auto columns = static_cast<double>(plan.features.columns()),
+               mapped = static_cast<double>(plan.features.is_identity() ? 0 : plan.features.outputs());
+    const double ids_rows_labels = 32;
+    const double record = value * (3 * columns + mapped) + ids_rows_labels;
     return resident() + records * record + count * (2 * state + passed + sums);
 }
 
