@@ -88,4 +88,5 @@ cmake -S . -B built -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$scratch/pre
 grep -q "found $version" built.log || fail "find_package finds another version: $(cat built.log)"
 [ "$(built/consumer)" = "$version cpu 21 420018400850993" ] || fail "the consumer computes $(built/consumer)"
 
+command -v tclsh > /dev/null || echo "the module file was not run: there is no tclsh here"
 ((failures == 0)) && echo "installed, found and used"
