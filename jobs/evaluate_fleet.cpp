@@ -52,9 +52,10 @@ void state_sample(const FinishedFleet& fleet, Guarantee& claim) {
                       std::to_string(fleet.manifest.dataset.rows) + " that the fleet did without");
 }
 
-Rule by_vote(const FinishedFleet& fleet, const std::vector<Vote>& votes) {
+Rule by_vote(const FinishedFleet& fleet, const std::vector<Vote>& votes, const FeatureRange& range) {
     Guarantee claim = Guarantee::proved(
         "where every network gives one label, the training without any one record gives it too", "remove");
+    claim.require("queries are clipped to " + text_of(range) + ", feature by feature");
     claim.combine(fleet_claim(fleet.networks.settings(), facts_of(fleet.manifest)));
     state_sample(fleet, claim);
     Rule rule{"vote", {}, std::move(claim)};
@@ -209,7 +210,7 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     const FleetOutputs outputs(fleet.networks, context.world);
     const double accuracy = accuracy_of(outputs, outputs.mapped(data), data.labels);
     const std::vector<Vote> votes = vote_of(outputs, context.world, outputs.mapped(clipped(data, range)));
-    std::vector<Rule> rules{by_vote(fleet, votes)};
+    std::vector<Rule> rules{by_vote(fleet, votes, range)};
     if (IdpBounds::known(fleet.folder)) rules.push_back(by_bound(fleet, data));
 
     // 3. What that is worth.
