@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "dist/runs/progress_log.hpp"
-#include "jobs/provenance.hpp"
+#include "jobs/host_name.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
