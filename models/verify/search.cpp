@@ -19,7 +19,7 @@ constexpr std::size_t networks_a_round = 64, boxes_a_visit = 128;
 constexpr int most_contractions = 12;
 constexpr double worth_repeating = 0.9;  // of a box's volume
 constexpr std::size_t random_starts = 4;
-constexpr std::size_t prices_a_box = 3;
+constexpr int beside_price = 1, prices_a_box = 2 * beside_price + 1;
 constexpr double first_step = 0x1p-5, least_step = 0x1p-14, greatest_step = 0x1p-2, most_price = 3;
 constexpr double least_width = 0x1p-40;  // of an input's range: a box is not cut below
 
@@ -56,7 +56,7 @@ struct Item {
 /// allows another label.
 class Question {
   public:
-    Question(const Confidence& confidence, const Twin& twin) : confidence_(confidence) {
+    Question(const Confidence& confidence, const Twin& twin) {
         const MarginAt& at = confidence.own[confidence.against];
         for (const MarginAt& own : confidence.own) error_ = std::max(error_, twin.program_error(own.row));
         targets_.push_back({at.row, 0, -at.sign});         // C_N - C_(N_-i)
@@ -93,7 +93,6 @@ class Question {
     }
 
   private:
-    const Confidence& confidence_;
     std::vector<BoundTarget> targets_;
     double error_ = 0;
 };
@@ -175,7 +174,7 @@ class Visitor {
         const std::size_t plain = question_.targets().size();
         std::array<double, prices_a_box> prices;
         for (std::size_t k = 0; k < prices_a_box; ++k) {
-            const double at = node.price + node.price_step * (static_cast<double>(k) - prices_a_box / 2);
+            const double at = node.price + node.price_step * (static_cast<int>(k) - beside_price);
             prices[k] = std::clamp(std::round(at * 0x1p30) * 0x1p-30, 0.0, most_price);
             targets_[plain + k] = question_.at_price(prices[k]);
             levels_[plain + k] = question_.needed_at_price(prices[k], threshold_);
@@ -188,7 +187,7 @@ class Visitor {
             node.bound = std::min(node.bound, at_prices[k]);
         }
         const auto best = std::min_element(at_prices.begin(), at_prices.end()) - at_prices.begin();
-        const double scale = best == prices_a_box / 2 ? 0.5 : 2;
+        const double scale = best == beside_price ? 0.5 : 2;
         node.price = prices[static_cast<std::size_t>(best)];
         node.price_step = std::clamp(node.price_step * scale, least_step, greatest_step);
         if (!(node.bound > threshold_)) return false;
