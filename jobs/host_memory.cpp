@@ -29,9 +29,9 @@ double environment(const char* name) {
     return value == nullptr ? 0 : number(value);
 }
 
-/// A field of meminfo.
-double memory_field(const std::string& root, const std::string& name) {
-    std::ifstream file(root + "/proc/meminfo");
+/// A field of meminfo, or of a process's status, which are in kB.
+double memory_field(const std::string& path, const std::string& name) {
+    std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
         if (line.starts_with(name + ":")) return number(line.substr(name.size() + 1)) * 1024;
     }
@@ -89,12 +89,17 @@ const char* remedy_of(const MemoryNeed& need) {
 
 HostMemory host_memory(const std::string& root) {
     HostMemory memory;
-    memory.total = memory_field(root, "MemTotal");
-    memory.left = memory.available = memory_field(root, "MemAvailable");
+    const std::string fields = root + "/proc/meminfo";
+    memory.total = memory_field(fields, "MemTotal");
+    memory.left = memory.available = memory_field(fields, "MemAvailable");
     memory.said_by = "MemAvailable of /proc/meminfo";
     hold_by_groups(memory, root);
     hold_by_slurm(memory);
     return memory;
+}
+
+double resident_memory() {
+    return memory_field("/proc/self/status", "VmRSS");
 }
 
 std::string size_text(double bytes) {

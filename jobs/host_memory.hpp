@@ -19,6 +19,9 @@ struct HostMemory {
 /// times SLURM_CPUS_ON_NODE.
 HostMemory host_memory(const std::string& root = "");
 
+/// Of this process, in bytes.
+double resident_memory();
+
 std::string size_text(double bytes);  ///< "12.3 GiB"
 
 /// Logs what the training takes of this rank's memory, and warns, with the remedy, where the ranks of one

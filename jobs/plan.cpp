@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "jobs/configuration.hpp"
+#include "jobs/host_memory.hpp"
 #include "jobs/job.hpp"
 #include "jobs/plan/calibration.hpp"
 #include "jobs/plan/scaling.hpp"
@@ -119,7 +120,8 @@ std::string link_text(const Link& link) {
                           : " (assumed: --latency, --bandwidth; measured where mpirun starts several ranks)");
 }
 
-/// Of a rank with the most changed records among its levels, in bytes. held: records, of all its members.
+/// Of a rank with the most changed records among its levels, in bytes, beside what the program itself takes.
+/// held: records, of all its members.
 double memory_of_rank(TrainingPlan plan, const Prediction& said, double held, bool wide, int threads) {
     const std::vector<std::int64_t> levels = plan.settings.certificate.level_values();
     plan.levels = {levels.end() - static_cast<std::ptrdiff_t>(said.levels), levels.end()};
@@ -127,6 +129,8 @@ double memory_of_rank(TrainingPlan plan, const Prediction& said, double held, bo
 }
 
 void plan(const Context& context, const Request& request) {
+    const double program = resident_memory();  // before a step is tried
+
     // 1. What is to be trained, on which shape of data; of the file only its head is read.
     const DatasetReader reader(request.data);
     const DatasetInfo& info = reader.info();
@@ -156,8 +160,9 @@ void plan(const Context& context, const Request& request) {
         for (const Prediction& said : predictions(demand, cost, link, ranks)) {
             const double held = static_cast<double>(info.rows) / static_cast<double>(demand.members) *
                                 static_cast<double>(said.members) / static_cast<double>(said.grid.blocks);
-            rows.push_back({ranks, said,
-                            memory_of_rank(whole, said, held, info.wide, static_cast<int>(demand.threads))});
+            rows.push_back(
+                {ranks, said,
+                 program + memory_of_rank(whole, said, held, info.wide, static_cast<int>(demand.threads))});
         }
     }
     nlohmann::json list = nlohmann::json::array();
