@@ -50,85 +50,114 @@ class Offers {
     alignas(64) Real thresholds_[lanes<Real>];
 };
 
+/// The entries of one record at one row and `lanes` columns.
+template <typename Real>
+struct Entries {
+    Vec<Real> least, greatest;
+};
+
+/// Those of any record.
+template <typename Real, Inputs Kind>
+class RowEntries {
+  public:
+    HWY_INLINE RowEntries(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t row,
+                          std::size_t column)
+        : outer_(outer), rule_(rule), scales_(outer, column), row_(row), column_(column) {}
+
+    HWY_INLINE Entries<Real> of(std::size_t record) const {
+        const Real low = outer_.delta_lower[record * outer_.out + row_],
+                   high = outer_.delta_upper[record * outer_.out + row_];
+        const Vec<Real> lower = hn::Set(reals<Real>, low), upper = hn::Set(reals<Real>, high);
+        const std::size_t at = record * outer_.stride + column_;
+        if constexpr (Kind == Inputs::scaled) {
+            const Corners<Real> corners(outer_, lower, upper, at);
+            const Vec<Real> lowest = scales_.least(record), highest = scales_.greatest(record);
+            return {rule_.scaled_least(corners.products, lowest, highest),
+                    rule_.scaled_greatest(corners.products, lowest, highest)};
+        } else {
+            const Ends<Real, Kind> z(low, high, outer_.z_lower + at, outer_.z_upper + at);
+            const Vec<Real> z_least = hn::LoadU(reals<Real>, z.least),
+                            z_greatest = hn::LoadU(reals<Real>, z.greatest);
+            if constexpr (Kind == Inputs::mixed_point)
+                return {rule_.least_of_ends(lower, upper, z_least),
+                        rule_.greatest_of_ends(lower, upper, z_least)};
+            else
+                return {rule_.entry(lower, z_least), rule_.entry(upper, z_greatest)};
+        }
+    }
+
+  private:
+    const Outer<Real>& outer_;
+    const Elementwise<Real>& rule_;
+    ScaleLanes<Real> scales_;
+    std::size_t row_, column_;
+};
+
 // Records are looked at in groups, with one branch a group: few have an entry below its threshold.
 constexpr std::size_t group = 4;
 static_assert(height % group == 0);
 
-/// The bounds of a group's entries.
-template <typename Real>
-struct Group {
-    Vec<Real> greatest[group], least[group];
-
-    HWY_INLINE Group() {}
-
-    /// If any is wanted: no upper bound is, if not the least, no lower bound, if not the greatest.
-    HWY_INLINE bool any_wanted(const Offers<Real, false>& above, const Offers<Real, true>& below) const {
-        Vec<Real> least_upper = greatest[0], greatest_lower = least[0];
-        for (std::size_t i = 1; i < group; ++i) {
-            least_upper = hn::Min(least_upper, greatest[i]);
-            greatest_lower = hn::Max(greatest_lower, least[i]);
-        }
-        return !hn::AllFalse(reals<Real>, hn::Or(above.wanted(least_upper), below.wanted(greatest_lower)));
-    }
-    /// Offers those of the first `count` records.
-    HWY_NOINLINE void insert(std::size_t count, Offers<Real, false>& above, Offers<Real, true>& below) const {
-        for (std::size_t i = 0; i < std::min(group, count); ++i) {
-            insert_side(greatest[i], above);
-            insert_side(least[i], below);
-        }
-    }
-    template <bool Negated>
-    HWY_INLINE static void insert_side(Vec<Real> entries, Offers<Real, Negated>& offers) {
-        const auto wanted = offers.wanted(entries);
-        if (hn::AllFalse(reals<Real>, wanted)) return;
-        alignas(64) Real values[lanes<Real>];
+/// One side's entries of a group, and a bit for each that is wanted: no branch a record, which no processor
+/// could foresee.
+template <typename Real, bool Negated>
+class GroupOffers {
+  public:
+    HWY_INLINE GroupOffers() {}
+    HWY_INLINE void set(std::size_t at, Vec<Real> entries, const Offers<Real, Negated>& offers) {
+        static_assert(group * lanes<Real> <= 64);
         std::uint8_t bits[8] = {};
-        hn::Store(entries, reals<Real>, values);
-        hn::StoreMaskBits(reals<Real>, wanted, bits);
-        static_assert(lanes<Real> <= 16);
-        for (unsigned left = bits[0] | unsigned{bits[1]} << 8; left != 0; left &= left - 1) {
-            const auto lane = static_cast<std::size_t>(std::countr_zero(left));
-            offers.insert(lane, values[lane]);
+        hn::Store(entries, reals<Real>, entries_ + at * lanes<Real>);
+        hn::StoreMaskBits(reals<Real>, offers.wanted(entries), bits);
+        wanted_ |= std::uint64_t{bits[0] | unsigned{bits[1]} << 8} << (at * lanes<Real>);
+    }
+    HWY_INLINE void insert(Offers<Real, Negated>& offers) const {
+        for (std::uint64_t left = wanted_; left != 0; left &= left - 1) {
+            const auto at = static_cast<std::size_t>(std::countr_zero(left));
+            offers.insert(at % lanes<Real>, entries_[at]);
         }
     }
+
+  private:
+    std::uint64_t wanted_ = 0;
+    alignas(64) Real entries_[group * lanes<Real>];
 };
+
+/// Offers those of the records [first, last) of a group, formed once more: few groups have any that is
+/// wanted, and the others need not keep theirs.
+template <typename Real, Inputs Kind>
+HWY_NOINLINE void offer(const RowEntries<Real, Kind>& entries, std::size_t first, std::size_t last,
+                        Offers<Real, false>& above, Offers<Real, true>& below) {
+    GroupOffers<Real, false> upper;
+    GroupOffers<Real, true> lower;
+    for (std::size_t record = first; record < last; ++record) {
+        const Entries<Real> entry = entries.of(record);
+        upper.set(record - first, entry.greatest, above);
+        lower.set(record - first, entry.least, below);
+    }
+    upper.insert(above);
+    lower.insert(below);
+}
 
 /// All records at one row and `lanes` columns; upper bounds go to `above`, lower bounds negated to `below`.
 template <typename Real, Inputs Kind>
 void select_entries(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t row,
                     std::size_t column, std::size_t count, Offers<Real, false>& above,
                     Offers<Real, true>& below, std::int64_t* sum_lower, std::int64_t* sum_upper) {
+    const RowEntries<Real, Kind> entries(outer, rule, row, column);
     auto least = rule.zero(), greatest = rule.zero();
-    const ScaleLanes<Real> scales(outer, column);
     for (std::size_t first = 0; first < count; first += group) {
-        Group<Real> entries;
-        for (std::size_t i = 0; i < group; ++i) {
-            const std::size_t r = first + i;
-            const Real low = outer.delta_lower[r * outer.out + row],
-                       high = outer.delta_upper[r * outer.out + row];
-            const Vec<Real> lower = hn::Set(reals<Real>, low), upper = hn::Set(reals<Real>, high);
-            if constexpr (Kind == Inputs::scaled) {
-                const Corners<Real> corners(outer, lower, upper, r * outer.stride + column);
-                const Vec<Real> lowest = scales.least(r), highest = scales.greatest(r);
-                entries.least[i] = rule.scaled_least(corners.products, lowest, highest);
-                entries.greatest[i] = rule.scaled_greatest(corners.products, lowest, highest);
-            } else {
-                const Ends<Real, Kind> z(low, high, outer.z_lower + r * outer.stride + column,
-                                         outer.z_upper + r * outer.stride + column);
-                const Vec<Real> z_least = hn::LoadU(reals<Real>, z.least),
-                                z_greatest = hn::LoadU(reals<Real>, z.greatest);
-                if constexpr (Kind == Inputs::mixed_point) {
-                    entries.least[i] = rule.least_of_ends(lower, upper, z_least);
-                    entries.greatest[i] = rule.greatest_of_ends(lower, upper, z_least);
-                } else {
-                    entries.least[i] = rule.entry(lower, z_least);
-                    entries.greatest[i] = rule.entry(upper, z_greatest);
-                }
-            }
-            least = rule.add_entry(least, entries.least[i]);
-            greatest = rule.add_entry(greatest, entries.greatest[i]);
+        // If any is wanted: no upper bound is, if not the least, no lower bound, if not the greatest.
+        Vec<Real> least_upper = hn::Set(reals<Real>, std::numeric_limits<Real>::infinity()),
+                  greatest_lower = hn::Neg(least_upper);
+        for (std::size_t record = first; record < first + group; ++record) {
+            const Entries<Real> entry = entries.of(record);
+            least = rule.add_entry(least, entry.least);
+            greatest = rule.add_entry(greatest, entry.greatest);
+            least_upper = hn::Min(least_upper, entry.greatest);
+            greatest_lower = hn::Max(greatest_lower, entry.least);
         }
-        if (entries.any_wanted(above, below)) entries.insert(count - first, above, below);
+        if (!hn::AllFalse(reals<Real>, hn::Or(above.wanted(least_upper), below.wanted(greatest_lower))))
+            offer<Real, Kind>(entries, first, std::min(first + group, count), above, below);
     }
     const std::size_t records = (count + group - 1) / group * group, columns = outer.columns - column;
     flush<Real>(rule.units(least, records), sum_lower, columns);
@@ -147,6 +176,13 @@ void select_strip(const Outer<Real>& outer, const Elementwise<Real>& rule, std::
                             : &select_entries<Real, Inputs::mixed_point>;
     for (std::size_t row = 0; row < outer.out; ++row) {
         const std::size_t index = row * outer.columns + column;
+        if (row + 1 < outer.out) {  // its lines lie a row apart, where no processor looks by itself
+            const std::size_t next = index + outer.columns;
+            __builtin_prefetch(sums.lower + next);
+            __builtin_prefetch(sums.upper + next);
+            target.least.upper.prefetch(target.first_entry + next);
+            target.least.negated_lower.prefetch(target.first_entry + next);
+        }
         Offers<Real, false> above(target.least.upper, target.first_entry + index, columns, outer.grid);
         Offers<Real, true> below(target.least.negated_lower, target.first_entry + index, columns, outer.grid);
         select(outer, rule, row, column, count, above, below, sums.lower + index, sums.upper + index);

@@ -28,6 +28,7 @@ class Selection {
     std::size_t count() const { return count_; }
     /// Values at or above this are surely not among the least.
     std::int64_t threshold(std::size_t entry) const { return thresholds_[entry]; }
+    void prefetch(std::size_t entry) const { __builtin_prefetch(thresholds_.data() + entry); }
     /// True if the entry's threshold fell.
     bool insert(std::size_t entry, std::int64_t value) {
         if (value >= thresholds_[entry]) return false;
