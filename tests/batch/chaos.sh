@@ -12,6 +12,7 @@ for kind in rank mpirun signal checkpoint disk ledger publication session; do
     grep -q "^ *[0-9]* $kind .*as it should be" out.txt || fail "no fault of kind $kind: $(cat out.txt)"
 done
 [ -s words ] || grep -q '^ *[0-9]* srun ' out.txt || fail "Slurm runs, and srun was not killed: $(cat out.txt)"
+"$root/tools/chaos" --holdfast "$holdfast" --seed 2 --count 2 --only checkpoint > out.txt 2>&1 || fail "a damaged checkpoint: $(cat out.txt)"
 "$root/tools/chaos" --holdfast "$holdfast" --only comet > out.txt 2>&1 && fail "an unknown kind" ||
     grep -q 'comet: none of' out.txt || fail "$(cat out.txt)"
 
