@@ -17,13 +17,15 @@ double of_any_votes(const Mechanism& mechanism, std::int64_t answers) {
 }
 
 double of_these_votes(const Mechanism& mechanism, const std::vector<Evidence>& queries) {
-    DataDependentCost cost(round_up(mechanism.mu()));
-    std::map<std::vector<std::int64_t>, std::vector<double>> laws;  // of equal votes
+    std::map<std::vector<std::int64_t>, std::pair<const Evidence*, std::int64_t>> equal;  // of the same votes
     for (const Evidence& query : queries) {
-        auto [law, fresh] = laws.try_emplace(query.votes);
-        if (fresh) law->second = mechanism.law(query);
-        cost.add(law->second);
+        auto& [any, count] = equal[query.votes];
+        any = &query;
+        ++count;
     }
+    DataDependentCost cost(round_up(mechanism.mu()));
+    for (const auto& [votes, queries_of] : equal)
+        cost.add(mechanism.law(*queries_of.first), queries_of.second);
     return cost.epsilon(mechanism.delta());
 }
 

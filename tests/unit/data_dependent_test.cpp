@@ -124,6 +124,10 @@ TEST(DataDependentCost, OfAnswersAddsUpAndIsConverted) {
         sure.add({1 - 1e-40, 1e-40});
     }
     EXPECT_EQ(unsure.answers(), 50);
+    DataDependentCost at_once(0.1);
+    at_once.add({0.5, 0.5}, 50);
+    EXPECT_EQ(at_once.answers(), 50);
+    EXPECT_NEAR(at_once.epsilon(Rational(1, 100000)), unsure.epsilon(Rational(1, 100000)), 1e-6);
     const Rational delta(1, 100000);
     const double any =
         epsilon_of_renyi_curve(renyi_curve_of_concentrated(Rational(1, 200) * 50), delta).get_d();

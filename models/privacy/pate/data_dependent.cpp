@@ -46,15 +46,16 @@ double data_dependent_divergence(double order, double mu, double otherwise) {
 
 DataDependentCost::DataDependentCost(double mu) : mu_(mu), curve_(renyi_orders().size(), 0.0) {}
 
-void DataDependentCost::add(const std::vector<double>& law) {
+void DataDependentCost::add(const std::vector<double>& law, std::int64_t answers) {
     const auto likeliest = std::max_element(law.begin(), law.end());
     // Not 1 less the greatest: what is left of that has no digits.
     const double otherwise =
         std::accumulate(law.begin(), likeliest, 0.0) + std::accumulate(likeliest + 1, law.end(), 0.0);
     const std::vector<std::int64_t>& orders = renyi_orders();
     for (std::size_t i = 0; i < orders.size(); ++i)
-        curve_[i] += data_dependent_divergence(static_cast<double>(orders[i]), mu_, otherwise);
-    ++answers_;
+        curve_[i] += static_cast<double>(answers) *
+                     data_dependent_divergence(static_cast<double>(orders[i]), mu_, otherwise);
+    answers_ += answers;
 }
 
 double DataDependentCost::epsilon(const Rational& delta) const {

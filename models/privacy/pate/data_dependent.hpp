@@ -20,8 +20,8 @@ class DataDependentCost {
   public:
     explicit DataDependentCost(double mu);
 
-    /// One more answer, drawn with these probabilities of its outcomes.
-    void add(const std::vector<double>& law);
+    /// So many answers more, each drawn with these probabilities of its outcomes.
+    void add(const std::vector<double>& law, std::int64_t answers = 1);
     std::int64_t answers() const { return answers_; }
     /// The epsilon of all of them for delta in (0, 1), by conversion at the best order.
     double epsilon(const Rational& delta) const;
