@@ -20,28 +20,42 @@ struct Request {
 };
 
 /// Which parts take part: relaxations of differences, bounds passed back to the inputs, boxes that are cut,
-/// boxes that shrink, hulls of near networks before the networks themselves.
+/// boxes that shrink, boxes that are cut by the signs of units too, hulls of near networks before the
+/// networks themselves.
 struct Variant {
     const char* name;
-    bool differences, symbolic, branching, contraction, hulls;
+    bool differences, symbolic, branching, contraction, units = false, hulls = false;
 };
 
 constexpr Variant variants[] = {
-    {"intervals", false, false, false, false, false},
-    {"symbolic", false, true, false, false, false},
-    {"differences", true, false, false, false, false},
-    {"differences, symbolic", true, true, false, false, false},
-    {"branching on intervals", false, false, true, false, false},
-    {"all but differences", false, true, true, true, false},
-    {"all but symbolic", true, false, true, true, false},
-    {"all but contraction", true, true, true, false, false},
-    {"all", true, true, true, true, false},
-    {"all, hulls first", true, true, true, true, true},
+    {"intervals", false, false, false, false},
+    {"symbolic", false, true, false, false},
+    {"differences", true, false, false, false},
+    {"differences, symbolic", true, true, false, false},
+    {"branching on intervals", false, false, true, false},
+    {"all but differences", false, true, true, true},
+    {"all but symbolic", true, false, true, true},
+    {"all but contraction", true, true, true, false},
+    {"all", true, true, true, true},
+    {.name = "all, and units",
+     .differences = true,
+     .symbolic = true,
+     .branching = true,
+     .contraction = true,
+     .units = true},
+    {.name = "all, hulls first",
+     .differences = true,
+     .symbolic = true,
+     .branching = true,
+     .contraction = true,
+     .hulls = true},
 };
 
 SearchRules rules_of(const Variant& variant, const Request& request) {
-    SearchRules rules{.gap = request.gap, .seconds = variant.branching ? request.seconds : 1e-9};
+    SearchRules rules{.gap = request.gap, .seconds = request.seconds};
+    rules.branching = variant.branching;
     rules.contraction = variant.contraction;
+    rules.units = variant.units;
     rules.clusters = variant.hulls;
     rules.bounds = {.differences = variant.differences, .symbolic = variant.symbolic};
     return rules;

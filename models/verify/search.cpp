@@ -23,10 +23,6 @@ constexpr int beside_price = 1, prices_a_box = 2 * beside_price + 1;
 constexpr double first_step = 0x1p-5, least_step = 0x1p-14, greatest_step = 0x1p-2, most_price = 3;
 constexpr double least_width = 0x1p-40;  // of an input's range: a box is not cut below
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 /// A box of inputs, or the part of it where hidden units have certain signs, and what no confidence that
 /// counts exceeds in it.
 struct Node {
@@ -244,7 +240,7 @@ std::vector<double> centre(const Node& node) {
 class Search {
   public:
     Search(const VerifiedFleet& fleet, std::size_t c, const SearchRules& rules)
-        : fleet_(fleet), class_(c), rules_(rules), prepared_(fleet.network), began_(now()) {
+        : fleet_(fleet), class_(c), rules_(rules), prepared_(fleet.network), began_(rules.clock()) {
         for (int t = 0; t < omp_get_max_threads(); ++t) kernels_.emplace_back(prepared_);
         for (std::size_t other = 0; other < fleet.classes; ++other)
             confidences_.push_back(other == c ? Confidence{} : Confidence::of(fleet.classes, c, other));
@@ -253,12 +249,11 @@ class Search {
     ClassBound run() {
         first_bounds();
         attack();
-        while (!open_.empty() && open_.front().bound > threshold() && now() - began_ < rules_.seconds)
-            round();
+        while (rules_.branching && !open_.empty() && open_.front().bound > threshold() && !late()) round();
         result_.upper =
             std::max(open_.empty() ? 0.0 : open_.front().bound, std::max(threshold(), result_.lower));
         result_.complete = open_.empty() || open_.front().bound <= threshold();
-        result_.seconds = now() - began_;
+        result_.seconds = rules_.clock() - began_;
         return result_;
     }
 
@@ -267,6 +262,8 @@ class Search {
     double threshold() const {
         return std::max({result_.lower * (1 + rules_.gap), result_.lower + 8 * error_, floor_});
     }
+
+    bool late() const { return !(rules_.clock() - began_ < rules_.seconds); }
 
     /// 1. Bounds over the whole box, the greatest first: of every network, or of one hull.
     void first_bounds() {
@@ -333,7 +330,7 @@ class Search {
     }
     std::vector<Found> attacked(const Twin& twin, const Item& item) {
         std::vector<Found> found;
-        for (std::size_t start = 0; start <= random_starts; ++start) {
+        for (std::size_t start = 0; start <= random_starts && !late(); ++start) {
             std::vector<double> x(fleet_.box.size());
             for (std::size_t i = 0; i < x.size(); ++i) {
                 const double part = start == 0 ? 0.5 : KeyedHash{item.networks[0]}.uniform(start, i);
@@ -359,6 +356,7 @@ class Search {
 
     /// What a visit of an item came to.
     struct Visit {
+        bool put_off = false;     ///< there was no time left
         std::vector<Item> parts;  ///< of a hull
         std::vector<Found> found;
         std::size_t boxes = 0;
@@ -377,6 +375,10 @@ class Search {
         for (std::size_t k = 0; k < visited.size(); ++k) {
             failure.guard([&] {
                 if (!(visited[k].bound > threshold_now)) return;  // closed by what others found
+                if (late()) {
+                    visits[k].put_off = true;
+                    return;
+                }
                 visits[k] = visited[k].is_hull() ? part(visited[k]) : work(visited[k], threshold_now);
             });
         }
@@ -387,8 +389,8 @@ class Search {
             floor_ = std::max(floor_, item.given_up);
             for (Found& found : visits[k].found) offer(item.networks[0], std::move(found));
             for (Item& part : visits[k].parts) insert(std::move(part));
-            if (item.open.empty()) continue;
-            item.bound = item.open.top().bound;
+            if (item.open.empty() && !visits[k].put_off) continue;
+            if (!item.open.empty()) item.bound = item.open.top().bound;
             insert(std::move(item));
         }
     }
@@ -434,7 +436,8 @@ class Search {
         } else if (!item.open.empty()) {
             try_at(item.open.top());
         }
-        while (!item.open.empty() && item.open.top().bound > threshold_now && visit.boxes < boxes_a_visit) {
+        while (!item.open.empty() && item.open.top().bound > threshold_now && visit.boxes < boxes_a_visit &&
+               !late()) {
             Node node = item.open.top();
             item.open.pop();
             const std::size_t at = widest(node);
@@ -474,6 +477,10 @@ class Search {
 };
 
 }  // namespace
+
+double steady_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 ClassBound bound_class(const VerifiedFleet& fleet, std::size_t c, const SearchRules& rules) {
     return Search(fleet, c, rules).run();

@@ -24,14 +24,19 @@ struct VerifiedFleet {
     std::function<std::optional<double>(std::size_t i, std::size_t c, std::vector<double>& input)> witness;
 };
 
+/// Since some moment that never changes.
+double steady_seconds();
+
 struct SearchRules {
     double gap = 1e-3;          ///< relative: upper <= (1 + gap) lower ends the search
-    double seconds = 1e300;     ///< of each class
+    double seconds = 1e300;     ///< of each class; looked at before every box, once each network has a bound
     std::size_t attacked = 30;  ///< networks of the greatest first bounds
+    bool branching = true;      ///< cut boxes at all
     bool contraction = true;
     bool units = false;     ///< cut boxes by the signs of hidden units too, where that promises more
     bool clusters = false;  ///< bound hulls of near networks first, for fleets too large to visit
     BoundRules bounds = {};
+    std::function<double()> clock = steady_seconds;  ///< asked by several threads at once
 };
 
 /// What is known of the iDP deterministic bound of one class: the greatest confidence of N in it at an input

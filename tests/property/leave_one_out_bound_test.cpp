@@ -6,8 +6,10 @@
 #include <omp.h>
 
 #include <array>
+#include <atomic>
 
 #include "kernels/base/error.hpp"
+#include "models/nets/layers.hpp"
 #include "models/verify/program_answer.hpp"
 #include "models/verify/search.hpp"
 #include "tests/support/random_twins.hpp"
@@ -200,15 +202,30 @@ TEST(LeaveOneOutBound, OfEveryPartLeftOut) {
     }
 }
 
-TEST(LeaveOneOutBound, HoldsWheneverItIsStopped) {
+// A clock that is a second on whenever it is looked at stops the search at every place where it can stop.
+TEST(LeaveOneOutBound, HoldsWheneverItIsStoppedAndStopsAtTheNextBox) {
     const Fleet fleet = random_fleet({2, 5, 4, 1}, 3, 6);
-    for (const double seconds : {1e-9, 1e-3}) {
-        for (std::size_t c = 0; c < 2; ++c) {
-            const ClassBound bound =
-                bound_class(fleet_of(fleet.network, fleet.others, 2), c, {.gap = 1e-9, .seconds = seconds});
-            EXPECT_GE(bound.upper, exact_bound(fleet.network, fleet.others, 2, c) * (1 - 1e-9));
+    const std::array exact{exact_bound(fleet.network, fleet.others, 2, 0),
+                           exact_bound(fleet.network, fleet.others, 2, 1)};
+    constexpr std::size_t bounds_a_look = 24;  // of both halves of a box, each contracted 12 times at most
+    std::size_t stopped = 0;
+    for (int looks = 1; looks < 400; looks += looks < 50 ? 1 : 17) {
+        for (const bool clusters : {false, true}) {
+            for (std::size_t c = 0; c < 2; ++c) {
+                std::atomic<int> time = 0;
+                const SearchRules rules{
+                    .gap = 1e-9, .seconds = static_cast<double>(looks), .clusters = clusters, .clock = [&] {
+                        return static_cast<double>(time++);
+                    }};
+                const ClassBound bound = bound_class(fleet_of(fleet.network, fleet.others, 2), c, rules);
+                EXPECT_GE(bound.upper, exact[c] * (1 - 1e-9)) << looks;
+                EXPECT_LE(bound.lower, exact[c] * (1 + 1e-6) + 1e-9) << looks;
+                EXPECT_LE(bound.boxes, bounds_a_look * static_cast<std::size_t>(looks)) << looks;
+                stopped += bound.complete ? 0 : 1;
+            }
         }
     }
+    EXPECT_GT(stopped, 100U);
 }
 
 // Of three classes or more the program compares computed logits. Where those of the other network are large
@@ -250,6 +267,70 @@ TEST(LeaveOneOutBound, IsNoLessThanAnyInputOfManyFeaturesShows) {
             if (ours <= bound.upper) continue;
             for (const PlainNetwork& other : fleet.others) ASSERT_GT(confidence_at(other, 2, c, x), 0);
         }
+    }
+}
+
+/// Networks of two classes over an image of 3 by 3: `hidden`, as network.layers has it, then the logits; N
+/// changes its label at the middle of the box, and the others are N with every parameter moved.
+Fleet image_fleet(const std::vector<std::string>& hidden, std::uint64_t seed, std::size_t count) {
+    std::vector<Layer> layers = layers_of(hidden, Image{1, 3, 3}, 9, true);
+    Layer logits;
+    logits.in = layers.back().output_rows();
+    logits.out = 2;
+    layers.push_back(logits);
+    const Network network(layers, 2, Loss::cross_entropy);
+    std::vector<std::int64_t> units = network.initial_parameters(seed, 0);
+    const auto plain = [&] { return plain_network(network, Precision::double_precision, units); };
+    const double middle = rows_at<double>(plain(), std::vector<double>(9, 0.5))[0];
+    units.back() += static_cast<std::int64_t>(std::ldexp(middle, 50));
+    Fleet fleet{plain(), {}};
+    const std::vector<std::int64_t> of_all = units;
+    const KeyedHash hash{seed};
+    for (std::size_t k = 0; k < count; ++k) {
+        for (std::size_t p = 0; p < units.size(); ++p)
+            units[p] = of_all[p] + static_cast<std::int64_t>(0x1p44 * (2 * hash.uniform(k, p) - 1));
+        fleet.others.push_back(plain());
+    }
+    return fleet;
+}
+
+TEST(LeaveOneOutBound, OfConvolutionsIsNoLessThanAnyInputShows) {
+    std::size_t changed = 0;
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        const Fleet fleet = image_fleet({"conv 3 2x2 padding 1", "conv 2 2x2 stride 2", "dense 4"}, seed, 5);
+        for (std::size_t c = 0; c < 2; ++c) {
+            const ClassBound bound =
+                bound_class(fleet_of(fleet.network, fleet.others, 2), c, {.gap = 0.1, .seconds = 1});
+            EXPECT_LE(bound.lower, bound.upper);
+            const KeyedHash hash{seed};
+            for (std::uint64_t point = 0; point < 5000; ++point) {
+                std::vector<double> x(9);
+                for (std::size_t i = 0; i < 9; ++i)
+                    x[i] = 0.5 + (hash.uniform(i, point) - 0.5) / (1 + point % 7);
+                const ProgramAnswer ours = program_answer(fleet.network, 2, Precision::double_precision, x);
+                if (ours.label != c) continue;
+                for (const PlainNetwork& other : fleet.others) {
+                    if (program_answer(other, 2, Precision::double_precision, x).label == c) continue;
+                    ASSERT_LE(ours.confidence, bound.upper);
+                    ++changed;
+                }
+            }
+        }
+    }
+    EXPECT_GT(changed, 500U);
+}
+
+// A window as large as the image has one position: a dense layer.
+TEST(LeaveOneOutBound, OfAWindowAsLargeAsTheImageIsThatOfADenseLayer) {
+    const Fleet dense = image_fleet({"dense 5", "dense 3"}, 4, 4),
+                window = image_fleet({"conv 5 3x3", "dense 3"}, 4, 4);
+    for (std::size_t c = 0; c < 2; ++c) {
+        const ClassBound one = bound_class(fleet_of(dense.network, dense.others, 2), c, {.gap = 0.05}),
+                         other = bound_class(fleet_of(window.network, window.others, 2), c, {.gap = 0.05});
+        EXPECT_GT(one.lower, 0);
+        EXPECT_EQ(one.lower, other.lower);
+        EXPECT_EQ(one.upper, other.upper);
+        EXPECT_EQ(one.input, other.input);
     }
 }
 
