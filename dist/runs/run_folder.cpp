@@ -32,7 +32,8 @@ RunFolder RunFolder::open(const std::string& path) {
     RunFolder run(path);
     std::error_code status;
     if (!fs::is_directory(path, status))
-        throw Error(ExitCode::input, "no such run folder", "name the --out folder of holdfast train or fleet", path);
+        throw Error(ExitCode::input, "no such run folder", "name the --out folder of holdfast train or fleet",
+                    path);
     if (!run.finished()) {
         throw Error(ExitCode::input, "no finished run (manifest.json is missing)",
                     "let holdfast train finish, with --resume if it was interrupted", path);
