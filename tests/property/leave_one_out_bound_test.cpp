@@ -325,8 +325,9 @@ TEST(LeaveOneOutBound, OfAWindowAsLargeAsTheImageIsThatOfADenseLayer) {
     const Fleet dense = image_fleet({"dense 5", "dense 3"}, 4, 4),
                 window = image_fleet({"conv 5 3x3", "dense 3"}, 4, 4);
     for (std::size_t c = 0; c < 2; ++c) {
-        const ClassBound one = bound_class(fleet_of(dense.network, dense.others, 2), c, {.gap = 0.05}),
-                         other = bound_class(fleet_of(window.network, window.others, 2), c, {.gap = 0.05});
+        const ClassBound one = bound_class(fleet_of(dense.network, dense.others, 2), c, {.branching = false}),
+                         other =
+                             bound_class(fleet_of(window.network, window.others, 2), c, {.branching = false});
         EXPECT_GT(one.lower, 0);
         EXPECT_EQ(one.lower, other.lower);
         EXPECT_EQ(one.upper, other.upper);
