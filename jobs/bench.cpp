@@ -39,7 +39,7 @@ namespace {
 struct Request {
     std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
                 backend = "auto", transport = "auto", precision = "double", loss = "binary_cross_entropy";
-    int repeats = 3, threads = 0;
+    int repeats = 3, threads = 0, activation_bits = 16;
     std::size_t records = 100000, features = 188;
     std::size_t networks = 2801, inputs = 7, width = 50, queries = 256;  // of a vote
 };
@@ -191,8 +191,10 @@ Settings plain_settings_of(const Workload& workload, const Request& request) {
     settings.training.batches = workload.batches;
     settings.training.expected_records = std::llround(workload.records_of_a_step()) * workload.batches;
     settings.training.epochs = workload.steps + 1;
-    settings.training.precision =
-        request.precision == "single" ? Precision::single_precision : Precision::double_precision;
+    settings.training.precision = request.precision == "single"   ? Precision::single_precision
+                                  : request.precision == "double" ? Precision::double_precision
+                                                                  : Precision::fixed;
+    settings.training.activation_bits = request.activation_bits;
     settings.clip.gamma = workload.gamma;
     return settings;
 }
@@ -227,7 +229,7 @@ void bench_step(const Context& context, const Request& request) {
     const int device = choose_device(request.backend, context.world);
     TrainingPlan plan = make_plan(
         settings, {.features = workload.features},
-        make_backend(request.backend, settings.training.precision, settings.certificate.product, device));
+        make_backend(request.backend, settings.training.arithmetic(), settings.certificate.product, device));
     TrainingPlan plain = plan;
     plain.levels = {0};
     const BlockCommunicator sums(context.world, context.world,
@@ -260,6 +262,7 @@ void bench_step(const Context& context, const Request& request) {
                                    {"clip", request.clip},
                                    {"levels", request.levels},
                                    {"precision", request.precision},
+                                   {"activation_bits", request.activation_bits},
                                    {"backend", plan.backend->name()},
                                    {"ranks", context.world.size()},
                                    {"transport", sums.group().transport()},
@@ -293,8 +296,8 @@ void bench_noisy(const Context& context, const Request& request) {
     if (request.threads > 0) omp_set_num_threads(request.threads);
     const Settings plain_settings = plain_settings_of(workload, request);
     const std::shared_ptr<const Backend> backend =
-        make_backend(request.backend, plain_settings.training.precision, plain_settings.certificate.product,
-                     choose_device(request.backend, context.world));
+        make_backend(request.backend, plain_settings.training.arithmetic(),
+                     plain_settings.certificate.product, choose_device(request.backend, context.world));
     const auto plan_of = [&](const Settings& settings) {
         return make_plan(settings, {.features = workload.features}, backend);
     };
@@ -371,9 +374,9 @@ void bench_linear(const Context& context, const Request& request) {
     Settings settings = plain_settings_of(workload, request);
     if (request.clip == "norm") settings = noisy_settings_of(settings, NoiseSettings::Law::none);
     if (request.clip == "factored") settings.clip.kind = Clip::Kind::factored;
-    const TrainingPlan plan =
-        make_plan(settings, {.features = workload.features},
-                  make_backend(request.backend, settings.training.precision, settings.certificate.product));
+    const TrainingPlan plan = make_plan(
+        settings, {.features = workload.features},
+        make_backend(request.backend, settings.training.arithmetic(), settings.certificate.product));
     const Records records = random_records(workload, context.world);
     const std::vector<std::int64_t> theta = plan.network.initial_parameters(1, 0);
     std::vector<std::uint32_t> all(records.size());
@@ -486,10 +489,11 @@ void bench_vote(const Context& context, const Request& request) {
 }
 
 /// A kind of step, with the options that all kinds have.
-CLI::App* add_kind(CLI::App& app, const std::string& name, const std::string& words, Request& request) {
+CLI::App* add_kind(CLI::App& app, const std::string& name, const std::string& words, Request& request,
+                   const std::vector<std::string>& precisions = {"double", "single"}) {
     CLI::App* kind = app.add_subcommand(name, words);
     kind->add_option("--precision", request.precision, "Type the step is computed in (dgemm is double)")
-        ->check(CLI::IsMember({"double", "single"}))
+        ->check(CLI::IsMember(precisions))
         ->capture_default_str();
     kind->add_option("--backend", request.backend, "As run.backend of train: auto, cpu, cuda or reference")
         ->capture_default_str();
@@ -512,8 +516,11 @@ void add_workload(CLI::App& kind, Request& request) {
 
 Run declare_bench(CLI::App& app) {
     auto request = std::make_shared<Request>();
-    CLI::App* step =
-        add_kind(app, "step", "One certified training step of a published experiment's size", *request);
+    CLI::App* step = add_kind(app, "step", "One certified training step of a published experiment's size",
+                              *request, {"double", "single", "fixed"});
+    step->add_option("--activation-bits", request->activation_bits, "As training.activation_bits of train")
+        ->check(CLI::IsMember({16, 8}))
+        ->capture_default_str();
     step->add_option("--relation", request->relation, "Neighbours")
         ->check(CLI::IsMember({"add_remove", "substitute", "remove"}))
         ->capture_default_str();

@@ -141,7 +141,7 @@ void plan(const Context& context, const Request& request) {
     const std::string computing =
         settings.host_only() && asked.run.backend == "auto" ? "cpu" : asked.run.backend;
     const std::shared_ptr<const Backend> backend = make_backend(
-        computing, settings.training.precision, settings.certificate.product, context.world.local_rank());
+        computing, settings.training.arithmetic(), settings.certificate.product, context.world.local_rank());
     const TrainingPlan whole = make_plan(settings, {info.features, info.range, info.rows, 0}, backend);
     const Demand demand = demand_of(whole, info.rows, request);
 

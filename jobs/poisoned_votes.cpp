@@ -31,7 +31,7 @@ std::vector<MemberAnswer> answers_to(std::size_t q, const std::vector<Certificat
 std::vector<std::vector<double>> logits_of(const FinishedRun& run, const Records& queries, int device) {
     const BoxesReader parameters(run.folder);
     const auto backend = make_backend(backend_for(run.network.shape(), "auto"),
-                                      run.settings.training.precision, Product::exact, device);
+                                      run.settings.training.arithmetic(), Product::exact, device);
     const Records mapped = run.features(queries);
     const std::size_t classes = run.classes();
     std::vector<std::vector<double>> logits(queries.size());

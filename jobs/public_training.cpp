@@ -11,6 +11,9 @@ Settings plain_settings(Settings settings) {
     if (settings.training.kind != "boxes")
         throw Error(ExitCode::usage, "what trains on public records alone trains plainly",
                     "leave training.kind out", "training.kind");
+    if (settings.training.precision == Precision::fixed)
+        throw Error(ExitCode::usage, "a model in a file answers in double or single",
+                    "set training.precision = \"double\" or \"single\"", "training.precision");
     settings.training.expected_records = 0;
     settings.certificate = CertificateSettings();
     settings.certificate.levels = 0;
@@ -20,7 +23,7 @@ Settings plain_settings(Settings settings) {
 
 std::shared_ptr<const Backend> plain_backend(const RunSettings& how, const TrainingSettings& training) {
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
-    return make_backend(how.backend, training.precision, Product::exact,
+    return make_backend(how.backend, training.arithmetic(), Product::exact,
                         choose_device(how.backend, *make_serial_communicator()));
 }
 

@@ -27,7 +27,7 @@ std::optional<double> published_accuracy(const FinishedRun& run, const Rational&
     const std::optional<OutputNoise> noise = serving_noise(run, sensitivity, terms);
     if (!noise) return std::nullopt;
     const std::vector<std::int64_t> exact = parameters_of(run);
-    const auto backend = make_backend("cpu", run.settings.training.precision, Product::exact, 0);
+    const auto backend = make_backend("cpu", run.settings.training.arithmetic(), Product::exact, 0);
     const Records mapped = run.features(queries);
     std::vector<std::int32_t> labels, truth;
     for (int n = 0; n < noises_tried; ++n) {

@@ -431,7 +431,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const std::string computing = backend_for(settings, how.backend);
     const int device = choose_device(computing, context.world);
     const auto backend =
-        make_backend(computing, settings.training.precision, settings.certificate.product, device);
+        make_backend(computing, settings.training.arithmetic(), settings.certificate.product, device);
     const std::vector<std::int64_t> levels = settings.certificate.level_values();
     const auto members = static_cast<std::size_t>(settings.ensemble.members);
     const std::vector<std::size_t> slice = asked_members(request.members, members);

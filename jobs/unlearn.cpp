@@ -99,7 +99,7 @@ TrainingPlan training_plan(const FinishedRun& run, const Configuration& configur
     return make_plan(
         configuration.settings,
         {manifest.dataset.features, manifest.dataset.range, found, manifest.public_records.records},
-        make_backend("reference", run.settings.training.precision, run.settings.certificate.product, 0));
+        make_backend("reference", run.settings.training.arithmetic(), run.settings.certificate.product, 0));
 }
 
 /// Under the name that the run was claimed by: of another's states none is sound.

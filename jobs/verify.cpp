@@ -52,11 +52,11 @@ class Stated {
   public:
     Stated(const FinishedRun& run, const std::string& backend)
         : run_(run),
-          plan_(make_plan(
-              run.settings,
-              {run.manifest.dataset.features, run.manifest.dataset.range, run.manifest.dataset.rows,
-               run.manifest.public_records.records},
-              make_backend(backend, run.settings.training.precision, run.settings.certificate.product, 0))) {}
+          plan_(make_plan(run.settings,
+                          {run.manifest.dataset.features, run.manifest.dataset.range,
+                           run.manifest.dataset.rows, run.manifest.public_records.records},
+                          make_backend(backend, run.settings.training.arithmetic(),
+                                       run.settings.certificate.product, 0))) {}
 
     const TrainingPlan& plan() const { return plan_; }
     /// A prefix is named as it was when the run was trained, wherever it lies now.

@@ -11,26 +11,29 @@
 namespace holdfast {
 namespace {
 
-std::shared_ptr<const Backend> midpoint_backend(const std::string& name, Precision precision,
+std::shared_ptr<const Backend> midpoint_backend(const std::string& name, Arithmetic arithmetic,
                                                 const Products& products) {
     if (name != "reference" && name != "auto")
         throw Error(ExitCode::usage, "midpoint-radius products have no kernels but the reference",
                     "use --set run.backend=reference, or --set certificate.product=exact", "run.backend");
-    if (precision == Precision::single_precision)
+    if (arithmetic.precision != Precision::double_precision)
         throw Error(ExitCode::usage, "midpoint-radius products are computed in double alone",
                     "use --set training.precision=double or --set certificate.product=exact",
                     "training.precision");
     return make_host_backend(make_midpoint_operations(products));
 }
 
-std::shared_ptr<const Backend> cuda_backend(Precision precision, int device) {
-    if (precision == Precision::single_precision)
+std::shared_ptr<const Backend> cuda_backend(Arithmetic arithmetic, int device) {
+    if (arithmetic.precision != Precision::double_precision)
         throw Error(ExitCode::usage, "backend \"cuda\" computes in double alone",
                     "use --set training.precision=double or --set run.backend=cpu", "training.precision");
     return make_cuda_backend(device);
 }
 
-std::shared_ptr<const Backend> host_backend(const std::string& name, Precision precision) {
+std::shared_ptr<const Backend> host_backend(const std::string& name, Arithmetic arithmetic) {
+    const Precision precision = arithmetic.precision;
+    if (precision == Precision::fixed)
+        return make_host_backend(make_fixed_operations(name, arithmetic.activation_bits));
     if (precision == Precision::single_precision) return make_host_backend(make_operations<float>(name));
     return make_host_backend(make_operations<double>(name));
 }
@@ -50,15 +53,21 @@ std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name, 
 template std::unique_ptr<PanelOperations<double>> make_operations(const std::string&, const Products&);
 template std::unique_ptr<PanelOperations<float>> make_operations(const std::string&, const Products&);
 
-std::shared_ptr<const Backend> make_backend(const std::string& name, Precision precision,
+std::unique_ptr<PanelOperations<float>> make_fixed_operations(const std::string& name, int bits) {
+    if (name == "reference") return make_fixed_reference(bits);
+    ensure(name == "cpu", "operations of the host");
+    return make_fixed_cpu(bits, make_fixed_reference(bits));
+}
+
+std::shared_ptr<const Backend> make_backend(const std::string& name, Arithmetic arithmetic,
                                             const Products& products, int device) {
     const bool automatic = name == "auto";
-    if (!products.exact()) return midpoint_backend(name, precision, products);
-    if (name == "reference") return host_backend(name, precision);
-    if (name == "cuda") return cuda_backend(precision, device);
-    if (automatic && precision == Precision::double_precision && cuda_unavailable().empty())
-        return cuda_backend(precision, device);
-    if (name == "cpu" || automatic) return host_backend("cpu", precision);
+    if (!products.exact()) return midpoint_backend(name, arithmetic, products);
+    if (name == "reference") return host_backend(name, arithmetic);
+    if (name == "cuda") return cuda_backend(arithmetic, device);
+    if (automatic && arithmetic.precision == Precision::double_precision && cuda_unavailable().empty())
+        return cuda_backend(arithmetic, device);
+    if (name == "cpu" || automatic) return host_backend("cpu", arithmetic);
     throw Error(ExitCode::usage, "no backend \"" + name + "\"", "use auto, cpu, cuda or reference",
                 "run.backend");
 }
@@ -66,6 +75,9 @@ std::shared_ptr<const Backend> make_backend(const std::string& name, Precision p
 std::unique_ptr<ModelsPass> make_models_pass(const std::string& name, Precision precision,
                                              const NetworkShape& network, const Clip& clip) {
     require_models_pass(network, clip);
+    if (precision == Precision::fixed)
+        throw Error(ExitCode::usage, "networks side by side are computed in double or single",
+                    "set training.precision = \"single\"", "training.precision");
     const bool single = precision == Precision::single_precision;
     if (name == "reference")
         return single ? make_reference_models_pass<float>(network, clip)

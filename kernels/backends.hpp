@@ -15,7 +15,7 @@ namespace holdfast {
 /// a Real. Error (usage): a name that is not one of these, a product or precision the backend lacks, no
 /// device.
 std::shared_ptr<const Backend> make_backend(const std::string& name,
-                                            Precision precision = Precision::double_precision,
+                                            Arithmetic arithmetic = Precision::double_precision,
                                             const Products& products = {}, int device = 0);
 
 /// The operations of the host's backends, one by one: "cpu" or "reference"; with products that are not exact
@@ -23,6 +23,9 @@ std::shared_ptr<const Backend> make_backend(const std::string& name,
 template <typename Real = double>
 std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name,
                                                        const Products& products = {});
+
+/// Those of fixed precision, with activations, deltas and features of so many bits: 16 or 8.
+std::unique_ptr<PanelOperations<float>> make_fixed_operations(const std::string& name, int bits);
 
 /// What takes many networks through the same records, one thread of the host's: "cpu" or "reference".
 std::unique_ptr<ModelsPass> make_models_pass(const std::string& name, Precision precision,

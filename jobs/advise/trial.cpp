@@ -66,7 +66,7 @@ void train_on_stand_in(const Candidate& candidate, const PublicNumbers& numbers,
     // 2. Every member, step by step.
     const TrainingPlan plan =
         make_plan(settings, {reader.info().features, reader.info().range, reader.info().rows, 0},
-                  make_backend("cpu", settings.training.precision, settings.certificate.product, 0));
+                  make_backend("cpu", settings.training.arithmetic(), settings.certificate.product, 0));
     const Records none{FeatureMatrix(features.outputs(), false), {}, {}, {}};
     const SecretKey key = SecretKey::known_to_all(stand_in_seed);
     const auto training = kind.training(plan, none, grid, kind.secret ? &key : nullptr);

@@ -46,8 +46,22 @@ namespace holdfast {
 /// single precision hold bit by bit, need no slack and may be released from, as those of double do. What
 /// differs: they enclose the parameters of another program, the one that computes in float, and certificates
 /// must be evaluated in the precision the boxes were trained in; and a record's gradient is rounded to a
-/// coarser grid (GradientGrid), which Gamma in units, what is charged, counts in.
-enum class Precision { double_precision, single_precision };
+/// coarser grid (GradientGrid), which Gamma in units, what is charged, counts in. Fixed is single but for its
+/// products, which are exact on public grids (kernels/ops/fixed_format.hpp).
+enum class Precision { double_precision, single_precision, fixed };
+constexpr const char* name_of(Precision precision) {
+    return precision == Precision::double_precision   ? "double"
+           : precision == Precision::single_precision ? "single"
+                                                      : "fixed";
+}
+
+/// A precision and what belongs to it.
+struct Arithmetic {
+    Arithmetic(Precision of, int bits = 16)  // NOLINT(google-explicit-constructor): most have no more to say
+        : precision(of), activation_bits(bits) {}
+    Precision precision;
+    int activation_bits;  ///< of fixed: 16 or 8, of what weights meet
+};
 
 /// What of the arithmetic depends on Real.
 template <typename Real>

@@ -1,6 +1,9 @@
 #include "kernels/cpu/cpu.hpp"
 
+#include <optional>
+
 #include "kernels/base/aligned.hpp"
+#include "kernels/cpu/fixed_kernels.hpp"
 #include "kernels/cpu/linear_kernels.hpp"
 #include "kernels/cpu/panel_kernels.hpp"
 
@@ -63,7 +66,7 @@ class CpuLinearStep final : public LinearStep {
 };
 
 template <typename Real>
-class CpuOperations final : public PanelOperations<Real> {
+class CpuOperations : public PanelOperations<Real> {
   public:
     using typename PanelOperations<Real>::Interval;
     using typename PanelOperations<Real>::ConstInterval;
@@ -129,7 +132,70 @@ class CpuOperations final : public PanelOperations<Real> {
     static const cpu::LayerKernels<Real>& kernels() { return cpu::layer_kernels<Real>(); }
 };
 
+class CpuFixedLayer final : public PackedLayer {
+  public:
+    CpuFixedLayer(LayerShape shape, const std::int64_t* lower, const std::int64_t* upper)
+        : PackedLayer(shape, lower == upper), weights_(shape, lower, upper) {}
+    const cpu::FixedWeights& weights() const { return weights_; }
+
+  private:
+    cpu::FixedWeights weights_;
+};
+
+const cpu::FixedWeights& fixed_weights_of(const PackedLayer& layer) {
+    return static_cast<const CpuFixedLayer&>(layer).weights();
+}
+
+/// Products of integers; all else in single precision.
+class CpuFixedOperations final : public CpuOperations<float> {
+  public:
+    CpuFixedOperations(int bits, std::shared_ptr<const PanelOperations<float>> plain_loops,
+                       std::optional<FixedFormat> format = std::nullopt)
+        : bits_(bits), plain_loops_(std::move(plain_loops)), format_(format) {}
+
+    Arithmetic arithmetic() const override { return {Precision::fixed, bits_}; }
+    std::unique_ptr<PanelOperations<float>> for_network(const NetworkShape& network) const override {
+        return std::make_unique<CpuFixedOperations>(bits_, plain_loops_, FixedFormat::of(network, bits_));
+    }
+    std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
+                                      const std::int64_t* upper) const override {
+        return std::make_unique<CpuFixedLayer>(shape, lower, upper);
+    }
+    void forward_input(const PackedLayer& layer, const float* x, Interval a) const override {
+        cpu::fixed_kernels().forward_input(fixed_weights_of(layer), format_.value().features, x, a);
+    }
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        cpu::fixed_kernels().forward_box(fixed_weights_of(layer), format_.value().features, x, a);
+    }
+    void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
+        cpu::fixed_kernels().forward(fixed_weights_of(layer), format_.value().activations, z, a);
+    }
+    void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
+        cpu::fixed_kernels().backward(fixed_weights_of(layer), format_.value().deltas, delta, z, d);
+    }
+    /// Where single entries are asked for, plain loops make them.
+    void accumulate(const OuterProduct<float>& product, SumBounds sums,
+                    const SelectionTarget* selection) const override {
+        if (!product.clip.by_factors()) return CpuOperations<float>::accumulate(product, sums, selection);
+        if (selection != nullptr) return plain_loops_->accumulate(product, sums, selection);
+        cpu::fixed_kernels().accumulate(product, bits_, sums);
+    }
+    std::unique_ptr<LinearStep> linear_step(const NetworkShape&, const Clip&) const override {
+        return nullptr;
+    }
+
+  private:
+    int bits_;
+    std::shared_ptr<const PanelOperations<float>> plain_loops_;
+    std::optional<FixedFormat> format_;
+};
+
 }  // namespace
+
+std::unique_ptr<PanelOperations<float>> make_fixed_cpu(
+    int bits, std::shared_ptr<const PanelOperations<float>> plain_loops) {
+    return std::make_unique<CpuFixedOperations>(bits, std::move(plain_loops));
+}
 
 template <typename Real>
 std::unique_ptr<PanelOperations<Real>> make_cpu_operations() {

@@ -11,6 +11,11 @@ namespace holdfast {
 template <typename Real>
 std::unique_ptr<PanelOperations<Real>> make_cpu_operations();
 
+/// The same with products of integers, on grids of so many bits. plain_loops: for the entries of a factored
+/// clip one by one.
+std::unique_ptr<PanelOperations<float>> make_fixed_cpu(
+    int bits, std::shared_ptr<const PanelOperations<float>> plain_loops);
+
 /// As many networks as a vector has lanes; the caller owns the threads.
 template <typename Real>
 std::unique_ptr<ModelsPass> make_cpu_models_pass(const NetworkShape& network, const Clip& clip);

@@ -17,7 +17,7 @@ class BackendOn final : public Backend {
         : name_(std::move(name)), executor_(arguments...) {}
 
     std::string name() const override { return name_; }
-    Precision precision() const override { return Precision::double_precision; }
+    Arithmetic arithmetic() const override { return Precision::double_precision; }
     std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const override {
         if (clip.by_scales())
             throw Error(ExitCode::usage,

@@ -78,9 +78,7 @@ struct Clip {
     }
     template <typename Real>
     GradientScale scale() const;
-    GradientScale scale(Precision precision) const {
-        return precision == Precision::single_precision ? scale<float>() : scale<double>();
-    }
+    GradientScale scale(Arithmetic arithmetic) const;  ///< in fixed precision, factored: by FixedFactors
 };
 
 /// make_odd may raise each factor by an ulp, and the product by two and a little.

@@ -106,7 +106,8 @@ class Backend {
   public:
     virtual ~Backend() = default;
     virtual std::string name() const = 0;
-    virtual Precision precision() const = 0;
+    virtual Arithmetic arithmetic() const = 0;
+    Precision precision() const { return arithmetic().precision; }
     /// The backend must outlive it.
     virtual std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const = 0;
 };

@@ -145,6 +145,12 @@ class PanelOperations {
 
     virtual ~PanelOperations() = default;
     virtual std::string name() const = 0;
+    virtual Arithmetic arithmetic() const { return RealFormat<Real>::precision; }
+    /// These operations on the public grids of one network; null: they have none. Error (usage): a network
+    /// they do not compute.
+    virtual std::unique_ptr<PanelOperations> for_network(const NetworkShape& /*network*/) const {
+        return nullptr;
+    }
     /// The operations of one layer, where layers differ in their products.
     virtual const PanelOperations& of_layer(std::size_t /*layer*/) const { return *this; }
 

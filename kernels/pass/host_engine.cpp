@@ -93,7 +93,11 @@ class HostEngine final : public Engine {
   public:
     HostEngine(const PanelOperations<Real>& operations, const NetworkShape& network, const Clip& clip,
                std::size_t bytes_per_thread)
-        : operations_(operations), network_(network), clip_(clip), bytes_per_thread_(bytes_per_thread) {
+        : bound_(operations.for_network(network)),
+          operations_(bound_ == nullptr ? operations : *bound_),
+          network_(network),
+          clip_(clip),
+          bytes_per_thread_(bytes_per_thread) {
         require_fitting(network);
         ensure(clip.kind != Clip::Kind::none, "an engine adds gradients that are clipped");
     }
@@ -321,6 +325,7 @@ class HostEngine final : public Engine {
             });
     }
 
+    std::unique_ptr<PanelOperations<Real>> bound_;
     const PanelOperations<Real>& operations_;
     NetworkShape network_;
     Clip clip_;
@@ -337,7 +342,7 @@ class HostBackend final : public Backend {
     HostBackend(std::unique_ptr<PanelOperations<Real>> operations, std::size_t bytes_per_thread)
         : operations_(std::move(operations)), bytes_per_thread_(bytes_per_thread) {}
     std::string name() const override { return operations_->name(); }
-    Precision precision() const override { return RealFormat<Real>::precision; }
+    Arithmetic arithmetic() const override { return operations_->arithmetic(); }
     std::unique_ptr<Engine> engine(const NetworkShape& network, const Clip& clip) const override {
         return std::make_unique<HostEngine<Real>>(*operations_, network, clip, bytes_per_thread_);
     }

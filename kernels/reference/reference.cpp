@@ -1,10 +1,13 @@
 #include "kernels/reference/reference.hpp"
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
+#include "kernels/ops/fixed_format.hpp"
 #include "kernels/ops/undecided_rule.hpp"
 #include "kernels/reference/convolution.hpp"
+#include "kernels/reference/fixed_operations.hpp"
 #include "kernels/reference/midpoint.hpp"
 #include "kernels/reference/operations.hpp"
 
@@ -293,7 +296,76 @@ class ProductsByLayer final : public ReferenceOperations<double> {
     std::vector<std::unique_ptr<PanelOperations<double>>> layers_;
 };
 
+/// In weight units, as they come.
+struct FixedLayer final : PackedLayer {
+    FixedLayer(LayerShape shape, const std::int64_t* lower_units, const std::int64_t* upper_units)
+        : PackedLayer(shape, lower_units == upper_units) {
+        for (std::size_t o = 0; o < shape.out; ++o) {
+            const std::size_t first = o * (shape.in + 1);
+            for (std::size_t j = first; j < first + shape.in; ++j) {
+                lower.push_back(fixed_weight(lower_units[j]));
+                upper.push_back(fixed_weight(upper_units[j]));
+            }
+            bias_lower.push_back(fixed_parameter(lower_units[first + shape.in]));
+            bias_upper.push_back(fixed_parameter(upper_units[first + shape.in]));
+        }
+    }
+    std::vector<std::int32_t> lower, upper;            // [out, in]
+    std::vector<std::int64_t> bias_lower, bias_upper;  // [out]
+};
+
+reference::fixed::Weights fixed_layer(const PackedLayer& packed) {
+    const auto& layer = static_cast<const FixedLayer&>(packed);
+    return {layer.shape(), layer.lower.data(), layer.upper.data(), layer.bias_lower.data(),
+            layer.bias_upper.data()};
+}
+
+/// Exact products of integers (kernels/ops/fixed_grid.hpp), on the grids of a network once it is known.
+class FixedOperations final : public ReferenceOperations<float> {
+  public:
+    explicit FixedOperations(int bits, std::optional<FixedFormat> format = std::nullopt)
+        : bits_(bits), format_(format) {}
+    std::string name() const override { return "reference"; }
+    Arithmetic arithmetic() const override { return {Precision::fixed, bits_}; }
+    std::unique_ptr<PanelOperations<float>> for_network(const NetworkShape& network) const override {
+        return std::make_unique<FixedOperations>(bits_, FixedFormat::of(network, bits_));
+    }
+    std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
+                                      const std::int64_t* upper) const override {
+        return std::make_unique<FixedLayer>(shape, lower, upper);
+    }
+
+    void forward_input(const PackedLayer& layer, const float* x, Interval a) const override {
+        reference::fixed::forward(fixed_layer(layer), format_.value().features, height, {x, x}, a);
+    }
+    void forward_box(const PackedLayer& layer, ConstInterval x, Interval a) const override {
+        reference::fixed::forward(fixed_layer(layer), format_.value().features, height, x, a);
+    }
+    void forward(const PackedLayer& layer, ConstInterval z, Interval a) const override {
+        reference::fixed::forward(fixed_layer(layer), format_.value().activations, height, z, a);
+    }
+    void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
+        reference::fixed::backward(fixed_layer(layer), format_.value().deltas, height, delta, z, d);
+    }
+
+  private:
+    Entry entry_of(const Rule<float>& rule, const RecordScale<float>* scale, bool bias,
+                   Factors<float> of) const override {
+        if (!rule.by_factors) return ReferenceOperations<float>::entry_of(rule, scale, bias, of);
+        const FixedFactors factors(static_cast<double>(rule.delta_limit),
+                                   static_cast<double>(rule.activation_limit), bits_);
+        return reference::fixed::entry(factors, bias, of);
+    }
+
+    int bits_;
+    std::optional<FixedFormat> format_;
+};
+
 }  // namespace
+
+std::unique_ptr<PanelOperations<float>> make_fixed_reference(int bits) {
+    return std::make_unique<FixedOperations>(bits);
+}
 
 template <typename Real>
 std::unique_ptr<PanelOperations<Real>> make_reference_operations() {

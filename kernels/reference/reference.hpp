@@ -11,6 +11,9 @@ namespace holdfast {
 template <typename Real>
 std::unique_ptr<PanelOperations<Real>> make_reference_operations();
 
+/// The same with products of integers: of fixed precision, of so many bits.
+std::unique_ptr<PanelOperations<float>> make_fixed_reference(int bits);
+
 /// The same with other products than exact ones, which exist here alone and in double alone.
 std::unique_ptr<PanelOperations<double>> make_midpoint_operations(const Products& products);
 

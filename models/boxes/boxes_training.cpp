@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/base/error.hpp"
+#include "kernels/ops/fixed_format.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/kinds/trainer_of.hpp"
 #include "models/training/join_members.hpp"
@@ -129,7 +130,7 @@ class BoxesTraining final : public Training {
                                      : 1;
         return {{"parameter_unit", parameter_unit},
                 {"parameter_limit", parameter_value(parameter_limit_units)},
-                {"precision", training.precision == Precision::single_precision ? "single" : "double"},
+                {"precision", name_of(training.precision)},
                 {"gradient_unit", unit},
                 // A record's charge is rounded up by at most this part: Gamma to the grid, then its response.
                 {"charge_rounding", scale.rounding + roundings * parameter_unit / last_impulse}};
@@ -144,10 +145,21 @@ class BoxesTraining final : public Training {
             "rounding adds at most %.1g of a record's charge",
             grids["precision"].get<std::string>().c_str(), plan_.gradient_scale().exponent,
             grids["charge_rounding"].get<double>());
-        return text;
+        return text + features_text();
     }
 
   private:
+    /// Where features saturate in products of fixed precision.
+    std::string features_text() const {
+        if (plan_.settings.training.precision != Precision::fixed) return "";
+        const FixedGrid grid =
+            FixedFormat::of(plan_.network.shape(), plan_.backend->arithmetic().activation_bits).features;
+        char text[80];
+        std::snprintf(text, sizeof text, "; features within +-%.6g on multiples of 2^%d",
+                      std::ldexp(grid.limit, grid.exponent), grid.exponent);
+        return text;
+    }
+
     const TrainingPlan& plan_;
     const Records& public_records_;
     const ProcessGrid& grid_;

@@ -14,7 +14,7 @@ std::vector<std::int64_t> rows_of(const Network& network, const std::vector<std:
     std::vector<std::int64_t> rows(parameters.begin() + static_cast<std::ptrdiff_t>(network.offset(last)),
                                    parameters.end());
     if (network.classes() != 2) return rows;
-    const MarginRows margin(network, parameters.data(), parameters.data());
+    const MarginRows margin(network, Precision::double_precision, parameters.data(), parameters.data());
     rows.insert(rows.end(), margin.layer().lower, margin.layer().lower + columns);
     return rows;
 }

@@ -78,7 +78,7 @@ class BoxesCertificate final : public Certificate {
         const bool anywhere = !nested() || backend_ == "cuda";
         const std::string wanted = anywhere ? "auto" : backend_;
         return make_backend(nested() ? backend_for(network_.shape(), wanted) : wanted,
-                            settings_.training.precision, settings_.certificate.product, device);
+                            settings_.training.arithmetic(), settings_.certificate.product, device);
     }
     /// Each level costs a pass over the queries for all members, a search some passes for each of them.
     bool at_once(Asker asker) const {

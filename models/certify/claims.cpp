@@ -121,7 +121,9 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     Guarantee claim = Guarantee::proved(
         std::string("for every k and every dataset at distance at most k, the parameters this program "
                     "computes from it") +
-            (settings.training.precision == Precision::single_precision ? " in single precision" : "") +
+            (settings.training.precision == Precision::double_precision
+                 ? std::string()
+                 : std::string(" in ") + name_of(settings.training.precision) + " precision") +
             " lie, bit by bit, in the box of level k, " +
             (settings.network.classes == 1
                  ? "and its prediction of a query in the query's interval of level k"

@@ -15,14 +15,14 @@ constexpr std::size_t most_rows = 1024;
 /// The rows of some members at one level, below each other.
 class StackedRows {
   public:
-    StackedRows(const Network& network, std::size_t first, std::size_t last, std::size_t level,
-                const MemberLoader& load)
+    StackedRows(const Network& network, Precision precision, std::size_t first, std::size_t last,
+                std::size_t level, const MemberLoader& load)
         : columns_(network.inputs() + 1) {
         std::vector<std::int64_t> lower, upper;
         for (std::size_t member = first; member < last; ++member) {
             load(member, level, lower, upper);
             const std::int64_t* ends[] = {lower.data(), level == 0 ? lower.data() : upper.data()};
-            const MarginRows rows(network, ends[0], ends[1]);
+            const MarginRows rows(network, precision, ends[0], ends[1]);
             const LastLayer layer = rows.layer();
             point_ = layer.is_point();
             each_ = layer.rows;
@@ -91,7 +91,7 @@ std::vector<Certificates> certify_linear(const Network& network, const Backend& 
     for (std::size_t first = 0; first < members; first += together) {
         const std::size_t last = std::min(first + together, members);
         for (std::size_t level = 0; level < levels; ++level) {
-            const StackedRows rows(network, first, last, level, load);
+            const StackedRows rows(network, backend.precision(), first, last, level, load);
             engine->outputs(rows.network(), rows.layer(), all, [&](const OutputBlock& block) {
                 for (std::size_t m = first; m < last; ++m) {
                     const Margins margins(classes, inputs, backend.precision(), rows.of(m - first, block));

@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/ops/fixed_grid.hpp"
+
 namespace holdfast {
 namespace {
 
@@ -58,6 +60,18 @@ Rows rows_of(const LastBox& last, const Network& network, bool point) {
     return rows;
 }
 
+/// On the grids of fixed precision, rows of [columns], the bias last.
+std::vector<std::int64_t> on_grid(const std::int64_t* units, std::size_t rows, std::size_t columns) {
+    constexpr std::int64_t unit = std::int64_t{1} << (50 + fixed_weight_exponent);
+    std::vector<std::int64_t> rounded;
+    for (std::size_t i = 0; i < rows * columns; ++i) {
+        const bool bias = i % columns == columns - 1;
+        rounded.push_back(unit *
+                          (bias ? fixed_parameter(units[i]) : fixed_weight(units[i], fixed_half_limit)));
+    }
+    return rounded;
+}
+
 /// 4 (n + 4) u (S_a + S_b) + the least normal number, computed in Real.
 template <typename Real>
 double slack(std::size_t inputs, double magnitude_a, double magnitude_b) {
@@ -72,11 +86,19 @@ double slack(std::size_t inputs, double magnitude_a, double magnitude_b) {
 
 }  // namespace
 
-MarginRows::MarginRows(const Network& network, const std::int64_t* lower, const std::int64_t* upper)
+MarginRows::MarginRows(const Network& network, Precision precision, const std::int64_t* lower,
+                       const std::int64_t* upper)
     : columns_(network.layers().back().in + 1),
       point_(lower == upper && network.classes() == 2) {  // magnitudes are none
     const std::size_t first = network.offset(network.layers().size() - 1);
-    Rows rows = rows_of({lower + first, upper + first, columns_}, network, lower == upper);
+    LastBox last{lower + first, upper + first, columns_};
+    std::vector<std::int64_t> grid_lower, grid_upper;
+    if (precision == Precision::fixed && network.classes() > 2) {
+        grid_lower = on_grid(last.lower, network.outputs(), columns_);
+        grid_upper = on_grid(last.upper, network.outputs(), columns_);
+        last = {grid_lower.data(), grid_upper.data(), columns_};
+    }
+    Rows rows = rows_of(last, network, lower == upper);
     lower_ = std::move(rows.lower);
     upper_ = std::move(rows.upper);
 }

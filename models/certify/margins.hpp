@@ -26,10 +26,16 @@ namespace holdfast {
 /// off S itself, is below 4 (n + 4) u while (n + 4) u <= 1/8; what underflow adds is below the least normal
 /// number for n <= 2^20. Beyond either nothing is certified. The bound grows with the box: isotony stays.
 /// Tested: margins_test finds cycles of raw margins and none among these.
+///
+/// In fixed precision weights are rounded to their grid before they are subtracted, within half its limit, so
+/// that a margin's row is on the grid: the exact sums of margin, logits and S_c then obey m = z_a - z_b and
+/// |z_c| <= S_c, and each is rounded once to float, by less than 4 (n + 4) u of S.
 class MarginRows {
   public:
     /// From the box of a whole network, [parameters]; the same pointer twice for a point.
-    MarginRows(const Network& network, const std::int64_t* lower, const std::int64_t* upper);
+    /// precision: that they will be computed in.
+    MarginRows(const Network& network, Precision precision, const std::int64_t* lower,
+               const std::int64_t* upper);
     /// Rows of [in + 1] in place of the last layer: a margin for each pair a < b; with more than two classes,
     /// [-|w_c|, |w_c|] for each class (its upper bound is S_c), and at a point each class's logit.
     LastLayer layer() const;

@@ -92,7 +92,7 @@ Relaxation::Relaxation(const Network& network, Precision precision, const std::i
         }
         hidden_.push_back(std::move(rows));
     }
-    const MarginRows rows(network, lower, upper);
+    const MarginRows rows(network, precision, lower, upper);
     const LastLayer layer = rows.layer();
     const std::size_t pairs = classes_ * (classes_ - 1) / 2, columns = margins_.columns + 1;
     for (std::size_t pair = 0; pair < pairs; ++pair)
@@ -271,6 +271,7 @@ std::vector<double> seen(const Network& network, Precision precision, const Reco
 
 Certificates sharpened(const Network& network, Precision precision, const Records& queries,
                        std::size_t levels, const LevelLoader& load, Certificates found) {
+    if (precision == Precision::fixed) return found;  // whose roundings it does not bound
     if (!Relaxation::sharpens(network)) return found;
     // A level that certifies speaks for all below it, so any search will do: halving, from the interval's on.
     std::vector<std::size_t> yes(queries.size()), no(queries.size(), levels);

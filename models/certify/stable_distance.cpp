@@ -50,7 +50,7 @@ class Certifier {
         std::vector<std::int64_t> lower, upper;
         load_(level, lower, upper);
         const Variant box{lower.data(), level == 0 ? lower.data() : upper.data()};
-        const MarginRows rows(network_, box.lower, box.upper);
+        const MarginRows rows(network_, precision_, box.lower, box.upper);
         engine_->outputs(box, rows.layer(), queries, [&](const OutputBlock& block) {
             const Margins margins(network_.classes(), network_.layers().back().in, precision_, block);
             for (std::size_t r = 0; r < block.count; ++r) visit(r, block.first + r, margins);

@@ -18,7 +18,7 @@ constexpr double underflow = 0x1p-900;
 /// The rows whose values decide: of two classes their margin, else every logit.
 std::vector<std::int64_t> deciding_rows(const Network& network, const std::vector<std::int64_t>& parameters) {
     if (network.classes() > 2) return parameters;
-    const MarginRows margin(network, parameters.data(), parameters.data());
+    const MarginRows margin(network, Precision::double_precision, parameters.data(), parameters.data());
     return {margin.layer().lower, margin.layer().lower + parameters.size() / network.outputs()};
 }
 

@@ -75,7 +75,7 @@ void Decision::append(std::span<const std::int64_t> parameters, std::vector<std:
     ensure(parameters.size() == network_->parameters(), "a network has its parameters");
     const std::size_t last = network_->layers().size() - 1, hidden = network_->offset(last);
     if (network_->classes() != 2) return void(to.insert(to.end(), parameters.begin(), parameters.end()));
-    const MarginRows margin(*network_, parameters.data(), parameters.data());
+    const MarginRows margin(*network_, Precision::double_precision, parameters.data(), parameters.data());
     to.insert(to.end(), parameters.begin(), parameters.begin() + static_cast<std::ptrdiff_t>(hidden));
     to.insert(to.end(), margin.layer().lower, margin.layer().lower + network_->layers()[last].in + 1);
 }

@@ -19,6 +19,9 @@ void check_fleet(const Settings& settings) {
     if (training.kind != "boxes")
         refuse("a fleet is of plain training, not of training.kind = \"" + training.kind + "\"",
                "leave training.kind out", "training.kind");
+    if (training.precision == Precision::fixed)
+        refuse("networks side by side are computed in double or single",
+               "set training.precision = \"double\" or \"single\"", "training.precision");
     const Clip::Kind clip = settings.clip.kind;
     if (clip != Clip::Kind::elementwise && clip != Clip::Kind::factored && clip != Clip::Kind::none)
         refuse("a fleet clips gradients entry by entry, or not at all",

@@ -26,10 +26,6 @@ constexpr std::uint64_t most_text = 1 << 20;  // bytes of a description
 constexpr int most_depth = 8;                 // of its JSON
 constexpr std::uint64_t most_classes = 1000;  // as network.classes
 
-const char* name_of(Precision precision) {
-    return precision == Precision::double_precision ? "double" : "single";
-}
-
 constexpr const char *own_layers = "layer_", *prefix_layers = "prefix_", *frequencies_name = "frequencies";
 
 std::string group_of(const char* whose, std::size_t layer) {

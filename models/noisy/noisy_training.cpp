@@ -72,13 +72,12 @@ class NoisyTraining final : public Training {
 
     nlohmann::json arithmetic() const override {
         const bool none = plan_.settings.noise.law == NoiseSettings::Law::none;
-        return {
-            {"parameter_unit", parameter_unit},
-            {"parameter_limit", parameter_value(parameter_limit_units)},
-            {"precision", plan_.backend->precision() == Precision::single_precision ? "single" : "double"},
-            {"gradient_unit", std::ldexp(1.0, plan_.gradient_scale().exponent)},
-            {"norm_units", plan_.gradient_scale().weight_units},
-            {"noise_units", none ? 0.0 : noise_in_units(plan_)}};
+        return {{"parameter_unit", parameter_unit},
+                {"parameter_limit", parameter_value(parameter_limit_units)},
+                {"precision", name_of(plan_.backend->precision())},
+                {"gradient_unit", std::ldexp(1.0, plan_.gradient_scale().exponent)},
+                {"norm_units", plan_.gradient_scale().weight_units},
+                {"noise_units", none ? 0.0 : noise_in_units(plan_)}};
     }
 
     std::string arithmetic_text() const override {

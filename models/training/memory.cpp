@@ -58,9 +58,16 @@ double buffers_of_a_thread(const NetworkShape& network, double real) {
     return real * rows * static_cast<double>(panel_height);
 }
 
+/// Of fixed precision, per thread: a panel as integers, two a term, in up to four variants and two digits
+/// (kernels/cpu/fixed_kernels.cpp).
+double terms_of_a_thread(const NetworkShape& network) {
+    const std::size_t widest = std::max(network.inputs(), network.widest());
+    return 24 * static_cast<double>(widest * panel_height);
+}
+
 double step_of(const TrainingPlan& plan, std::size_t variants, bool in_parts, int threads) {
     const NetworkShape& network = plan.network.shape();
-    const double real = plan.settings.training.precision == Precision::single_precision ? 4 : 8,
+    const double real = plan.settings.training.precision == Precision::double_precision ? 8 : 4,
                  parameters = static_cast<double>(network.parameters()),
                  count = static_cast<double>(variants);
     const double message = word * static_cast<double>(StepMessage::of(variants, network).size());
@@ -69,8 +76,10 @@ double step_of(const TrainingPlan& plan, std::size_t variants, bool in_parts, in
     // transposed.
     const double stride = word * static_cast<double>(StepMessage::of(1, network).stride());
     const double group = std::clamp(std::floor(sums_of_a_thread / stride), 1.0, count);
-    const double packed = 4 * real * parameters * group;
-    const double of_threads = threads * (group * stride + buffers_of_a_thread(network, real));
+    const bool fixed = plan.settings.training.precision == Precision::fixed;
+    const double packed = (fixed ? 24 : 4 * real) * parameters * group;
+    const double of_threads = threads * (group * stride + buffers_of_a_thread(network, real) +
+                                         (fixed ? terms_of_a_thread(network) : 0));
     // The engine's message, and its copy, or the whole of a batch's parts in 128 bits.
     return message + boxes + std::max(packed + of_threads, (in_parts ? 4 : 1) * message);
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/base/error.hpp"
+#include "kernels/ops/fixed_format.hpp"
 
 namespace holdfast {
 namespace {
@@ -93,6 +94,8 @@ TrainingPlan make_plan(const Settings& settings, const DataShape& data,
             "certificate.relation");
     check_layers(settings, network);
     check_positions(settings, network);
+    if (settings.training.precision == Precision::fixed)
+        FixedFormat::of(network.shape(), static_cast<int>(settings.training.activation_bits));
     check_public_batches(settings.training, data);
     std::vector<std::int64_t> initial = settings.network.initial_parameters(network);
     return {settings,           std::move(features),           std::move(network),

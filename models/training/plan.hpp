@@ -44,7 +44,7 @@ struct TrainingPlan {
     /// What gradients are summed and charged in. By factors, a record adds the entries of all positions of a
     /// convolution, each at most Gamma (models/mathematics.md, convolution by factors).
     GradientScale gradient_scale() const {
-        GradientScale scale = settings.clip.scale(backend->precision());
+        GradientScale scale = settings.clip.scale(backend->arithmetic());
         if (settings.clip.kind != Clip::Kind::factored) return scale;
         std::size_t positions = 1;
         for (const Layer& layer : network.layers()) positions = std::max(positions, layer.positions());

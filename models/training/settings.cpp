@@ -37,6 +37,24 @@ void check_single(const Settings& settings) {
     }
 }
 
+/// Products of integers are of boxes and of dense layers (FixedFormat::of knows the layers).
+void check_fixed(const Settings& settings) {
+    check_single(settings);
+    if (settings.noisy() || settings.is_convex())
+        refuse("fixed precision is of training.kind = \"boxes\"",
+               "set training.precision = \"double\" or \"single\"", "training.precision");
+    if (settings.clip.kind != Clip::Kind::factored) return;
+    const double most = FixedFactors::greatest_limit(static_cast<int>(settings.training.activation_bits));
+    const auto check_limit = [&](double limit, double greatest, const char* key) {
+        if (limit < FixedFactors::least_limit || limit > greatest)
+            refuse("fixed precision clips factors to limits of 2^-10 to " +
+                       std::to_string(static_cast<int>(greatest)),
+                   "set one of these, or training.precision = \"single\"", key);
+    };
+    check_limit(settings.clip.delta_limit, 32768, "clip.delta_limit");
+    check_limit(settings.clip.activation_limit, most, "clip.activation_limit");
+}
+
 /// "0.0999755859375": the multiple of 2^-16 next to a rate (of a finer grid where that is 0), in full.
 std::string near_rate(double rate) {
     double grid = 0x1p16;
@@ -374,11 +392,23 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
                 "they cost nothing and widen no box",
                 &S::public_steps, 0, 1000000000),
         integer("seed", "public seed of the initial weights and the assignment", &S::seed, 0),
-        choice<S>("precision",
-                  "type a step is computed in; the boxes hold bit by bit for runs in the same, which "
-                  "certify, evaluate and release keep to",
-                  &S::precision,
-                  {{"double", Precision::double_precision}, {"single", Precision::single_precision}})};
+        choice<S>(
+            "precision",
+            "type a step is computed in; the boxes hold bit by bit for runs in the same, which "
+            "certify, evaluate and release keep to. fixed: single, but products of weights are exact on "
+            "integers",
+            &S::precision,
+            {{"double", Precision::double_precision},
+             {"single", Precision::single_precision},
+             {"fixed", Precision::fixed}}),
+        option("activation_bits",
+               "of precision fixed: what weights of 16 bits meet, features, activations and derivatives, is "
+               "rounded to so many bits: 16 | 8",
+               &S::activation_bits, [](const nlohmann::json& value) {
+                   const std::int64_t bits = whole_number(value, 8, 16);
+                   if (bits != 8 && bits != 16) throw "is " + value.dump() + ", not 16 or 8";
+                   return bits;
+               })};
 }
 
 std::vector<BasicOption<Clip>> clip_options() {
@@ -503,6 +533,10 @@ void check(const Settings& settings) {
     check_public_records(settings);
     check_poison(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);
+    if (settings.training.precision == Precision::fixed) check_fixed(settings);
+    if (settings.training.precision != Precision::fixed && settings.training.activation_bits != 16)
+        refuse("training.activation_bits is of fixed precision",
+               "set training.precision = \"fixed\", or leave it out", "training.activation_bits");
     if (settings.training.batching == Batching::sequential) {
         if (settings.training.batch_size < 1)
             refuse("sequential batches need their size", "set training.batch_size", "training.batch_size");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/ops/fixed_grid.hpp"
 #include "kernels/ops/panel_operations.hpp"
 #include "kernels/ops/poison.hpp"
 #include "models/nets/network_settings.hpp"
@@ -43,7 +44,9 @@ struct TrainingSettings {
     std::int64_t public_steps = 0;       ///< steps of public records alone, before the first of private ones
     std::int64_t seed = 0;
     Precision precision = Precision::double_precision;
+    std::int64_t activation_bits = 16;  ///< of fixed precision: what weights meet, 16 or 8
 
+    Arithmetic arithmetic() const { return {precision, static_cast<int>(activation_bits)}; }
     std::int64_t steps() const { return epochs * batches; }
     double learning_rate_at(std::int64_t step) const;
     /// Whether a step needs more of the velocity than what a gradient alone has left in it.

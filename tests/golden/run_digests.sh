@@ -57,6 +57,9 @@ all() {
     digests substitute_epoch 2 moons.h5 "${two[@]}" certificate.relation=substitute
     digests remove 1 moons.h5 "${two[@]}" certificate.relation=remove certificate.budget=per_batch
     digests single_factored 1 moons.h5 "${two[@]}" training.precision=single clip.kind=factored
+    digests fixed 1 blobs.h5 "${two[@]}" training.precision=fixed
+    digests fixed_factored 2 moons.h5 "${two[@]}" training.precision=fixed training.activation_bits=8 clip.kind=factored run.grid=1x2x1
+    digests fixed_classes 1 ring.h5 network.hidden=[8,8] network.classes=3 certificate.levels=12 clip.gamma=0.02 training.batches=4 training.precision=fixed certificate.relation=substitute certificate.budget=both
     digests softmax 1 moons.h5 "${two[@]}" network.loss=cross_entropy network.input_shift=0.5 network.input_scale=2
     digests linear 1 moons.h5 network.hidden=[] certificate.levels=40 training.batches=8 clip.gamma=0.01
     digests members 2 blobs.h5 network.hidden=[8] certificate.levels=12 clip.gamma=0.005 training.learning_rate=4 ensemble.members=5

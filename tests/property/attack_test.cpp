@@ -20,7 +20,7 @@ std::string joined(const AttackReport& report) {
     return text;
 }
 
-struct Attack : testing::TestWithParam<Precision> {};
+struct Attack : testing::TestWithParam<Arithmetic> {};
 
 TEST_P(Attack, NoParameterLeavesItsBox) {
     AttackReport total;
@@ -60,9 +60,13 @@ TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, Attack,
-                         testing::Values(Precision::double_precision, Precision::single_precision),
+                         testing::Values(Arithmetic(Precision::double_precision),
+                                         Arithmetic(Precision::single_precision),
+                                         Arithmetic(Precision::fixed), Arithmetic(Precision::fixed, 8)),
                          [](const auto& info) {
-                             return info.param == Precision::single_precision ? "single" : "double";
+                             const Arithmetic& arithmetic = info.param;
+                             return std::string(name_of(arithmetic.precision)) +
+                                    (arithmetic.activation_bits == 8 ? "8" : "");
                          });
 
 /// Of every kind of step: plain descent with weight decay, momentum, what is averaged; the last with an l1

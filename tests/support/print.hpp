@@ -10,7 +10,10 @@
 namespace holdfast {
 
 inline void PrintTo(Precision precision, std::ostream* out) {
-    *out << (precision == Precision::single_precision ? "single" : "double");
+    *out << name_of(precision);
+}
+inline void PrintTo(const Arithmetic& arithmetic, std::ostream* out) {
+    *out << name_of(arithmetic.precision) << " " << arithmetic.activation_bits;
 }
 inline void PrintTo(ChargeRule rule, std::ostream* out) {
     *out << name_of(rule);

@@ -294,6 +294,10 @@ TEST(Precision, OfAManifestThatDoesNotSayIsDouble) {
     json values = to_json(read_configuration("", {"training.precision=single"}));
     EXPECT_EQ(values["training.precision"], "single");
     EXPECT_EQ(configuration_from_json(values).settings.training.precision, Precision::single_precision);
+    const auto fixed = read_configuration("", {"training.precision=fixed", "training.activation_bits=8"});
+    EXPECT_EQ(configuration_from_json(to_json(fixed)).settings.training.precision, Precision::fixed);
+    EXPECT_EQ(configuration_from_json(to_json(fixed)).settings.training.activation_bits, 8);
+    EXPECT_THROW(read_configuration("", {"training.activation_bits=12"}), Error);
     values.erase("training.precision");
     EXPECT_EQ(configuration_from_json(values).settings.training.precision, Precision::double_precision);
 }

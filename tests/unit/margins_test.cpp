@@ -91,7 +91,7 @@ struct Case {
 OutputBlock outputs_of(const Network& network, const Backend& backend, const Variant& box,
                        const std::vector<double>& features, std::vector<double>& low,
                        std::vector<double>& high) {
-    const MarginRows rows(network, box.lower, box.upper);
+    const MarginRows rows(network, Precision::double_precision, box.lower, box.upper);
     const auto engine = backend.engine(network.shape(), {});
     engine->set_records(std::vector{RecordSet{.wide_features = features.data(), .count = panel_height}});
     std::vector<std::uint32_t> indices(panel_height);
@@ -187,9 +187,10 @@ TEST(MarginRows, OfABoxWhoseLastLayerIsAPointAreABox) {
     const std::int64_t one = parameter_units(1);
     const std::vector<std::int64_t> lower{0, 0, 1024 * one, -512 * one},
         upper{one, 0, 1024 * one, -512 * one};
-    const MarginRows rows(network, lower.data(), upper.data());
+    const MarginRows rows(network, Precision::double_precision, lower.data(), upper.data());
     EXPECT_FALSE(rows.layer().is_point());
-    EXPECT_TRUE(MarginRows(network, lower.data(), lower.data()).layer().is_point());
+    EXPECT_TRUE(
+        MarginRows(network, Precision::double_precision, lower.data(), lower.data()).layer().is_point());
     for (const char* name : {"cpu", "reference"}) {
         std::vector<double> low, high;
         const OutputBlock block = outputs_of(network, *make_backend(name), {lower.data(), upper.data()},

@@ -82,6 +82,8 @@ small=("network.hidden=[4]" certificate.levels=6 training.epochs=2)
 for neighbour in w90-with-huge w90-with-largest w90-with-tiny w89; do same w90 $neighbour "${small[@]}"; done
 # Deep networks in single precision, where bounds grow fastest.
 same w90 w90-with-huge "network.hidden=[9,9,9,9,9,9,9,9]" training.precision=single training.learning_rate=100 clip.gamma=10 certificate.levels=5
+same w90 w90-with-huge "${small[@]}" training.precision=fixed training.learning_rate=100
+same w90 w90-with-tiny "${small[@]}" training.precision=fixed training.activation_bits=8 clip.kind=factored
 # Counts: members without records, K beyond the records there are, batches without records.
 same w10 w9 "${small[@]}" ensemble.members=9 training.batches=3
 same w2 w1 "${small[@]}" certificate.levels=80 training.batches=40 ensemble.members=2

@@ -104,7 +104,7 @@ std::vector<std::int64_t> influence(const AttackProblem& problem, const Records&
                                     std::size_t parameter) {
     const auto initial =
         problem.network.initial_parameters(static_cast<std::uint64_t>(problem.settings.training.seed), 0);
-    const auto backend = make_backend("cpu", problem.settings.training.precision);
+    const auto backend = make_backend("cpu", problem.settings.training.arithmetic());
     const auto engine = backend->engine(problem.network.shape(), problem.settings.clip);
     engine->set_records(std::vector{records.view()});
     const std::vector<Variant> point{{initial.data(), initial.data()}};
@@ -274,7 +274,7 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
         upper = boxes[level].upper;
     };
     return certify(
-        problem.network, *make_backend("cpu", problem.settings.training.precision), problem.queries,
+        problem.network, *make_backend("cpu", problem.settings.training.arithmetic()), problem.queries,
         boxes.size(), load,
         problem.settings.certificate.product.exact() ? LevelSearch::bisection : LevelSearch::ascending);
 }
@@ -300,8 +300,10 @@ const char* name_of(Clip::Kind kind) {
 std::string label_of(const AttackProblem& problem, std::uint64_t seed) {
     return "seed " + std::to_string(seed) + " " + name_of(problem.settings.certificate.relation) + " " +
            name_of(problem.settings.certificate.charge_rule) + " " + name_of(problem.settings.clip.kind) +
-           (problem.settings.training.precision == Precision::single_precision ? " single" : "") + " depth " +
-           std::to_string(problem.network.layers().size()) + ": ";
+           (problem.settings.training.precision == Precision::double_precision
+                ? ""
+                : std::string(" ") + holdfast::name_of(problem.settings.training.precision)) +
+           " depth " + std::to_string(problem.network.layers().size()) + ": ";
 }
 
 /// Parameters of `inner` outside `outer`, as text; empty if none.
@@ -364,7 +366,7 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
 void draw_products(std::uint64_t seed, AttackProblem& problem) {
     Choices choices(seed ^ 0x9a0d0c7);
     const Settings& settings = problem.settings;
-    if (settings.clip.by_factors() || settings.training.precision == Precision::single_precision) return;
+    if (settings.clip.by_factors() || settings.training.precision != Precision::double_precision) return;
     if (!choices.chance(0.4)) return;
     std::vector<Product>& layers = problem.settings.certificate.product.layers;
     layers.resize(problem.network.layers().size());
@@ -420,7 +422,8 @@ constexpr std::size_t image_columns = 2 * 3 * 4;
 bool draw_images(std::uint64_t seed, Settings& settings) {
     Choices choices(seed ^ 0x1a7e5);
     settings.network.bias = choices.chance(0.8) || settings.clip.kind == Clip::Kind::record_norm;
-    if (!choices.chance(0.25)) return false;
+    const bool dense = settings.training.precision == Precision::fixed;
+    if (!choices.chance(0.25) || dense) return false;
     settings.network.hidden = NetworkSettings{}.hidden;
     settings.network.image = {2, 3, 4};
     settings.network.layers = {
@@ -442,11 +445,12 @@ bool draw_images(std::uint64_t seed, Settings& settings) {
 
 }  // namespace
 
-AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
+AttackProblem draw_problem(std::uint64_t seed, Arithmetic arithmetic) {
     Choices choices(seed);
     Settings settings;
     settings.training.seed = static_cast<std::int64_t>(seed);
-    settings.training.precision = precision;
+    settings.training.precision = arithmetic.precision;
+    settings.training.activation_bits = arithmetic.activation_bits;
     settings.certificate.relation =
         choices.pick({Relation::add_remove, Relation::substitute, Relation::remove});
     settings.certificate.charge_rule =
@@ -491,10 +495,12 @@ AttackProblem draw_problem(std::uint64_t seed, Precision precision) {
 
     settings.network.input_shift = choices.pick({0.0, 0.0, 0.5});
     settings.network.input_scale = choices.pick({1.0, 1.0, 3.0});
-    const FeatureRange range = choices.pick<FeatureRange>({default_feature_range,
-                                                           default_feature_range,
-                                                           FeatureRange{-feature_range, feature_range},
-                                                           {0.0, 1.0}});
+    FeatureRange range = choices.pick<FeatureRange>({default_feature_range,
+                                                     default_feature_range,
+                                                     FeatureRange{-feature_range, feature_range},
+                                                     {0.0, 1.0}});
+    if (arithmetic.precision == Precision::fixed && range == default_feature_range)
+        range = {-feature_range, feature_range};  // it wants one stated
     AttackProblem problem{settings, settings.network.make(settings.feature_map(features, range)),
                           no_records(features), no_records(features), no_records(features)};
     for (std::uint64_t id = 0; id < 4 && settings.training.public_batch_size > 0; ++id)
@@ -520,7 +526,7 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
                   {.features = problem.network.inputs(),
                    .range = problem.network.transform().range,
                    .public_records = problem.public_records.size()},
-                  make_backend(host_only(settings) ? "cpu" : "auto", settings.training.precision,
+                  make_backend(host_only(settings) ? "cpu" : "auto", settings.training.arithmetic(),
                                settings.certificate.product));
     const Assignment assignment(static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> elsewhere;
@@ -595,18 +601,18 @@ AttackProblem against_poison(AttackProblem problem, std::uint64_t seed) {
 
 }  // namespace
 
-AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
-    return attack_boxes(draw_problem(seed, precision), seed, records_too_few);
+AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few, Arithmetic arithmetic) {
+    return attack_boxes(draw_problem(seed, arithmetic), seed, records_too_few);
 }
 
-AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Precision precision) {
-    AttackProblem problem = draw_problem(seed, precision);
+AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few, Arithmetic arithmetic) {
+    AttackProblem problem = draw_problem(seed, arithmetic);
     if (!problem.network.shape().is_dense()) return {};  // refused
     return attack_boxes(against_poison(std::move(problem), seed), seed, records_too_few);
 }
 
-AttackReport attack_regression(std::uint64_t seed, Precision precision) {
-    AttackProblem problem = draw_problem(seed, precision);
+AttackReport attack_regression(std::uint64_t seed, Arithmetic arithmetic) {
+    AttackProblem problem = draw_problem(seed, arithmetic);
     Choices choices(seed ^ 0x4e6);
     std::vector<Records> neighbours;
     for (std::int64_t k = 1; k <= problem.settings.certificate.levels; ++k)
@@ -619,7 +625,7 @@ AttackReport attack_regression(std::uint64_t seed, Precision precision) {
     give_numbers(problem.public_records);
     const std::vector<LevelState> boxes =
         train_boxes(problem, problem.records, 0, problem.settings.certificate.levels);
-    const auto backend = make_backend("cpu", precision);
+    const auto backend = make_backend("cpu", arithmetic);
     const OutputBounder bounder(problem.network, *backend, problem.queries);
     AttackReport report;
     for (std::size_t k = 1; k < boxes.size(); ++k) {
@@ -640,8 +646,8 @@ AttackReport attack_regression(std::uint64_t seed, Precision precision) {
     return report;
 }
 
-AttackReport attack_smoothness(std::uint64_t seed, Precision precision) {
-    AttackProblem problem = draw_problem(seed, precision);
+AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
+    AttackProblem problem = draw_problem(seed, arithmetic);
     if (problem.settings.certificate.relation == Relation::remove)
         problem.settings.certificate.relation = Relation::add_remove;  // one-sided: no smoothness
     Choices choices(seed ^ 0x5a007);

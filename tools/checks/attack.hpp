@@ -31,22 +31,22 @@ struct AttackProblem {
     Network network;
     Records records, queries, public_records;
 };
-AttackProblem draw_problem(std::uint64_t seed, Precision precision = Precision::double_precision);
+AttackProblem draw_problem(std::uint64_t seed, Arithmetic arithmetic = Precision::double_precision);
 
 /// Trains a regression on neighbours at distance k: no parameter leaves its box, no prediction its interval.
-AttackReport attack_regression(std::uint64_t seed, Precision precision = Precision::double_precision);
+AttackReport attack_regression(std::uint64_t seed, Arithmetic arithmetic = Precision::double_precision);
 
 /// Enclosure, in double with interval products of every kind: neighbours at every distance 1..K, random and
 /// adversarial. `records_too_few` holds them against the box of a smaller distance instead, which must break:
 /// it shows what the attacks can find.
 AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few = 0,
-                              Precision precision = Precision::double_precision);
+                              Arithmetic arithmetic = Precision::double_precision);
 /// Enclosure of a problem whose neighbours are poisoned records: features anywhere within a radius, labels as
 /// the poison allows, or those of both that move a chosen parameter most.
 AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few = 0,
-                           Precision precision = Precision::double_precision);
+                           Arithmetic arithmetic = Precision::double_precision);
 /// Smoothness: a neighbour at distance 1 trained with all levels.
-AttackReport attack_smoothness(std::uint64_t seed, Precision precision = Precision::double_precision);
+AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic = Precision::double_precision);
 
 /// T^k of every level of a member, trained on its share of the records alone.
 std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records,

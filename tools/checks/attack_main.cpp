@@ -1,5 +1,5 @@
-// attack --seed S --count N [--single]: N enclosure, N poisoning and N smoothness problems, each several
-// attacks; exit 0 only without violations.
+// attack --seed S --count N [--single | --fixed [--activation-bits 8]]: N enclosure, N poisoning and N
+// smoothness problems, each several attacks; exit 0 only without violations.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -9,22 +9,29 @@
 int main(int argc, char** argv) {
     using namespace holdfast;
     std::uint64_t seed = 1, count = 1000;
-    bool single = false;
+    Precision precision = Precision::double_precision;
+    int activation_bits = 16;
     CLI::App app{
         "Retrains on neighbouring datasets made to hurt and looks for one parameter outside its box.",
         "attack"};
     app.add_option("--seed", seed, "First seed")->capture_default_str();
     app.add_option("--count", count, "Problems of each kind")->capture_default_str();
-    app.add_flag("--single", single, "Train in single precision");
+    app.add_flag_callback(
+        "--single", [&] { precision = Precision::single_precision; }, "Train in single precision");
+    app.add_flag_callback(
+        "--fixed", [&] { precision = Precision::fixed; }, "Train in fixed precision");
+    app.add_option("--activation-bits", activation_bits, "Of fixed precision")
+        ->check(CLI::IsMember({16, 8}))
+        ->capture_default_str();
     CLI11_PARSE(app, argc, argv);
-    const Precision precision = single ? Precision::single_precision : Precision::double_precision;
+    const Arithmetic arithmetic(precision, activation_bits);
     AttackReport total;
     // Problems are shared out; within one, threads would only wait for each other.
 #pragma omp parallel for schedule(dynamic)
     for (std::uint64_t s = seed; s < seed + count; ++s) {
-        AttackReport report = attack_enclosure(s, 0, precision);
-        report.add(attack_poison(s, 0, precision));
-        report.add(attack_smoothness(s, precision));
+        AttackReport report = attack_enclosure(s, 0, arithmetic);
+        report.add(attack_poison(s, 0, arithmetic));
+        report.add(attack_smoothness(s, arithmetic));
 #pragma omp critical
         {
             for (const std::string& violation : report.violations)

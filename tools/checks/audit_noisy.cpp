@@ -81,7 +81,7 @@ std::vector<double> canary(std::size_t features, std::size_t feature) {
 struct Game {
     Game(const Settings& settings, std::size_t features, Records world_before, Records world_after)
         : plan(make_plan(settings, {features, {-range_end, range_end}, world_before.size()},
-                         make_backend("cpu", settings.training.precision))),
+                         make_backend("cpu", settings.training.arithmetic()))),
           start(NoisyTrainer::fresh_state(plan).parameters),
           before(std::move(world_before)),
           after(std::move(world_after)),
