@@ -1,6 +1,7 @@
 #include "kernels/ops/models_outputs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "kernels/base/aligned.hpp"
@@ -82,7 +83,7 @@ class CpuModelsOutputs final : public ModelsOutputs {
   private:
     /// Of one thread.
     struct Scratch {
-        AlignedVector<Real> hidden[2];
+        std::array<AlignedVector<Real>, 2> hidden;
         AlignedVector<double> outputs;
         Scratch() = default;
         Scratch(const NetworkShape& network, std::size_t group)
