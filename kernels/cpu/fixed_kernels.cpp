@@ -435,7 +435,7 @@ void FixedForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<
 template <typename Multiply>
 void multiply_transposed(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> delta,
                          BasicInterval<float> d) {
-    const auto [in, out] = layer.shape;
+    const std::size_t in = layer.shape.in, out = layer.shape.out;
     const LayerSink sink = layer_sink(grid, d);
     if (d.is_point())
         return sum_all<Multiply>(PointTerms{layer.backward.data()},

@@ -113,12 +113,11 @@ class ReferenceOperations : public PanelOperations<Real> {
     }
     void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
                               const SelectionTarget* selection) const override {
-        const auto& [convolution, shape, clip, delta, z, count] = product;
-        const Rule<Real> rule(clip);
+        const Rule<Real> rule(product.clip);
         add_entries(
             [&](auto visit) {
                 reference::for_each_gradient(
-                    convolution, shape, height, count, delta, z,
+                    product.convolution, product.shape, height, product.count, product.delta, product.z,
                     [&](std::size_t index, std::span<const Factors<Real>> positions) {
                         visit(index, entry_of_sum(rule, positions));
                     });
