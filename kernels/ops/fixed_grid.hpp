@@ -12,14 +12,17 @@ namespace holdfast {
 /// nearest point (to even of two equally near) and saturated; adds the products of integers exactly, in any
 /// order; and rounds each sum once to float. All else is as in single precision.
 ///
-///   operand                 unit                              at most, in units    rounded by
-///   weight                  2^-11                             32639                pack()
-///   bias                    2^-11                             2^22                 pack()
-///   row of a margin of more than two classes: both weights   16319                MarginRows, to weights
-///   feature                 2^(f - 15), of 8 bits 2^(f - 7)   32639, of 8: 127     forward_input,
-///   forward_box activation              2^(f - 12), of 8 bits 2^(f - 6)   the same             forward delta
-///   2^-14, of 8 bits 2^-7             the same             backward factors of a clip       by their limits,
-///   FixedFactors     the same             accumulate
+///   operand               unit          at most   rounded by
+///   weight                2^-11         32639     pack()
+///   its bias              2^-11         2^22      pack()
+///   weight of a margin    2^-11         16319     MarginRows, of 3 classes or more
+///   feature               2^(f - 15)    32639     forward_input(), forward_box()
+///   activation            2^(f - 12)    32639     forward()
+///   delta                 2^-14         32639     backward()
+///   factor of a clip      by its limit  32639     accumulate(), as FixedFactors says
+///
+/// With activation_bits = 8 the units of a feature, an activation and a delta are 2^(f - 7), 2^(f - 6) and
+/// 2^-7, and they and a factor are at most 127.
 ///
 /// 2^f: the least power of two that no feature exceeds as the network sees it, 4 if none is stated. A bias is
 /// a whole number of units of each product it is added to, as no unit of a feature or activation exceeds 1.
