@@ -59,7 +59,7 @@ struct Worlds {
         const Settings settings = one_step();
         check(settings);
         const TrainingPlan plan =
-            convex_plan(make_plan(settings, {features, {-1, 1}, 1}, make_backend("cpu", {})));
+            convex_plan(make_plan(settings, {features, {-1, 1}, 1}, make_backend("cpu")));
         radius = convex_radius(settings, plan.features, settings.certificate.relation).all;
         before = trained(plan, records_of(0));
         after = trained(plan, records_of(1));
