@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -16,12 +17,26 @@ namespace {
 
 using nlohmann::json;
 
+/// The numbers that the help of an option lists, as in "… bits: 16 | 8", or none.
+std::vector<std::int64_t> listed_numbers(const Option& option) {
+    const std::size_t list = option.help.rfind(": ");
+    if (list == std::string::npos || option.help.find(" | ", list) == std::string::npos) return {};
+    std::vector<std::int64_t> numbers;
+    std::istringstream words(option.help.substr(list + 2));
+    for (std::string word; words >> word;)
+        if (word != "|") numbers.push_back(std::stoll(word));
+    return numbers;
+}
+
 /// Another value that `option` accepts than the one in `configuration`: found by trying, so that new options
 /// are covered.
 json other_value(const Option& option, const Configuration& configuration) {
     const json now = option.get(configuration);
     std::vector<json> candidates;
-    if (now.is_number_integer()) candidates = {now.get<std::int64_t>() + 1, now.get<std::int64_t>() - 1};
+    if (now.is_number_integer()) {
+        candidates = {now.get<std::int64_t>() + 1, now.get<std::int64_t>() - 1};
+        for (const std::int64_t number : listed_numbers(option)) candidates.emplace_back(number);
+    }
     if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
     if (now.is_array())
         candidates = {json::array({3, 5}), json::array({7}), json::array({3, 5, 2}),
@@ -48,6 +63,7 @@ json other_value(const Option& option, const Configuration& configuration) {
 std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "training.public_steps") return {{"training.public_batch_size", 10}};
     if (key == "training.batching") return {{"training.batch_size", 10}};
+    if (key == "training.activation_bits") return {{"training.precision", "fixed"}};
     if (key == "training.kind") return {{"clip.kind", "norm"}};
     if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
         return {{"features.map", "bins"}};
@@ -157,6 +173,18 @@ TEST(OptionTable, WrongTypesAreRefusedAndLeaveTheSettingAlone) {
 TEST(OptionTable, IntegerRangesOfTheHelpAreThoseThatHold) {
     for (const Option& option : option_table()) {
         if (!option.get(Configuration{}).is_number_integer()) continue;
+        if (const auto listed = listed_numbers(option); !listed.empty()) {
+            for (std::int64_t number = 0; number <= 64; ++number) {
+                Configuration settings;
+                if (std::find(listed.begin(), listed.end(), number) == listed.end()) {
+                    EXPECT_THROW(option.set(settings, number), std::string) << option.key << " = " << number;
+                    continue;
+                }
+                option.set(settings, number);
+                EXPECT_EQ(option.get(settings), number) << option.key;
+            }
+            continue;
+        }
         const std::size_t open = option.help.rfind('['), dots = option.help.find("..", open);
         ASSERT_NE(dots, std::string::npos) << option.help;
         const std::int64_t least = std::stoll(option.help.substr(open + 1));
