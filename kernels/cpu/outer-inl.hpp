@@ -258,6 +258,18 @@ struct Corners {
     }
 };
 
+/// Fetches what flush() will want of rows [first, last) at `count` columns: lines a row apart, where no
+/// processor looks by itself.
+HWY_INLINE void prefetch_rows(const std::int64_t* sums, std::size_t columns, std::size_t first,
+                              std::size_t last, std::size_t column, std::size_t count) {
+    constexpr std::size_t line = 64 / sizeof(std::int64_t);
+    for (std::size_t row = first; row < last; ++row) {
+        const std::int64_t* at = sums + row * columns + column;
+        for (std::size_t i = 0; i < count; i += line) __builtin_prefetch(at + i, 1);
+        __builtin_prefetch(at + count - 1, 1);
+    }
+}
+
 /// Adds to neighbouring columns of the int64 sums; the last columns of a row may be fewer than a vector.
 template <typename Real>
 HWY_INLINE void flush(IntegerVec<Real> units, std::int64_t* sums, std::size_t count) {

@@ -135,8 +135,13 @@ void accumulate_with(const Outer<Real>& outer, std::int64_t* sum_lower, std::int
     std::size_t column = 0;
     const auto sweep = [&]<std::size_t Columns>() {
         std::size_t row = 0;
-        for (; row + rows <= outer.out; row += rows)
+        for (; row + rows <= outer.out; row += rows) {
+            const std::size_t next = row + rows, last = std::min(next + rows, outer.out);
+            prefetch_rows(sum_lower, outer.columns, next, last, column, Columns * lanes<Real>);
+            if (!outer.point)
+                prefetch_rows(sum_upper, outer.columns, next, last, column, Columns * lanes<Real>);
             accumulate_tile<Rule, Real, rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
+        }
         for (; row < outer.out; ++row)
             accumulate_tile<Rule, Real, 1, Columns>(outer, rule, row, column, sum_lower, sum_upper);
         column += Columns * lanes<Real>;

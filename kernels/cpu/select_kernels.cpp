@@ -2,6 +2,8 @@
 
 #include "kernels/cpu/panel_kernels.hpp"
 
+#include <cstring>
+
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/targets.hpp"
 
@@ -13,69 +15,104 @@
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
 
-/// Biased entries that records offer to one side of a selection, for `lanes` neighbouring parameters;
-/// compared with biased thresholds, which are Reals as exact as they.
-template <typename Real, bool Negated>
-class Offers {
-  public:
-    Offers(Selection& selection, std::size_t first_entry, std::size_t columns,
-           const BasicGradientGrid<Real>& grid)
-        : selection_(selection), entry_(first_entry), grid_(grid) {
-        for (std::size_t lane = 0; lane < lanes<Real>; ++lane)
-            thresholds_[lane] = lane < columns ? threshold(entry_ + lane) : Negated ? infinity : -infinity;
-    }
-    HWY_INLINE hn::Mask<Tag<Real>> wanted(Vec<Real> entries) const {
-        const Vec<Real> thresholds = hn::Load(reals<Real>, thresholds_);
-        return Negated ? hn::Lt(thresholds, entries) : hn::Lt(entries, thresholds);
-    }
-    HWY_INLINE void insert(std::size_t lane, Real entry) {
-        const std::int64_t units = grid_.units_of_biased(entry);
-        if (selection_.insert(entry_ + lane, Negated ? -units : units))
-            thresholds_[lane] = threshold(entry_ + lane);
-    }
-
-  private:
-    Real threshold(std::size_t entry) const {
-        const std::int64_t units = selection_.threshold(entry);
-        if (units == INT64_MAX) return Negated ? -infinity : infinity;
-        if (units == INT64_MIN) return Negated ? infinity : -infinity;
-        return grid_.bias() + static_cast<Real>(Negated ? -units : units) * grid_.unit();
-    }
-
-    static constexpr Real infinity = std::numeric_limits<Real>::infinity();
-
-    Selection& selection_;
-    std::size_t entry_;
-    const BasicGradientGrid<Real>& grid_;
-    alignas(64) Real thresholds_[lanes<Real>];
-};
-
-/// The entries of one record at one row and `lanes` columns.
+/// The entries of one record at one row and `lanes` columns, biased.
 template <typename Real>
 struct Entries {
     Vec<Real> least, greatest;
 };
 
-/// Those of any record.
-template <typename Real, Inputs Kind>
-class RowEntries {
+/// What both sides of a selection want of neighbouring parameters: upper bounds less than what it keeps,
+/// lower bounds greater. It is collected and inserted many at once: the places lie far apart in memory, and
+/// are fetched ahead.
+template <typename Real>
+class Offers {
   public:
-    HWY_INLINE RowEntries(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t row,
-                          std::size_t column)
-        : outer_(outer), rule_(rule), scales_(outer, column), row_(row), column_(column) {}
+    Offers(LeastEntries& least, const BasicGradientGrid<Real>& grid) : least_(least), grid_(grid) {}
 
-    HWY_INLINE Entries<Real> of(std::size_t record) const {
-        const Real low = outer_.delta_lower[record * outer_.out + row_],
-                   high = outer_.delta_upper[record * outer_.out + row_];
+    /// Of `lanes` parameters from `first` on; behind `columns` of them nothing is wanted.
+    HWY_INLINE Entries<Real> thresholds(std::size_t first, std::size_t columns) const {
+        const double unit = grid_.unit();
+        return {biased(least_.negated_lower.thresholds() + first, columns, -unit),
+                biased(least_.upper.thresholds() + first, columns, unit)};
+    }
+    HWY_INLINE void collect(std::size_t place, bool is_lower, Real entry) {
+        collected_[count_++] = {entry, is_lower, place};
+    }
+    /// For another row of a panel.
+    HWY_INLINE void make_room() {
+        if (count_ > full) insert();
+    }
+    HWY_NOINLINE void insert() {
+        constexpr std::size_t ahead = 16;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Offer& later = collected_[std::min(i + ahead, count_ - 1)];
+            side(later).prefetch(later.place);
+            const Offer& offer = collected_[i];
+            const std::int64_t units = grid_.units_of_biased(offer.entry);
+            side(offer).insert(offer.place, offer.is_lower ? -units : units);
+        }
+        count_ = 0;
+    }
+
+  private:
+    struct Offer {
+        Real entry;
+        bool is_lower;
+        std::size_t place;
+    };
+    static constexpr std::size_t full = 256;
+
+    Selection& side(const Offer& offer) { return offer.is_lower ? least_.negated_lower : least_.upper; }
+    HWY_INLINE Vec<Real> biased(const std::int64_t* thresholds, std::size_t columns, double unit) const {
+        alignas(64) std::int64_t some[lanes<Real>];
+        if (columns < lanes<Real>) {
+            std::fill(std::copy_n(thresholds, columns, some), some + lanes<Real>, INT64_MIN);
+            thresholds = some;
+        }
+        alignas(64) Real limits[lanes<Real>];
+        const Vec<double> bias = hn::Set(reals<double>, grid_.bias()), units = hn::Set(reals<double>, unit);
+        for (std::size_t i = 0; i < lanes<Real>; i += lanes<double>) {
+            const auto values = hn::ConvertTo(reals<double>, hn::LoadU(integers<double>, thresholds + i));
+            store_narrow(hn::Add(bias, hn::Mul(values, units)), limits + i);
+        }
+        return hn::Load(reals<Real>, limits);
+    }
+
+    LeastEntries& least_;
+    const BasicGradientGrid<Real>& grid_;
+    std::size_t count_ = 0;
+    Offer collected_[full + 2 * height * lanes<Real>];
+};
+
+/// The entries of any record at `lanes` columns and rows from one on.
+template <typename Real, Inputs Kind>
+class TileEntries {
+  public:
+    HWY_INLINE TileEntries(const Outer<Real>& outer, std::size_t row, std::size_t column)
+        : outer_(outer),
+          rule_(outer),
+          scales_(outer, column),
+          delta_lower_(outer.delta_lower.data() + row),
+          delta_upper_(outer.delta_upper.data() + row),
+          out_(outer.out),
+          stride_(outer.stride),
+          z_lower_(outer.z_lower + column),
+          z_upper_(outer.z_upper + column),
+          column_(column) {}
+
+    const Elementwise<Real>& rule() const { return rule_; }
+    /// At the `o`th of the rows.
+    HWY_INLINE Entries<Real> of(std::size_t record, std::size_t o) const {
+        const Real low = delta_lower_[record * out_ + o], high = delta_upper_[record * out_ + o];
         const Vec<Real> lower = hn::Set(reals<Real>, low), upper = hn::Set(reals<Real>, high);
-        const std::size_t at = record * outer_.stride + column_;
+        const std::size_t at = record * stride_;
         if constexpr (Kind == Inputs::scaled) {
-            const Corners<Real> corners(outer_, lower, upper, at);
+            const Corners<Real> corners(outer_, lower, upper, at + column_);
             const Vec<Real> lowest = scales_.least(record), highest = scales_.greatest(record);
             return {rule_.scaled_least(corners.products, lowest, highest),
                     rule_.scaled_greatest(corners.products, lowest, highest)};
         } else {
-            const Ends<Real, Kind> z(low, high, outer_.z_lower + at, outer_.z_upper + at);
+            const Ends<Real, Kind> z(low, high, z_lower_ + at, z_upper_ + at);
             const Vec<Real> z_least = hn::LoadU(reals<Real>, z.least),
                             z_greatest = hn::LoadU(reals<Real>, z.greatest);
             if constexpr (Kind == Inputs::mixed_point)
@@ -88,115 +125,120 @@ class RowEntries {
 
   private:
     const Outer<Real>& outer_;
-    const Elementwise<Real>& rule_;
+    Elementwise<Real> rule_;
     ScaleLanes<Real> scales_;
-    std::size_t row_, column_;
+    const Real *delta_lower_, *delta_upper_;
+    std::size_t out_, stride_;
+    const Real *z_lower_, *z_upper_;
+    std::size_t column_;
 };
 
-// Records are looked at in groups, with one branch a group: few have an entry below its threshold.
-constexpr std::size_t group = 4;
-static_assert(height % group == 0);
-
-/// One side's entries of a group, and a bit for each that is wanted: no branch a record, which no processor
-/// could foresee.
-template <typename Real, bool Negated>
-class GroupOffers {
+/// Which entries of a panel are wanted, at one row and `lanes` columns: a bit each.
+template <typename Real>
+class WantedBits {
   public:
-    HWY_INLINE GroupOffers() {}
-    HWY_INLINE void set(std::size_t at, Vec<Real> entries, const Offers<Real, Negated>& offers) {
-        static_assert(group * lanes<Real> <= 64);
-        std::uint8_t bits[8] = {};
-        hn::Store(entries, reals<Real>, entries_ + at * lanes<Real>);
-        hn::StoreMaskBits(reals<Real>, offers.wanted(entries), bits);
-        wanted_ |= std::uint64_t{bits[0] | unsigned{bits[1]} << 8} << (at * lanes<Real>);
+    HWY_INLINE void set(std::size_t record, hn::Mask<Tag<Real>> low, hn::Mask<Tag<Real>> high) {
+        std::uint8_t* to = bytes_ + record * 2 * bytes_a_side;
+        hn::StoreMaskBits(reals<Real>, low, to);
+        hn::StoreMaskBits(reals<Real>, high, to + bytes_a_side);
     }
-    HWY_INLINE void insert(Offers<Real, Negated>& offers) const {
-        for (std::uint64_t left = wanted_; left != 0; left &= left - 1) {
-            const auto at = static_cast<std::size_t>(std::countr_zero(left));
-            offers.insert(at % lanes<Real>, entries_[at]);
+    /// Calls visit(record, is it the lower bound, lane) for each of the first `count` records' bits.
+    template <typename Visit>
+    HWY_INLINE void for_each(std::size_t count, Visit visit) {
+        constexpr std::size_t of_side = 8 * bytes_a_side, of_record = 2 * of_side;
+        std::fill(bytes_ + count * 2 * bytes_a_side, bytes_ + sizeof bytes_, std::uint8_t{0});
+        for (std::size_t first = 0; first < count * of_record; first += 64) {
+            std::uint64_t left = 0;
+            std::memcpy(&left, bytes_ + first / 8, sizeof left);
+            for (; left != 0; left &= left - 1) {
+                const std::size_t bit = first + static_cast<std::size_t>(std::countr_zero(left));
+                visit(bit / of_record, bit % of_record >= of_side, bit % of_side);
+            }
         }
     }
 
   private:
-    std::uint64_t wanted_ = 0;
-    alignas(64) Real entries_[group * lanes<Real>];
+    static constexpr std::size_t bytes_a_side = (lanes<Real> + 7) / 8;
+    alignas(8) std::uint8_t bytes_[height * 2 * bytes_a_side];
 };
 
-/// Offers those of the records [first, last) of a group, formed once more: few groups have any that is
-/// wanted, and the others need not keep theirs.
-template <typename Real, Inputs Kind>
-HWY_NOINLINE void offer(const RowEntries<Real, Kind>& entries, std::size_t first, std::size_t last,
-                        Offers<Real, false>& above, Offers<Real, true>& below) {
-    GroupOffers<Real, false> upper;
-    GroupOffers<Real, true> lower;
-    for (std::size_t record = first; record < last; ++record) {
-        const Entries<Real> entry = entries.of(record);
-        upper.set(record - first, entry.greatest, above);
-        lower.set(record - first, entry.least, below);
+/// All records at `Rows` rows and `lanes` columns; entry `row, column` is number `first` of the selection.
+/// Few entries are wanted, and which ones no processor can foresee: those are formed again once all are
+/// added.
+template <typename Real, Inputs Kind, std::size_t Rows>
+void select_tile(const Outer<Real>& outer, std::size_t row, std::size_t column, std::size_t count,
+                 std::size_t first, Offers<Real>& offers, SumBounds sums) {
+    const std::size_t columns = outer.columns - column;
+    const TileEntries<Real, Kind> entries(outer, row, column);
+    const Elementwise<Real> rule = entries.rule();
+    Entries<Real> kept[Rows];
+    IntegerVec<Real> least[Rows], greatest[Rows];
+    WantedBits<Real> wanted[Rows];
+    for (std::size_t o = 0; o < Rows; ++o) {
+        kept[o] = offers.thresholds(first + o * outer.columns, columns);
+        least[o] = greatest[o] = rule.zero();
     }
-    upper.insert(above);
-    lower.insert(below);
-}
-
-/// All records at one row and `lanes` columns; upper bounds go to `above`, lower bounds negated to `below`.
-template <typename Real, Inputs Kind>
-void select_entries(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t row,
-                    std::size_t column, std::size_t count, Offers<Real, false>& above,
-                    Offers<Real, true>& below, std::int64_t* sum_lower, std::int64_t* sum_upper) {
-    const RowEntries<Real, Kind> entries(outer, rule, row, column);
-    auto least = rule.zero(), greatest = rule.zero();
-    for (std::size_t first = 0; first < count; first += group) {
-        // If any is wanted: no upper bound is, if not the least, no lower bound, if not the greatest.
-        Vec<Real> least_upper = hn::Set(reals<Real>, std::numeric_limits<Real>::infinity()),
-                  greatest_lower = hn::Neg(least_upper);
-        for (std::size_t record = first; record < first + group; ++record) {
-            const Entries<Real> entry = entries.of(record);
-            least = rule.add_entry(least, entry.least);
-            greatest = rule.add_entry(greatest, entry.greatest);
-            least_upper = hn::Min(least_upper, entry.greatest);
-            greatest_lower = hn::Max(greatest_lower, entry.least);
+    for (std::size_t record = 0; record < count; ++record) {
+        for (std::size_t o = 0; o < Rows; ++o) {
+            const Entries<Real> entry = entries.of(record, o);
+            least[o] = rule.add_entry(least[o], entry.least);
+            greatest[o] = rule.add_entry(greatest[o], entry.greatest);
+            wanted[o].set(record, hn::Lt(entry.greatest, kept[o].greatest),
+                          hn::Lt(kept[o].least, entry.least));
         }
-        if (!hn::AllFalse(reals<Real>, hn::Or(above.wanted(least_upper), below.wanted(greatest_lower))))
-            offer<Real, Kind>(entries, first, std::min(first + group, count), above, below);
     }
-    const std::size_t records = (count + group - 1) / group * group, columns = outer.columns - column;
-    flush<Real>(rule.units(least, records), sum_lower, columns);
-    flush<Real>(rule.units(greatest, records), sum_upper, columns);
+    for (std::size_t o = 0; o < Rows; ++o) {
+        const SumBounds to = sums.from(o * outer.columns);
+        flush<Real>(rule.units(least[o], count), to.lower, columns);
+        flush<Real>(rule.units(greatest[o], count), to.upper, columns);
+        wanted[o].for_each(count, [&](std::size_t record, bool is_lower, std::size_t lane) HWY_ATTR {
+            alignas(64) Real values[lanes<Real>];
+            const Entries<Real> entry = entries.of(record, o);
+            hn::Store(is_lower ? entry.least : entry.greatest, reals<Real>, values);
+            offers.collect(first + o * outer.columns + lane, is_lower, values[lane]);
+        });
+        offers.make_room();
+    }
 }
 
 /// All rows at `lanes` columns.
-template <typename Real>
-void select_strip(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t column,
-                  std::size_t count, SumBounds sums, const SelectionTarget& target) {
-    const std::size_t columns = std::min(lanes<Real>, outer.columns - column);
-    const auto select = outer.inputs == Inputs::box      ? &select_entries<Real, Inputs::box>
-                        : outer.inputs == Inputs::scaled ? &select_entries<Real, Inputs::scaled>
-                        : outer.inputs == Inputs::nonnegative_point
-                            ? &select_entries<Real, Inputs::nonnegative_point>
-                            : &select_entries<Real, Inputs::mixed_point>;
-    for (std::size_t row = 0; row < outer.out; ++row) {
-        const std::size_t index = row * outer.columns + column;
-        if (row + 1 < outer.out) {  // its lines lie a row apart, where no processor looks by itself
-            const std::size_t next = index + outer.columns;
-            __builtin_prefetch(sums.lower + next);
-            __builtin_prefetch(sums.upper + next);
-            target.least.upper.prefetch(target.first_entry + next);
-            target.least.negated_lower.prefetch(target.first_entry + next);
-        }
-        Offers<Real, false> above(target.least.upper, target.first_entry + index, columns, outer.grid);
-        Offers<Real, true> below(target.least.negated_lower, target.first_entry + index, columns, outer.grid);
-        select(outer, rule, row, column, count, above, below, sums.lower + index, sums.upper + index);
+template <typename Real, Inputs Kind>
+void select_strip(const Outer<Real>& outer, std::size_t column, std::size_t count, SumBounds sums,
+                  const SelectionTarget& target, Offers<Real>& offers) {
+    constexpr std::size_t rows = 2;
+    const std::int64_t* const arrays[] = {sums.lower, sums.upper,
+                                          target.least.upper.thresholds() + target.first_entry,
+                                          target.least.negated_lower.thresholds() + target.first_entry};
+    std::size_t row = 0;
+    const auto select = [&]<std::size_t Rows>() {
+        const std::size_t at = row * outer.columns + column;
+        select_tile<Real, Kind, Rows>(outer, row, column, count, target.first_entry + at, offers,
+                                      sums.from(at));
+        row += Rows;
+    };
+    while (row + rows <= outer.out) {
+        for (const std::int64_t* array : arrays)
+            prefetch_rows(array, outer.columns, row + rows, std::min(row + 2 * rows, outer.out), column,
+                          lanes<Real>);
+        select.template operator()<rows>();
     }
+    while (row < outer.out) select.template operator()<1>();
+    offers.insert();
 }
 
 template <typename Real>
 void accumulate_and_select(const OuterProduct<Real>& product, SumBounds sums, const SelectionTarget& target) {
     const Outer<Real> outer = prepare<Real>(product);
     ensure(!outer.point, "a point's gradients are not selected");
-    const Elementwise<Real> rule(outer);
+    const auto select = outer.inputs == Inputs::box      ? &select_strip<Real, Inputs::box>
+                        : outer.inputs == Inputs::scaled ? &select_strip<Real, Inputs::scaled>
+                        : outer.inputs == Inputs::nonnegative_point
+                            ? &select_strip<Real, Inputs::nonnegative_point>
+                            : &select_strip<Real, Inputs::mixed_point>;
+    Offers<Real> offers(target.least, outer.grid);
     const std::size_t strips = (outer.columns + lanes<Real> - 1) / lanes<Real>;
     target.least.upper.for_each_stripe(strips, [&](std::size_t strip) {
-        select_strip(outer, rule, strip * lanes<Real>, product.count, sums, target);
+        select(outer, strip * lanes<Real>, product.count, sums, target, offers);
     });
 }
 

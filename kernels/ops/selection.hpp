@@ -28,7 +28,16 @@ class Selection {
     std::size_t count() const { return count_; }
     /// Values at or above this are surely not among the least.
     std::int64_t threshold(std::size_t entry) const { return thresholds_[entry]; }
-    void prefetch(std::size_t entry) const { __builtin_prefetch(thresholds_.data() + entry); }
+    const std::int64_t* thresholds() const { return thresholds_.data(); }  ///< [entries]
+    /// What insert() will want to find near.
+    void prefetch(std::size_t entry) const {
+        constexpr std::size_t line = 64 / sizeof(std::int64_t);
+        const std::size_t size = sizes_[entry];
+        const std::int64_t* values = values_.data() + entry * 2 * count_;
+        __builtin_prefetch(values + size, 1);
+        if (size + 1 < 2 * count_) return;
+        for (std::size_t i = 0; i < size; i += line) __builtin_prefetch(values + i, 1);
+    }
     /// True if the entry's threshold fell.
     bool insert(std::size_t entry, std::int64_t value) {
         if (value >= thresholds_[entry]) return false;
