@@ -128,6 +128,12 @@ std::vector<double> with_one_more(const std::vector<double>& multipliers, std::s
     return more;
 }
 
+std::vector<double> centre(const Node& node) {
+    std::vector<double> x(node.low.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = node.low[i] + (node.high[i] - node.low[i]) / 2;
+    return x;
+}
+
 /// Visits boxes of one network against one other class.
 class Visitor {
   public:
@@ -163,6 +169,15 @@ class Visitor {
                 node.gradient[i] += std::abs(bounds_.coefficients[t * node.low.size() + i]) / above;
         }
         return true;
+    }
+
+    /// Do no bounds move over the node, and those of its centre reach as far? Then no cut brings its bound
+    /// down.
+    bool is_level(const Node& node) {
+        for (const double slope : node.gradient)
+            if (slope > 0) return false;
+        Node middle{node.bound, centre(node), centre(node)};
+        return bound(middle) && middle.bound + 8 * question_.error() >= node.bound;
     }
 
   private:
@@ -217,24 +232,19 @@ class Visitor {
 };
 
 /// Where to cut: across the widest side, those along which the bounds move more counting as wider (the square
-/// root was best of the powers tried).
+/// root was best of the powers tried); of bounds that move along none, the widest.
 std::size_t widest(const Node& node) {
     std::size_t best = 0;
-    double most = -1;
+    std::pair<double, double> most{-1, 0};
     for (std::size_t i = 0; i < node.low.size(); ++i) {
-        const double reach = (node.high[i] - node.low[i]) * std::sqrt(node.gradient[i]);
+        const double width = node.high[i] - node.low[i];
+        const std::pair reach{width * std::sqrt(node.gradient[i]), width};
         if (reach > most) {
             most = reach;
             best = i;
         }
     }
     return best;
-}
-
-std::vector<double> centre(const Node& node) {
-    std::vector<double> x(node.low.size());
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = node.low[i] + (node.high[i] - node.low[i]) / 2;
-    return x;
 }
 
 class Search {
@@ -450,7 +460,8 @@ class Search {
                 look(std::move(other));
                 continue;
             }
-            if (!(node.high[at] - node.low[at] > least_width * (fleet_.box.high[at] - fleet_.box.low[at]))) {
+            const double least = least_width * (fleet_.box.high[at] - fleet_.box.low[at]);
+            if (!(node.high[at] - node.low[at] > least) || visitor.is_level(node)) {
                 try_at(node);
                 item.given_up = std::max(item.given_up, node.bound);
                 continue;

@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
+#include "tests/support/plain_bounds.hpp"
 #include "tests/support/random_twins.hpp"
 
 namespace holdfast {
@@ -132,6 +133,60 @@ TEST(DifferenceBounds, AreTheValuesAtAPoint) {
                 EXPECT_NEAR(bounds.upper[t], value, 1e-6 * (1 + std::abs(value)));
             }
         }
+    }
+}
+
+struct Comparison {
+    int boxes = 0, close = 0;
+    double least = INFINITY, greatest = -INFINITY;  ///< bounds less those of plain loops
+    long double coefficients = 0;                   ///< the greatest difference
+};
+
+void compare(const PlainNetwork& one, const std::vector<PlainNetwork>& others, const Box& box,
+             const BoundRules& rules, Comparison& found) {
+    const std::size_t inputs = one.inputs();
+    const PreparedNetwork prepared(one);
+    DifferenceBounds kernel(prepared);
+    const InputBox whole = unit_box(inputs);
+    const Twin twin = others.size() == 1 ? Twin(one, others[0], whole, Precision::double_precision)
+                                         : Twin(one, others, whole, Precision::double_precision);
+    const std::vector<BoundTarget> targets = targets_of(one.rows());
+    BoxBounds bounds;
+    kernel.bound(twin, box.low.data(), box.high.data(), targets, rules, bounds);
+    const PlainBounds plain(one, others, {box.low, box.high}, rules);
+    ++found.boxes;
+    found.close += plain.is_close();
+    for (std::size_t t = 0; t < targets.size() && !plain.is_close(); ++t) {
+        const PlainBounds::Bound expected = plain.bound(targets[t]);
+        const auto more = static_cast<double>(bounds.upper[t] - expected.upper);
+        found.least = std::min(found.least, more);
+        found.greatest = std::max(found.greatest, more);
+        for (std::size_t i = 0; i < inputs; ++i)
+            found.coefficients = std::max(
+                found.coefficients, std::abs(bounds.coefficients[t * inputs + i] - expected.coefficients[i]));
+    }
+}
+
+// Of one twin and of hulls, with every part of the method and without: more by what rounding may take (radii
+// of hulls are rounded up by 2^-20 of the parameters' sizes), by nothing else.
+TEST(DifferenceBounds, AreThoseOfPlainLoops) {
+    Comparison of_one, of_hulls;
+    for (const std::vector<std::size_t>& shape : shapes) {
+        for (std::uint64_t pair = 0; pair < 60; ++pair) {
+            const PlainNetwork one = random_plain(shape, pair);
+            std::vector<PlainNetwork> others;
+            for (std::uint64_t k = 0; k < 1 + pair % 3; ++k)
+                others.push_back(moved(one, std::pow(10.0, -static_cast<double>(pair % 5)), 100 * pair + k));
+            compare(one, others, box_within(shape.front(), pair),
+                    {.differences = pair % 7 != 1, .symbolic = pair % 7 != 2},
+                    others.size() == 1 ? of_one : of_hulls);
+        }
+    }
+    for (const auto& [found, most] : {std::pair{of_one, 1e-6}, {of_hulls, 1e-2}}) {
+        EXPECT_GE(found.least, 0);
+        EXPECT_LT(found.greatest, most);
+        EXPECT_LT(found.coefficients, 1e-6);
+        EXPECT_LT(found.close, found.boxes / 3) << "of those nothing is compared";
     }
 }
 

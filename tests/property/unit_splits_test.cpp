@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/simd_target.hpp"
 #include "models/verify/difference_bounds.hpp"
+#include "tests/support/plain_bounds.hpp"
 #include "tests/support/random_twins.hpp"
 
 namespace holdfast {
@@ -69,6 +70,14 @@ struct Case {
     }
 };
 
+std::vector<BoundTarget> targets_of(std::size_t rows) {
+    std::vector<BoundTarget> targets;
+    for (std::size_t row = 0; row < rows; ++row)
+        for (const auto& [value, difference] : {std::pair{1.0, 0.0}, {-1, -1}, {0, -1}, {0.25, -1.25}})
+            targets.push_back({row, value, difference});
+    return targets;
+}
+
 struct Tally {
     int points = 0, above = 0, empty = 0, better = 0, worse = 0;
 };
@@ -79,10 +88,7 @@ void look_at(const Case& of, std::uint64_t seed, Tally& tally) {
     const PreparedNetwork prepared(of.one);
     DifferenceBounds kernel(prepared);
     const Twin twin(of.one, of.other, box, Precision::double_precision);
-    std::vector<BoundTarget> targets;
-    for (std::size_t row = 0; row < of.one.rows(); ++row)
-        for (const auto& [value, difference] : {std::pair{1.0, 0.0}, {-1, -1}, {0, -1}, {0.25, -1.25}})
-            targets.push_back({row, value, difference});
+    const std::vector<BoundTarget> targets = targets_of(of.one.rows());
     BoxBounds bounds, whole;
     kernel.bound(twin, box.low.data(), box.high.data(), targets, {}, whole);
     std::vector<double> levels;
@@ -135,6 +141,60 @@ TEST(UnitSplits, HoldOnEveryInstructionSet) {
         EXPECT_EQ(tally.above, 0) << name;
         EXPECT_GT(tally.points, 300) << name;
     }
+}
+
+struct Comparison {
+    int parts = 0, close = 0, empty = 0, bounds = 0;
+    double least = INFINITY, greatest = -INFINITY;  ///< bounds less those of plain loops
+    long double coefficients = 0;                   ///< the greatest difference
+};
+
+/// With the multipliers that were found.
+void compare(const Case& of, std::uint64_t seed, Comparison& found) {
+    const InputBox box = unit_box(of.one.inputs());
+    const PreparedNetwork prepared(of.one);
+    DifferenceBounds kernel(prepared);
+    const Twin twin(of.one, of.other, box, Precision::double_precision);
+    const std::vector<BoundTarget> targets = targets_of(of.one.rows());
+    const BoundRules rules{.differences = seed % 5 != 1, .symbolic = seed % 5 != 2};
+    const std::vector<double> levels(targets.size(), seed % 3 == 0 ? 1e3 : -1e3);
+    const std::size_t units = of.units.size(), inputs = of.one.inputs();
+    SplitBox part{of.units, levels, {}};
+    if (seed % 2 == 0) part.multipliers.assign(targets.size() * units, 0.3);
+    BoxBounds bounds;
+    kernel.bound(twin, box.low.data(), box.high.data(), targets, rules, part, bounds);
+    const PlainBounds plain(of.one, std::span(&of.other, 1), box, rules, of.units);
+    ++found.parts;
+    found.close += plain.is_close();
+    if (plain.is_close()) return;
+    ASSERT_EQ(part.empty, plain.empty()) << "seed " << seed;
+    found.empty += part.empty;
+    for (std::size_t t = 0; t < targets.size() && !part.empty; ++t) {
+        const PlainBounds::Bound expected =
+            plain.bound(targets[t], std::span(part.multipliers).subspan(t * units, units));
+        const auto more = static_cast<double>(bounds.upper[t] - expected.upper);
+        found.least = std::min(found.least, more);
+        found.greatest = std::max(found.greatest, more);
+        for (std::size_t i = 0; i < inputs; ++i)
+            found.coefficients = std::max(
+                found.coefficients, std::abs(bounds.coefficients[t * inputs + i] - expected.coefficients[i]));
+        ++found.bounds;
+    }
+}
+
+// With the multipliers that were found the bounds are those of plain loops, and more by what rounding may
+// take.
+TEST(UnitSplits, AreThoseOfPlainLoops) {
+    Comparison found;
+    for (const std::vector<std::size_t>& shape : shapes)
+        for (std::uint64_t seed = 0; seed < 200; ++seed) compare(Case(shape, seed), seed, found);
+    EXPECT_GE(found.least, 0);
+    EXPECT_LT(found.greatest, 1e-6);
+    EXPECT_LT(found.coefficients, 1e-6);
+    EXPECT_GT(found.bounds, 1500);
+    EXPECT_GT(found.empty, 20);
+    // Of a unit with a given sign both relaxations of the difference are often as good at the centre.
+    EXPECT_GT(found.parts - found.close, 400) << "of the others nothing is compared";
 }
 
 // max(-x, 0) where x >= 0: its chord over [-1, 1] is (1 - x)/2, which the multiplier 1/2 of x holds at 1/2,
