@@ -52,6 +52,14 @@ TEST(GaussianEpsilon, IsTheLeastWithItsDelta) {
     }
 }
 
+// Where doubles tell nothing of it.
+TEST(GaussianEpsilon, OfHardlyAnything) {
+    const Rational mu = parse_rational("1e-25", "mu"), delta = parse_rational("1e-30", "delta");
+    const Rational epsilon = gaussian_epsilon(mu, delta);
+    EXPECT_LE(gaussian_delta(mu, epsilon), delta);
+    EXPECT_GT(gaussian_delta(mu, epsilon * (1 - Rational(1, 1000000000))), delta);
+}
+
 TEST(GaussianEpsilon, IsNothingWhereDeltaCoversAll) {
     EXPECT_EQ(gaussian_epsilon(Rational(1, 1000), Rational(1, 10)), 0);
     EXPECT_EQ(gaussian_epsilon(0, Rational(1, 10)), 0);

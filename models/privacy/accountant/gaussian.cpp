@@ -1,6 +1,9 @@
 #include "models/privacy/accountant/gaussian.hpp"
 
 #include <algorithm>
+#include <climits>
+#include <cmath>
+#include <numbers>
 
 #include "models/privacy/accountant/checks.hpp"
 #include "models/privacy/big_float.hpp"
@@ -38,14 +41,42 @@ Rational concentrated_epsilon(const Rational& mu, const Rational& delta) {
     return mu * mu / 2 + mu * sqrt_upper(2 * log_upper(1 / delta));
 }
 
-/// Halves [low, high] until it is below 2^-40 of its upper end; `holds` at low, or at high, as it is kept.
-template <typename Holds>
-void bisect(Rational& low, Rational& high, const Holds& at_low) {
+/// Halves [low, high] until it is below 2^-40 of its upper end; `at_low` says which end the middle becomes.
+/// False: so many halvings did not get there.
+template <typename Rule>
+bool halve(Rational& low, Rational& high, const Rule& at_low, int most = INT_MAX) {
     const Rational fine(1, power_of_two(40));
-    while (high - low > high * fine) {
+    for (int halvings = 0; high - low > high * fine; ++halvings) {
+        if (halvings == most) return false;
         const Rational middle = (low + high) / 2;
         (at_low(middle) ? low : high) = middle;
     }
+    return true;
+}
+
+/// The same where `at_low` is slow and changes once: first as `nearly` says, and all over again if the ends
+/// it came to are not so. `nearly` may be wrong, and always the same (of a NaN).
+template <typename Rule, typename Nearly>
+void bisect(Rational& low, Rational& high, const Rule& at_low, const Nearly& nearly) {
+    Rational left = low, right = high;
+    const auto guess = [&](const Rational& middle) {
+        return nearly(static_cast<long double>(middle.get_d()));
+    };
+    if (halve(left, right, guess, 128) && (left == low || at_low(left)) &&
+        (right == high || !at_low(right))) {
+        low = left;
+        high = right;
+    } else {
+        halve(low, high, at_low);
+    }
+}
+
+/// What the exact functions below come to, up to the rounding of long double.
+long double near_tail(long double x) {
+    return std::erfc(x / std::numbers::sqrt2_v<long double>) / 2;
+}
+long double near_delta(long double mu, long double epsilon) {
+    return near_tail(epsilon / mu - mu / 2) - std::exp(epsilon) * near_tail(epsilon / mu + mu / 2);
 }
 
 /// Above it mu is that of the tail's bound Phi(-x) <= e^(-x^2/2)/2, which is then tight enough.
@@ -85,7 +116,9 @@ Rational gaussian_epsilon(const Rational& mu, const Rational& delta) {
     if (gaussian_delta(mu, 0) <= delta) return 0;
     Rational low = 0, high = BigFloat(concentrated_epsilon(mu, delta), MPFR_RNDU).short_upper();
     if (mu > largest_mu) return high;
-    bisect(low, high, [&](const Rational& epsilon) { return gaussian_delta(mu, epsilon) > delta; });
+    bisect(
+        low, high, [&](const Rational& epsilon) { return gaussian_delta(mu, epsilon) > delta; },
+        [&](long double epsilon) { return near_delta(mu.get_d(), epsilon) > delta.get_d(); });
     return high;
 }
 
@@ -96,7 +129,7 @@ Rational gaussian_mu(const Rational& epsilon, const Rational& delta) {
     const auto fits = [&](const Rational& mu) { return gaussian_delta(mu, within) <= delta; };
     Rational low = 0, high = 1;
     while (fits(high) && high < largest_mu) high *= 2;
-    bisect(low, high, fits);
+    bisect(low, high, fits, [&](long double mu) { return near_delta(mu, within.get_d()) <= delta.get_d(); });
     return low;
 }
 
@@ -107,7 +140,9 @@ Rational gaussian_mu_of_pure(const Rational& epsilon) {
     Rational high = BigFloat(2 * sqrt_upper(2 * epsilon), MPFR_RNDU).short_upper(), low = 0;
     if (epsilon > largest_exact_pure) return high;
     const Rational flip = 1 / (1 + exp_upper(epsilon));
-    bisect(low, high, [&](const Rational& mu) { return normal_tail_upper(mu / 2) > flip; });
+    bisect(
+        low, high, [&](const Rational& mu) { return normal_tail_upper(mu / 2) > flip; },
+        [&](long double mu) { return near_tail(mu / 2) > flip.get_d(); });
     return high;
 }
 
