@@ -2,7 +2,7 @@
 // takes it, and in a box, as one level of a certified run does; with what is left when a part is left out.
 //   OMP_NUM_THREADS=2 build/microbench_convolution
 // The network is that of the published experiments on images of 28 x 28: convolutions 1-16 (4x4, stride 2)
-// and 16-32 (4x4), dense 100, dense 1. tools/python/convolution_step.py times the same step in PyTorch.
+// and 16-32 (4x4), dense 100, dense 1. tools/python/plain_step.py times the same step in PyTorch.
 
 #include <benchmark/benchmark.h>
 
