@@ -121,7 +121,7 @@ std::size_t Margins::winner(std::size_t r) const {
     return greatest_logit(classes_, [&](std::size_t c) { return logit(c, r); });
 }
 
-bool Margins::certified(std::size_t c, std::size_t r) const {
+bool Margins::certified_among_many(std::size_t c, std::size_t r) const {
     for (std::size_t other = 0; other < classes_; ++other) {
         if (other != c && !surely_before(c, other, r)) return false;
     }

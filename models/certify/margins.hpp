@@ -72,11 +72,14 @@ class Margins {
     /// The label of a point; only at a point. No class is surely before it.
     std::size_t winner(std::size_t r) const;
     /// Every run in the box answers c: it is surely before every other class.
-    bool certified(std::size_t c, std::size_t r) const;
+    bool certified(std::size_t c, std::size_t r) const {
+        return classes_ == 2 ? least(c, 1 - c, r) > 0 : certified_among_many(c, r);
+    }
     /// No run in the box answers j: some class is surely before it.
     bool beaten(std::size_t j, std::size_t r) const;
 
   private:
+    bool certified_among_many(std::size_t c, std::size_t r) const;
     std::size_t pair(std::size_t a, std::size_t b) const {
         return a * (2 * classes_ - a - 1) / 2 + (b - a - 1);
     }

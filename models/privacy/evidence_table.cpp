@@ -1,5 +1,7 @@
 #include "models/privacy/evidence_table.hpp"
 
+#include <numeric>
+
 namespace holdfast {
 
 EvidenceTable::EvidenceTable(int classes, std::span<const std::int32_t> truth)
@@ -30,13 +32,14 @@ double EvidenceTable::mean(const std::vector<std::vector<double>>& laws) const {
     const auto classes = static_cast<std::size_t>(classes_);
     std::vector<double> values(distinct_.size() * classes);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = laws[i / classes][i % classes];
-    double total = 0;
-    for (const std::vector<std::uint32_t>& model : cells_) {
+    std::vector<double> means(cells_.size());
+#pragma omp parallel for if (cells_.size() > 1)
+    for (std::size_t model = 0; model < cells_.size(); ++model) {
         double sum = 0;
-        for (const std::uint32_t cell : model) sum += values[cell];
-        total += sum / static_cast<double>(truth_.size());
+        for (const std::uint32_t cell : cells_[model]) sum += values[cell];
+        means[model] = sum / static_cast<double>(truth_.size());
     }
-    return total / static_cast<double>(cells_.size());
+    return std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(cells_.size());
 }
 
 }  // namespace holdfast

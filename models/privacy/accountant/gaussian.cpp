@@ -71,18 +71,20 @@ void bisect(Rational& low, Rational& high, const Rule& at_low, const Nearly& nea
     }
 }
 
-/// What the exact functions below come to, up to the rounding of long double.
-long double near_tail(long double x) {
-    return std::erfc(x / std::numbers::sqrt2_v<long double>) / 2;
-}
+/// gaussian_delta(), nearly.
 long double near_delta(long double mu, long double epsilon) {
-    return near_tail(epsilon / mu - mu / 2) - std::exp(epsilon) * near_tail(epsilon / mu + mu / 2);
+    return near_normal_tail(epsilon / mu - mu / 2) -
+           std::exp(epsilon) * near_normal_tail(epsilon / mu + mu / 2);
 }
 
 /// Above it mu is that of the tail's bound Phi(-x) <= e^(-x^2/2)/2, which is then tight enough.
 constexpr long largest_exact_pure = 1024;
 
 }  // namespace
+
+long double near_normal_tail(long double x) {
+    return std::erfc(x / std::numbers::sqrt2_v<long double>) / 2;
+}
 
 Rational normal_tail_lower(const Rational& x) {
     BigFloat result;
@@ -142,7 +144,7 @@ Rational gaussian_mu_of_pure(const Rational& epsilon) {
     const Rational flip = 1 / (1 + exp_upper(epsilon));
     bisect(
         low, high, [&](const Rational& mu) { return normal_tail_upper(mu / 2) > flip; },
-        [&](long double mu) { return near_tail(mu / 2) > flip.get_d(); });
+        [&](long double mu) { return near_normal_tail(mu / 2) > flip.get_d(); });
     return high;
 }
 

@@ -22,5 +22,7 @@ Rational gaussian_mu_of_pure(const Rational& epsilon);
 /// Phi(-x), the normal law's mass beyond x, from below and from above. |x| <= 8192.
 Rational normal_tail_lower(const Rational& x);
 Rational normal_tail_upper(const Rational& x);
+/// The same up to the rounding of long double: for guesses that are verified.
+long double near_normal_tail(long double x);
 
 }  // namespace holdfast

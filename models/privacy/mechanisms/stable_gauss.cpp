@@ -10,14 +10,27 @@
 namespace holdfast::mechanisms {
 namespace {
 
-/// The greatest x in [low, high] of which `holds`, to 2^-64; it does of low, and not beyond high.
-template <typename Holds>
-Rational greatest(Rational low, Rational high, const Holds& holds) {
-    while (high - low > Rational(1, power_of_two(64))) {
+/// Halves [low, high] to 2^-bits; `at_low` says which end the middle becomes.
+template <typename Rule>
+void halve(Rational& low, Rational& high, unsigned long bits, const Rule& at_low) {
+    while (high - low > Rational(1, power_of_two(bits))) {
         const Rational middle = (low + high) / 2;
-        (holds(middle) ? low : high) = middle;
+        (at_low(middle) ? low : high) = middle;
     }
-    return low;
+}
+
+/// The greatest x in [low, high] of which `holds`, to 2^-64; it does of low, and not beyond high. The first
+/// halvings go by `nearly`, which is faster and may be wrong: if it was, they are made again.
+template <typename Holds, typename Nearly>
+Rational greatest(const Rational& low, const Rational& high, const Holds& holds, const Nearly& nearly) {
+    Rational left = low, right = high;
+    halve(left, right, 44, [&](const Rational& x) { return nearly(static_cast<long double>(x.get_d())); });
+    if (!(left == low || holds(left)) || !(right == high || !holds(right))) {
+        left = low;
+        right = high;
+    }
+    halve(left, right, 64, holds);
+    return left;
 }
 
 /// Some y a little below x with Phi(-y) >= p; none where it would lie 1 below.
@@ -36,12 +49,15 @@ FlipTable gauss_table(const Rational& mu, int others, std::int64_t cap) {
     const Rational scale(power_of_two(128));
     const auto moving = [&](const Integer& entry) { return Rational(Rational(entry) * others / scale); };
     // Beyond mu + 5 the label of a neighbour would be likelier than 4095 others together.
-    const Rational t = greatest(mu / 2, mu + 5, [&](const Rational& x) {
-        return others * normal_tail_lower(x) >= normal_tail_upper(mu - x);
-    });
+    const Rational t = greatest(
+        mu / 2, mu + 5,
+        [&](const Rational& x) { return others * normal_tail_lower(x) >= normal_tail_upper(mu - x); },
+        [&](long double x) { return others * near_normal_tail(x) >= near_normal_tail(mu.get_d() - x); });
     std::vector<Integer> entries{ceil(scale * normal_tail_upper(t))};
-    Rational y = greatest(Rational(-5), t,
-                          [&](const Rational& x) { return normal_tail_lower(x) >= moving(entries.front()); });
+    const Rational first = moving(entries.front());
+    Rational y = greatest(
+        Rational(-5), t, [&](const Rational& x) { return normal_tail_lower(x) >= first; },
+        [&](long double x) { return near_normal_tail(x) >= first.get_d(); });
     while (static_cast<std::int64_t>(entries.size()) <= last_entry(cap)) {
         const Rational x = y + mu;
         const Integer next = ceil(scale * normal_tail_upper(x) / others);
