@@ -24,10 +24,11 @@ std::shared_ptr<const Backend> midpoint_backend(const std::string& name, Arithme
 }
 
 std::shared_ptr<const Backend> cuda_backend(Arithmetic arithmetic, int device) {
-    if (arithmetic.precision != Precision::double_precision)
-        throw Error(ExitCode::usage, "backend \"cuda\" computes in double alone",
-                    "use --set training.precision=double or --set run.backend=cpu", "training.precision");
-    return make_cuda_backend(device);
+    if (arithmetic.precision == Precision::single_precision)
+        throw Error(ExitCode::usage, "backend \"cuda\" computes in double or fixed precision",
+                    "use --set training.precision=double, or fixed, or --set run.backend=cpu",
+                    "training.precision");
+    return make_cuda_backend(device, arithmetic);
 }
 
 std::shared_ptr<const Backend> host_backend(const std::string& name, Arithmetic arithmetic) {

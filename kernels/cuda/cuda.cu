@@ -48,7 +48,7 @@ std::string cuda_unavailable() {
     return choose(0).problem;
 }
 
-std::unique_ptr<Backend> make_cuda_backend(int ordinal) {
+std::unique_ptr<Backend> make_cuda_backend(int ordinal, Arithmetic arithmetic) {
     const Choice choice = choose(ordinal);
     if (!choice.problem.empty()) {
         throw Error(
@@ -56,7 +56,8 @@ std::unique_ptr<Backend> make_cuda_backend(int ordinal) {
             "see nvidia-smi and CUDA_VISIBLE_DEVICES, or use --set run.backend=cpu: the bits are the same",
             "run.backend");
     }
-    return std::make_unique<device::BackendOn<device::CudaExecutor>>("cuda", choice.ordinal);
+    return std::make_unique<device::BackendOn<device::CudaExecutor>>(
+        "cuda", arithmetic, choice.ordinal, arithmetic.precision == Precision::fixed);
 }
 
 int device_count() {

@@ -12,8 +12,10 @@ std::string cuda_unavailable();
 
 /// The backend "cuda": the bits of `reference`, whole steps on a device. Ranks beyond the devices of a node
 /// share them: the device is `ordinal` modulo their number.
-/// Error (usage): this build has no CUDA backend, or there is no usable device.
-std::unique_ptr<Backend> make_cuda_backend(int ordinal = 0);
+/// arithmetic: double or fixed; the latter's products are cuBLASLt's, loaded then. Error (usage): this build
+/// has no CUDA backend, or there is no usable device, or no cuBLASLt.
+std::unique_ptr<Backend> make_cuda_backend(int ordinal = 0,
+                                           Arithmetic arithmetic = Precision::double_precision);
 
 /// Accelerators that this process may use; 0 without a driver, and in a program built without CUDA.
 int device_count();

@@ -2,9 +2,11 @@
 
 #include <cuda_runtime.h>
 
+#include <optional>
 #include <string>
 
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/cublas_lt.hpp"
 #include "kernels/cuda/host_executor.hpp"
 
 namespace holdfast::device {
@@ -54,7 +56,10 @@ class Stream {
 /// calls bind() first.
 class CudaExecutor {
   public:
-    explicit CudaExecutor(int ordinal) : ordinal_((check(cudaSetDevice(ordinal), "the device"), ordinal)) {
+    /// products: of integers, by cuBLASLt.
+    CudaExecutor(int ordinal, bool products)
+        : ordinal_((check(cudaSetDevice(ordinal), "the device"), ordinal)) {
+        if (products) cublas_.emplace();
         std::uint64_t keep_all = UINT64_MAX;  // freed memory stays with the pool, as steps reuse it
         check(cudaDeviceGetDefaultMemPool(&pool_, ordinal_), "the device's memory pool");
         check(cudaMemPoolSetAttribute(pool_, cudaMemPoolAttrReleaseThreshold, &keep_all),
@@ -137,10 +142,14 @@ class CudaExecutor {
         check(cudaGetLastError(), "a kernel's launch");
     }
 
+    int longest_product() const { return IntegerProduct::longest; }
+    void multiply(const IntegerProduct& product) const { cublas_.value().multiply(product, compute_.get()); }
+
   private:
     cudaStream_t of(Queue queue) const { return queue == Queue::compute ? compute_.get() : copy_.get(); }
 
     int ordinal_;
+    std::optional<CublasLt> cublas_;
     cudaMemPool_t pool_ = nullptr;
     Stream compute_, copy_;
 };

@@ -2,7 +2,6 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
+#include "kernels/cuda/loaded_library.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,28 +29,23 @@ void check(cublasStatus_t status, const char* operation) {
         fail(std::string(operation) + " answers " + std::to_string(static_cast<int>(status)));
 }
 
-/// cuBLAS of the version built against, where the loader finds it or where it was built; closed at the end.
+/// cuBLAS of the version built against.
 class Cublas {
   public:
-    Cublas() : handle_(dlopen(name().c_str(), RTLD_NOW | RTLD_LOCAL)) {
-        if (handle_ == nullptr)
-            handle_ = dlopen((HOLDFAST_CUBLAS_FOLDER "/" + name()).c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (handle_ == nullptr) fail(name() + " is not installed");
+    Cublas() {
+        if (!library_.is_there()) fail(name() + " is not installed");
     }
-    ~Cublas() { dlclose(handle_); }
-    Cublas(const Cublas&) = delete;
-    Cublas& operator=(const Cublas&) = delete;
 
     template <typename Function>
     Function* function(const char* symbol) const {
-        auto* const found = reinterpret_cast<Function*>(dlsym(handle_, symbol));
+        auto* const found = library_.function<Function>(symbol);
         if (found == nullptr) fail(name() + " has no " + symbol);
         return found;
     }
 
   private:
     static std::string name() { return "libcublas.so." + std::to_string(CUBLAS_VER_MAJOR); }
-    void* handle_;
+    LoadedLibrary library_{name(), HOLDFAST_CUBLAS_FOLDER};
 };
 
 class Multiplier {

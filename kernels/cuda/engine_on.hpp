@@ -15,13 +15,19 @@ namespace holdfast::device {
 template <typename Executor>
 class EngineOn final : public Engine {
   public:
-    EngineOn(const Executor& executor, const NetworkShape& network, const Clip& clip)
+    /// arithmetic: double or fixed.
+    EngineOn(const Executor& executor, const NetworkShape& network, const Clip& clip, Arithmetic arithmetic)
         : executor_(executor),
           network_(network),
           clip_(clip),
-          feed_(executor, network_.inputs(), network_.input),
+          feed_(executor, network_.inputs(), network_.input,
+                arithmetic.precision == Precision::double_precision),
           memory_(executor),
-          host_(executor) {}
+          host_(executor) {
+        if (arithmetic.precision == Precision::fixed)
+            fixed_ = FixedPlan{FixedFormat::of(network, arithmetic.activation_bits), clip.by_factors(),
+                               executor.longest_product()};
+    }
 
     void set_records(std::span<const RecordSet> sets) override {
         for (const RecordSet& set : sets) {
@@ -54,7 +60,8 @@ class EngineOn final : public Engine {
             asked_.push_back(variant.selected);
             variant.selected = std::min(variant.selected, records);
         }
-        const StepPlan plan = plan_step(network_, variants, records, feed_.chunk_limit(), free_memory_);
+        const StepPlan plan =
+            plan_step(network_, variants, records, feed_.chunk_limit(), free_memory_, fixed_);
         memory_.reserve(workspace_bytes(network_, plan));
         begin(plan, indices);
         for (const VariantGroup& group : plan.groups) run_group(plan, group, variants);
@@ -97,14 +104,15 @@ class EngineOn final : public Engine {
         upper.insert(upper.end(), last.upper, last.upper + behind);
         const bool point = box.is_point() && last.is_point();
         const std::vector<Variant> variants{{lower.data(), point ? lower.data() : upper.data()}};
-        const StepPlan plan = plan_step(network, variants, indices.size(), feed_.chunk_limit(), free_memory_);
+        const StepPlan plan =
+            plan_step(network, variants, indices.size(), feed_.chunk_limit(), free_memory_, fixed_);
         memory_.reserve(workspace_bytes(network, plan));
         const Workspace workspace = workspace_of(network, plan, plan.groups.front());
         std::vector<std::span<const std::uint32_t>> batches(feed_.sets());
         batches.front() = indices;
         feed_.begin_step(batches, workspace.indices);
         upload_parameters(network, workspace, plan.groups.front(), variants);
-        VariantPass<Executor> pass(executor_, network, clip_, workspace, plan.groups.front(), {});
+        VariantPass<Executor> pass(executor_, network, clip_, workspace, plan, plan.groups.front(), {});
         std::vector<double> sides[2];
         for (std::size_t first = 0; first < indices.size(); first += plan.chunk) {
             const std::size_t count = std::min(plan.chunk, indices.size() - first);
@@ -150,7 +158,7 @@ class EngineOn final : public Engine {
         const GroupResults results = results_of(group);
         upload_parameters(network_, workspace, group, members);
         const std::vector<VariantSelection> selections = upload_selections(workspace, members);
-        VariantPass<Executor> pass(executor_, network_, clip_, workspace, group, results);
+        VariantPass<Executor> pass(executor_, network_, clip_, workspace, plan, group, results);
         std::size_t seen = 0;
         for (std::size_t set = 0; set < feed_.sets(); ++set) {
             const bool select = group.selects && feed_.selectable(set);
@@ -175,7 +183,7 @@ class EngineOn final : public Engine {
     void upload_parameters(const NetworkShape& network, const Workspace& workspace, const VariantGroup& group,
                            std::span<const Variant> members) const {
         const std::size_t parameters = network.parameters();
-        const Launches<Executor> launches(executor_);
+        const Launches<Executor> launches(executor_, Precision::double_precision);
         for (int side = 0; side < (group.is_point ? 1 : 2); ++side) {
             double* to = workspace.parameters.side[side];
             for (std::size_t member = 0; member < members.size(); ++member) {
@@ -183,7 +191,7 @@ class EngineOn final : public Engine {
                                  side == 0 ? members[member].lower : members[member].upper,
                                  parameters * sizeof(std::int64_t));
             }
-            launches.parameters(to, members.size() * parameters);
+            if (!fixed_) launches.parameters(to, members.size() * parameters);
         }
     }
 
@@ -230,6 +238,7 @@ class EngineOn final : public Engine {
     const Executor& executor_;
     NetworkShape network_;
     Clip clip_;
+    std::optional<FixedPlan> fixed_;
     RecordFeed<Executor> feed_;
     Memory<Executor> memory_;
     PinnedMemory<Executor> host_;

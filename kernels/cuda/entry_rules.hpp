@@ -4,32 +4,46 @@
 #include <cmath>
 
 #include "kernels/base/arithmetic.hpp"
+#include "kernels/cuda/fixed_units.hpp"
 #include "kernels/cuda/kernel.hpp"
 #include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast::device {
 
-/// The bits of a double as an integer that wraps.
+/// The bits of a double, or of a float, as an integer that wraps.
 HOLDFAST_PORTABLE inline std::uint64_t bits_of(double value) {
     return std::bit_cast<std::uint64_t>(value);
+}
+HOLDFAST_PORTABLE inline std::uint64_t bits_of(float value) {
+    return std::bit_cast<std::uint32_t>(value);
+}
+HOLDFAST_PORTABLE inline double fused(double a, double b, double c) {
+    return fma(a, b, c);
+}
+HOLDFAST_PORTABLE inline float fused(float a, float b, float c) {
+    return fmaf(a, b, c);
 }
 
 /// How the entries of a clipped gradient are added, for the two clips (GradientGrid). Factors come from
 /// delta() and z(), which see each factor once; units() is what `records` additions to zero() amount to.
+/// Entries are computed in Real, which the factors are.
+template <typename Real>
 struct ElementwiseRule {
     using Sum = std::uint64_t;  ///< of the bits of biased entries
-    double bias, lowest, highest;
+    Real bias, lowest, highest;
 
     explicit ElementwiseRule(const Clip& clip)
-        : bias(clip.grid().bias()), lowest(bias - limit_of(clip)), highest(bias + limit_of(clip)) {}
-    static double limit_of(const Clip& clip) {
-        return static_cast<double>(clip.weight_units()) * clip.grid().unit();
+        : bias(clip.grid<Real>().bias()), lowest(bias - limit_of(clip)), highest(bias + limit_of(clip)) {}
+    static Real limit_of(const Clip& clip) {
+        return static_cast<Real>(clip.weight_units<Real>()) * clip.grid<Real>().unit();
     }
     HOLDFAST_PORTABLE double delta(double value) const { return value; }
     HOLDFAST_PORTABLE double z(double value) const { return value; }
+    HOLDFAST_PORTABLE double one() const { return 1.0; }
     HOLDFAST_PORTABLE Sum zero() const { return 0; }
     HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
-        return sum + bits_of(lesser(greater(fma(delta_factor, z_factor, bias), lowest), highest));
+        const Real entry = fused(static_cast<Real>(delta_factor), static_cast<Real>(z_factor), bias);
+        return sum + bits_of(lesser(greater(entry, lowest), highest));
     }
     HOLDFAST_PORTABLE std::int64_t units(Sum sum, int records) const {
         return static_cast<std::int64_t>(sum - bits_of(bias) * static_cast<std::uint64_t>(records));
@@ -47,6 +61,7 @@ struct FactoredRule {
           activation_limit(clip.activation_clamp<double>()) {}
     HOLDFAST_PORTABLE double delta(double value) const { return make_odd(clamped(value, delta_limit)); }
     HOLDFAST_PORTABLE double z(double value) const { return make_odd(clamped(value, activation_limit)); }
+    HOLDFAST_PORTABLE double one() const { return 1.0; }
     HOLDFAST_PORTABLE Sum zero() const { return bias; }
     HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
         return fma(delta_factor, z_factor, sum);
@@ -54,6 +69,25 @@ struct FactoredRule {
     HOLDFAST_PORTABLE std::int64_t units(Sum sum, int) const {
         return static_cast<std::int64_t>(bits_of(sum) - bits_of(bias));
     }
+};
+
+/// Factors of fixed precision are integers, and so are the entries (reference::fixed::entry): doubles hold
+/// both.
+struct FixedFactoredRule {
+    using Sum = std::int64_t;
+    FixedUnits delta_units, z_units;
+    double bias_units;
+
+    explicit FixedFactoredRule(const FixedFactors& factors)
+        : delta_units(factors.delta), z_units(factors.z), bias_units(static_cast<double>(factors.one())) {}
+    HOLDFAST_PORTABLE double delta(double value) const { return delta_units.units(value); }
+    HOLDFAST_PORTABLE double z(double value) const { return z_units.units(value); }
+    HOLDFAST_PORTABLE double one() const { return bias_units; }
+    HOLDFAST_PORTABLE Sum zero() const { return 0; }
+    HOLDFAST_PORTABLE Sum add(Sum sum, double delta_factor, double z_factor) const {
+        return sum + static_cast<Sum>(delta_factor * z_factor);
+    }
+    HOLDFAST_PORTABLE std::int64_t units(Sum sum, int) const { return sum; }
 };
 
 /// What the activations of an outer product are.
@@ -107,7 +141,7 @@ struct OuterArrays {
     template <typename Rule>
     HOLDFAST_PORTABLE double z_factor(const Rule& rule, int bound, int level, int column, int record,
                                       int last) const {
-        if (column >= in) return column == in ? 1.0 : 0.0;  // the bias, in no clip's activations
+        if (column >= in) return column == in ? rule.one() : 0.0;  // the bias, in no clip's activations
         return record < last ? rule.z(z.at(bound, level, column, record)) : 0.0;
     }
 };

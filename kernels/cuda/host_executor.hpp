@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/integer_product.hpp"
 #include "kernels/cuda/kernel.hpp"
 
 namespace holdfast::device {
@@ -17,7 +18,8 @@ namespace holdfast::device {
 /// so that one that reads what another writes between the same barriers is seen in one block or the other.
 class HostExecutor {
   public:
-    explicit HostExecutor(std::size_t memory_bytes) : memory_(memory_bytes) {}
+    explicit HostExecutor(std::size_t memory_bytes, int longest_product = IntegerProduct::longest)
+        : memory_(memory_bytes), longest_product_(longest_product) {}
 
     struct Event {
         explicit Event(const HostExecutor&) {}
@@ -68,7 +70,31 @@ class HostExecutor {
         }
     }
 
+    /// Products that multiply() adds: a multiple of IntegerProduct::edge.
+    int longest_product() const { return longest_product_; }
+    void multiply(const IntegerProduct& product) const {
+        ensure(product.depth <= longest_product_, "an int32 holds the sums");
+        for (int level = 0; level < product.levels; ++level) {
+            const auto at = static_cast<std::size_t>(level);
+            multiply(product, product.a + at * product.a_level, product.b + at * product.b_level,
+                     product.c + at * product.c_level);
+        }
+    }
+
   private:
+    static void multiply(const IntegerProduct& product, const std::int8_t* a, const std::int8_t* b,
+                         std::int32_t* c) {
+        for (int row = 0; row < product.rows; ++row) {
+            const std::int8_t* of_row = a + static_cast<std::size_t>(row) * product.stride;
+            for (int column = 0; column < product.columns; ++column) {
+                const std::int8_t* of_column = b + static_cast<std::size_t>(column) * product.stride;
+                std::int32_t sum = 0;
+                for (int k = 0; k < product.depth; ++k) sum += of_row[k] * of_column[k];
+                *c++ = sum;
+            }
+        }
+    }
+
     static constexpr std::align_val_t alignment{256};
     static constexpr int garbage = 0xff;  // doubles of it are NaN
 
@@ -94,6 +120,7 @@ class HostExecutor {
     }
 
     std::size_t memory_;
+    int longest_product_;
     mutable std::atomic<std::size_t> used_{0};
 };
 

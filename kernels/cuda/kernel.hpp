@@ -17,8 +17,9 @@
 ///     store(block, thread, shared, registers)
 /// The threads of a block wait for each other between load, compute and store, and nowhere else: a device
 /// (cuda_executor.cuh) and plain loops (host_executor.hpp) run the same code, so everything but the hardware
-/// is tested without one. Every product is one chain of fma in the order of kernels/reference, whose bits
-/// these kernels give: no other order, no cuBLAS.
+/// is tested without one. Every product in double is one chain of fma in the order of kernels/reference,
+/// whose bits these kernels give: no other order, no cuBLAS. The products of fixed precision are exact in any
+/// order, and cuBLASLt's (integer_product.hpp).
 namespace holdfast::device {
 
 /// The queues of an executor: what is in one runs in order.
@@ -59,10 +60,12 @@ inline ConstVariants as_const(const Variants& levels) {
 }
 
 /// As std::min and std::max, which device code cannot call everywhere.
-HOLDFAST_PORTABLE inline double lesser(double a, double b) {
+template <typename Real>
+HOLDFAST_PORTABLE Real lesser(Real a, Real b) {
     return b < a ? b : a;
 }
-HOLDFAST_PORTABLE inline double greater(double a, double b) {
+template <typename Real>
+HOLDFAST_PORTABLE Real greater(Real a, Real b) {
     return a < b ? b : a;
 }
 HOLDFAST_PORTABLE inline double clamped(double value, double limit) {

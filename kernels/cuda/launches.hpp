@@ -17,7 +17,9 @@ namespace holdfast::device {
 template <typename Executor>
 class Launches {
   public:
-    explicit Launches(const Executor& executor) : executor_(executor) {}
+    /// arithmetic: of gradients by the logits and of entries; double or fixed.
+    Launches(const Executor& executor, Arithmetic arithmetic)
+        : executor_(executor), arithmetic_(arithmetic) {}
 
     /// is_input: z is a point of any sign, else z >= 0. With relu, a = saturated(max(a, 0)).
     void forward(LayerShape shape, bool is_point, bool is_input, const ConstVariants& weights,
@@ -44,7 +46,13 @@ class Launches {
 
     void loss(Loss loss, bool is_point, const ConstVariants& logits, const Variants& delta, Labels labels,
               int outputs, int records, int levels) const {
-        executor_.launch(LossKernel{{}, loss, logits, delta, labels, outputs, records, levels, is_point});
+        if (is_fixed()) {
+            executor_.launch(
+                LossKernel<float>{{}, loss, logits, delta, labels, outputs, records, levels, is_point});
+        } else {
+            executor_.launch(
+                LossKernel<double>{{}, loss, logits, delta, labels, outputs, records, levels, is_point});
+        }
     }
 
     void count(bool is_point, const ConstVariants& logits, Labels labels, std::int64_t* counts,
@@ -111,12 +119,17 @@ class Launches {
 
   private:
     template <typename Launch>
-    static void with_rule(const Clip& clip, const Launch& launch) {
+    void with_rule(const Clip& clip, const Launch& launch) const {
+        if (is_fixed() && clip.by_factors())
+            return launch(FixedFactoredRule(FixedFactors(clip, arithmetic_.activation_bits)));
+        if (is_fixed()) return launch(ElementwiseRule<float>(clip));
         if (clip.by_factors()) return launch(FactoredRule(clip));
-        launch(ElementwiseRule(clip));
+        launch(ElementwiseRule<double>(clip));
     }
+    bool is_fixed() const { return arithmetic_.precision == Precision::fixed; }
 
     const Executor& executor_;
+    Arithmetic arithmetic_;
 };
 
 }  // namespace holdfast::device

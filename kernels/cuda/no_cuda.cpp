@@ -9,7 +9,7 @@ std::string cuda_unavailable() {
     return "this build has no CUDA backend";
 }
 
-std::unique_ptr<Backend> make_cuda_backend(int) {
+std::unique_ptr<Backend> make_cuda_backend(int, Arithmetic) {
     throw Error(
         ExitCode::usage, cuda_unavailable(),
         "build it where nvcc is found (HOLDFAST_CUDA=ON), or use --set run.backend=cpu: the bits are the "

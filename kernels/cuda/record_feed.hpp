@@ -21,8 +21,9 @@ struct Chunk {
 template <typename Executor>
 class RecordFeed {
   public:
-    RecordFeed(const Executor& executor, std::size_t inputs, InputTransform transform)
-        : executor_(executor), inputs_(inputs), transform_(transform) {}
+    /// in_double: else the network sees floats.
+    RecordFeed(const Executor& executor, std::size_t inputs, InputTransform transform, bool in_double)
+        : executor_(executor), inputs_(inputs), transform_(transform), in_double_(in_double) {}
 
     void set_records(std::span<const RecordSet> sets, std::size_t memory_bytes) {
         sets_.clear();
@@ -129,8 +130,14 @@ class RecordFeed {
     void gather(const RecordSet& set, const std::byte* features, const std::uint32_t* indices,
                 std::size_t count, double* x, std::size_t stride) const {
         const auto launch = [&]<typename Feature>(const Feature* typed) {
-            executor_.launch(GatherKernel<Feature>{typed, indices, x, stride, static_cast<int>(inputs_),
-                                                   static_cast<int>(count), transform_});
+            const int inputs = static_cast<int>(inputs_), records = static_cast<int>(count);
+            if (in_double_) {
+                executor_.launch(
+                    GatherKernel<Feature, double>{typed, indices, x, stride, inputs, records, transform_});
+            } else {
+                executor_.launch(
+                    GatherKernel<Feature, float>{typed, indices, x, stride, inputs, records, transform_});
+            }
         };
         if (set.wide_features != nullptr) {
             launch(reinterpret_cast<const double*>(features));
@@ -142,6 +149,7 @@ class RecordFeed {
     const Executor& executor_;
     std::size_t inputs_;
     InputTransform transform_;
+    bool in_double_;
     bool resident_ = true;
     std::size_t chunk_limit_ = preferred_chunk;
     std::vector<Set> sets_;

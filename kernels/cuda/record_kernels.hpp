@@ -9,9 +9,10 @@
 
 namespace holdfast::device {
 
-/// x [inputs, stride] = what the network sees of records `indices` of features [*, inputs]; the first `count`
-/// records if there are no indices. A transpose by tiles, so that both sides are read along memory.
-template <typename Feature>
+/// x [inputs, stride] = what the network sees, in Real, of records `indices` of features [*, inputs]; the
+/// first `count` records if there are no indices. A transpose by tiles, so that both sides are read along
+/// memory.
+template <typename Feature, typename Real>
 struct GatherKernel {
     static constexpr int side = 32, threads = 256;
     struct Shared {
@@ -41,7 +42,7 @@ struct GatherKernel {
                 indices == nullptr ? static_cast<std::size_t>(record) : std::size_t{indices[record]};
             const auto feature = static_cast<double>(
                 features[row * static_cast<std::size_t>(inputs) + static_cast<std::size_t>(j)]);
-            shared.values[r][thread % side] = input.apply<double>(feature);
+            shared.values[r][thread % side] = static_cast<double>(input.apply<Real>(feature));
         }
     }
     HOLDFAST_PORTABLE void compute(Block, int, int, const Shared&, Nothing&) const {}
@@ -84,7 +85,8 @@ struct Labels {
     }
 };
 
-/// delta = the derivative of the loss by the logits, [outputs, records] at every level.
+/// delta = the derivative of the loss by the logits, as a Real, [outputs, records] at every level.
+template <typename Real>
 struct LossKernel : FlatKernel {
     Loss loss;
     ConstVariants logits;
@@ -102,10 +104,13 @@ struct LossKernel : FlatKernel {
         const double target = labels.target(record);
         for (int side = 0; side < (is_point ? 1 : 2); ++side) {
             const int other = is_point ? 0 : 1 - side;
-            delta.at(side, block.z, c, record) =
+            const double derivative =
                 loss_derivative(loss, static_cast<std::size_t>(outputs), static_cast<std::size_t>(c), target,
                                 &logits.at(side, block.z, 0, record), &logits.at(other, block.z, 0, record),
                                 logits.row_stride);
+            constexpr auto most = static_cast<double>(RealFormat<Real>::saturation);
+            delta.at(side, block.z, c, record) =
+                static_cast<double>(static_cast<Real>(clamped(derivative, most)));
         }
     }
 };

@@ -77,6 +77,8 @@ Workspace::Workspace(const NetworkShape& network, const StepPlan& plan, const Va
             deltas.push_back(take_variants(carver, false, variants, network.widest(), plan.chunk));
     }
     scales = carver.take<double>(group.is_point ? variants * plan.chunk : 0);
+    if (plan.fixed)
+        products = carver.take<std::byte>(plan.fixed->bytes(network, group.is_point, plan.chunk, variants));
     selected_values = carver.take<std::int64_t>(2 * group.selected * parameter_count);
     selections = carver.take<VariantSelection>(variants);
 }
@@ -88,8 +90,8 @@ std::size_t workspace_bytes(const NetworkShape& network, const StepPlan& plan) {
 }
 
 StepPlan plan_step(const NetworkShape& network, std::span<const Variant> variants, std::size_t batch_records,
-                   std::size_t chunk_limit, std::size_t memory_bytes) {
-    StepPlan plan{variants.size(), batch_records, 0, {}};
+                   std::size_t chunk_limit, std::size_t memory_bytes, const std::optional<FixedPlan>& fixed) {
+    StepPlan plan{variants.size(), batch_records, 0, fixed, {}};
     const std::size_t wanted_groups = runs_of(variants);
     plan.chunk = std::max(least_chunk, rounded_up(std::min(batch_records, chunk_limit)));
     for (;; plan.chunk = rounded_up(plan.chunk / 2)) {

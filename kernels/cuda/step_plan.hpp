@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kernels/cuda/buffer.hpp"
+#include "kernels/cuda/fixed_plan.hpp"
 #include "kernels/cuda/least_values.hpp"
 #include "kernels/ops/engine.hpp"
 
@@ -21,9 +23,10 @@ struct VariantGroup {
 
 /// How a step fits into memory: variants by groups, each a pass over the records, chunk after chunk.
 struct StepPlan {
-    std::size_t step_variants;  ///< all variants of the step
-    std::size_t batch_records;  ///< all records of the step
-    std::size_t chunk;          ///< records of a launch at most
+    std::size_t step_variants;       ///< all variants of the step
+    std::size_t batch_records;       ///< all records of the step
+    std::size_t chunk;               ///< records of a launch at most
+    std::optional<FixedPlan> fixed;  ///< of fixed precision
     std::vector<VariantGroup> groups;
 };
 
@@ -41,6 +44,7 @@ struct Workspace {
     /// [variants, out, chunk].
     std::vector<Variants> deltas;
     double* scales;                 // [variants, chunk], of points
+    std::byte* products = nullptr;  // FixedPlan::bytes
     std::int64_t* selected_values;  // VariantSelection
     VariantSelection* selections;   // [variants]
 };
@@ -50,9 +54,10 @@ std::size_t workspace_bytes(const NetworkShape& network, const StepPlan& plan);
 
 /// Large chunks fill the device, few groups read the records seldom: chunks shrink to 1024 records before
 /// variants are parted. chunk_limit: records a chunk can have, however much memory there is.
-/// Error (input): one level of 64 records does not fit.
+/// fixed: the products of fixed precision. Error (input): one level of 64 records does not fit.
 StepPlan plan_step(const NetworkShape& network, std::span<const Variant> variants, std::size_t batch_records,
-                   std::size_t chunk_limit, std::size_t memory_bytes);
+                   std::size_t chunk_limit, std::size_t memory_bytes,
+                   const std::optional<FixedPlan>& fixed = std::nullopt);
 
 /// out [indices.size(), row_bytes] = the rows of those indices, by all threads.
 void gather_rows(const std::byte* rows, std::size_t row_bytes, std::span<const std::uint32_t> indices,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cuda/fixed_launches.hpp"
 #include "kernels/cuda/launches.hpp"
 #include "kernels/cuda/record_feed.hpp"
 #include "kernels/pass/walk.hpp"
@@ -19,14 +20,17 @@ template <typename Executor>
 class VariantPass {
   public:
     VariantPass(const Executor& executor, const NetworkShape& network, const Clip& clip,
-                const Workspace& workspace, const VariantGroup& group, const GroupResults& results)
-        : launches_(executor),
+                const Workspace& workspace, const StepPlan& plan, const VariantGroup& group,
+                const GroupResults& results)
+        : launches_(executor, arithmetic_of(plan)),
           network_(network),
           clip_(clip),
           workspace_(workspace),
           is_point_(group.is_point),
           variants_(static_cast<int>(group.variants())),
-          results_(results) {}
+          results_(results) {
+        if (plan.fixed) fixed_.emplace(executor, *plan.fixed, workspace.products);
+    }
 
     /// Of the chunk: `seen` selectable records came before it; select: offer its gradients.
     void add_gradients(const Chunk& chunk, bool select, std::size_t seen) {
@@ -43,8 +47,13 @@ class VariantPass {
 
     void forward(std::size_t l) const {
         const bool hidden = l < network_.last();
-        launches_.forward(network_.layers[l], is_point_, l == 0, weights(l), inputs(l),
-                          workspace_.activations[l], chunk_.records, variants_, hidden);
+        if (fixed_) {
+            fixed_->forward(network_.layers[l], is_point_, l == 0, parameters(l), inputs(l),
+                            workspace_.activations[l], chunk_.records, variants_, hidden);
+        } else {
+            launches_.forward(network_.layers[l], is_point_, l == 0, weights(l), inputs(l),
+                              workspace_.activations[l], chunk_.records, variants_, hidden);
+        }
         if (hidden && results_.undecided != nullptr)
             launches_.count_undecided(as_const(workspace_.activations[l]), results_.undecided + l,
                                       static_cast<int>(network_.layers[l].out), chunk_.records,
@@ -60,6 +69,9 @@ class VariantPass {
     }
 
     void backward(std::size_t l) const {
+        if (fixed_)
+            return fixed_->backward(network_.layers[l], is_point_, parameters(l), as_const(delta(l)),
+                                    inputs(l), delta(l - 1), chunk_.records, variants_);
         launches_.backward(network_.layers[l], is_point_, weights(l), as_const(delta(l)), inputs(l),
                            delta(l - 1), chunk_.records, variants_);
     }
@@ -78,6 +90,7 @@ class VariantPass {
         const Activations kind = is_point_ ? Activations::point
                                  : l == 0  ? Activations::input
                                            : Activations::hidden;
+        if (!select_ && fixed_ && clip_.by_factors()) return fixed_->accumulate(clip_, kind, arrays);
         if (!select_) return launches_.accumulate(clip_, kind, arrays);
         const SelectionArrays selections{workspace_.selected_values, workspace_.selections,
                                          network_.parameters()};
@@ -98,6 +111,19 @@ class VariantPass {
 
   private:
     const Variants& delta(std::size_t l) const { return workspace_.deltas[l % workspace_.deltas.size()]; }
+    static Arithmetic arithmetic_of(const StepPlan& plan) {
+        if (plan.fixed) return {Precision::fixed, plan.fixed->format.bits};
+        return Precision::double_precision;
+    }
+    /// In fixed precision parameters stay what was uploaded.
+    ParameterUnits parameters(std::size_t l) const {
+        const ConstVariants layer = weights(l);
+        const auto units = [](const double* values) { return reinterpret_cast<const std::int64_t*>(values); };
+        return {{units(layer.side[0]), units(layer.side[1])},
+                layer.level_stride,
+                static_cast<int>(network_.layers[l].in),
+                static_cast<int>(network_.layers[l].out)};
+    }
     ConstVariants weights(std::size_t l) const {
         return as_const(workspace_.parameters)
             .from(network_.offset(l))
@@ -109,6 +135,7 @@ class VariantPass {
     ConstVariants logits() const { return as_const(workspace_.activations.back()); }
 
     Launches<Executor> launches_;
+    std::optional<FixedLaunches<Executor>> fixed_;
     const NetworkShape& network_;
     const Clip& clip_;
     const Workspace& workspace_;

@@ -48,13 +48,14 @@ constexpr FixedGrid fixed_weights{fixed_weight_exponent, 32639};
 constexpr std::int32_t fixed_half_limit = 16319;
 
 /// A parameter in weight units, rounded once; not saturated.
-inline std::int64_t fixed_parameter(std::int64_t units) {
+HOLDFAST_PORTABLE inline std::int64_t fixed_parameter(std::int64_t units) {
     constexpr int bits = 50 + fixed_weight_exponent;
     constexpr std::int64_t half = std::int64_t{1} << (bits - 1);
     const std::int64_t down = units >> bits, rest = units - down * 2 * half;
     return down + (rest > half || (rest == half && down % 2 != 0) ? 1 : 0);
 }
-inline std::int32_t fixed_weight(std::int64_t units, std::int32_t limit = fixed_weights.limit) {
+HOLDFAST_PORTABLE inline std::int32_t fixed_weight(std::int64_t units,
+                                                   std::int32_t limit = fixed_weights.limit) {
     return static_cast<std::int32_t>(std::clamp<std::int64_t>(fixed_parameter(units), -limit, limit));
 }
 

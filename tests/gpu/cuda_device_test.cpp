@@ -46,5 +46,57 @@ TEST_F(CudaDevice, TrainsToTheSameBytes) {
         ASSERT_EQ(trained(settings, device, *alone), trained(settings, make_backend("cpu"), *alone));
 }
 
+/// In fixed precision, of so many bits: products of integers by cuBLASLt.
+struct CudaDeviceInFixed : testing::TestWithParam<int> {
+    Arithmetic arithmetic{Precision::fixed, GetParam()};
+    void SetUp() override {
+        HOLDFAST_SKIP_WITHOUT_DEVICE("cuda");
+        device = make_backend("cuda", arithmetic);
+        ASSERT_EQ(device->arithmetic().activation_bits, GetParam());
+    }
+    std::shared_ptr<const Backend> device;
+};
+
+TEST_P(CudaDeviceInFixed, GivesTheBitsOfTheOperations) {
+    const auto cpu = make_backend("cpu", arithmetic);
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const StepCase step = random_step(seed);
+        expect_same(step.by(*cpu), step.by(*device), step);
+        ASSERT_EQ(step.outputs_by(*cpu), step.outputs_by(*device));
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST_P(CudaDeviceInFixed, GivesTheBitsOfTheOperationsForAnyFeature) {
+    const auto reference = make_backend("reference", arithmetic);
+    for (const std::vector<std::size_t>& hidden : std::vector<std::vector<std::size_t>>{{}, {4}, {4, 5}}) {
+        for (const double value : {1.0, -4.0, 4.00001, 1e7, 1e305, std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+            const StepCase step = step_with_feature(value, hidden);
+            expect_same(step.by(*reference), step.by(*device), step);
+            ASSERT_EQ(step.outputs_by(*reference), step.outputs_by(*device));
+        }
+    }
+}
+
+TEST_P(CudaDeviceInFixed, AddsTheLargestProducts) {
+    const StepCase step = largest_step();
+    const auto reference = make_backend("reference", arithmetic);
+    expect_same(step.by(*reference), step.by(*device), step);
+    ASSERT_EQ(step.outputs_by(*reference), step.outputs_by(*device));
+}
+
+TEST_P(CudaDeviceInFixed, TrainsToTheSameBytes) {
+    const auto alone = make_serial_communicator();
+    for (Settings settings : trainings()) {
+        settings.training.precision = Precision::fixed;
+        settings.training.activation_bits = GetParam();
+        ASSERT_EQ(trained(settings, device, *alone),
+                  trained(settings, make_backend("cpu", arithmetic), *alone));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bits, CudaDeviceInFixed, testing::Values(16, 8));
+
 }  // namespace
 }  // namespace holdfast

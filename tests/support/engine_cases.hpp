@@ -213,6 +213,43 @@ inline StepCase step_with_feature(double value, const std::vector<std::size_t>& 
     return step;
 }
 
+/// Every weight and feature as large as fixed precision lets it be, or beyond; a point, and a box of both
+/// signs.
+inline StepCase largest_step() {
+    const std::size_t inputs = 300;
+    StepCase step{Network(inputs, {20}, 2, Loss::cross_entropy),
+                  Clip{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 1, .activation_limit = 64},
+                  {FeatureMatrix(inputs, true), {}, {}, {}},
+                  {FeatureMatrix(inputs, true), {}, {}, {}},
+                  {},
+                  {},
+                  {},
+                  {},
+                  {0, 3},
+                  {0, 4}};
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        const std::vector<double> row(inputs, i % 2 == 0 ? 1e9 : -1e9);
+        step.private_records.features.append(row.data());
+        step.private_records.labels.push_back(static_cast<std::int32_t>(i % 3 / 2));
+        step.private_records.ids.push_back(i);
+        step.private_records.rows.push_back(i);
+        step.private_batch.push_back(i);
+    }
+    for (std::int64_t level = 0; level < 2; ++level) {
+        std::vector<std::int64_t> lower(step.network.parameters(), parameter_units(100)), upper = lower;
+        for (std::size_t p = 0; p < lower.size(); ++p) {
+            if (p % 3 == 0) lower[p] = upper[p] = -lower[p];
+            if (level == 1 && p % 5 == 0) lower[p] = -upper[p];
+        }
+        for (std::size_t p = 0; level == 1 && p < lower.size(); ++p) {
+            if (lower[p] > upper[p]) std::swap(lower[p], upper[p]);
+        }
+        step.lower.push_back(lower);
+        step.upper.push_back(upper);
+    }
+    return step;
+}
+
 /// The state at the end of a training, as bytes.
 inline std::vector<std::byte> trained(const Settings& settings, std::shared_ptr<const Backend> backend,
                                       const Communicator& ranks) {
