@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
+#include <utility>
 
 #include "kernels/base/error.hpp"
 
@@ -51,7 +53,30 @@ LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(pa
 }
 
 LedgerDatabase::~LedgerDatabase() {
+    for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
     sqlite3_close(handle_);
+}
+
+sqlite3_stmt* LedgerDatabase::take(const std::string& sql) const {
+    {
+        const std::lock_guard lock(idle_mutex_);
+        if (auto idle = idle_.extract(sql)) return idle.mapped();
+    }
+    sqlite3_stmt* statement = nullptr;
+    if (sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
+        fail("cannot be read");
+    return statement;
+}
+
+void LedgerDatabase::give_back(const std::string& sql, sqlite3_stmt* statement) const noexcept {
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    try {
+        const std::lock_guard lock(idle_mutex_);
+        idle_.emplace(sql, statement);
+    } catch (const std::exception&) {  // no memory to keep it
+        sqlite3_finalize(statement);
+    }
 }
 
 void LedgerDatabase::fail(const std::string& what) const {
@@ -82,13 +107,11 @@ std::int64_t LedgerDatabase::number(const std::string& sql) const {
     return statement.integer(0);
 }
 
-Statement::Statement(const LedgerDatabase& database, const std::string& sql) : database_(database) {
-    if (sqlite3_prepare_v2(database.handle_, sql.c_str(), -1, &statement_, nullptr) != SQLITE_OK)
-        database.fail("cannot be read");
-}
+Statement::Statement(const LedgerDatabase& database, std::string sql)
+    : database_(database), sql_(std::move(sql)), statement_(database.take(sql_)) {}
 
 Statement::~Statement() {
-    sqlite3_finalize(statement_);
+    database_.give_back(sql_, statement_);
 }
 
 void Statement::check(int status) const {

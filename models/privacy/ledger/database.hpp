@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,14 +36,20 @@ class LedgerDatabase {
     friend class Transaction;
     [[noreturn]] void fail(const std::string& what) const;
 
+    /// Of this text: one that nobody uses, or a new one. Preparing a statement takes longer than running it.
+    sqlite3_stmt* take(const std::string& sql) const;
+    void give_back(const std::string& sql, sqlite3_stmt* statement) const noexcept;
+
     std::string path_;
     sqlite3* handle_ = nullptr;
+    mutable std::mutex idle_mutex_;
+    mutable std::multimap<std::string, sqlite3_stmt*> idle_;  // by their texts
 };
 
 /// A prepared statement: bind in order, step, read columns.
 class Statement {
   public:
-    Statement(const LedgerDatabase& database, const std::string& sql);
+    Statement(const LedgerDatabase& database, std::string sql);
     ~Statement();
     Statement(const Statement&) = delete;
     Statement& operator=(const Statement&) = delete;
@@ -60,7 +68,8 @@ class Statement {
   private:
     void check(int status) const;
     const LedgerDatabase& database_;
-    sqlite3_stmt* statement_ = nullptr;
+    std::string sql_;
+    sqlite3_stmt* statement_;
     int bound_ = 0;
 };
 
