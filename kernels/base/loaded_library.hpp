@@ -6,14 +6,13 @@
 
 namespace holdfast {
 
-/// A shared library that may not be there, loaded where the loader finds it, or in `folder`; closed at the
-/// end.
+/// A shared library that may not be there, loaded where the loader finds it, or in `folder`. Its code stays
+/// to the end of the process: threads and exit handlers that it leaves behind may still run it.
 class LoadedLibrary {
   public:
     explicit LoadedLibrary(const std::string& name, const std::string& folder = "")
-        : handle_(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-        if (handle_ == nullptr && !folder.empty())
-            handle_ = dlopen((folder + "/" + name).c_str(), RTLD_NOW | RTLD_LOCAL);
+        : handle_(dlopen(name.c_str(), how)) {
+        if (handle_ == nullptr && !folder.empty()) handle_ = dlopen((folder + "/" + name).c_str(), how);
     }
     ~LoadedLibrary() {
         if (handle_ != nullptr) dlclose(handle_);
@@ -29,6 +28,7 @@ class LoadedLibrary {
     }
 
   private:
+    static constexpr int how = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
     void* handle_;
 };
 
