@@ -1,6 +1,5 @@
 #include "jobs/doctor_checks.hpp"
 
-#include <dlfcn.h>
 #include <omp.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -26,6 +25,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
+#include "kernels/base/loaded_library.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
 namespace holdfast {
@@ -61,27 +61,6 @@ Finding check_program(const std::string& program, const std::string& remedy) {
     return judged(program, path.empty() ? "not on PATH" : path, !path.empty(), Health::missing, remedy);
 }
 
-/// A shared library that may not be there; closed at the end.
-class OptionalLibrary {
-  public:
-    explicit OptionalLibrary(const char* name) : handle_(dlopen(name, RTLD_LAZY | RTLD_LOCAL)) {}
-    ~OptionalLibrary() {
-        if (handle_ != nullptr) dlclose(handle_);
-    }
-    OptionalLibrary(const OptionalLibrary&) = delete;
-    OptionalLibrary& operator=(const OptionalLibrary&) = delete;
-
-    bool found() const { return handle_ != nullptr; }
-    /// The function of that name, or null.
-    template <typename Function>
-    Function* function(const char* name) const {
-        return found() ? reinterpret_cast<Function*>(dlsym(handle_, name)) : nullptr;
-    }
-
-  private:
-    void* handle_;
-};
-
 // ---- arithmetic: volatile keeps the compiler from answering for the processor
 
 bool contraction_off() {
@@ -110,7 +89,7 @@ bool outdated_kernels(const std::string& core) {
 
 Finding check_blas() {
     // Already loaded where a backend links it; else looked up as the loader would.
-    const OptionalLibrary library("libopenblas.so.0");
+    const LoadedLibrary library("libopenblas.so.0");
     const auto describe = library.function<char*()>("openblas_get_config");
     if (describe == nullptr) {
         return {"BLAS", "OpenBLAS not found", Health::missing, "apt-get install libopenblas0-serial"};
@@ -138,7 +117,7 @@ Finding check_fma() {
 // ---- accelerators: the driver's own interface, so that no CUDA header is needed
 
 struct Driver {
-    OptionalLibrary library{"libcuda.so.1"};
+    LoadedLibrary library{"libcuda.so.1"};
 
     int number(const char* query) const {
         const auto ask = library.function<int(int*)>(query);
@@ -176,7 +155,7 @@ Finding check_devices(const Driver& driver) {
 }
 
 Finding check_nccl() {
-    const OptionalLibrary library("libnccl.so.2");
+    const LoadedLibrary library("libnccl.so.2");
     const auto ask = library.function<int(int*)>("ncclGetVersion");
     int version = 0;
     if (ask == nullptr || ask(&version) != 0) {
@@ -187,10 +166,20 @@ Finding check_nccl() {
                         std::to_string(version % 100)};
 }
 
+/// Its products are another library's.
+std::string fixed_on_cuda() {
+    try {
+        make_backend("cuda", Precision::fixed);
+        return ", in fixed precision too";
+    } catch (const Error& error) {
+        return " in double; " + error.message();
+    }
+}
+
 /// What this program was built with; without a driver it starts all the same.
 Finding check_cuda_backend() {
     try {
-        return {"CUDA backend", make_backend("cuda")->name() + " works here"};
+        return {"CUDA backend", make_backend("cuda")->name() + " works here" + fixed_on_cuda()};
     } catch (const Error& error) {
         return {"CUDA backend", error.message(), Health::missing,
                 "needed for training on GPUs only: build with HOLDFAST_CUDA=ON, and see GPUs above"};

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/base/error.hpp"
-#include "kernels/cuda/loaded_library.hpp"
+#include "kernels/base/loaded_library.hpp"
 
 namespace holdfast::device {
 namespace {
@@ -29,7 +29,7 @@ void check(cublasStatus_t status, const char* operation) {
 /// A pointer into the library; Error (usage) if it has none of this name.
 template <typename Function>
 Function* required(const LoadedLibrary& library, const char* symbol) {
-    if (!library.is_there()) unusable(library_name() + " is not installed");
+    if (!library.found()) unusable(library_name() + " is not installed");
     auto* const found = library.function<Function>(symbol);
     if (found == nullptr) unusable(library_name() + " has no " + symbol);
     return found;
@@ -37,6 +37,7 @@ Function* required(const LoadedLibrary& library, const char* symbol) {
 
 }  // namespace
 
+// A name, which takes no parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define HOLDFAST_CUBLAS_LT(name) decltype(::name)* name = required<decltype(::name)>(loaded, #name)
 struct CublasLt::Library {
     LoadedLibrary loaded{library_name(), HOLDFAST_CUBLAS_FOLDER};

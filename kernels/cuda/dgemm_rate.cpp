@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/loaded_library.hpp"
 #include "kernels/base/random.hpp"
-#include "kernels/cuda/loaded_library.hpp"
 
 namespace holdfast {
 namespace {
@@ -33,7 +33,7 @@ void check(cublasStatus_t status, const char* operation) {
 class Cublas {
   public:
     Cublas() {
-        if (!library_.is_there()) fail(name() + " is not installed");
+        if (!library_.found()) fail(name() + " is not installed");
     }
 
     template <typename Function>

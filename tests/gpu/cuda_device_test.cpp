@@ -80,10 +80,15 @@ TEST_P(CudaDeviceInFixed, GivesTheBitsOfTheOperationsForAnyFeature) {
 }
 
 TEST_P(CudaDeviceInFixed, AddsTheLargestProducts) {
-    const StepCase step = largest_step();
     const auto reference = make_backend("reference", arithmetic);
+    const StepCase step = largest_step();
     expect_same(step.by(*reference), step.by(*device), step);
     ASSERT_EQ(step.outputs_by(*reference), step.outputs_by(*device));
+}
+
+TEST_P(CudaDeviceInFixed, CutsSumsThatAnInt32WouldNotHold) {
+    const StepCase step = longest_step();
+    ASSERT_EQ(step.outputs_by(*make_backend("reference", arithmetic)), step.outputs_by(*device));
 }
 
 TEST_P(CudaDeviceInFixed, TrainsToTheSameBytes) {

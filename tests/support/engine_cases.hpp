@@ -250,6 +250,34 @@ inline StepCase largest_step() {
     return step;
 }
 
+/// More inputs than an int32 adds products of digits, all of them the largest, (-128)^2, in 16 bits: units of
+/// features (2^-13) and of weights (2^-11) are 128 = 256 - 128.
+inline StepCase longest_step() {
+    const std::size_t inputs = 140000;
+    StepCase step{Network(inputs, {}, 2, Loss::cross_entropy),
+                  Clip{.kind = Clip::Kind::elementwise, .gamma = 0.06},
+                  {FeatureMatrix(inputs, false), {}, {}, {}},
+                  {FeatureMatrix(inputs, false), {}, {}, {}},
+                  {0, 1},
+                  {},
+                  {},
+                  {},
+                  {0, 1},
+                  {0, 0}};
+    const std::vector<double> row(inputs, 0x1p-6);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        step.private_records.features.append(row.data());
+        step.private_records.labels.push_back(static_cast<std::int32_t>(i));
+        step.private_records.ids.push_back(i);
+        step.private_records.rows.push_back(i);
+    }
+    const std::vector<std::int64_t> middle(step.network.parameters(), parameter_units(0x1p-4));
+    step.lower = {middle, middle};
+    step.upper = step.lower;
+    for (std::int64_t& units : step.upper[1]) units *= 3;
+    return step;
+}
+
 /// The state at the end of a training, as bytes.
 inline std::vector<std::byte> trained(const Settings& settings, std::shared_ptr<const Backend> backend,
                                       const Communicator& ranks) {

@@ -85,7 +85,6 @@ TEST(FixedEngine, GivesTheBitsOfTheOperationsForAnyFeature) {
     }
 }
 
-// Sums of the largest products, and of their digits.
 TEST(FixedEngine, AddsTheLargestProducts) {
     const StepCase step = largest_step();
     for (const int bits : {16, 8}) {
@@ -96,6 +95,13 @@ TEST(FixedEngine, AddsTheLargestProducts) {
         expect_same(step.by(*reference), step.by(*host), step);
         ASSERT_EQ(outputs, step.outputs_by(*host));
     }
+}
+
+TEST(FixedEngine, CutsSumsThatAnInt32WouldNotHold) {
+    const StepCase step = longest_step();
+    const auto outputs = step.outputs_by(*make_backend("reference", fixed(16)));
+    EXPECT_EQ(outputs[0][0], 140000 * 0x1p-10 + 0x1p-4);
+    ASSERT_EQ(outputs, step.outputs_by(*make_host_executed_backend(ample, fixed(16))));
 }
 
 TEST(FixedEngine, TrainsToTheSameBytes) {
@@ -140,17 +146,17 @@ TEST(FixedEngine, PartsAddUpToTheProductOfAnyBoxes) {
         for (std::int32_t b = a; b <= 3; ++b) {
             for (std::int32_t p = -3; p <= 3; ++p) {
                 for (std::int32_t q = p; q <= 3; ++q) {
-                    const auto [lower, upper] = reference::fixed::product({a, b}, {p, q});
+                    const reference::fixed::IntegerBox expected = reference::fixed::product({a, b}, {p, q});
                     const std::int32_t row[] = {a, b}, column[] = {p, q};
                     const auto expect = [&](Operands operands) {
-                        EXPECT_EQ(end_of(operands, 0, row, column), lower);
-                        EXPECT_EQ(end_of(operands, 1, row, column), upper);
+                        EXPECT_EQ(end_of(operands, 0, row, column), expected.lower);
+                        EXPECT_EQ(end_of(operands, 1, row, column), expected.upper);
                     };
                     expect(Operands::boxes);
                     if (p >= 0) expect(Operands::positive_columns);
                     if (p == q) expect(Operands::point_columns);
                     if (p == q && a == b) {
-                        EXPECT_EQ(end_of(Operands::points, 0, row, column), lower);
+                        EXPECT_EQ(end_of(Operands::points, 0, row, column), expected.lower);
                     }
                 }
             }
