@@ -9,7 +9,9 @@
 #include <atomic>
 #include <charconv>
 #include <filesystem>
+#include <mutex>
 #include <numeric>
+#include <span>
 
 #include "dist/files/digest.hpp"
 #include "jobs/agreed.hpp"
@@ -103,44 +105,84 @@ std::vector<std::size_t> unfinished(const Communicator& world, const FleetParts&
     return agreed(world, left);
 }
 
-/// Trains this rank's share of the parts, one a thread at a time. False: stopped by a signal, between what is
-/// kept and what is to be trained again.
+/// What is left of a rank's parts: its threads take from it and have the networks kept.
+class PartQueue {
+  public:
+    PartQueue(const FleetParts& parts, std::span<const std::size_t> left) : parts_(parts), left_(left) {}
+
+    std::size_t networks() const {
+        std::size_t count = 0;
+        for (const std::size_t part : left_) count += parts_.size(part);
+        return count;
+    }
+    /// The next part, and those that follow on it while all are of so many networks at most; empty: none is
+    /// left.
+    std::span<const std::size_t> take(std::size_t networks) {
+        const std::lock_guard lock(mutex_);
+        std::size_t count = 0, taken = 0;
+        while (taken < left_.size()) {
+            if (taken > 0 && left_[taken] != left_[taken - 1] + 1) break;
+            count += parts_.size(left_[taken]);
+            if (taken > 0 && count > networks) break;
+            ++taken;
+        }
+        const std::span<const std::size_t> next = left_.first(taken);
+        left_ = left_.subspan(taken);
+        return next;
+    }
+    /// trained: the networks of what was taken.
+    void keep(std::span<const std::size_t> taken, std::span<const std::int64_t> trained) {
+        const std::lock_guard lock(files_);
+        const std::size_t parameters = parts_.shape().parameters;
+        for (const std::size_t part : taken) {
+            parts_.write(part, trained.first(parts_.size(part) * parameters));
+            trained = trained.subspan(parts_.size(part) * parameters);
+        }
+    }
+
+  private:
+    const FleetParts& parts_;
+    std::span<const std::size_t> left_;
+    std::mutex mutex_, files_;
+};
+
+/// Trains this rank's share of the parts, as many a thread at a time as its pass takes networks. False:
+/// stopped by a signal, between what is kept and what is to be trained again.
 bool train_parts(const Context& context, const FleetTrainer& trainer, const FleetParts& parts,
-                 const std::vector<std::size_t>& left,
-                 const std::function<std::unique_ptr<ModelsPass>()>& pass) {
+                 std::span<const std::size_t> left, const FleetPasses& passes, const TrainingPlan& plan) {
     const auto ranks = static_cast<std::size_t>(context.world.size()),
                rank = static_cast<std::size_t>(context.world.rank());
-    const std::size_t first = left.size() * rank / ranks, last = left.size() * (rank + 1) / ranks;
-    std::int64_t networks = 0, done = 0;
-    for (std::size_t i = first; i < last; ++i) networks += static_cast<std::int64_t>(parts.size(left[i]));
-    Progress progress(context, "fleet", networks);
+    const std::size_t begin = left.size() * rank / ranks, end = left.size() * (rank + 1) / ranks;
+    PartQueue queue(parts, left.subspan(begin, end - begin));
+    const std::size_t networks = queue.networks();
+    if (networks == 0) return true;
+    Progress progress(context, "fleet", static_cast<std::int64_t>(networks));
+    std::atomic<std::int64_t> done = 0;
     std::atomic<bool> stopped = false;
     const auto stop = [&] { return stopped || context.interrupted_by_signal(); };
     ThreadFailure failure;
-    const int threads = static_cast<int>(std::min<std::size_t>(omp_get_max_threads(), last - first));
-#pragma omp parallel num_threads(std::max(1, threads))
+#pragma omp parallel num_threads(passes.threads(networks))
     {
         std::unique_ptr<ModelsPass> own;
         failure.guard([&] {
             require_sound_arithmetic();
-            own = pass();
+            own = passes.make(plan.network.shape(), plan.settings.clip, networks);
         });
-#pragma omp for schedule(dynamic, 1)
-        for (std::size_t i = first; i < last; ++i) {
-            failure.guard([&] {
-                if (!own || stop()) return;
-                const std::size_t part = left[i];
-                const auto trained = trainer.train(parts.first(part), parts.size(part), *own, stop);
+#pragma omp barrier
+        failure.guard([&] {
+            while (own && !stop()) {
+                const std::span<const std::size_t> some = queue.take(own->models());
+                if (some.empty()) return;
+                const std::size_t first = parts.first(some.front()),
+                                  last = parts.first(some.back()) + parts.size(some.back());
+                const auto trained = trainer.train(first, last - first, *own, stop);
                 if (!trained) stopped = true;
                 if (!trained) return;
-#pragma omp critical(holdfast_fleet_files)
-                failure.guard([&] {
-                    parts.write(part, *trained);
-                    done += static_cast<std::int64_t>(parts.size(part));
-                    if (omp_get_thread_num() == 0) progress.advance_to(done);
-                });
-            });
-        }
+                queue.keep(some, *trained);
+                done += static_cast<std::int64_t>(last - first);
+                if (omp_get_thread_num() == 0) progress.advance_to(done);
+            }
+        });
     }
     failure.rethrow();
     return !stop();
@@ -196,10 +238,11 @@ void fleet(const Context& context, const Request& request) {
     left_out.insert(left_out.end(), records.begin(), records.end());
 
     // 3. The plan all networks follow, and what computes.
-    const FleetPasses passes(how.backend, settings);
+    const FleetPasses passes(how.backend, settings, context.world);
     const TrainingPlan plan = make_plan(
         settings, {reader.info().features, reader.info().range, reader.info().rows, 0}, passes.backend());
     check_fleet(plan, data.records.size());
+    passes.check(plan.network.shape(), settings.clip);
     const FleetTrainer trainer(plan, data.records, left_out);
 
     // 4. A new folder, or this fleet's where it was interrupted.
@@ -223,8 +266,7 @@ void fleet(const Context& context, const Request& request) {
             "backend {}, {} ranks",
             data.records.size(), left_out.size(), left.size(), parts.count(), plan.network.parameters(),
             plan.normaliser, passes.name(), context.world.size());
-        const bool stopped = !train_parts(context, trainer, parts, left,
-                                          [&] { return passes.make(plan.network.shape(), settings.clip); });
+        const bool stopped = !train_parts(context, trainer, parts, left, passes, plan);
         if (context.world.any(stopped))
             throw Error(ExitCode::interrupted,
                         "interrupted by a signal; the networks of finished parts are kept",
@@ -269,7 +311,9 @@ Run declare_fleet(CLI::App& app) {
         "(\"actual\"). With batches by ids and B stated a network is, bit by bit, what holdfast train or "
         "unlearn makes of the records without that one; section certificate is not looked at. clip.kind = "
         "\"none\" is plain SGD, of fleets alone: holdfast train bounds every record's gradient. Networks are "
-        "trained and kept in parts of 32, which ranks and threads share out; --out holds fleet.h5: "
+        "trained and kept in parts of 32, which ranks and threads share out; with --backend cuda, in double "
+        "precision, as many parts at a time as the GPU of a rank takes (auto is the host's processors); "
+        "--out holds fleet.h5: "
         "networks [1 + records, parameters], the first of all records, and left_out, the ids. It is for the "
         "owner alone.\n\n" +
         app.get_footer());

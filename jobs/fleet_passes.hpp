@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "dist/comm/communicator.hpp"
 #include "kernels/ops/models_pass.hpp"
 #include "models/training/settings.hpp"
 
@@ -11,16 +12,25 @@ namespace holdfast {
 /// What takes the networks of a fleet through their records, by the name of run.backend.
 class FleetPasses {
   public:
-    /// Error (usage): a backend that trains no fleets.
-    FleetPasses(const std::string& backend, const Settings& settings);
+    /// Error (usage): no such backend, a precision in which it trains no fleets, no device.
+    FleetPasses(const std::string& backend, const Settings& settings, const Communicator& world);
+
+    /// Error (usage): layers that it does not compute.
+    void check(const NetworkShape& network, const Clip& clip) const;
 
     std::string name() const { return backend_->name(); }
     std::shared_ptr<const Backend> backend() const { return backend_; }
-    /// One for each thread.
-    std::unique_ptr<ModelsPass> make(const NetworkShape& network, const Clip& clip) const;
+    /// How many threads, each with a pass of its own, take so many networks: those of the host, which
+    /// compute; of a device a few, so that while one updates its networks on the host another's are on the
+    /// device.
+    int threads(std::size_t networks) const;
+    /// One for each of the threads() of so many networks, made before any of them is used.
+    std::unique_ptr<ModelsPass> make(const NetworkShape& network, const Clip& clip,
+                                     std::size_t networks) const;
 
   private:
     std::string asked_;
+    int device_ = 0;
     std::shared_ptr<const Backend> backend_;
 };
 

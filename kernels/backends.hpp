@@ -27,9 +27,11 @@ std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name,
 /// Those of fixed precision, with activations, deltas and features of so many bits: 16 or 8.
 std::unique_ptr<PanelOperations<float>> make_fixed_operations(const std::string& name, int bits);
 
-/// What takes many networks through the same records, one thread of the host's: "cpu" or "reference".
+/// What takes many networks through the same records: "cpu" or "reference", one thread of the host's, or
+/// "cuda", its share of a device. Error (usage): a precision or clip that it lacks, no device.
 std::unique_ptr<ModelsPass> make_models_pass(const std::string& name, Precision precision,
-                                             const NetworkShape& network, const Clip& clip);
+                                             const NetworkShape& network, const Clip& clip,
+                                             const DeviceShare& share = {});
 
 /// The name of a backend that computes `network`: "cpu" for "auto" where no device does.
 std::string backend_for(const NetworkShape& network, const std::string& name);

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/backend_on.hpp"
 #include "kernels/cuda/cuda_executor.cuh"
+#include "kernels/cuda/models_pass_on.hpp"
 
 namespace holdfast {
 namespace {
@@ -35,6 +36,15 @@ Choice choose(int ordinal) {
     return {ordinal % count, unusable(ordinal % count)};
 }
 
+int chosen(int ordinal) {
+    const Choice choice = choose(ordinal);
+    if (choice.problem.empty()) return choice.ordinal;
+    throw Error(
+        ExitCode::usage, choice.problem,
+        "see nvidia-smi and CUDA_VISIBLE_DEVICES, or use --set run.backend=cpu: the bits are the same",
+        "run.backend");
+}
+
 void ensure_usable(cudaError_t status, int device) {
     if (status == cudaSuccess) return;
     throw Error(ExitCode::usage,
@@ -49,15 +59,14 @@ std::string cuda_unavailable() {
 }
 
 std::unique_ptr<Backend> make_cuda_backend(int ordinal, Arithmetic arithmetic) {
-    const Choice choice = choose(ordinal);
-    if (!choice.problem.empty()) {
-        throw Error(
-            ExitCode::usage, choice.problem,
-            "see nvidia-smi and CUDA_VISIBLE_DEVICES, or use --set run.backend=cpu: the bits are the same",
-            "run.backend");
-    }
     return std::make_unique<device::BackendOn<device::CudaExecutor>>(
-        "cuda", arithmetic, choice.ordinal, arithmetic.precision == Precision::fixed);
+        "cuda", arithmetic, chosen(ordinal), arithmetic.precision == Precision::fixed);
+}
+
+std::unique_ptr<ModelsPass> make_cuda_models_pass(const NetworkShape& network, const Clip& clip,
+                                                  const DeviceShare& share) {
+    return std::make_unique<device::ModelsPassOn<device::CudaExecutor>>(network, clip, share,
+                                                                        chosen(share.device), false);
 }
 
 int device_count() {

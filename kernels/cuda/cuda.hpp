@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/ops/engine.hpp"
+#include "kernels/ops/models_pass.hpp"
 
 namespace holdfast {
 
@@ -16,6 +17,10 @@ std::string cuda_unavailable();
 /// has no CUDA backend, or there is no usable device, or no cuBLASLt.
 std::unique_ptr<Backend> make_cuda_backend(int ordinal = 0,
                                            Arithmetic arithmetic = Precision::double_precision);
+
+/// Networks side by side on a device, in double. Error (usage): as of the backend.
+std::unique_ptr<ModelsPass> make_cuda_models_pass(const NetworkShape& network, const Clip& clip,
+                                                  const DeviceShare& share);
 
 /// Accelerators that this process may use; 0 without a driver, and in a program built without CUDA.
 int device_count();

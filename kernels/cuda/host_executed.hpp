@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/ops/engine.hpp"
+#include "kernels/ops/models_pass.hpp"
 
 namespace holdfast {
 
@@ -14,5 +15,10 @@ namespace holdfast {
 std::unique_ptr<Backend> make_host_executed_backend(std::size_t memory_bytes,
                                                     Arithmetic arithmetic = Precision::double_precision,
                                                     std::optional<int> longest_product = std::nullopt);
+
+/// The same of networks side by side, in double.
+std::unique_ptr<ModelsPass> make_host_executed_models_pass(const NetworkShape& network, const Clip& clip,
+                                                           const DeviceShare& share,
+                                                           std::size_t memory_bytes);
 
 }  // namespace holdfast

@@ -5,6 +5,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/backward_kernel.hpp"
 #include "kernels/cuda/forward_kernel.hpp"
+#include "kernels/cuda/models_kernels.hpp"
 #include "kernels/cuda/norm_kernels.hpp"
 #include "kernels/cuda/outer_kernel.hpp"
 #include "kernels/cuda/record_kernels.hpp"
@@ -85,6 +86,22 @@ class Launches {
         for (std::size_t first = 0; first < count; first += most)
             executor_.launch(ParameterKernel{{}, values + first, std::min(most, count - first)});
     }
+
+    /// Of points, each without one record (LeaveOutKernel).
+    void leave_out(const Variants& delta, const std::size_t* without, std::size_t first, int outputs,
+                   int records, int levels) const {
+        executor_.launch(LeaveOutKernel{{}, delta, without, first, outputs, records, levels});
+    }
+    /// Of clip "none", at points: chains [out, in + 1] go on over the records.
+    void accumulate_plain(const OuterArrays& arrays, const Variants& chains) const {
+        executor_.launch(PlainOuterKernel{{arrays, {}}, chains});
+    }
+    /// And end: sums [levels, stride] of chains [levels, parameters].
+    void plain_units(const double* chains, std::int64_t* sums, std::size_t stride, std::size_t parameters,
+                     int levels) const {
+        executor_.launch(PlainUnitsKernel{{}, chains, sums, stride, parameters, levels});
+    }
+    void transpose(const TransposeKernel& kernel) const { executor_.launch(kernel); }
 
     void accumulate(const Clip& clip, Activations kind, const OuterArrays& arrays) const {
         with_rule(clip, [&](auto rule) {

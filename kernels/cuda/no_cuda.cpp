@@ -9,12 +9,24 @@ std::string cuda_unavailable() {
     return "this build has no CUDA backend";
 }
 
-std::unique_ptr<Backend> make_cuda_backend(int, Arithmetic) {
+namespace {
+
+[[noreturn]] void refuse() {
     throw Error(
         ExitCode::usage, cuda_unavailable(),
         "build it where nvcc is found (HOLDFAST_CUDA=ON), or use --set run.backend=cpu: the bits are the "
         "same",
         "run.backend");
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(int, Arithmetic) {
+    refuse();
+}
+
+std::unique_ptr<ModelsPass> make_cuda_models_pass(const NetworkShape&, const Clip&, const DeviceShare&) {
+    refuse();
 }
 
 int device_count() {

@@ -5,17 +5,19 @@
 
 namespace holdfast::device {
 
+/// Records of a block where its sums are exact.
+constexpr int outer_records = 512;
+static_assert(outer_records <= GradientGrid::block_limit && outer_records % tile_depth == 0);
+
 /// sums += over the records of the clipped outer product delta x (z, 1) (PanelOperations::accumulate): rows
 /// are outputs, columns inputs and the bias, the depth runs over records. The records are split among blocks;
 /// a block's sums may be biased doubles, exact while it adds at most GradientGrid::block_limit records, and
 /// end as integers in an integer sum: no order shows.
-template <typename Rule, Activations kind>
+template <typename Rule, Activations kind, int records_per_block = outer_records>
 struct OuterKernel {
     static constexpr int threads = tile_threads;
     static constexpr int sides = delta_sides(kind);
     static constexpr int z_bounds = z_sides(kind);
-    static constexpr int records_per_block = 512;
-    static_assert(records_per_block <= GradientGrid::block_limit && records_per_block % tile_depth == 0);
     using Shared = TileShared<sides, z_bounds>;
     using Registers = TileSums<sides, typename Rule::Sum>;
 

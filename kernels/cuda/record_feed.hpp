@@ -28,6 +28,7 @@ class RecordFeed {
     void set_records(std::span<const RecordSet> sets, std::size_t memory_bytes) {
         sets_.clear();
         streams_.clear();
+        bytes_ = 0;
         std::size_t bytes = 0;
         for (const RecordSet& set : sets) bytes += set.count * row_bytes(set);
         resident_ = bytes <= memory_bytes / 2;
@@ -43,11 +44,13 @@ class RecordFeed {
         const std::size_t widest_row = inputs_ * sizeof(double);
         chunk_limit_ = std::clamp(memory_bytes / 8 / (2 * widest_row), std::size_t{64}, preferred_chunk);
         chunk_limit_ = chunk_limit_ / 64 * 64;
+        bytes_ += 2 * chunk_limit_ * widest_row;
         for (int buffer = 0; buffer < 2; ++buffer)
             streams_.push_back(std::make_unique<Stream>(executor_, chunk_limit_ * widest_row));
     }
 
     bool resident() const { return resident_; }
+    std::size_t bytes() const { return bytes_; }  ///< of the device's memory
     std::size_t chunk_limit() const { return resident_ ? preferred_chunk : chunk_limit_; }
     std::size_t sets() const { return sets_.size(); }
     bool selectable(std::size_t set) const { return sets_[set].host.selectable; }
@@ -107,7 +110,8 @@ class RecordFeed {
         return set.wide_features != nullptr ? reinterpret_cast<const std::byte*>(set.wide_features)
                                             : reinterpret_cast<const std::byte*>(set.features);
     }
-    void put(Memory& memory, const void* from, std::size_t bytes) const {
+    void put(Memory& memory, const void* from, std::size_t bytes) {
+        bytes_ += bytes;
         memory.reserve(bytes);
         executor_.upload(memory.template as<void>(), from, bytes);
     }
@@ -151,6 +155,7 @@ class RecordFeed {
     InputTransform transform_;
     bool in_double_;
     bool resident_ = true;
+    std::size_t bytes_ = 0;
     std::size_t chunk_limit_ = preferred_chunk;
     std::vector<Set> sets_;
     std::vector<std::unique_ptr<Stream>> streams_;

@@ -1,6 +1,7 @@
 #include "kernels/cuda/step_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 
@@ -105,6 +106,15 @@ StepPlan plan_step(const NetworkShape& network, std::span<const Variant> variant
                 "let fewer ranks share a device, spread the variants over more ranks, or use --set "
                 "run.backend=cpu",
                 "run.backend");
+}
+
+std::size_t points_that_fit(const NetworkShape& network, std::size_t most, std::size_t memory_bytes) {
+    std::size_t points = std::bit_floor(most);
+    for (; points > 1; points /= 2) {
+        const StepPlan plan{points, chunk_before_parting, chunk_before_parting, std::nullopt, {}};
+        if (bytes_of(network, plan, {0, points, true, false, 0}) <= memory_bytes) break;
+    }
+    return points;
 }
 
 void gather_rows(const std::byte* rows, std::size_t row_bytes, std::span<const std::uint32_t> indices,

@@ -59,6 +59,10 @@ StepPlan plan_step(const NetworkShape& network, std::span<const Variant> variant
                    std::size_t chunk_limit, std::size_t memory_bytes,
                    const std::optional<FixedPlan>& fixed = std::nullopt);
 
+/// How many points go through the records together in so much memory, in chunks that need not be small: a
+/// power of two, at most `most`; 1 where none fits.
+std::size_t points_that_fit(const NetworkShape& network, std::size_t most, std::size_t memory_bytes);
+
 /// out [indices.size(), row_bytes] = the rows of those indices, by all threads.
 void gather_rows(const std::byte* rows, std::size_t row_bytes, std::span<const std::uint32_t> indices,
                  std::byte* out);

@@ -10,9 +10,10 @@ namespace holdfast::device {
 /// Where a group's results go.
 struct GroupResults {
     std::int64_t* sums[2];  // [variants, stride]: lower and upper sums
-    std::int64_t* counts;   // [variants, stride]: surely, possibly correct
+    std::int64_t* counts;   // [variants, stride]: surely, possibly correct; null: not counted
     std::size_t stride;
-    std::int64_t* undecided;  // [hidden layers], of the group's last variant; null: not counted
+    std::int64_t* undecided;   // [hidden layers], of the group's last variant; null: not counted
+    double* chains = nullptr;  // [variants, parameters], in place of sums: of clip "none" (ModelsPass)
 };
 
 /// The steps of walk_gradient() for one chunk of records and all variants of a group: one launch a step.
@@ -39,6 +40,13 @@ class VariantPass {
         seen_ = seen;
         walk_gradient(network_.layers.size(), *this);
     }
+    /// The same of points that do without one record each: at position without[variant] of the step, of whose
+    /// records `first` come before the chunk.
+    void add_gradients_without(const Chunk& chunk, const std::size_t* without, std::size_t first) {
+        without_ = without;
+        first_ = first;
+        add_gradients(chunk, false, 0);
+    }
     /// The outputs of the last layer are in the workspace then.
     void outputs(const Chunk& chunk) {
         chunk_ = chunk;
@@ -62,10 +70,13 @@ class VariantPass {
 
     void loss() const {
         const auto outputs = static_cast<int>(network_.outputs());
-        launches_.count(is_point_, logits(), chunk_.labels, results_.counts, results_.stride, outputs,
-                        chunk_.records, variants_);
+        if (results_.counts != nullptr)
+            launches_.count(is_point_, logits(), chunk_.labels, results_.counts, results_.stride, outputs,
+                            chunk_.records, variants_);
         launches_.loss(network_.loss, is_point_, logits(), delta(network_.last()), chunk_.labels, outputs,
                        chunk_.records, variants_);
+        if (without_ != nullptr)
+            launches_.leave_out(delta(network_.last()), without_, first_, outputs, chunk_.records, variants_);
     }
 
     void backward(std::size_t l) const {
@@ -90,6 +101,7 @@ class VariantPass {
         const Activations kind = is_point_ ? Activations::point
                                  : l == 0  ? Activations::input
                                            : Activations::hidden;
+        if (results_.chains != nullptr) return launches_.accumulate_plain(arrays, chains(l));
         if (!select_ && fixed_ && clip_.by_factors()) return fixed_->accumulate(clip_, kind, arrays);
         if (!select_) return launches_.accumulate(clip_, kind, arrays);
         const SelectionArrays selections{workspace_.selected_values, workspace_.selections,
@@ -129,6 +141,10 @@ class VariantPass {
             .from(network_.offset(l))
             .with_rows_of(network_.layers[l].in + 1);
     }
+    Variants chains(std::size_t l) const {
+        double* first = results_.chains + network_.offset(l);
+        return {{first, first}, network_.parameters(), network_.layers[l].in + 1};
+    }
     ConstVariants inputs(std::size_t l) const {
         return l == 0 ? chunk_.x : as_const(workspace_.activations[l - 1]);
     }
@@ -145,6 +161,8 @@ class VariantPass {
     Chunk chunk_ = {};
     bool select_ = false;
     std::size_t seen_ = 0;
+    const std::size_t* without_ = nullptr;
+    std::size_t first_ = 0;
 };
 
 }  // namespace holdfast::device

@@ -36,10 +36,18 @@ class ModelsPass {
     /// sums [parameters, models] += of the clipped gradients of one step, in units of Clip::grid() (of clip
     /// "none" 2^plain_exponent); parameters [parameters, models] in parameter units; indices: of all the
     /// step's records; without [models]: the position among them that a network does without, or
-    /// nothing_left_out.
+    /// nothing_left_out. The arrays of the records must stay as they are while the pass is used: a device
+    /// keeps them.
     virtual void add(const std::int64_t* parameters, const RecordSet& records,
                      std::span<const std::uint32_t> indices, std::span<const std::size_t> without,
                      std::int64_t* sums) = 0;
+};
+
+/// What part of a device a pass takes, by those who share it; a pass on the host has none.
+struct DeviceShare {
+    std::size_t networks = std::numeric_limits<std::size_t>::max();  ///< there are no more to go side by side
+    std::size_t passes = 1;                                          ///< that share its memory
+    int device = 0;                                                  ///< of those of the machine
 };
 
 /// Dense layers, and a clip of entries or none. Error (internal): others, which no pass takes.

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "tests/support/engine_cases.hpp"
 #include "tests/support/gpu.hpp"
+#include "tests/support/models_cases.hpp"
 
 namespace holdfast {
 namespace {
@@ -44,6 +47,23 @@ TEST_F(CudaDevice, TrainsToTheSameBytes) {
     const auto alone = make_serial_communicator();
     for (const Settings& settings : trainings())
         ASSERT_EQ(trained(settings, device, *alone), trained(settings, make_backend("cpu"), *alone));
+}
+
+TEST_F(CudaDevice, AddsForNetworksSideBySideWhatTheReferenceAdds) {
+    std::uint64_t seed = 0;
+    for (const ModelsCase& of : models_cases()) {
+        const ModelsProblem problem(of, 70, ++seed);
+        const auto reference =
+            make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
+        const ModelsProblem::Sums sums = problem.one_by_one(*reference);
+        for (const std::size_t networks : {1, 16, 70}) {
+            const auto pass = make_models_pass("cuda", Precision::double_precision, problem.network.shape(),
+                                               problem.clip, {.networks = networks, .passes = 2});
+            ASSERT_EQ(pass->models(), std::bit_ceil(networks));
+            ASSERT_EQ(problem.by(*pass), sums) << seed;
+            ASSERT_EQ(problem.by(*pass), sums) << "nothing is left of an earlier step";
+        }
+    }
 }
 
 /// In fixed precision, of so many bits: products of integers by cuBLASLt.

@@ -9,6 +9,7 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/host_executed.hpp"
 #include "kernels/pass/engine_models_pass.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/fleet/fleet_settings.hpp"
@@ -149,6 +150,24 @@ TEST_P(FleetTest, WithoutAClipEveryNetworkIsTheFirstOfTheFleetWithoutItsRecord) 
             const Records left = some_records(of.records, of.features, classes, 7, i);
             const FleetTrainer alone(plan, left, {nothing_left_out});
             EXPECT_EQ(network(fleet, i + 1, parameters), *alone.train(0, 1, *pass(plan), {})) << i;
+        }
+    }
+}
+
+TEST(FleetOnADevice, IsTheFleetOfTheHost) {
+    constexpr std::size_t memory = std::size_t{1} << 26;
+    for (Case of : clipped_cases()) {
+        for (const Clip::Kind clip : {of.settings.clip.kind, Clip::Kind::none}) {
+            of.settings.clip.kind = clip;
+            const TrainingPlan plan = plan_of(of, Precision::double_precision);
+            const NetworkShape shape = plan.network.shape();
+            const Records all = some_records(of.records, of.features,
+                                             static_cast<std::size_t>(of.settings.network.classes), 7);
+            const FleetTrainer trainer(plan, all, nothing_then_all(of.records));
+            const auto host = make_models_pass("cpu", Precision::double_precision, shape, plan.settings.clip);
+            const auto device =
+                make_host_executed_models_pass(shape, plan.settings.clip, {.networks = 4}, memory);
+            EXPECT_EQ(*trainer.train(0, 7, *device, {}), *trainer.train(0, 7, *host, {}));
         }
     }
 }

@@ -11,6 +11,7 @@
 #include "jobs/finished_run.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/cuda.hpp"
 #include "tests/support/run_job.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -235,7 +236,12 @@ TEST_F(FleetJob, WhatItCannotDoIsSaidBeforeAnythingIsWritten) {
     EXPECT_EQ(where({"--set", "clip.kind=record_norm"}), "clip.kind");
     EXPECT_EQ(where({"--set", "ensemble.members=2"}), "ensemble.members");
     EXPECT_EQ(where({"--set", "training.kind=convex"}), "network.hidden");
-    EXPECT_EQ(where({"--backend", "cuda"}), "run.backend");
+    const Words single{"--backend", "cuda", "--set", "training.precision=single"};
+    EXPECT_EQ(where(single), "training.precision");
+    EXPECT_NE(refused("refused", single)->hint().find("--backend cpu"), std::string::npos);
+    if (!cuda_unavailable().empty()) {
+        EXPECT_EQ(where({"--backend", "cuda"}), "run.backend");
+    }
     folder.write("ids", "12345678901\n");
     EXPECT_EQ(where({"--records", folder.file("ids")}), folder.file("ids"));
     EXPECT_EQ(where({"--records", folder.file("nowhere")}), folder.file("nowhere"));

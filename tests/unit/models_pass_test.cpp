@@ -5,168 +5,30 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
-#include <random>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/cpu/simd_target.hpp"
-#include "kernels/ops/step_message.hpp"
-#include "models/nets/network.hpp"
+#include "kernels/cuda/host_executed.hpp"
+#include "tests/support/models_cases.hpp"
 
 namespace holdfast {
 namespace {
-
-const Clip elementwise{.kind = Clip::Kind::elementwise, .gamma = 0.06},
-    factored{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3},
-    wide_factors{.kind = Clip::Kind::factored, .gamma = 1, .delta_limit = 16, .activation_limit = 64},
-    none{.kind = Clip::Kind::none};
-
-struct Case {
-    Network network;
-    Clip clip;
-    std::size_t records;
-    bool wide = false;
-};
-
-/// Records of every size, NaN and infinities among them; a point and a record left out for each network.
-struct Problem {
-    Problem(const Case& of, std::size_t models, std::uint64_t seed)
-        : network(of.network), clip(of.clip), wide(of.wide) {
-        std::mt19937_64 engine(seed);
-        std::normal_distribution<double> normal;
-        const std::size_t stored = of.records + 3;
-        for (std::size_t i = 0; i < stored * network.inputs(); ++i) {
-            double value = normal(engine);
-            if (engine() % 5 == 0) value = 0;
-            if (engine() % 60 == 0) value = std::ldexp(value, static_cast<int>(engine() % 60) - 30);
-            if (engine() % 90 == 0) value = engine() % 2 == 0 ? std::nan("") : HUGE_VAL;
-            features.push_back(static_cast<float>(value));
-            wide_features.push_back(value);
-        }
-        for (std::size_t i = 0; i < stored; ++i) {
-            labels.push_back(static_cast<std::int32_t>(engine() % network.classes()));
-            targets.push_back(std::ldexp(normal(engine), static_cast<int>(engine() % 20) - 10));
-        }
-        for (std::size_t i = 0; i < of.records; ++i)
-            indices.push_back(static_cast<std::uint32_t>(engine() % stored));
-        for (std::size_t model = 0; model < models; ++model) {
-            points.push_back(network.initial_parameters(seed, model));
-            for (std::int64_t& units : points.back()) {
-                if (engine() % 40 == 0) units = engine() % 2 == 0 ? parameter_limit_units : 0;
-            }
-            const bool all = of.records == 0 || engine() % 3 == 0;
-            without.push_back(all ? nothing_left_out : engine() % of.records);
-        }
-    }
-
-    RecordSet records() const {
-        RecordSet set{.features = wide ? nullptr : features.data(),
-                      .wide_features = wide ? wide_features.data() : nullptr,
-                      .labels = labels.data(),
-                      .count = labels.size()};
-        if (network.is_regression()) set.targets = targets.data();
-        return set;
-    }
-    std::vector<std::uint32_t> left(std::size_t model) const {
-        std::vector<std::uint32_t> some = indices;
-        if (without[model] < some.size())
-            some.erase(some.begin() + static_cast<std::ptrdiff_t>(without[model]));
-        return some;
-    }
-
-    /// [models][parameters]
-    using Sums = std::vector<std::vector<std::int64_t>>;
-    Sums by(ModelsPass& pass) const {
-        Sums sums;
-        const std::size_t width = pass.models(), parameters = network.parameters();
-        for (std::size_t first = 0; first < points.size(); first += width) {
-            std::vector<std::int64_t> at(parameters * width), added(parameters * width, 0);
-            std::vector<std::size_t> out(width, nothing_left_out);
-            for (std::size_t lane = 0; lane < width; ++lane) {
-                const std::size_t model = std::min(first + lane, points.size() - 1);
-                out[lane] = without[model];
-                for (std::size_t p = 0; p < parameters; ++p) at[p * width + lane] = points[model][p];
-            }
-            pass.add(at.data(), records(), indices, out, added.data());
-            for (std::size_t lane = 0; lane < width && sums.size() < points.size(); ++lane) {
-                sums.emplace_back();
-                for (std::size_t p = 0; p < parameters; ++p) sums.back().push_back(added[p * width + lane]);
-            }
-        }
-        return sums;
-    }
-    /// Each by itself, of the records that are left.
-    Sums one_by_one(ModelsPass& pass) const {
-        Sums sums;
-        for (std::size_t model = 0; model < points.size(); ++model) {
-            sums.emplace_back(network.parameters(), 0);
-            const std::vector<std::size_t> nothing{nothing_left_out};
-            pass.add(points[model].data(), records(), left(model), nothing, sums.back().data());
-        }
-        return sums;
-    }
-    Sums by_engine(const std::string& backend, Precision precision) const {
-        const auto made = make_backend(backend, precision);
-        const auto engine = made->engine(network.shape(), clip);
-        const RecordSet set = records();
-        engine->set_records({&set, 1});
-        const StepMessage layout = StepMessage::of(1, network.shape());
-        Sums sums;
-        for (std::size_t model = 0; model < points.size(); ++model) {
-            const Variant point{points[model].data(), points[model].data()};
-            const std::vector<std::uint32_t> some = left(model);
-            const std::span<const std::uint32_t> batch = some;
-            engine->run({&point, 1}, {&batch, 1});
-            const auto message = engine->finish();
-            const auto first = message.begin() + static_cast<std::ptrdiff_t>(layout.lower(0));
-            sums.emplace_back(first, first + static_cast<std::ptrdiff_t>(layout.parameters));
-        }
-        return sums;
-    }
-
-    Network network;
-    Clip clip;
-    bool wide;
-    std::vector<float> features;
-    std::vector<double> wide_features, targets;
-    std::vector<std::int32_t> labels;
-    std::vector<std::uint32_t> indices;
-    std::vector<std::vector<std::int64_t>> points;  // [models][parameters]
-    std::vector<std::size_t> without;               // [models]
-};
-
-std::vector<Case> cases() {
-    const InputTransform tight{0.5, 2, {0.0, 1.0}};
-    return {{Network(7, {50, 50}, 2, Loss::cross_entropy, tight), elementwise, 100},
-            {Network(7, {50, 50}, 2, Loss::cross_entropy, tight), factored, 100},
-            {Network(7, {50, 50}, 2, Loss::cross_entropy, tight), wide_factors, 100},
-            {Network(7, {50, 50}, 2, Loss::cross_entropy, tight), none, 100},
-            {Network(3, {5, 4}, 3, Loss::cross_entropy), factored, 1, true},
-            {Network(3, {5, 4}, 3, Loss::one_vs_rest), none, 1},
-            {Network(1, {1}, 2, Loss::binary_cross_entropy), elementwise, 9},
-            {Network(1, {}, 2, Loss::hinge), none, 9, true},
-            {Network(9, {}, 2, Loss::huber), elementwise, 30, true},
-            {Network(6, {3, 2, 9}, 2, Loss::binary_cross_entropy), none, 333},
-            {Network(6, {3, 2, 9}, 4, Loss::cross_entropy), factored, 333},
-            {Network(6, {3, 2, 9}, 4, Loss::cross_entropy), elementwise, 1100, true},
-            {Network(4, {6}, 1, Loss::squared_error), elementwise, 40},
-            {Network(4, {6}, 1, Loss::squared_error), none, 40},
-            {Network(4, {6}, 2, Loss::cross_entropy), none, 0},
-            {Network(4, {6}, 2, Loss::cross_entropy), factored, 0}};
-}
 
 struct ModelsPassTest : ::testing::TestWithParam<Precision> {};
 
 TEST_P(ModelsPassTest, TheReferenceAddsWhatAnEngineAdds) {
     std::uint64_t seed = 0;
-    for (const Case& of : cases()) {
+    for (const ModelsCase& of : models_cases()) {
         if (of.clip.kind == Clip::Kind::none) continue;
-        const Problem problem(of, 3, ++seed);
+        const ModelsProblem problem(of, 3, ++seed);
         const auto pass = make_models_pass("reference", GetParam(), problem.network.shape(), problem.clip);
         EXPECT_EQ(pass->models(), 1U);
-        const Problem::Sums sums = problem.by(*pass);
+        const ModelsProblem::Sums sums = problem.by(*pass);
         EXPECT_EQ(sums, problem.by_engine("reference", GetParam())) << seed;
         EXPECT_EQ(sums, problem.by_engine("cpu", GetParam())) << seed;
         EXPECT_EQ(sums, problem.one_by_one(*pass)) << seed;
@@ -175,9 +37,9 @@ TEST_P(ModelsPassTest, TheReferenceAddsWhatAnEngineAdds) {
 
 TEST_P(ModelsPassTest, ARecordLeftOutOfAPlainSumIsAsOneThatIsNotThere) {
     std::uint64_t seed = 100;
-    for (const Case& of : cases()) {
+    for (const ModelsCase& of : models_cases()) {
         if (of.clip.kind != Clip::Kind::none) continue;
-        const Problem problem(of, 5, ++seed);
+        const ModelsProblem problem(of, 5, ++seed);
         const auto pass = make_models_pass("reference", GetParam(), problem.network.shape(), problem.clip);
         EXPECT_EQ(problem.by(*pass), problem.one_by_one(*pass)) << seed;
     }
@@ -187,13 +49,13 @@ TEST_P(ModelsPassTest, EveryInstructionSetAddsWhatTheReferenceAdds) {
     for (const std::string& target : simd_targets()) {
         const SimdTargetOverride on(target);
         std::uint64_t seed = 200;
-        for (const Case& of : cases()) {
-            const Problem problem(of, 21, ++seed);
+        for (const ModelsCase& of : models_cases()) {
+            const ModelsProblem problem(of, 21, ++seed);
             const auto reference =
                 make_models_pass("reference", GetParam(), problem.network.shape(), problem.clip);
             const auto pass = make_models_pass("cpu", GetParam(), problem.network.shape(), problem.clip);
             EXPECT_GE(pass->models(), target.starts_with("AVX") ? 4U : 1U) << target;
-            const Problem::Sums sums = problem.by(*pass);
+            const ModelsProblem::Sums sums = problem.by(*pass);
             EXPECT_EQ(sums, problem.one_by_one(*reference)) << target << " " << seed;
             EXPECT_EQ(problem.by(*pass), sums) << "nothing is left of an earlier step";
         }
@@ -202,11 +64,11 @@ TEST_P(ModelsPassTest, EveryInstructionSetAddsWhatTheReferenceAdds) {
 
 TEST_P(ModelsPassTest, WhatWouldGoBeyondTheGridSaturates) {
     // Targets as far off as they can be: the plain sum stops at its limit, in either direction.
-    Problem problem({Network(2, {3}, 1, Loss::squared_error), none, 30}, 16, 7);
+    ModelsProblem problem({Network(2, {3}, 1, Loss::squared_error), no_clip, 30}, 16, 7);
     for (double& target : problem.targets) target = -1e30;
     const auto reference = make_models_pass("reference", GetParam(), problem.network.shape(), problem.clip);
     const auto pass = make_models_pass("cpu", GetParam(), problem.network.shape(), problem.clip);
-    const Problem::Sums sums = problem.one_by_one(*reference);
+    const ModelsProblem::Sums sums = problem.one_by_one(*reference);
     EXPECT_EQ(problem.by(*pass), sums);
     const auto most = static_cast<std::int64_t>(std::ldexp(Clip::plain_limit, -Clip::plain_exponent));
     EXPECT_EQ(sums[0].back(), most);
@@ -216,12 +78,118 @@ TEST_P(ModelsPassTest, OtherNetworksAndClipsAreRefused) {
     const Network dense(2, {3}, 2, Loss::cross_entropy);
     const Clip norm{.kind = Clip::Kind::norm, .norm_limit = 1};
     EXPECT_ANY_THROW(make_models_pass("cpu", GetParam(), dense.shape(), norm));
-    EXPECT_ANY_THROW(make_models_pass("cuda", GetParam(), dense.shape(), elementwise));
-    EXPECT_ANY_THROW(make_backend("cpu", GetParam())->engine(dense.shape(), none));
+    EXPECT_ANY_THROW(make_backend("cpu", GetParam())->engine(dense.shape(), no_clip));
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, ModelsPassTest,
                          ::testing::Values(Precision::double_precision, Precision::single_precision));
+
+/// What a device computes, run on the host: so much of its memory.
+std::unique_ptr<ModelsPass> on_device(const ModelsProblem& problem, std::size_t memory_bytes,
+                                      const DeviceShare& share = {}) {
+    return make_host_executed_models_pass(problem.network.shape(), problem.clip, share, memory_bytes);
+}
+constexpr std::size_t ample = std::size_t{1} << 28;
+
+/// Or nothing: it is too small a device. That it runs out of memory on the way is an error of its own.
+std::optional<ModelsProblem::Sums> by_device(const ModelsProblem& problem, std::size_t memory_bytes) {
+    const auto pass = on_device(problem, memory_bytes, {.networks = 2});
+    try {
+        return problem.by(*pass);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.where(), "run.backend") << error.what();
+        EXPECT_NE(error.message().find("does not fit"), std::string::npos) << error.what();
+        return std::nullopt;
+    }
+}
+
+TEST(ModelsPassOnADevice, AddsWhatTheReferenceAdds) {
+    std::uint64_t seed = 300;
+    for (const ModelsCase& of : models_cases()) {
+        const ModelsProblem problem(of, 6, ++seed);
+        const auto reference =
+            make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
+        const ModelsProblem::Sums sums = problem.one_by_one(*reference);
+        const auto pass = on_device(problem, ample, {.networks = 3});
+        EXPECT_EQ(pass->models(), 4U);
+        EXPECT_EQ(problem.by(*pass), sums) << seed;
+        EXPECT_EQ(problem.by(*pass), sums) << "nothing is left of an earlier step";
+    }
+}
+
+/// From the least memory that takes one: records in chunks of 64 that are brought again for every group,
+/// networks by themselves.
+TEST(ModelsPassOnADevice, AddsTheSameInWhateverMemory) {
+    std::uint64_t seed = 400;
+    std::size_t refused = 0;
+    for (const ModelsCase& of : models_cases()) {
+        const ModelsProblem problem(of, 4, ++seed);
+        const auto reference =
+            make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
+        const ModelsProblem::Sums sums = problem.one_by_one(*reference);
+        // Labels, targets and the two buffers of 64 records.
+        const std::size_t of_records = problem.labels.size() * (sizeof(std::int32_t) + sizeof(double)) +
+                                       problem.network.inputs() * 2 * 64 * sizeof(double);
+        std::size_t added = 0;
+        for (std::size_t memory = of_records; added < 5; memory += memory / 3) {
+            const auto found = by_device(problem, memory);
+            if (!found) {
+                EXPECT_EQ(added, 0U) << "less memory was enough";
+                ++refused;
+                continue;
+            }
+            EXPECT_EQ(*found, sums) << seed << ", " << memory << " bytes";
+            ++added;
+        }
+    }
+    EXPECT_GT(refused, models_cases().size());
+}
+
+TEST(ModelsPassOnADevice, AsManyGoSideBySideAsItsShareHolds) {
+    const ModelsProblem problem(models_cases().front(), 1, 1);
+    const std::size_t all = on_device(problem, ample)->models();
+    EXPECT_TRUE(std::has_single_bit(all) && all >= 64) << all;
+    EXPECT_EQ(on_device(problem, ample * 16)->models(), 1024U);
+    EXPECT_EQ(on_device(problem, ample, {.passes = 4})->models(), all / 4);
+    EXPECT_EQ(on_device(problem, ample, {.networks = 33})->models(), 64U);
+    EXPECT_EQ(on_device(problem, 1)->models(), 1U);
+}
+
+TEST(ModelsPassOnADevice, OtherRecordsTakeThePlaceOfThoseItHolds) {
+    for (const ModelsCase& of : models_cases()) {
+        const ModelsProblem one(of, 4, 501), other(of, 4, 502);
+        const auto reference =
+            make_models_pass("reference", Precision::double_precision, one.network.shape(), one.clip);
+        const auto pass = on_device(one, ample, {.networks = 4});
+        for (const ModelsProblem* problem : {&one, &other, &one})
+            EXPECT_EQ(problem->by(*pass), problem->one_by_one(*reference));
+    }
+}
+
+TEST(ModelsPassOnADevice, WhatWouldGoBeyondTheGridSaturates) {
+    ModelsProblem problem({Network(2, {3}, 1, Loss::squared_error), no_clip, 30}, 16, 7);
+    for (double& target : problem.targets) target = -1e30;
+    const auto reference =
+        make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
+    const auto most = static_cast<std::int64_t>(std::ldexp(Clip::plain_limit, -Clip::plain_exponent));
+    const ModelsProblem::Sums sums = problem.by(*on_device(problem, ample, {.networks = 16}));
+    EXPECT_EQ(sums, problem.one_by_one(*reference));
+    EXPECT_EQ(sums[0].back(), most);
+}
+
+TEST(ModelsPassOnADevice, OtherPrecisionsAndClipsAreRefused) {
+    const Network dense(2, {3}, 2, Loss::cross_entropy);
+    const Clip norm{.kind = Clip::Kind::norm, .norm_limit = 1};
+    EXPECT_ANY_THROW(make_host_executed_models_pass(dense.shape(), norm, {}, ample));
+    try {
+        make_models_pass("cuda", Precision::single_precision, dense.shape(), elementwise_clip);
+        FAIL() << "in single precision";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::usage);
+        EXPECT_EQ(error.where(), "training.precision");
+        EXPECT_NE(error.hint().find("training.precision=double"), std::string::npos) << error.hint();
+    }
+}
 
 }  // namespace
 }  // namespace holdfast
