@@ -18,6 +18,7 @@ FleetPasses::FleetPasses(const std::string& backend, const Settings& settings, c
                     "use --set training.precision=double, or --backend cpu", "training.precision");
     device_ = choose_device(asked_, world);
     backend_ = make_backend(asked_, settings.training.precision, {}, device_);
+    if (asked_ == "cuda") ranks_ = ranks_of_device(device_, world);
 }
 
 void FleetPasses::check(const NetworkShape& network, const Clip& clip) const {
@@ -34,7 +35,7 @@ int FleetPasses::threads(std::size_t networks) const {
 std::unique_ptr<ModelsPass> FleetPasses::make(const NetworkShape& network, const Clip& clip,
                                               std::size_t networks) const {
     const auto passes = static_cast<std::size_t>(threads(networks));
-    const DeviceShare share{(networks + passes - 1) / passes, passes, device_};
+    const DeviceShare share{(networks + passes - 1) / passes, passes * ranks_, device_};
     if (network.is_dense()) return make_models_pass(asked_, backend_->precision(), network, clip, share);
     constexpr std::size_t side_by_side = 16;  // of what a thread holds
     return make_engine_models_pass(backend_->engine(network, clip), network, side_by_side);

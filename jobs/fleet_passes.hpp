@@ -12,7 +12,7 @@ namespace holdfast {
 /// What takes the networks of a fleet through their records, by the name of run.backend.
 class FleetPasses {
   public:
-    /// Error (usage): no such backend, a precision in which it trains no fleets, no device.
+    /// Collective. Error (usage): no such backend, a precision in which it trains no fleets, no device.
     FleetPasses(const std::string& backend, const Settings& settings, const Communicator& world);
 
     /// Error (usage): layers that it does not compute.
@@ -31,6 +31,7 @@ class FleetPasses {
   private:
     std::string asked_;
     int device_ = 0;
+    std::size_t ranks_ = 1;  // that share the device
     std::shared_ptr<const Backend> backend_;
 };
 

@@ -1,5 +1,6 @@
 #include "jobs/transport.hpp"
 
+#include <algorithm>
 #include <set>
 #include <span>
 #include <vector>
@@ -20,15 +21,23 @@ int device_of(const Communicator& world) {
     return world.local_rank() % device_count();
 }
 
+/// Of every rank's GPU; empty: it has none.
+std::vector<std::string> identities(const Communicator& world, const std::string& mine) {
+    std::vector<std::string> all;
+    for (const std::vector<std::byte>& one : world.all_gather(std::as_bytes(std::span(mine))))
+        all.emplace_back(reinterpret_cast<const char*>(one.data()), one.size());
+    return all;
+}
+
 TransportGround survey(const Communicator& world, const std::string& backend) {
     TransportGround ground{.built = !nccl_version().empty(), .backend = backend, .ranks = world.size()};
     if (world.any(!on_gpus(backend))) return ground;
     const std::string mine = device_count() == 0 ? "" : device_identity(device_of(world));
     std::set<std::string> different;
     ground.devices = true;
-    for (const std::vector<std::byte>& one : world.all_gather(std::as_bytes(std::span(mine)))) {
+    for (const std::string& one : identities(world, mine)) {
         ground.devices = ground.devices && !one.empty();
-        different.emplace(reinterpret_cast<const char*>(one.data()), one.size());
+        different.insert(one);
     }
     ground.a_device_each = ground.devices && different.size() == static_cast<std::size_t>(world.size());
     return ground;
@@ -41,6 +50,12 @@ int choose_device(const std::string& backend, const Communicator& world) {
     const int device = device_of(world);
     use_device(device);
     return device;
+}
+
+std::size_t ranks_of_device(int device, const Communicator& world) {
+    const std::string mine = device_identity(device);
+    const std::vector<std::string> all = identities(world, mine);
+    return static_cast<std::size_t>(std::count(all.begin(), all.end(), mine));
 }
 
 bool chooses_nccl(const std::string& transport, const TransportGround& ground) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -10,6 +11,9 @@ namespace holdfast {
 /// Which of its machine's GPUs this rank takes, made current for the calling thread; 0 where there is none or
 /// the backend ("auto", "cpu", …) uses none. To be called before the backend is made.
 int choose_device(const std::string& backend, const Communicator& world);
+
+/// How many ranks have this rank's GPU, itself among them. Collective. Error (usage): it cannot be used.
+std::size_t ranks_of_device(int device, const Communicator& world);
 
 struct TransportRequest {
     std::string transport;  ///< "auto", "mpi" or "nccl": run.transport

@@ -46,7 +46,7 @@ class ModelsPass {
 /// What part of a device a pass takes, by those who share it; a pass on the host has none.
 struct DeviceShare {
     std::size_t networks = std::numeric_limits<std::size_t>::max();  ///< there are no more to go side by side
-    std::size_t passes = 1;                                          ///< that share its memory
+    std::size_t passes = 1;                                          ///< that share its memory, of all ranks
     int device = 0;                                                  ///< of those of the machine
 };
 
