@@ -138,16 +138,14 @@ TEST(DifferenceBounds, AreTheValuesAtAPoint) {
 
 struct Comparison {
     int boxes = 0, close = 0;
-    double least = INFINITY, greatest = -INFINITY;  ///< bounds less those of plain loops
-    long double coefficients = 0;                   ///< the greatest difference
+    BoundExcess excess;
 };
 
 void compare(const PlainNetwork& one, const std::vector<PlainNetwork>& others, const Box& box,
              const BoundRules& rules, Comparison& found) {
-    const std::size_t inputs = one.inputs();
     const PreparedNetwork prepared(one);
     DifferenceBounds kernel(prepared);
-    const InputBox whole = unit_box(inputs);
+    const InputBox whole = unit_box(one.inputs());
     const Twin twin = others.size() == 1 ? Twin(one, others[0], whole, Precision::double_precision)
                                          : Twin(one, others, whole, Precision::double_precision);
     const std::vector<BoundTarget> targets = targets_of(one.rows());
@@ -156,15 +154,8 @@ void compare(const PlainNetwork& one, const std::vector<PlainNetwork>& others, c
     const PlainBounds plain(one, others, {box.low, box.high}, rules);
     ++found.boxes;
     found.close += plain.is_close();
-    for (std::size_t t = 0; t < targets.size() && !plain.is_close(); ++t) {
-        const PlainBounds::Bound expected = plain.bound(targets[t]);
-        const auto more = static_cast<double>(bounds.upper[t] - expected.upper);
-        found.least = std::min(found.least, more);
-        found.greatest = std::max(found.greatest, more);
-        for (std::size_t i = 0; i < inputs; ++i)
-            found.coefficients = std::max(
-                found.coefficients, std::abs(bounds.coefficients[t * inputs + i] - expected.coefficients[i]));
-    }
+    for (std::size_t t = 0; t < targets.size() && !plain.is_close(); ++t)
+        found.excess.add(bounds, t, plain.bound(targets[t]));
 }
 
 // Of one twin and of hulls, with every part of the method and without: more by what rounding may take (radii
@@ -183,9 +174,9 @@ TEST(DifferenceBounds, AreThoseOfPlainLoops) {
         }
     }
     for (const auto& [found, most] : {std::pair{of_one, 1e-6}, {of_hulls, 1e-2}}) {
-        EXPECT_GE(found.least, 0);
-        EXPECT_LT(found.greatest, most);
-        EXPECT_LT(found.coefficients, 1e-6);
+        EXPECT_GE(found.excess.least, 0);
+        EXPECT_LT(found.excess.greatest, most);
+        EXPECT_LT(found.excess.coefficients, 1e-6);
         EXPECT_LT(found.close, found.boxes / 3) << "of those nothing is compared";
     }
 }

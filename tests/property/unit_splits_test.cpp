@@ -145,8 +145,7 @@ TEST(UnitSplits, HoldOnEveryInstructionSet) {
 
 struct Comparison {
     int parts = 0, close = 0, empty = 0, bounds = 0;
-    double least = INFINITY, greatest = -INFINITY;  ///< bounds less those of plain loops
-    long double coefficients = 0;                   ///< the greatest difference
+    BoundExcess excess;
 };
 
 /// With the multipliers that were found.
@@ -158,7 +157,7 @@ void compare(const Case& of, std::uint64_t seed, Comparison& found) {
     const std::vector<BoundTarget> targets = targets_of(of.one.rows());
     const BoundRules rules{.differences = seed % 5 != 1, .symbolic = seed % 5 != 2};
     const std::vector<double> levels(targets.size(), seed % 3 == 0 ? 1e3 : -1e3);
-    const std::size_t units = of.units.size(), inputs = of.one.inputs();
+    const std::size_t units = of.units.size();
     SplitBox part{of.units, levels, {}};
     if (seed % 2 == 0) part.multipliers.assign(targets.size() * units, 0.3);
     BoxBounds bounds;
@@ -170,14 +169,8 @@ void compare(const Case& of, std::uint64_t seed, Comparison& found) {
     ASSERT_EQ(part.empty, plain.empty()) << "seed " << seed;
     found.empty += part.empty;
     for (std::size_t t = 0; t < targets.size() && !part.empty; ++t) {
-        const PlainBounds::Bound expected =
-            plain.bound(targets[t], std::span(part.multipliers).subspan(t * units, units));
-        const auto more = static_cast<double>(bounds.upper[t] - expected.upper);
-        found.least = std::min(found.least, more);
-        found.greatest = std::max(found.greatest, more);
-        for (std::size_t i = 0; i < inputs; ++i)
-            found.coefficients = std::max(
-                found.coefficients, std::abs(bounds.coefficients[t * inputs + i] - expected.coefficients[i]));
+        const auto multipliers = std::span(part.multipliers).subspan(t * units, units);
+        found.excess.add(bounds, t, plain.bound(targets[t], multipliers));
         ++found.bounds;
     }
 }
@@ -188,9 +181,9 @@ TEST(UnitSplits, AreThoseOfPlainLoops) {
     Comparison found;
     for (const std::vector<std::size_t>& shape : shapes)
         for (std::uint64_t seed = 0; seed < 200; ++seed) compare(Case(shape, seed), seed, found);
-    EXPECT_GE(found.least, 0);
-    EXPECT_LT(found.greatest, 1e-6);
-    EXPECT_LT(found.coefficients, 1e-6);
+    EXPECT_GE(found.excess.least, 0);
+    EXPECT_LT(found.excess.greatest, 1e-6);
+    EXPECT_LT(found.excess.coefficients, 1e-6);
     EXPECT_GT(found.bounds, 1500);
     EXPECT_GT(found.empty, 20);
     // Of a unit with a given sign both relaxations of the difference are often as good at the centre.

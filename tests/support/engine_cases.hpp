@@ -10,6 +10,7 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cuda/host_executed.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/training/gradient_sums.hpp"
 #include "tests/support/selections.hpp"
@@ -185,6 +186,19 @@ inline void expect_same(StepSums expected, StepSums actual, const StepCase& step
     for (std::size_t level = 0; level < expected.levels.size(); ++level) {
         ASSERT_EQ(sorted_values(expected.levels[level].least), sorted_values(actual.levels[level].least))
             << "level " << level;
+    }
+}
+
+/// A device's kernels, run on the host, give what `cpu` gives; and what `reference` gives, which takes
+/// longer.
+inline void expect_same_of_a_device(const StepCase& step, Arithmetic arithmetic, bool reference_too) {
+    const auto device = make_host_executed_backend(std::size_t{1} << 30, arithmetic);
+    EXPECT_EQ(device->arithmetic().activation_bits, arithmetic.activation_bits);
+    for (const char* name : {"cpu", "reference"}) {
+        const auto backend = make_backend(name, arithmetic);
+        expect_same(step.by(*backend), step.by(*device), step);
+        ASSERT_EQ(step.outputs_by(*backend), step.outputs_by(*device)) << name;
+        if (testing::Test::HasFatalFailure() || !reference_too) return;
     }
 }
 

@@ -276,4 +276,20 @@ class PlainBounds {
     bool empty_ = false, close_ = false;
 };
 
+/// How far bounds are from those of plain loops.
+struct BoundExcess {
+    double least = INFINITY, greatest = -INFINITY;  ///< bounds less those of plain loops
+    long double coefficients = 0;                   ///< the greatest difference
+
+    void add(const BoxBounds& bounds, std::size_t target, const PlainBounds::Bound& expected) {
+        const auto more = static_cast<double>(bounds.upper[target] - expected.upper);
+        least = std::min(least, more);
+        greatest = std::max(greatest, more);
+        const std::size_t inputs = expected.coefficients.size();
+        for (std::size_t i = 0; i < inputs; ++i)
+            coefficients = std::max(
+                coefficients, std::abs(bounds.coefficients[target * inputs + i] - expected.coefficients[i]));
+    }
+};
+
 }  // namespace holdfast
