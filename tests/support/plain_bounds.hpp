@@ -286,9 +286,10 @@ struct BoundExcess {
         least = std::min(least, more);
         greatest = std::max(greatest, more);
         const std::size_t inputs = expected.coefficients.size();
-        for (std::size_t i = 0; i < inputs; ++i)
-            coefficients = std::max(
-                coefficients, std::abs(bounds.coefficients[target * inputs + i] - expected.coefficients[i]));
+        for (std::size_t i = 0; i < inputs; ++i) {
+            const long double moved = bounds.coefficients[target * inputs + i] - expected.coefficients[i];
+            coefficients = std::max(coefficients, std::abs(moved));
+        }
     }
 };
 

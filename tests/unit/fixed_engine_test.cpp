@@ -39,25 +39,8 @@ TEST_P(FixedEngines, GiveTheSameWhereverSumsAreCut) {
     }
 }
 
-// Less and less memory: records streamed, levels parted, chunks of 64 records, until one level is too much.
 TEST_P(FixedEngines, GiveTheSameInAnyMemory) {
-    const StepCase step = random_step(GetParam() + 2000);
-    const auto cpu = make_backend("cpu", fixed(bits));
-    const auto outputs = step.outputs_by(*cpu);
-    int fitted = 0;
-    for (std::size_t memory = std::size_t{8} << 20;; memory = memory * 2 / 5) {
-        SCOPED_TRACE(std::to_string(memory) + " bytes");
-        try {
-            const auto host = make_host_executed_backend(memory, fixed(bits));
-            expect_same(step.by(*cpu), step.by(*host), step);
-            ASSERT_EQ(step.outputs_by(*host), outputs);
-        } catch (const Error& error) {
-            EXPECT_EQ(error.code(), ExitCode::input);
-            break;
-        }
-        ++fitted;
-    }
-    EXPECT_GE(fitted, 1);
+    expect_same_in_any_memory(random_step(GetParam() + 2000), fixed(bits));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FixedEngines, testing::Range<std::uint64_t>(0, 24));
