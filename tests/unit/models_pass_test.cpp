@@ -92,8 +92,9 @@ std::unique_ptr<ModelsPass> on_device(const ModelsProblem& problem, std::size_t 
 constexpr std::size_t ample = std::size_t{1} << 28;
 
 /// Or nothing: it is too small a device. That it runs out of memory on the way is an error of its own.
-std::optional<ModelsProblem::Sums> by_device(const ModelsProblem& problem, std::size_t memory_bytes) {
-    const auto pass = on_device(problem, memory_bytes, {.networks = 2});
+std::optional<ModelsProblem::Sums> by_device(const ModelsProblem& problem, std::size_t memory_bytes,
+                                             std::size_t networks) {
+    const auto pass = on_device(problem, memory_bytes, {.networks = networks});
     try {
         return problem.by(*pass);
     } catch (const Error& error) {
@@ -132,7 +133,7 @@ TEST(ModelsPassOnADevice, AddsTheSameInWhateverMemory) {
                                        problem.network.inputs() * 2 * 64 * sizeof(double);
         std::size_t added = 0;
         for (std::size_t memory = of_records; added < 5; memory += memory / 3) {
-            const auto found = by_device(problem, memory);
+            const auto found = by_device(problem, memory, 2);
             if (!found) {
                 EXPECT_EQ(added, 0U) << "less memory was enough";
                 ++refused;
@@ -143,6 +144,31 @@ TEST(ModelsPassOnADevice, AddsTheSameInWhateverMemory) {
         }
     }
     EXPECT_GT(refused, models_cases().size());
+}
+
+/// Records that turn out to take most of the memory leave less to the networks than they were counted for.
+TEST(ModelsPassOnADevice, NetworksArePartedWhereRecordsTakeTheirRoom) {
+    for (const Clip& clip : {elementwise_clip, no_clip}) {
+        ModelsProblem problem({Network(1, {30}, 1, Loss::squared_error), clip, 100}, 4, 9);
+        problem.without = {99, 0, nothing_left_out, 37};
+        const auto reference =
+            make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
+        const ModelsProblem::Sums sums = problem.one_by_one(*reference);
+        std::size_t memory = 4096;
+        while (on_device(problem, memory, {.networks = 4})->models() < 4) memory += memory / 16;
+        std::size_t added = 0;
+        for (std::size_t left = memory / 4;; left -= memory / 64) {
+            const std::size_t a_record = sizeof(float) + sizeof(std::int32_t) + sizeof(double);
+            problem.features.resize((memory - left) / a_record);
+            problem.labels.resize(problem.features.size());
+            problem.targets.resize(problem.features.size());
+            const auto found = by_device(problem, memory, 4);
+            if (!found) break;
+            EXPECT_EQ(*found, sums) << left << " of " << memory << " bytes";
+            ++added;
+        }
+        EXPECT_GT(added, 4U);
+    }
 }
 
 TEST(ModelsPassOnADevice, AsManyGoSideBySideAsItsShareHolds) {
