@@ -13,9 +13,7 @@ namespace holdfast {
 
 FleetPasses::FleetPasses(const std::string& backend, const Settings& settings, const Communicator& world)
     : asked_(backend == "auto" ? "cpu" : backend) {
-    if (asked_ == "cuda" && settings.training.precision != Precision::double_precision)
-        throw Error(ExitCode::usage, "a GPU trains fleets in double precision alone",
-                    "use --set training.precision=double, or --backend cpu", "training.precision");
+    check_models_precision(asked_, settings.training.precision);
     device_ = choose_device(asked_, world);
     backend_ = make_backend(asked_, settings.training.precision, {}, device_);
     if (asked_ == "cuda") ranks_ = ranks_of_device(device_, world);

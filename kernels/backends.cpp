@@ -73,23 +73,25 @@ std::shared_ptr<const Backend> make_backend(const std::string& name, Arithmetic 
                 "run.backend");
 }
 
+void check_models_precision(const std::string& name, Precision precision) {
+    if (precision == Precision::fixed)
+        throw Error(ExitCode::usage, "networks side by side are computed in double or single",
+                    "set training.precision = \"single\"", "training.precision");
+    if (name == "cuda" && precision == Precision::single_precision)
+        throw Error(ExitCode::usage, "a GPU takes networks side by side in double precision alone",
+                    "use --set training.precision=double, or --backend cpu", "training.precision");
+}
+
 std::unique_ptr<ModelsPass> make_models_pass(const std::string& name, Precision precision,
                                              const NetworkShape& network, const Clip& clip,
                                              const DeviceShare& share) {
     require_models_pass(network, clip);
-    if (precision == Precision::fixed)
-        throw Error(ExitCode::usage, "networks side by side are computed in double or single",
-                    "set training.precision = \"single\"", "training.precision");
+    check_models_precision(name, precision);
     const bool single = precision == Precision::single_precision;
     if (name == "reference")
         return single ? make_reference_models_pass<float>(network, clip)
                       : make_reference_models_pass<double>(network, clip);
-    if (name == "cuda") {
-        if (single)
-            throw Error(ExitCode::usage, "a GPU takes networks side by side in double precision alone",
-                        "use --set training.precision=double, or --backend cpu", "training.precision");
-        return make_cuda_models_pass(network, clip, share);
-    }
+    if (name == "cuda") return make_cuda_models_pass(network, clip, share);
     ensure(name == "cpu", "networks pass side by side by reference, cpu or cuda");
     return single ? make_cpu_models_pass<float>(network, clip) : make_cpu_models_pass<double>(network, clip);
 }

@@ -27,6 +27,9 @@ std::unique_ptr<PanelOperations<Real>> make_operations(const std::string& name,
 /// Those of fixed precision, with activations, deltas and features of so many bits: 16 or 8.
 std::unique_ptr<PanelOperations<float>> make_fixed_operations(const std::string& name, int bits);
 
+/// Error (usage): so named, networks do not pass side by side in this precision.
+void check_models_precision(const std::string& name, Precision precision);
+
 /// What takes many networks through the same records: "cpu" or "reference", one thread of the host's, or
 /// "cuda", its share of a device. Error (usage): a precision or clip that it lacks, no device.
 std::unique_ptr<ModelsPass> make_models_pass(const std::string& name, Precision precision,

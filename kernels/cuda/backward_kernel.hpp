@@ -77,20 +77,16 @@ struct BackwardKernel {
         }
     }
 
-    // The gate is [z_lower > 0, z_upper > 0]: closed gives 0, undecided the hull with 0.
     HOLDFAST_PORTABLE void store(Block block, int thread, const Shared&, const Registers& sums) const {
         for (int i = 0; i < per_thread; ++i) {
             for (int c = 0; c < per_thread; ++c) {
                 const int row = block.y * tile + row_in_tile(thread, i);
                 const int record = block.x * tile + column_in_tile(thread, c);
                 if (row >= in || record >= records) continue;
-                const bool surely_open = z.at(0, block.z, row, record) > 0;
-                const bool maybe_open = z.at(sides - 1, block.z, row, record) > 0;
-                const double least = sums.at[0][i][c], greatest = sums.at[sides - 1][i][c];
-                const double lower = surely_open ? least : maybe_open ? lesser(least, 0.0) : 0.0;
-                const double upper = surely_open ? greatest : maybe_open ? greater(greatest, 0.0) : 0.0;
-                d.at(0, block.z, row, record) = saturated(lower);
-                if constexpr (!IsPoint) d.at(1, block.z, row, record) = saturated(upper);
+                const Gate gate{z.at(0, block.z, row, record), z.at(sides - 1, block.z, row, record)};
+                d.at(0, block.z, row, record) = saturated(gate.least(sums.at[0][i][c]));
+                if constexpr (!IsPoint)
+                    d.at(1, block.z, row, record) = saturated(gate.greatest(sums.at[1][i][c]));
             }
         }
     }

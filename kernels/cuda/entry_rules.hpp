@@ -96,6 +96,9 @@ enum class Activations {
     input,   ///< a point of any sign, the features; delta has bounds
     hidden,  ///< z >= 0; both have bounds
 };
+constexpr Activations activations_of(bool is_point, bool is_input) {
+    return is_point ? Activations::point : is_input ? Activations::input : Activations::hidden;
+}
 constexpr int delta_sides(Activations kind) {
     return kind == Activations::point ? 1 : 2;
 }

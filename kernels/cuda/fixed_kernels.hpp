@@ -63,7 +63,7 @@ struct DigitKernel {
     Source source;
     DigitArray digits;
     Operands operands;
-    int sides, parts, part_depth;
+    int parts, part_depth;
     bool rows;  // of the product, or its columns
 
     HOLDFAST_PORTABLE int depth_tiles() const { return (part_depth + side - 1) / side; }
@@ -79,7 +79,7 @@ struct DigitKernel {
         for (int i = thread / side; i < side; i += threads / side) {
             const int position = source.runs_along_depth() ? i : thread % side,
                       depth = source.runs_along_depth() ? thread % side : i;
-            for (int bound = 0; bound < sides; ++bound)
+            for (int bound = 0; bound < digits.ends; ++bound)
                 shared.units[bound][position][depth] = source.units(
                     bound, block.z, first_position(block) + position, first_depth(block) + depth);
         }
@@ -153,13 +153,10 @@ struct FixedBackwardKernel : EntryKernel {
     HOLDFAST_PORTABLE void store(Block block, int thread, const Nothing&, const Nothing&) const {
         const int j = row(block), record = column(block, thread);
         if (record >= columns) return;
-        const bool surely_open = z.at(0, block.z, j, record) > 0;
-        const bool maybe_open = z.at(is_point ? 0 : 1, block.z, j, record) > 0;
-        const double least = fixed_real(sums.at(0, block.z, j, record), unit);
-        d.at(0, block.z, j, record) = surely_open ? least : maybe_open ? lesser(least, 0.0) : 0.0;
+        const Gate gate{z.at(0, block.z, j, record), z.at(is_point ? 0 : 1, block.z, j, record)};
+        d.at(0, block.z, j, record) = gate.least(fixed_real(sums.at(0, block.z, j, record), unit));
         if (is_point) return;
-        const double greatest = fixed_real(sums.at(1, block.z, j, record), unit);
-        d.at(1, block.z, j, record) = surely_open ? greatest : maybe_open ? greater(greatest, 0.0) : 0.0;
+        d.at(1, block.z, j, record) = gate.greatest(fixed_real(sums.at(1, block.z, j, record), unit));
     }
 };
 

@@ -64,11 +64,9 @@ class FixedLaunches {
         Carver carver(scratch_);
         const FixedProduct::Arrays arrays = product.take(carver);
         const int parts = parts_of(product.operands), depth = product.part_depth();
-        const bool point_columns = product.operands == Operands::point_columns;
+        executor_.launch(DigitKernel<Rows>{rows, arrays.rows, product.operands, parts, depth, true});
         executor_.launch(
-            DigitKernel<Rows>{rows, arrays.rows, product.operands, product.ends(), parts, depth, true});
-        executor_.launch(DigitKernel<Columns>{columns, arrays.columns, product.operands,
-                                              point_columns ? 1 : product.ends(), parts, depth, false});
+            DigitKernel<Columns>{columns, arrays.columns, product.operands, parts, depth, false});
         for (int end = 0; end < product.ends(); ++end) {
             for (int cut = 0; cut < product.cuts(); ++cut) multiply(product, arrays, end, cut);
         }
@@ -78,7 +76,7 @@ class FixedLaunches {
     /// All pairs of digits, of one end and one cut of the depth.
     void multiply(const FixedProduct& product, const FixedProduct::Arrays& arrays, int end, int cut) const {
         const DigitArray &rows = arrays.rows, &columns = arrays.columns;
-        const int first = cut * product.longest, column_end = columns.ends == 1 ? 0 : end;
+        const int first = cut * product.longest, column_end = std::min(end, product.column_ends() - 1);
         for (int i = 0; i < rows.planes; ++i) {
             for (int j = 0; j < columns.planes; ++j) {
                 executor_.multiply({rows.at(end, i, 0, 0) + first, columns.at(column_end, j, 0, 0) + first,

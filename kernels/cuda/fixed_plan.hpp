@@ -16,12 +16,15 @@ struct FixedPlan {
 
     /// Rows are outputs, columns records.
     FixedProduct forward(LayerShape shape, bool is_point, bool is_input, int records, int levels) const {
-        const Operands operands = is_point   ? Operands::points
-                                  : is_input ? Operands::point_columns
-                                             : Operands::positive_columns;
-        return {
-            operands, 2,        planes(), static_cast<int>(shape.out), records, static_cast<int>(shape.in),
-            levels,   is_input, longest};
+        return {operands_of(activations_of(is_point, is_input)),
+                2,
+                planes(),
+                static_cast<int>(shape.out),
+                records,
+                static_cast<int>(shape.in),
+                levels,
+                is_input,
+                longest};
     }
     /// Rows are inputs, columns records.
     FixedProduct backward(LayerShape shape, bool is_point, int records, int levels) const {
@@ -37,10 +40,7 @@ struct FixedPlan {
     }
     /// Rows are outputs, columns inputs and the bias; the depth runs over records.
     FixedProduct outer(LayerShape shape, Activations kind, int records, int levels) const {
-        const Operands operands = kind == Activations::point   ? Operands::points
-                                  : kind == Activations::input ? Operands::point_columns
-                                                               : Operands::positive_columns;
-        return {operands,
+        return {operands_of(kind),
                 planes(),
                 planes(),
                 static_cast<int>(shape.out),
@@ -58,9 +58,7 @@ struct FixedPlan {
         std::size_t most = 0;
         for (std::size_t l = 0; l < network.layers.size(); ++l) {
             const LayerShape shape = network.layers[l];
-            const Activations kind = is_point ? Activations::point
-                                     : l == 0 ? Activations::input
-                                              : Activations::hidden;
+            const Activations kind = activations_of(is_point, l == 0);
             most = std::max(most, forward(shape, is_point, l == 0, records, levels).bytes());
             if (l > 0) most = std::max(most, backward(shape, is_point, records, levels).bytes());
             if (by_factors) most = std::max(most, outer(shape, kind, records, levels).bytes());
@@ -69,6 +67,12 @@ struct FixedPlan {
     }
 
   private:
+    /// With activations for columns.
+    static Operands operands_of(Activations kind) {
+        return kind == Activations::point   ? Operands::points
+               : kind == Activations::input ? Operands::point_columns
+                                            : Operands::positive_columns;
+    }
     int planes() const { return format.bits == 8 ? 1 : 2; }
 };
 

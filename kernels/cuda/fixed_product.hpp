@@ -113,9 +113,10 @@ struct FixedProduct {
     int row_planes, column_planes;
     int rows, columns, depth, levels;
     bool columns_shared;  ///< the same for all levels
-    int longest;          ///< products that an int32 adds: of depth_of(), the rest goes into another sum
+    int longest;          ///< products that an int32 adds; the rest of whole_depth() goes into other sums
 
     int ends() const { return operands == Operands::points ? 1 : 2; }
+    int column_ends() const { return operands == Operands::point_columns ? 1 : ends(); }
     /// Of one part, with its edge.
     int part_depth() const { return with_edge(depth); }
     int whole_depth() const { return parts_of(operands) * part_depth(); }
@@ -127,10 +128,9 @@ struct FixedProduct {
         DigitSums sums;
     };
     Arrays take(Carver& carver) const {
-        const int column_ends = operands == Operands::point_columns ? 1 : ends();
         Arrays arrays{
             {nullptr, ends(), row_planes, levels, with_edge(rows), whole_depth()},
-            {nullptr, column_ends, column_planes, columns_shared ? 1 : levels, with_edge(columns),
+            {nullptr, column_ends(), column_planes, columns_shared ? 1 : levels, with_edge(columns),
              whole_depth()},
             {nullptr, cuts(), row_planes, column_planes, levels, with_edge(rows), with_edge(columns)}};
         arrays.rows.digits = carver.take<std::int8_t>(arrays.rows.bytes());

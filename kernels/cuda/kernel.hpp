@@ -68,6 +68,17 @@ template <typename Real>
 HOLDFAST_PORTABLE Real greater(Real a, Real b) {
     return a < b ? b : a;
 }
+/// The gate of a ReLU, [z_lower > 0, z_upper > 0]: closed it gives 0, undecided the hull with 0.
+struct Gate {
+    double z_lower, z_upper;
+
+    HOLDFAST_PORTABLE double least(double value) const {
+        return z_lower > 0 ? value : z_upper > 0 ? lesser(value, 0.0) : 0.0;
+    }
+    HOLDFAST_PORTABLE double greatest(double value) const {
+        return z_lower > 0 ? value : z_upper > 0 ? greater(value, 0.0) : 0.0;
+    }
+};
 HOLDFAST_PORTABLE inline double clamped(double value, double limit) {
     return lesser(greater(value, -limit), limit);
 }

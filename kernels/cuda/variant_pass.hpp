@@ -98,9 +98,7 @@ class VariantPass {
                                  static_cast<int>(shape.out),
                                  chunk_.records,
                                  variants_};
-        const Activations kind = is_point_ ? Activations::point
-                                 : l == 0  ? Activations::input
-                                           : Activations::hidden;
+        const Activations kind = activations_of(is_point_, l == 0);
         if (results_.chains != nullptr) return launches_.accumulate_plain(arrays, chains(l));
         if (!select_ && fixed_ && clip_.by_factors()) return fixed_->accumulate(clip_, kind, arrays);
         if (!select_) return launches_.accumulate(clip_, kind, arrays);

@@ -189,6 +189,12 @@ inline void expect_same(StepSums expected, StepSums actual, const StepCase& step
     }
 }
 
+/// Sums, selections and outputs.
+inline void expect_same(const StepCase& step, const Backend& expected, const Backend& actual) {
+    expect_same(step.by(expected), step.by(actual), step);
+    ASSERT_EQ(step.outputs_by(expected), step.outputs_by(actual));
+}
+
 /// A device's kernels, run on the host, give what `cpu` gives; and what `reference` gives, which takes
 /// longer.
 inline void expect_same_of_a_device(const StepCase& step, Arithmetic arithmetic, bool reference_too) {
@@ -196,8 +202,8 @@ inline void expect_same_of_a_device(const StepCase& step, Arithmetic arithmetic,
     EXPECT_EQ(device->arithmetic().activation_bits, arithmetic.activation_bits);
     for (const char* name : {"cpu", "reference"}) {
         const auto backend = make_backend(name, arithmetic);
-        expect_same(step.by(*backend), step.by(*device), step);
-        ASSERT_EQ(step.outputs_by(*backend), step.outputs_by(*device)) << name;
+        SCOPED_TRACE(name);
+        expect_same(step, *backend, *device);
         if (testing::Test::HasFatalFailure() || !reference_too) return;
     }
 }
@@ -205,14 +211,12 @@ inline void expect_same_of_a_device(const StepCase& step, Arithmetic arithmetic,
 /// Less and less memory: records streamed, levels parted, chunks of 64 records, until one level is too much.
 inline void expect_same_in_any_memory(const StepCase& step, Arithmetic arithmetic) {
     const auto cpu = make_backend("cpu", arithmetic);
-    const auto outputs = step.outputs_by(*cpu);
     int fitted = 0;
     for (std::size_t memory = std::size_t{8} << 20;; memory = memory * 2 / 5) {
         SCOPED_TRACE(std::to_string(memory) + " bytes");
         try {
             const auto device = make_host_executed_backend(memory, arithmetic);
-            expect_same(step.by(*cpu), step.by(*device), step);
-            ASSERT_EQ(step.outputs_by(*device), outputs);
+            expect_same(step, *cpu, *device);
         } catch (const Error& error) {
             EXPECT_EQ(error.code(), ExitCode::input);
             break;
@@ -245,6 +249,14 @@ inline StepCase step_with_feature(double value, const std::vector<std::size_t>& 
         for (std::int64_t& units : step.upper.back()) units += k;
     }
     return step;
+}
+
+/// In fixed precision: within what is stated and beyond, and no number at all.
+inline void expect_same_for_any_feature(const Backend& expected, const Backend& actual) {
+    for (const std::vector<std::size_t>& hidden : std::vector<std::vector<std::size_t>>{{}, {4}, {4, 5}}) {
+        for (const double value : {1.0, -4.0, 4.00001, 1e7, 1e305, std::nan(""), HUGE_VAL, -HUGE_VAL})
+            expect_same(step_with_feature(value, hidden), expected, actual);
+    }
 }
 
 /// Every weight and feature as large as fixed precision lets it be, or beyond; a point, and a box of both

@@ -104,6 +104,9 @@ struct ModelsProblem {
         }
         return sums;
     }
+    Sums by_reference(Precision precision) const {
+        return one_by_one(*make_models_pass("reference", precision, network.shape(), clip));
+    }
     Sums by_engine(const std::string& backend, Precision precision) const {
         const auto made = make_backend(backend, precision);
         const auto engine = made->engine(network.shape(), clip);

@@ -19,6 +19,18 @@
 namespace holdfast {
 namespace {
 
+/// Targets as far off as they can be: the plain sum stops at its limit, in either direction.
+ModelsProblem beyond_the_grid() {
+    ModelsProblem problem({Network(2, {3}, 1, Loss::squared_error), no_clip, 30}, 16, 7);
+    for (double& target : problem.targets) target = -1e30;
+    return problem;
+}
+void expect_saturated(const ModelsProblem::Sums& sums, const ModelsProblem::Sums& expected) {
+    EXPECT_EQ(sums, expected);
+    const auto most = static_cast<std::int64_t>(std::ldexp(Clip::plain_limit, -Clip::plain_exponent));
+    EXPECT_EQ(sums[0].back(), most);
+}
+
 struct ModelsPassTest : ::testing::TestWithParam<Precision> {};
 
 TEST_P(ModelsPassTest, TheReferenceAddsWhatAnEngineAdds) {
@@ -51,27 +63,19 @@ TEST_P(ModelsPassTest, EveryInstructionSetAddsWhatTheReferenceAdds) {
         std::uint64_t seed = 200;
         for (const ModelsCase& of : models_cases()) {
             const ModelsProblem problem(of, 21, ++seed);
-            const auto reference =
-                make_models_pass("reference", GetParam(), problem.network.shape(), problem.clip);
             const auto pass = make_models_pass("cpu", GetParam(), problem.network.shape(), problem.clip);
             EXPECT_GE(pass->models(), target.starts_with("AVX") ? 4U : 1U) << target;
             const ModelsProblem::Sums sums = problem.by(*pass);
-            EXPECT_EQ(sums, problem.one_by_one(*reference)) << target << " " << seed;
+            EXPECT_EQ(sums, problem.by_reference(GetParam())) << target << " " << seed;
             EXPECT_EQ(problem.by(*pass), sums) << "nothing is left of an earlier step";
         }
     }
 }
 
 TEST_P(ModelsPassTest, WhatWouldGoBeyondTheGridSaturates) {
-    // Targets as far off as they can be: the plain sum stops at its limit, in either direction.
-    ModelsProblem problem({Network(2, {3}, 1, Loss::squared_error), no_clip, 30}, 16, 7);
-    for (double& target : problem.targets) target = -1e30;
-    const auto reference = make_models_pass("reference", GetParam(), problem.network.shape(), problem.clip);
+    const ModelsProblem problem = beyond_the_grid();
     const auto pass = make_models_pass("cpu", GetParam(), problem.network.shape(), problem.clip);
-    const ModelsProblem::Sums sums = problem.one_by_one(*reference);
-    EXPECT_EQ(problem.by(*pass), sums);
-    const auto most = static_cast<std::int64_t>(std::ldexp(Clip::plain_limit, -Clip::plain_exponent));
-    EXPECT_EQ(sums[0].back(), most);
+    expect_saturated(problem.by(*pass), problem.by_reference(GetParam()));
 }
 
 TEST_P(ModelsPassTest, OtherNetworksAndClipsAreRefused) {
@@ -108,9 +112,7 @@ TEST(ModelsPassOnADevice, AddsWhatTheReferenceAdds) {
     std::uint64_t seed = 300;
     for (const ModelsCase& of : models_cases()) {
         const ModelsProblem problem(of, 6, ++seed);
-        const auto reference =
-            make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
-        const ModelsProblem::Sums sums = problem.one_by_one(*reference);
+        const ModelsProblem::Sums sums = problem.by_reference(Precision::double_precision);
         const auto pass = on_device(problem, ample, {.networks = 3});
         EXPECT_EQ(pass->models(), 4U);
         EXPECT_EQ(problem.by(*pass), sums) << seed;
@@ -125,9 +127,7 @@ TEST(ModelsPassOnADevice, AddsTheSameInWhateverMemory) {
     std::size_t refused = 0;
     for (const ModelsCase& of : models_cases()) {
         const ModelsProblem problem(of, 4, ++seed);
-        const auto reference =
-            make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
-        const ModelsProblem::Sums sums = problem.one_by_one(*reference);
+        const ModelsProblem::Sums sums = problem.by_reference(Precision::double_precision);
         // Labels, targets and the two buffers of 64 records.
         const std::size_t of_records = problem.labels.size() * (sizeof(std::int32_t) + sizeof(double)) +
                                        problem.network.inputs() * 2 * 64 * sizeof(double);
@@ -151,9 +151,7 @@ TEST(ModelsPassOnADevice, NetworksArePartedWhereRecordsTakeTheirRoom) {
     for (const Clip& clip : {elementwise_clip, no_clip}) {
         ModelsProblem problem({Network(1, {30}, 1, Loss::squared_error), clip, 100}, 4, 9);
         problem.without = {99, 0, nothing_left_out, 37};
-        const auto reference =
-            make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
-        const ModelsProblem::Sums sums = problem.one_by_one(*reference);
+        const ModelsProblem::Sums sums = problem.by_reference(Precision::double_precision);
         std::size_t memory = 4096;
         while (on_device(problem, memory, {.networks = 4})->models() < 4) memory += memory / 16;
         std::size_t added = 0;
@@ -184,23 +182,16 @@ TEST(ModelsPassOnADevice, AsManyGoSideBySideAsItsShareHolds) {
 TEST(ModelsPassOnADevice, OtherRecordsTakeThePlaceOfThoseItHolds) {
     for (const ModelsCase& of : models_cases()) {
         const ModelsProblem one(of, 4, 501), other(of, 4, 502);
-        const auto reference =
-            make_models_pass("reference", Precision::double_precision, one.network.shape(), one.clip);
         const auto pass = on_device(one, ample, {.networks = 4});
         for (const ModelsProblem* problem : {&one, &other, &one})
-            EXPECT_EQ(problem->by(*pass), problem->one_by_one(*reference));
+            EXPECT_EQ(problem->by(*pass), problem->by_reference(Precision::double_precision));
     }
 }
 
 TEST(ModelsPassOnADevice, WhatWouldGoBeyondTheGridSaturates) {
-    ModelsProblem problem({Network(2, {3}, 1, Loss::squared_error), no_clip, 30}, 16, 7);
-    for (double& target : problem.targets) target = -1e30;
-    const auto reference =
-        make_models_pass("reference", Precision::double_precision, problem.network.shape(), problem.clip);
-    const auto most = static_cast<std::int64_t>(std::ldexp(Clip::plain_limit, -Clip::plain_exponent));
-    const ModelsProblem::Sums sums = problem.by(*on_device(problem, ample, {.networks = 16}));
-    EXPECT_EQ(sums, problem.one_by_one(*reference));
-    EXPECT_EQ(sums[0].back(), most);
+    const ModelsProblem problem = beyond_the_grid();
+    expect_saturated(problem.by(*on_device(problem, ample, {.networks = 16})),
+                     problem.by_reference(Precision::double_precision));
 }
 
 TEST(ModelsPassOnADevice, OtherPrecisionsAndClipsAreRefused) {

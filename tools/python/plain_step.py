@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""plain_step.py NETWORK [--threads N] [--repeats N]: milliseconds of plain training steps in PyTorch.
+"""plain_step.py NETWORK… [--threads N] [--repeats N]: milliseconds of plain training steps in PyTorch.
 
 NETWORK: blobs, imdb or amex, the networks, batches and numbers of steps of `holdfast bench step`; or convolution, a step
 of tools/microbench/convolution.cpp: convolutions 1-16 (4x4, stride 2) and 16-32 (4x4), dense 100, dense 1, 1000 images of
 28 x 28. Forward, mean loss, backward and update, as PyTorch trains, without a record's gradient being looked at; the
-batch lies ready. Prints the fastest of the repeats, in double and in single precision.
+batch lies ready. Prints the fastest of the repeats, of each network in double and in single precision.
 """
 
 import argparse
@@ -60,13 +60,14 @@ def seconds(network, dtype, repeats):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("network", choices=NETWORKS)
+    parser.add_argument("networks", metavar="NETWORK", nargs="+", choices=NETWORKS)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    for name, dtype in (("double", torch.float64), ("single", torch.float32)):
-        print(f"{name} {1000 * seconds(arguments.network, dtype, arguments.repeats):.2f}")
+    for network in arguments.networks:
+        for name, dtype in (("double", torch.float64), ("single", torch.float32)):
+            print(f"{network} {name} {1000 * seconds(network, dtype, arguments.repeats):.2f}")
 
 
 if __name__ == "__main__":

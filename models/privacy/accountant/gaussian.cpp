@@ -1,12 +1,12 @@
 #include "models/privacy/accountant/gaussian.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
 #include <numbers>
 
 #include "models/privacy/accountant/checks.hpp"
 #include "models/privacy/big_float.hpp"
+#include "models/privacy/bisection.hpp"
 
 namespace holdfast {
 namespace {
@@ -41,34 +41,10 @@ Rational concentrated_epsilon(const Rational& mu, const Rational& delta) {
     return mu * mu / 2 + mu * sqrt_upper(2 * log_upper(1 / delta));
 }
 
-/// Halves [low, high] until it is below 2^-40 of its upper end; `at_low` says which end the middle becomes.
-/// False: so many halvings did not get there.
-template <typename Rule>
-bool halve(Rational& low, Rational& high, const Rule& at_low, int most = INT_MAX) {
-    const Rational fine(1, power_of_two(40));
-    for (int halvings = 0; high - low > high * fine; ++halvings) {
-        if (halvings == most) return false;
-        const Rational middle = (low + high) / 2;
-        (at_low(middle) ? low : high) = middle;
-    }
-    return true;
-}
-
-/// The same where `at_low` is slow and changes once: first as `nearly` says, and all over again if the ends
-/// it came to are not so. `nearly` may be wrong, and always the same (of a NaN).
-template <typename Rule, typename Nearly>
-void bisect(Rational& low, Rational& high, const Rule& at_low, const Nearly& nearly) {
-    Rational left = low, right = high;
-    const auto guess = [&](const Rational& middle) {
-        return nearly(static_cast<long double>(middle.get_d()));
-    };
-    if (halve(left, right, guess, 128) && (left == low || at_low(left)) &&
-        (right == high || !at_low(right))) {
-        low = left;
-        high = right;
-    } else {
-        halve(low, high, at_low);
-    }
+/// How fine bisection is: below 2^-40 of the upper end.
+bool is_coarse(const Rational& low, const Rational& high) {
+    static const Rational fine(1, power_of_two(40));
+    return high - low > high * fine;
 }
 
 /// gaussian_delta(), nearly.
@@ -118,8 +94,8 @@ Rational gaussian_epsilon(const Rational& mu, const Rational& delta) {
     if (gaussian_delta(mu, 0) <= delta) return 0;
     Rational low = 0, high = BigFloat(concentrated_epsilon(mu, delta), MPFR_RNDU).short_upper();
     if (mu > largest_mu) return high;
-    bisect(
-        low, high, [&](const Rational& epsilon) { return gaussian_delta(mu, epsilon) > delta; },
+    halve_by_guess(
+        low, high, is_coarse, [&](const Rational& epsilon) { return gaussian_delta(mu, epsilon) > delta; },
         [&](long double epsilon) { return near_delta(mu.get_d(), epsilon) > delta.get_d(); });
     return high;
 }
@@ -131,7 +107,8 @@ Rational gaussian_mu(const Rational& epsilon, const Rational& delta) {
     const auto fits = [&](const Rational& mu) { return gaussian_delta(mu, within) <= delta; };
     Rational low = 0, high = 1;
     while (fits(high) && high < largest_mu) high *= 2;
-    bisect(low, high, fits, [&](long double mu) { return near_delta(mu, within.get_d()) <= delta.get_d(); });
+    halve_by_guess(low, high, is_coarse, fits,
+                   [&](long double mu) { return near_delta(mu, within.get_d()) <= delta.get_d(); });
     return low;
 }
 
@@ -142,8 +119,8 @@ Rational gaussian_mu_of_pure(const Rational& epsilon) {
     Rational high = BigFloat(2 * sqrt_upper(2 * epsilon), MPFR_RNDU).short_upper(), low = 0;
     if (epsilon > largest_exact_pure) return high;
     const Rational flip = 1 / (1 + exp_upper(epsilon));
-    bisect(
-        low, high, [&](const Rational& mu) { return normal_tail_upper(mu / 2) > flip; },
+    halve_by_guess(
+        low, high, is_coarse, [&](const Rational& mu) { return normal_tail_upper(mu / 2) > flip; },
         [&](long double mu) { return near_normal_tail(mu / 2) > flip.get_d(); });
     return high;
 }

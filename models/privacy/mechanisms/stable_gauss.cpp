@@ -4,33 +4,25 @@
 #include <optional>
 
 #include "models/privacy/accountant/gaussian.hpp"
+#include "models/privacy/bisection.hpp"
 #include "models/privacy/mechanisms/flip_law.hpp"
 #include "models/privacy/mechanisms/mechanism_info.hpp"
 
 namespace holdfast::mechanisms {
 namespace {
 
-/// Halves [low, high] to 2^-bits; `at_low` says which end the middle becomes.
-template <typename Rule>
-void halve(Rational& low, Rational& high, unsigned long bits, const Rule& at_low) {
-    while (high - low > Rational(1, power_of_two(bits))) {
-        const Rational middle = (low + high) / 2;
-        (at_low(middle) ? low : high) = middle;
-    }
-}
-
-/// The greatest x in [low, high] of which `holds`, to 2^-64; it does of low, and not beyond high. The first
-/// halvings go by `nearly`, which is faster and may be wrong: if it was, they are made again.
+/// The greatest x in [low, high] of which `holds`, to 2^-64; it does of low, and not beyond high. `nearly`,
+/// of long doubles, tells it to 2^-44.
 template <typename Holds, typename Nearly>
-Rational greatest(const Rational& low, const Rational& high, const Holds& holds, const Nearly& nearly) {
-    Rational left = low, right = high;
-    halve(left, right, 44, [&](const Rational& x) { return nearly(static_cast<long double>(x.get_d())); });
-    if (!(left == low || holds(left)) || !(right == high || !holds(right))) {
-        left = low;
-        right = high;
-    }
-    halve(left, right, 64, holds);
-    return left;
+Rational greatest(Rational low, Rational high, const Holds& holds, const Nearly& nearly) {
+    const auto above = [](unsigned long bits) {
+        return [width = Rational(1, power_of_two(bits))](const Rational& left, const Rational& right) {
+            return right - left > width;
+        };
+    };
+    halve_by_guess(low, high, above(44), holds, nearly);
+    halve(low, high, above(64), holds);
+    return low;
 }
 
 /// Some y a little below x with Phi(-y) >= p; none where it would lie 1 below.
