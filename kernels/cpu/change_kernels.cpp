@@ -63,8 +63,8 @@ struct EntryBounds {
 
     HWY_INLINE EntryBounds(const Outer<Real>& outer, const Elementwise<Real>& rule, std::size_t record,
                            std::size_t row, std::size_t column) {
-        const Real low = outer.delta_lower[record * outer.out + row],
-                   high = outer.delta_upper[record * outer.out + row];
+        const Real low = outer.delta_lower[row * height + record],
+                   high = outer.delta_upper[row * height + record];
         const Real* z_lower = outer.z_lower + record * outer.stride + column;
         const Real* z_upper = outer.z_upper + record * outer.stride + column;
         const auto product = [&](Real delta, const Real* z) HWY_ATTR {
@@ -106,9 +106,10 @@ void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& p
     const Outer<Real> before = prepare<Real>(record), after = prepare<Real>(poisoned);
     ensure(!before.point && !after.point && !record.clip.by_factors(),
            "changes are of entries, between boxes");
-    const std::size_t strips = (before.columns + lanes<Real> - 1) / lanes<Real>;
-    target.least.upper.for_each_stripe(strips, [&](std::size_t strip) {
-        offer_strip(before, after, strip * lanes<Real>, record.count, target);
+    target.least.upper.for_each_stripe(Strip<Real>::count(before), [&](std::size_t strip) {
+        const std::size_t first = strip * strip_vectors, last = first + strip_vectors;
+        for (std::size_t v = first; v < last && v * lanes<Real> < before.columns; ++v)
+            offer_strip(before, after, v * lanes<Real>, record.count, target);
     });
 }
 

@@ -17,16 +17,17 @@ namespace holdfast::cpu::HWY_NAMESPACE {
 /// a point of any sign. Scaled: nothing, and every entry is multiplied by a scale of its record's.
 enum class Inputs : std::uint8_t { box, nonnegative_point, mixed_point, scaled };
 
-/// What the outer product needs of one layer: delta by records [height, out], activations [height, stride] >=
-/// 0 or a point, with the factors of a factored clip already clamped and made odd.
+/// What the outer product needs of one layer: delta [out, height], activations [height, stride] >= 0 or a
+/// point, with the factors of a factored clip already clamped and made odd.
 template <typename Real>
 struct Outer {
     explicit Outer(const BasicGradientGrid<Real>& gradient_grid) : grid(gradient_grid) {}
 
     BasicGradientGrid<Real> grid;
-    std::size_t out = 0, columns = 0, stride = 0;  // columns: in + 1
-    AlignedVector<Real> delta_lower, delta_upper;
-    AlignedVector<Real> z_lower_copy, z_upper_copy;  // only for a factored clip
+    std::size_t out = 0, columns = 0, stride = 0;                                        // columns: in + 1
+    AlignedVector<Real> delta_lower_copy, delta_upper_copy, z_lower_copy, z_upper_copy;  // of a factored clip
+    const Real* delta_lower = nullptr;
+    const Real* delta_upper = nullptr;
     const Real* z_lower = nullptr;
     const Real* z_upper = nullptr;
     bool point = false;  // one bound only
@@ -34,6 +35,9 @@ struct Outer {
     Real limit = 0;  // Gamma, a multiple of the unit; infinite where the factors were clamped instead
     const LayerScales<Real>* scales = nullptr;
 };
+
+/// What is known of an entry's sign: then a clip has one limit only to hold it to.
+enum class Sign : std::uint8_t { positive, negative, any };
 
 /// make_odd of every lane.
 template <typename Real>
@@ -81,23 +85,6 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
     outer.limit = factored ? std::numeric_limits<Real>::infinity()
                            : static_cast<Real>(clip.weight_units<Real>()) * outer.grid.unit();
     const Real delta_limit = clip.delta_clamp<Real>(), activation_limit = clip.activation_clamp<Real>();
-    const auto by_records = [&](const Real* panel) {
-        constexpr std::size_t block = 8;  // a cache line of records at a time
-        AlignedVector<Real> odd, rows(height * shape.out);
-        if (factored) {
-            odd = odd_clamped(panel, height * shape.out, delta_limit);
-            panel = odd.data();
-        }
-        for (std::size_t first = 0; first < height; first += block) {
-            for (std::size_t o = 0; o < shape.out; ++o) {
-                for (std::size_t r = first; r < first + block; ++r)
-                    rows[r * shape.out + o] = panel[o * height + r];
-            }
-        }
-        return rows;
-    };
-    outer.delta_lower = by_records(delta.lower);
-    if (!outer.point || clip.by_scales()) outer.delta_upper = by_records(delta.upper);
     const auto clamped = [&](const Real* rows) {
         AlignedVector<Real> copy = odd_clamped(rows, height * stride, activation_limit);
         for (std::size_t r = 0; r < height; ++r)  // the bias's 1 and what fills the row up stay
@@ -105,9 +92,20 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
                       copy.data() + r * stride + shape.in);
         return copy;
     };
+    outer.delta_lower = delta.lower;
+    outer.delta_upper = delta.upper;
     outer.z_lower = z_rows.lower;
     outer.z_upper = z_rows.upper;
     if (factored) {
+        const auto odd_delta = [&](const Real* panel) {
+            return odd_clamped(panel, height * shape.out, delta_limit);
+        };
+        outer.delta_lower_copy = odd_delta(delta.lower);
+        outer.delta_lower = outer.delta_upper = outer.delta_lower_copy.data();
+        if (!delta.is_point()) {
+            outer.delta_upper_copy = odd_delta(delta.upper);
+            outer.delta_upper = outer.delta_upper_copy.data();
+        }
         outer.z_lower_copy = clamped(z_rows.lower);
         outer.z_lower = outer.z_upper = outer.z_lower_copy.data();
         if (!z_rows.is_point()) {
@@ -115,7 +113,7 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
             outer.z_upper = outer.z_upper_copy.data();
         }
     }
-    if (z_rows.is_point() && !outer.point) {
+    if (z_rows.is_point()) {
         outer.inputs =
             any_negative(z_rows.lower, height * stride) ? Inputs::mixed_point : Inputs::nonnegative_point;
     }
@@ -125,8 +123,7 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
 }
 
 /// Entries as biased Reals: the fma rounds the exact product once, to the grid, and the clamp is between
-/// points of the grid. Their bits are added as integers. Of a point of any sign, delta's end is not known
-/// beforehand: *_of_ends take both.
+/// points of the grid. Their bits are added as integers.
 template <typename Real>
 struct Elementwise {
     static constexpr bool by_factors = false;
@@ -138,40 +135,51 @@ struct Elementwise {
           lowest(hn::Set(reals<Real>, outer.grid.bias() - outer.limit)),
           highest(hn::Set(reals<Real>, outer.grid.bias() + outer.limit)) {}
 
-    HWY_INLINE Vec<Real> clipped(Vec<Real> biased) const { return hn::Min(hn::Max(biased, lowest), highest); }
-    HWY_INLINE Vec<Real> entry(Vec<Real> delta, Vec<Real> z) const { return clipped(fused(delta, z, bias)); }
-    HWY_INLINE Vec<Real> least_of_ends(Vec<Real> delta_lower, Vec<Real> delta_upper, Vec<Real> z) const {
-        return clipped(hn::Min(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
+    template <Sign Of = Sign::any>
+    HWY_INLINE Vec<Real> clipped(Vec<Real> biased) const {
+        if constexpr (Of != Sign::positive) biased = hn::Max(biased, lowest);
+        if constexpr (Of != Sign::negative) biased = hn::Min(biased, highest);
+        return biased;
     }
-    HWY_INLINE Vec<Real> greatest_of_ends(Vec<Real> delta_lower, Vec<Real> delta_upper, Vec<Real> z) const {
-        return clipped(hn::Max(fused(delta_lower, z, bias), fused(delta_upper, z, bias)));
+    template <Sign Of = Sign::any>
+    HWY_INLINE Vec<Real> entry(Vec<Real> delta, Vec<Real> z) const {
+        return clipped<Of>(fused(delta, z, bias));
+    }
+    /// Of a point: what is above 0 of it meets `above`, what is below `below`. One of both is 0, and adds
+    /// nothing to what the other was rounded to.
+    HWY_INLINE Vec<Real> entry_of_signs(Vec<Real> above, Vec<Real> below, Vec<Real> z) const {
+        const Vec<Real> zero = hn::Zero(reals<Real>);
+        return clipped(fused(above, hn::Max(z, zero), fused(below, hn::Min(z, zero), bias)));
+    }
+
+    /// entry() of one lane.
+    template <Sign Of>
+    HWY_INLINE Real one(Real delta, Real z) const {
+        return hn::GetLane(entry<Of>(hn::Set(reals<Real>, delta), hn::Set(reals<Real>, z)));
     }
 
     /// Of a product of boxes, times a scale of [low, high].
     HWY_INLINE Vec<Real> scaled_least(const Vec<Real> (&products)[4], Vec<Real> low, Vec<Real> high) const {
-        return least_of_ends(low, high,
-                             hn::Min(hn::Min(products[0], products[1]), hn::Min(products[2], products[3])));
+        const Vec<Real> least = hn::Min(hn::Min(products[0], products[1]), hn::Min(products[2], products[3]));
+        return clipped(hn::Min(fused(low, least, bias), fused(high, least, bias)));
     }
     HWY_INLINE Vec<Real> scaled_greatest(const Vec<Real> (&products)[4], Vec<Real> low,
                                          Vec<Real> high) const {
-        return greatest_of_ends(
-            low, high, hn::Max(hn::Max(products[0], products[1]), hn::Max(products[2], products[3])));
+        const Vec<Real> greatest =
+            hn::Max(hn::Max(products[0], products[1]), hn::Max(products[2], products[3]));
+        return clipped(hn::Max(fused(low, greatest, bias), fused(high, greatest, bias)));
     }
 
     HWY_INLINE Sum zero() const { return hn::Zero(integers<Real>); }
     HWY_INLINE Sum add_entry(Sum sum, Vec<Real> entry) const {
         return hn::Add(sum, hn::BitCast(integers<Real>, entry));
     }
+    template <Sign Of = Sign::any>
     HWY_INLINE Sum add(Sum sum, Vec<Real> delta, Vec<Real> z) const {
-        return add_entry(sum, entry(delta, z));
+        return add_entry(sum, entry<Of>(delta, z));
     }
-    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                     Vec<Real> z) const {
-        return add_entry(sum, least_of_ends(delta_lower, delta_upper, z));
-    }
-    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                        Vec<Real> z) const {
-        return add_entry(sum, greatest_of_ends(delta_lower, delta_upper, z));
+    HWY_INLINE Sum add_of_signs(Sum sum, Vec<Real> above, Vec<Real> below, Vec<Real> z) const {
+        return add_entry(sum, entry_of_signs(above, below, z));
     }
     HWY_INLINE Sum units(Sum sum, std::size_t records) const {
         using Integer = typename RealFormat<Real>::Integer;
@@ -192,13 +200,9 @@ struct Factored {
     explicit HWY_INLINE Factored(const Outer<Real>& outer) : bias(hn::Set(reals<Real>, outer.grid.bias())) {}
     HWY_INLINE Sum zero() const { return bias; }
     HWY_INLINE Sum add(Sum sum, Vec<Real> delta, Vec<Real> z) const { return fused(delta, z, sum); }
-    HWY_INLINE Sum add_least_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                     Vec<Real> z) const {
-        return hn::Min(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
-    }
-    HWY_INLINE Sum add_greatest_of_ends(Sum sum, Vec<Real> delta_lower, Vec<Real> delta_upper,
-                                        Vec<Real> z) const {
-        return hn::Max(fused(delta_lower, z, sum), fused(delta_upper, z, sum));
+    HWY_INLINE Sum add_of_signs(Sum sum, Vec<Real> above, Vec<Real> below, Vec<Real> z) const {
+        const Vec<Real> zero = hn::Zero(reals<Real>);
+        return fused(above, hn::Max(z, zero), fused(below, hn::Min(z, zero), sum));
     }
     HWY_INLINE IntegerVec<Real> units(Sum sum, std::size_t) const {
         return hn::Sub(hn::BitCast(integers<Real>, sum), hn::BitCast(integers<Real>, bias));
@@ -243,19 +247,51 @@ class ScaleLanes {
     hn::Mask<Tag<Real>> bias_;
 };
 
-/// The products of the ends of delta and of the activations at `at`.
+/// The products of the ends of delta and of the activations.
 template <typename Real>
 struct Corners {
     Vec<Real> products[4];
 
-    HWY_INLINE Corners(const Outer<Real>& outer, Vec<Real> lower, Vec<Real> upper, std::size_t at) {
-        const Vec<Real> z_lower = hn::LoadU(reals<Real>, outer.z_lower + at),
-                        z_upper = hn::LoadU(reals<Real>, outer.z_upper + at);
+    HWY_INLINE Corners(Vec<Real> lower, Vec<Real> upper, const Real* lower_at, const Real* upper_at) {
+        const Vec<Real> z_lower = hn::LoadU(reals<Real>, lower_at),
+                        z_upper = hn::LoadU(reals<Real>, upper_at);
         products[0] = hn::Mul(lower, z_lower);
         products[1] = hn::Mul(lower, z_upper);
         products[2] = hn::Mul(upper, z_lower);
         products[3] = hn::Mul(upper, z_upper);
     }
+};
+
+constexpr std::size_t strip_vectors = 2;
+
+/// The activations at strip_vectors vectors of columns, records side by side: no line of it drives another
+/// out of the cache, however long the rows are. A selection's threads take turns by strips.
+template <typename Real>
+class Strip {
+  public:
+    static constexpr std::size_t width = strip_vectors * lanes<Real>;
+    static std::size_t count(const Outer<Real>& outer) { return (outer.columns + width - 1) / width; }
+
+    void load(const Outer<Real>& outer, std::size_t strip) {
+        const std::size_t column = strip * width, columns = std::min(width, outer.stride - column);
+        const auto copy = [&](const Real* z, Real* to) HWY_ATTR {
+            for (std::size_t r = 0; r < height; ++r, z += outer.stride, to += width) {
+                for (std::size_t c = 0; c < columns; c += lanes<Real>)
+                    hn::Store(hn::LoadU(reals<Real>, z + column + c), reals<Real>, to + c);
+            }
+        };
+        copy(outer.z_lower, lower_);
+        is_point_ = outer.z_upper == outer.z_lower;
+        if (!is_point_) copy(outer.z_upper, upper_);
+    }
+    /// [height, width]
+    const Real* lower() const { return lower_; }
+    const Real* upper() const { return is_point_ ? lower_ : upper_; }
+
+  private:
+    alignas(64) Real lower_[height * width];
+    alignas(64) Real upper_[height * width];
+    bool is_point_ = false;
 };
 
 /// Fetches what flush() will want of rows [first, last) at `count` columns: lines a row apart, where no
@@ -280,6 +316,14 @@ HWY_INLINE void flush(IntegerVec<Real> units, std::int64_t* sums, std::size_t co
     } else {
         for (std::size_t i = 0; i < count; ++i) sums[i] += buffer[i];
     }
+}
+
+/// Of neighbouring vectors, what a rule summed over `records`; `columns` are left in the row.
+template <typename Real, typename Rule, std::size_t Columns>
+HWY_INLINE void flush_row(const Rule& rule, const typename Rule::Sum (&row)[Columns], std::size_t records,
+                          std::int64_t* sums, std::size_t columns) {
+    for (std::size_t c = 0; c < Columns; ++c)
+        flush<Real>(rule.units(row[c], records), sums + c * lanes<Real>, columns - c * lanes<Real>);
 }
 
 }  // namespace holdfast::cpu::HWY_NAMESPACE

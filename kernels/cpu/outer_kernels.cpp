@@ -2,65 +2,59 @@
 // delta is uniform.
 
 #include "kernels/cpu/panel_kernels.hpp"
+
 #include "kernels/cpu/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/outer_kernels.cpp"
 #include <hwy/foreach_target.h>
-#include "kernels/cpu/outer-inl.hpp"
+#include "kernels/cpu/signed_factors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
 
 /// A tile of Rows outputs by Columns vectors of activations, kept in registers over all records of the panel.
+/// `sums` are those of its first entry, `columns` how many there are from there on.
 template <typename Rule, typename Real, std::size_t Rows, std::size_t Columns>
-HWY_INLINE void accumulate_point_tile(const Outer<Real>& outer, const Rule& rule, std::size_t row,
-                                      std::size_t column, std::int64_t* sums) {
+HWY_INLINE void add_point_tile(const Outer<Real>& outer, const Strip<Real>& strip, const Rule& rule,
+                               std::size_t row, std::size_t columns, std::int64_t* sums) {
     typename Rule::Sum sum[Rows][Columns];
     for (auto& line : sum) {
         for (auto& entry : line) entry = rule.zero();
     }
-    for (std::size_t r = 0; r < height; ++r) {
-        const Real* z = outer.z_lower + r * outer.stride + column;
-        const Real* delta = outer.delta_lower.data() + r * outer.out + row;
+    const Real* z = strip.lower();
+    const Real* delta = outer.delta_lower + row * height;
+    for (std::size_t r = 0; r < height; ++r, ++delta, z += Strip<Real>::width) {
         for (std::size_t o = 0; o < Rows; ++o) {
-            const Vec<Real> factor = hn::Set(reals<Real>, delta[o]);
+            const Vec<Real> factor = hn::Set(reals<Real>, delta[o * height]);
             for (std::size_t c = 0; c < Columns; ++c)
-                sum[o][c] = rule.add(sum[o][c], factor, hn::LoadU(reals<Real>, z + c * lanes<Real>));
+                sum[o][c] = rule.add(sum[o][c], factor, hn::Load(reals<Real>, z + c * lanes<Real>));
         }
     }
-    for (std::size_t o = 0; o < Rows; ++o) {
-        for (std::size_t c = 0; c < Columns; ++c) {
-            const std::size_t first = column + c * lanes<Real>;
-            if (first < outer.columns)
-                flush<Real>(rule.units(sum[o][c], height), sums + (row + o) * outer.columns + first,
-                            outer.columns - first);
-        }
-    }
+    for (std::size_t o = 0; o < Rows; ++o)
+        flush_row<Real>(rule, sum[o], height, sums + o * outer.columns, columns);
 }
 
 template <typename Rule, typename Real, Inputs Kind, std::size_t Rows, std::size_t Columns>
-HWY_INLINE void accumulate_interval_tile(const Outer<Real>& outer, const Rule& rule, std::size_t row,
-                                         std::size_t column, std::int64_t* sum_lower,
-                                         std::int64_t* sum_upper) {
+HWY_INLINE void add_box_tile(const Outer<Real>& outer, const Strip<Real>& strip, const Rule& rule,
+                             std::size_t row, std::size_t columns, SumBounds sums) {
     typename Rule::Sum least[Rows][Columns], greatest[Rows][Columns];
     for (std::size_t o = 0; o < Rows; ++o) {
         for (std::size_t c = 0; c < Columns; ++c) least[o][c] = greatest[o][c] = rule.zero();
     }
     for (std::size_t r = 0; r < height; ++r) {
-        const Real* z_lower = outer.z_lower + r * outer.stride + column;
-        const Real* z_upper = outer.z_upper + r * outer.stride + column;
+        const std::size_t first = r * Strip<Real>::width;
         for (std::size_t o = 0; o < Rows; ++o) {
-            const Real low = outer.delta_lower[r * outer.out + row + o],
-                       high = outer.delta_upper[r * outer.out + row + o];
+            const Real low = outer.delta_lower[(row + o) * height + r],
+                       high = outer.delta_upper[(row + o) * height + r];
             const Vec<Real> lower = hn::Set(reals<Real>, low), upper = hn::Set(reals<Real>, high);
-            const Ends<Real, Kind> z(low, high, z_lower, z_upper);
+            const Ends<Real, Kind> z(low, high, strip.lower() + first, strip.upper() + first);
             for (std::size_t c = 0; c < Columns; ++c) {
-                const Vec<Real> z_least = hn::LoadU(reals<Real>, z.least + c * lanes<Real>);
-                const Vec<Real> z_greatest = hn::LoadU(reals<Real>, z.greatest + c * lanes<Real>);
+                const Vec<Real> z_least = hn::Load(reals<Real>, z.least + c * lanes<Real>);
+                const Vec<Real> z_greatest = hn::Load(reals<Real>, z.greatest + c * lanes<Real>);
                 if constexpr (Kind == Inputs::mixed_point) {
-                    least[o][c] = rule.add_least_of_ends(least[o][c], lower, upper, z_least);
-                    greatest[o][c] = rule.add_greatest_of_ends(greatest[o][c], lower, upper, z_least);
+                    least[o][c] = rule.add_of_signs(least[o][c], lower, upper, z_least);
+                    greatest[o][c] = rule.add_of_signs(greatest[o][c], upper, lower, z_least);
                 } else {
                     least[o][c] = rule.add(least[o][c], lower, z_least);
                     greatest[o][c] = rule.add(greatest[o][c], upper, z_greatest);
@@ -69,13 +63,95 @@ HWY_INLINE void accumulate_interval_tile(const Outer<Real>& outer, const Rule& r
         }
     }
     for (std::size_t o = 0; o < Rows; ++o) {
-        for (std::size_t c = 0; c < Columns; ++c) {
-            const std::size_t first = column + c * lanes<Real>;
-            if (first >= outer.columns) continue;
-            const std::size_t at = (row + o) * outer.columns + first;
-            flush<Real>(rule.units(least[o][c], height), sum_lower + at, outer.columns - first);
-            flush<Real>(rule.units(greatest[o][c], height), sum_upper + at, outer.columns - first);
+        const SumBounds to = sums.from(o * outer.columns);
+        flush_row<Real>(rule, least[o], height, to.lower, columns);
+        flush_row<Real>(rule, greatest[o], height, to.upper, columns);
+    }
+}
+
+/// The rows of a layer by tiles.
+template <typename Rule, typename Real>
+class TileRows {
+  public:
+    static constexpr std::size_t rows = width;
+
+    explicit TileRows(const Outer<Real>& outer) : outer_(outer), rule_(outer) {}
+
+    template <std::size_t Rows, std::size_t Columns>
+    HWY_INLINE void add(const Strip<Real>& z, std::size_t row, std::size_t columns, SumBounds sums) const {
+        if (outer_.point)
+            return add_point_tile<Rule, Real, Rows, Columns>(outer_, z, rule_, row, columns, sums.lower);
+        const auto box = [&]<Inputs Kind>() HWY_ATTR {
+            add_box_tile<Rule, Real, Kind, Rows, Columns>(outer_, z, rule_, row, columns, sums);
+        };
+        if (outer_.inputs == Inputs::mixed_point) return box.template operator()<Inputs::mixed_point>();
+        if constexpr (!Rule::by_factors) return;  // the others are SignedRows'
+        if (outer_.inputs == Inputs::box) return box.template operator()<Inputs::box>();
+        box.template operator()<Inputs::nonnegative_point>();
+    }
+
+  private:
+    const Outer<Real>& outer_;
+    Rule rule_;
+};
+
+/// The rows of a layer whose activations are >= 0, one at a time, by the signs of their entries.
+template <typename Real>
+class SignedRows {
+  public:
+    static constexpr std::size_t rows = 1;
+
+    explicit SignedRows(const Outer<Real>& outer) : outer_(outer), rule_(outer), parts_(outer) {}
+
+    template <std::size_t Rows, std::size_t Columns>
+    HWY_INLINE void add(const Strip<Real>& z, std::size_t row, std::size_t columns, SumBounds sums) const {
+        add_parts<Columns>(parts_.least(row, z), columns, sums.lower);
+        if (!outer_.point) add_parts<Columns>(parts_.greatest(row, z), columns, sums.upper);
+    }
+
+  private:
+    template <std::size_t Columns>
+    HWY_INLINE void add_parts(const typename Parts<Real>::Pair& parts, std::size_t columns,
+                              std::int64_t* sums) const {
+        IntegerVec<Real> sum[Columns];
+        for (auto& at : sum) at = rule_.zero();
+        add_part<Sign::positive>(rule_, parts[0], sum);
+        add_part<Sign::negative>(rule_, parts[1], sum);
+        flush_row<Real>(rule_, sum, parts[0].count + parts[1].count, sums, columns);
+    }
+
+    const Outer<Real>& outer_;
+    Elementwise<Real> rule_;
+    Parts<Real> parts_;
+};
+
+/// Strip by strip, the rows of a layer as Rows adds them.
+template <typename Rows, typename Real>
+void accumulate_by(const Outer<Real>& outer, SumBounds sums) {
+    const Rows rows(outer);
+    Strip<Real> z;
+    const auto sweep = [&]<std::size_t Columns>(std::size_t column) {
+        const auto add = [&]<std::size_t Count>(std::size_t row) HWY_ATTR {
+            rows.template add<Count, Columns>(z, row, outer.columns - column,
+                                              sums.from(row * outer.columns + column));
+        };
+        std::size_t row = 0;
+        for (; row + Rows::rows <= outer.out; row += Rows::rows) {
+            const std::size_t next = row + Rows::rows, last = std::min(next + Rows::rows, outer.out);
+            prefetch_rows(sums.lower, outer.columns, next, last, column, Columns * lanes<Real>);
+            if (!outer.point)
+                prefetch_rows(sums.upper, outer.columns, next, last, column, Columns * lanes<Real>);
+            add.template operator()<Rows::rows>(row);
         }
+        for (; row < outer.out; ++row) add.template operator()<1>(row);
+    };
+    for (std::size_t strip = 0; strip < Strip<Real>::count(outer); ++strip) {
+        const std::size_t column = strip * Strip<Real>::width;
+        z.load(outer, strip);
+        if (column + lanes<Real> < outer.columns)
+            sweep.template operator()<strip_vectors>(column);
+        else
+            sweep.template operator()<1>(column);
     }
 }
 
@@ -86,9 +162,10 @@ void accumulate_scaled_vector(const Outer<Real>& outer, const Elementwise<Real>&
     const ScaleLanes<Real> scales(outer, column);
     auto least = rule.zero(), greatest = rule.zero();
     for (std::size_t r = 0; r < height; ++r) {
-        const Corners<Real> corners(outer, hn::Set(reals<Real>, outer.delta_lower[r * outer.out + row]),
-                                    hn::Set(reals<Real>, outer.delta_upper[r * outer.out + row]),
-                                    r * outer.stride + column);
+        const std::size_t at = r * outer.stride + column;
+        const Corners<Real> corners(hn::Set(reals<Real>, outer.delta_lower[row * height + r]),
+                                    hn::Set(reals<Real>, outer.delta_upper[row * height + r]),
+                                    outer.z_lower + at, outer.z_upper + at);
         const Vec<Real> low = scales.least(r), high = scales.greatest(r);
         least = rule.add_entry(least, rule.scaled_least(corners.products, low, high));
         greatest = rule.add_entry(greatest, rule.scaled_greatest(corners.products, low, high));
@@ -99,8 +176,7 @@ void accumulate_scaled_vector(const Outer<Real>& outer, const Elementwise<Real>&
 }
 
 template <typename Real>
-void accumulate_scaled(const OuterProduct<Real>& product, SumBounds sums) {
-    const Outer<Real> outer = prepare<Real>(product);
+void accumulate_scaled(const Outer<Real>& outer, SumBounds sums) {
     const Elementwise<Real> rule(outer);
     for (std::size_t row = 0; row < outer.out; ++row) {
         for (std::size_t column = 0; column < outer.columns; column += lanes<Real>)
@@ -108,55 +184,14 @@ void accumulate_scaled(const OuterProduct<Real>& product, SumBounds sums) {
     }
 }
 
-template <typename Rule, typename Real, std::size_t Rows, std::size_t Columns>
-HWY_INLINE void accumulate_tile(const Outer<Real>& outer, const Rule& rule, std::size_t row,
-                                std::size_t column, std::int64_t* sum_lower, std::int64_t* sum_upper) {
-    if (outer.point)
-        return accumulate_point_tile<Rule, Real, Rows, Columns>(outer, rule, row, column, sum_lower);
-    switch (outer.inputs) {
-        case Inputs::box:
-            return accumulate_interval_tile<Rule, Real, Inputs::box, Rows, Columns>(outer, rule, row, column,
-                                                                                    sum_lower, sum_upper);
-        case Inputs::nonnegative_point:
-            return accumulate_interval_tile<Rule, Real, Inputs::nonnegative_point, Rows, Columns>(
-                outer, rule, row, column, sum_lower, sum_upper);
-        case Inputs::mixed_point:
-            return accumulate_interval_tile<Rule, Real, Inputs::mixed_point, Rows, Columns>(
-                outer, rule, row, column, sum_lower, sum_upper);
-        case Inputs::scaled:  // accumulate_scaled()
-            return;
-    }
-}
-
-template <typename Rule, typename Real>
-void accumulate_with(const Outer<Real>& outer, std::int64_t* sum_lower, std::int64_t* sum_upper) {
-    constexpr std::size_t rows = width;
-    const Rule rule(outer);
-    std::size_t column = 0;
-    const auto sweep = [&]<std::size_t Columns>() {
-        std::size_t row = 0;
-        for (; row + rows <= outer.out; row += rows) {
-            const std::size_t next = row + rows, last = std::min(next + rows, outer.out);
-            prefetch_rows(sum_lower, outer.columns, next, last, column, Columns * lanes<Real>);
-            if (!outer.point)
-                prefetch_rows(sum_upper, outer.columns, next, last, column, Columns * lanes<Real>);
-            accumulate_tile<Rule, Real, rows, Columns>(outer, rule, row, column, sum_lower, sum_upper);
-        }
-        for (; row < outer.out; ++row)
-            accumulate_tile<Rule, Real, 1, Columns>(outer, rule, row, column, sum_lower, sum_upper);
-        column += Columns * lanes<Real>;
-    };
-    while (column + 2 * lanes<Real> <= outer.stride && column + lanes<Real> < outer.columns)
-        sweep.template operator()<2>();
-    while (column < outer.columns) sweep.template operator()<1>();
-}
-
 template <typename Real>
 void accumulate(const OuterProduct<Real>& product, SumBounds sums) {
-    if (product.clip.by_scales()) return accumulate_scaled(product, sums);
     const Outer<Real> outer = prepare<Real>(product);
-    if (product.clip.by_factors()) return accumulate_with<Factored<Real>>(outer, sums.lower, sums.upper);
-    accumulate_with<Elementwise<Real>>(outer, sums.lower, sums.upper);
+    if (product.clip.by_scales()) return accumulate_scaled(outer, sums);
+    if (product.clip.by_factors()) return accumulate_by<TileRows<Factored<Real>, Real>>(outer, sums);
+    if (outer.inputs == Inputs::mixed_point)
+        return accumulate_by<TileRows<Elementwise<Real>, Real>>(outer, sums);
+    accumulate_by<SignedRows<Real>>(outer, sums);
 }
 
 void AccumulateInDouble(const OuterProduct<double>& product, SumBounds sums) {

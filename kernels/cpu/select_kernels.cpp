@@ -3,6 +3,7 @@
 #include "kernels/cpu/panel_kernels.hpp"
 
 #include <cstring>
+#include <optional>
 
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/targets.hpp"
@@ -10,7 +11,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/select_kernels.cpp"
 #include <hwy/foreach_target.h>
-#include "kernels/cpu/outer-inl.hpp"
+#include "kernels/cpu/signed_factors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
@@ -30,15 +31,14 @@ class Offers {
     Offers(LeastEntries& least, const BasicGradientGrid<Real>& grid) : least_(least), grid_(grid) {}
 
     /// Of `lanes` parameters from `first` on; behind `columns` of them nothing is wanted.
-    HWY_INLINE Entries<Real> thresholds(std::size_t first, std::size_t columns) const {
-        const double unit = grid_.unit();
-        return {biased(least_.negated_lower.thresholds() + first, columns, -unit),
-                biased(least_.upper.thresholds() + first, columns, unit)};
+    HWY_INLINE Vec<Real> threshold(bool is_lower, std::size_t first, std::size_t columns) const {
+        if (is_lower) return biased(least_.negated_lower.thresholds() + first, columns, -grid_.unit());
+        return biased(least_.upper.thresholds() + first, columns, grid_.unit());
     }
     HWY_INLINE void collect(std::size_t place, bool is_lower, Real entry) {
         collected_[count_++] = {entry, is_lower, place};
     }
-    /// For another row of a panel.
+    /// For another two vectors of a panel's entries.
     HWY_INLINE void make_room() {
         if (count_ > full) insert();
     }
@@ -60,7 +60,7 @@ class Offers {
         bool is_lower;
         std::size_t place;
     };
-    static constexpr std::size_t full = 256;
+    static constexpr std::size_t full = 256, a_tile = 4 * height * lanes<Real>;
 
     Selection& side(const Offer& offer) { return offer.is_lower ? least_.negated_lower : least_.upper; }
     HWY_INLINE Vec<Real> biased(const std::int64_t* thresholds, std::size_t columns, double unit) const {
@@ -81,148 +81,230 @@ class Offers {
     LeastEntries& least_;
     const BasicGradientGrid<Real>& grid_;
     std::size_t count_ = 0;
-    Offer collected_[full + 2 * height * lanes<Real>];
+    Offer collected_[full + a_tile];
 };
 
-/// The entries of any record at `lanes` columns and rows from one on.
+/// The entries of any record at a tile's rows and `lanes` columns: `column`, of the layer, is `behind` the
+/// strip's first.
 template <typename Real, Inputs Kind>
 class TileEntries {
   public:
-    HWY_INLINE TileEntries(const Outer<Real>& outer, std::size_t row, std::size_t column)
-        : outer_(outer),
-          rule_(outer),
+    HWY_INLINE TileEntries(const Outer<Real>& outer, const Strip<Real>& strip, std::size_t row,
+                           std::size_t column, std::size_t behind)
+        : rule_(outer),
           scales_(outer, column),
-          delta_lower_(outer.delta_lower.data() + row),
-          delta_upper_(outer.delta_upper.data() + row),
-          out_(outer.out),
-          stride_(outer.stride),
-          z_lower_(outer.z_lower + column),
-          z_upper_(outer.z_upper + column),
-          column_(column) {}
+          delta_lower_(outer.delta_lower + row * height),
+          delta_upper_(outer.delta_upper + row * height),
+          z_lower_(strip.lower() + behind),
+          z_upper_(strip.upper() + behind) {}
 
     const Elementwise<Real>& rule() const { return rule_; }
     /// At the `o`th of the rows.
     HWY_INLINE Entries<Real> of(std::size_t record, std::size_t o) const {
-        const Real low = delta_lower_[record * out_ + o], high = delta_upper_[record * out_ + o];
+        const Real low = delta_lower_[o * height + record], high = delta_upper_[o * height + record];
         const Vec<Real> lower = hn::Set(reals<Real>, low), upper = hn::Set(reals<Real>, high);
-        const std::size_t at = record * stride_;
+        const Real* z_lower = z_lower_ + record * Strip<Real>::width;
+        const Real* z_upper = z_upper_ + record * Strip<Real>::width;
         if constexpr (Kind == Inputs::scaled) {
-            const Corners<Real> corners(outer_, lower, upper, at + column_);
+            const Corners<Real> corners(lower, upper, z_lower, z_upper);
             const Vec<Real> lowest = scales_.least(record), highest = scales_.greatest(record);
             return {rule_.scaled_least(corners.products, lowest, highest),
                     rule_.scaled_greatest(corners.products, lowest, highest)};
+        } else if constexpr (Kind == Inputs::mixed_point) {
+            const Vec<Real> z = hn::Load(reals<Real>, z_lower);
+            return {rule_.entry_of_signs(lower, upper, z), rule_.entry_of_signs(upper, lower, z)};
         } else {
-            const Ends<Real, Kind> z(low, high, z_lower_ + at, z_upper_ + at);
-            const Vec<Real> z_least = hn::LoadU(reals<Real>, z.least),
-                            z_greatest = hn::LoadU(reals<Real>, z.greatest);
-            if constexpr (Kind == Inputs::mixed_point)
-                return {rule_.least_of_ends(lower, upper, z_least),
-                        rule_.greatest_of_ends(lower, upper, z_least)};
-            else
-                return {rule_.entry(lower, z_least), rule_.entry(upper, z_greatest)};
+            const Ends<Real, Kind> z(low, high, z_lower, z_upper);
+            return {rule_.entry(lower, hn::Load(reals<Real>, z.least)),
+                    rule_.entry(upper, hn::Load(reals<Real>, z.greatest))};
         }
     }
 
   private:
-    const Outer<Real>& outer_;
     Elementwise<Real> rule_;
     ScaleLanes<Real> scales_;
-    const Real *delta_lower_, *delta_upper_;
-    std::size_t out_, stride_;
-    const Real *z_lower_, *z_upper_;
-    std::size_t column_;
+    const Real *delta_lower_, *delta_upper_, *z_lower_, *z_upper_;
 };
 
-/// Which entries of a panel are wanted, at one row and `lanes` columns: a bit each.
+/// Which entries are wanted: a mask of lanes each.
 template <typename Real>
-class WantedBits {
+class WantedMasks {
   public:
-    HWY_INLINE void set(std::size_t record, hn::Mask<Tag<Real>> low, hn::Mask<Tag<Real>> high) {
-        std::uint8_t* to = bytes_ + record * 2 * bytes_a_side;
-        hn::StoreMaskBits(reals<Real>, low, to);
-        hn::StoreMaskBits(reals<Real>, high, to + bytes_a_side);
+    HWY_INLINE void set(std::size_t index, hn::Mask<Tag<Real>> mask) {
+        hn::StoreMaskBits(reals<Real>, mask, bytes_ + index * bytes_each);
     }
-    /// Calls visit(record, is it the lower bound, lane) for each of the first `count` records' bits.
+    /// Calls visit(index, lane) for each entry of the first `count` masks that is wanted.
     template <typename Visit>
     HWY_INLINE void for_each(std::size_t count, Visit visit) {
-        constexpr std::size_t of_side = 8 * bytes_a_side, of_record = 2 * of_side;
-        std::fill(bytes_ + count * 2 * bytes_a_side, bytes_ + sizeof bytes_, std::uint8_t{0});
-        for (std::size_t first = 0; first < count * of_record; first += 64) {
+        constexpr std::size_t of_mask = 8 * bytes_each;
+        std::uint8_t* end = bytes_ + count * bytes_each;
+        std::fill(end, end + sizeof(std::uint64_t), std::uint8_t{0});
+        for (std::size_t first = 0; first < count * of_mask; first += 64) {
             std::uint64_t left = 0;
             std::memcpy(&left, bytes_ + first / 8, sizeof left);
             for (; left != 0; left &= left - 1) {
                 const std::size_t bit = first + static_cast<std::size_t>(std::countr_zero(left));
-                visit(bit / of_record, bit % of_record >= of_side, bit % of_side);
+                visit(bit / of_mask, bit % of_mask);
             }
         }
     }
 
   private:
-    static constexpr std::size_t bytes_a_side = (lanes<Real> + 7) / 8;
-    alignas(8) std::uint8_t bytes_[height * 2 * bytes_a_side];
+    static constexpr std::size_t bytes_each = (lanes<Real> + 7) / 8, most = 2 * height;
+    alignas(8) std::uint8_t bytes_[most * bytes_each + sizeof(std::uint64_t)];
 };
 
-/// All records at `Rows` rows and `lanes` columns; entry `row, column` is number `first` of the selection.
-/// Few entries are wanted, and which ones no processor can foresee: those are formed again once all are
-/// added.
+/// What a selection by strips is of.
+template <typename Real>
+struct Task {
+    const Outer<Real>& outer;
+    const Strip<Real>& strip;
+    std::size_t column;       // the strip's first
+    std::size_t count;        // records
+    std::size_t first_entry;  // of the layer, in the selection
+    SumBounds sums;           // of the layer
+
+    std::size_t entry(std::size_t row) const { return row * outer.columns + column; }
+};
+
+/// All records at `Rows` rows and `lanes` columns, `behind` the strip's first. Few entries are wanted, and
+/// which ones no processor can foresee: those are formed again once all are added.
 template <typename Real, Inputs Kind, std::size_t Rows>
-void select_tile(const Outer<Real>& outer, std::size_t row, std::size_t column, std::size_t count,
-                 std::size_t first, Offers<Real>& offers, SumBounds sums) {
-    const std::size_t columns = outer.columns - column;
-    const TileEntries<Real, Kind> entries(outer, row, column);
+HWY_INLINE void select_tile(const Task<Real>& task, std::size_t row, std::size_t behind,
+                            Offers<Real>& offers) {
+    const std::size_t stride = task.outer.columns, column = task.column + behind, columns = stride - column,
+                      first = task.first_entry + row * stride + column;
+    const TileEntries<Real, Kind> entries(task.outer, task.strip, row, column, behind);
     const Elementwise<Real> rule = entries.rule();
-    Entries<Real> kept[Rows];
+    Vec<Real> kept_least[Rows], kept_greatest[Rows];
     IntegerVec<Real> least[Rows], greatest[Rows];
-    WantedBits<Real> wanted[Rows];
+    WantedMasks<Real> wanted[Rows];
     for (std::size_t o = 0; o < Rows; ++o) {
-        kept[o] = offers.thresholds(first + o * outer.columns, columns);
+        kept_least[o] = offers.threshold(true, first + o * stride, columns);
+        kept_greatest[o] = offers.threshold(false, first + o * stride, columns);
         least[o] = greatest[o] = rule.zero();
     }
-    for (std::size_t record = 0; record < count; ++record) {
+    for (std::size_t record = 0; record < task.count; ++record) {
         for (std::size_t o = 0; o < Rows; ++o) {
             const Entries<Real> entry = entries.of(record, o);
             least[o] = rule.add_entry(least[o], entry.least);
             greatest[o] = rule.add_entry(greatest[o], entry.greatest);
-            wanted[o].set(record, hn::Lt(entry.greatest, kept[o].greatest),
-                          hn::Lt(kept[o].least, entry.least));
+            wanted[o].set(2 * record, hn::Lt(entry.greatest, kept_greatest[o]));
+            wanted[o].set(2 * record + 1, hn::Lt(kept_least[o], entry.least));
         }
     }
+    offers.make_room();
     for (std::size_t o = 0; o < Rows; ++o) {
-        const SumBounds to = sums.from(o * outer.columns);
-        flush<Real>(rule.units(least[o], count), to.lower, columns);
-        flush<Real>(rule.units(greatest[o], count), to.upper, columns);
-        wanted[o].for_each(count, [&](std::size_t record, bool is_lower, std::size_t lane) HWY_ATTR {
+        const SumBounds to = task.sums.from((row + o) * stride + column);
+        flush<Real>(rule.units(least[o], task.count), to.lower, columns);
+        flush<Real>(rule.units(greatest[o], task.count), to.upper, columns);
+        wanted[o].for_each(2 * task.count, [&](std::size_t index, std::size_t lane) HWY_ATTR {
             alignas(64) Real values[lanes<Real>];
-            const Entries<Real> entry = entries.of(record, o);
+            const bool is_lower = index % 2 != 0;
+            const Entries<Real> entry = entries.of(index / 2, o);
             hn::Store(is_lower ? entry.least : entry.greatest, reals<Real>, values);
-            offers.collect(first + o * outer.columns + lane, is_lower, values[lane]);
+            offers.collect(first + o * stride + lane, is_lower, values[lane]);
         });
-        offers.make_room();
     }
 }
 
-/// All rows at `lanes` columns.
-template <typename Real, Inputs Kind>
-void select_strip(const Outer<Real>& outer, std::size_t column, std::size_t count, SumBounds sums,
-                  const SelectionTarget& target, Offers<Real>& offers) {
-    constexpr std::size_t rows = 2;
-    const std::int64_t* const arrays[] = {sums.lower, sums.upper,
-                                          target.least.upper.thresholds() + target.first_entry,
-                                          target.least.negated_lower.thresholds() + target.first_entry};
-    std::size_t row = 0;
-    const auto select = [&]<std::size_t Rows>() {
-        const std::size_t at = row * outer.columns + column;
-        select_tile<Real, Kind, Rows>(outer, row, column, count, target.first_entry + at, offers,
-                                      sums.from(at));
-        row += Rows;
-    };
-    while (row + rows <= outer.out) {
-        for (const std::int64_t* array : arrays)
-            prefetch_rows(array, outer.columns, row + rows, std::min(row + 2 * rows, outer.out), column,
-                          lanes<Real>);
-        select.template operator()<rows>();
+/// One bound at one row and Columns vectors of columns, in parts. Of the lower bounds the greatest are
+/// wanted, of the upper ones the least: where only lower bounds above 0 are, or upper ones below, the part of
+/// the other sign is added unseen.
+template <typename Real, bool Lower, std::size_t Columns>
+class BoundSelection {
+  public:
+    /// The entry is number `first` of the selection, the first of `columns` in its row.
+    HWY_INLINE BoundSelection(const Elementwise<Real>& rule, std::size_t first, std::size_t columns,
+                              const Offers<Real>& offers)
+        : rule_(rule), first_(first), columns_(columns) {
+        for (std::size_t c = 0; c < Columns; ++c)
+            kept_[c] = offers.threshold(Lower, first + c * lanes<Real>, columns - c * lanes<Real>);
     }
-    while (row < outer.out) select.template operator()<1>();
+    HWY_INLINE bool one_sign_is_wanted() const {
+        bool one = true;
+        for (const Vec<Real> limit : kept_)
+            one &= hn::AllFalse(reals<Real>, Lower ? hn::Lt(limit, rule_.bias) : hn::Lt(rule_.bias, limit));
+        return one;
+    }
+    HWY_INLINE void run(const typename Parts<Real>::Pair& parts, Offers<Real>& offers,
+                        std::int64_t* sums) const {
+        constexpr Sign seen = Lower ? Sign::positive : Sign::negative,
+                       unseen = Lower ? Sign::negative : Sign::positive;
+        const Part<Real>& part = parts[Lower ? 0 : 1];
+        IntegerVec<Real> sum[Columns];
+        for (auto& at : sum) at = rule_.zero();
+        WantedMasks<Real> wanted;
+        for (std::size_t i = 0; i < part.count; ++i) {
+            const Vec<Real> factor = part.factor(i);
+            const Real* z = part.activations(i);
+            for (std::size_t c = 0; c < Columns; ++c) {
+                const Vec<Real> entry =
+                    rule_.template entry<seen>(factor, hn::Load(reals<Real>, z + c * lanes<Real>));
+                sum[c] = rule_.add_entry(sum[c], entry);
+                wanted.set(i * Columns + c, Lower ? hn::Lt(kept_[c], entry) : hn::Lt(entry, kept_[c]));
+            }
+        }
+        add_part<unseen>(rule_, parts[Lower ? 1 : 0], sum);
+        flush_row<Real>(rule_, sum, parts[0].count + parts[1].count, sums, columns_);
+        wanted.for_each(part.count * Columns, [&](std::size_t mask, std::size_t lane) HWY_ATTR {
+            const std::size_t i = mask / Columns, behind = mask % Columns * lanes<Real> + lane;
+            const Real factor = part.factors[part.records[i]], z = part.activations(i)[behind];
+            offers.collect(first_ + behind, Lower, rule_.template one<seen>(factor, z));
+        });
+    }
+
+  private:
+    const Elementwise<Real>& rule_;
+    std::size_t first_, columns_;
+    Vec<Real> kept_[Columns];
+};
+
+/// One row at Columns vectors of columns, where every side wants one sign only; false where it does not.
+template <typename Real, std::size_t Columns>
+HWY_INLINE bool select_parts(const Task<Real>& task, const Parts<Real>& parts, std::size_t row,
+                             Offers<Real>& offers) {
+    const Elementwise<Real> rule(task.outer);
+    const std::size_t at = task.entry(row), columns = task.outer.columns - task.column;
+    const BoundSelection<Real, true, Columns> lower(rule, task.first_entry + at, columns, offers);
+    const BoundSelection<Real, false, Columns> upper(rule, task.first_entry + at, columns, offers);
+    if (!lower.one_sign_is_wanted() || !upper.one_sign_is_wanted()) return false;
+    offers.make_room();
+    lower.run(parts.least(row, task.strip), offers, task.sums.lower + at);
+    upper.run(parts.greatest(row, task.strip), offers, task.sums.upper + at);
+    return true;
+}
+
+/// All rows at one strip. Parts: of activations >= 0.
+template <typename Real, Inputs Kind>
+void select_strip(const Task<Real>& task, const std::optional<Parts<Real>>& parts, LeastEntries& least,
+                  Offers<Real>& offers) {
+    constexpr bool by_parts = Kind == Inputs::box || Kind == Inputs::nonnegative_point;
+    constexpr std::size_t rows = by_parts ? 1 : 2;
+    const std::size_t out = task.outer.out, stride = task.outer.columns;
+    const std::int64_t* const arrays[] = {task.sums.lower, task.sums.upper,
+                                          least.upper.thresholds() + task.first_entry,
+                                          least.negated_lower.thresholds() + task.first_entry};
+    const auto sweep = [&]<std::size_t Columns>() {
+        const auto select = [&]<std::size_t Rows>(std::size_t row) HWY_ATTR {
+            bool done = false;
+            if constexpr (by_parts) done = select_parts<Real, Columns>(task, *parts, row, offers);
+            for (std::size_t c = 0; !done && c < Columns; ++c)
+                select_tile<Real, Kind, Rows>(task, row, c * lanes<Real>, offers);
+        };
+        std::size_t row = 0;
+        for (; row + rows <= out; row += rows) {
+            for (const std::int64_t* array : arrays)
+                prefetch_rows(array, stride, row + rows, std::min(row + 2 * rows, out), task.column,
+                              Columns * lanes<Real>);
+            select.template operator()<rows>(row);
+        }
+        for (; row < out; ++row) select.template operator()<1>(row);
+    };
+    if (task.column + lanes<Real> < stride)
+        sweep.template operator()<strip_vectors>();
+    else
+        sweep.template operator()<1>();
     offers.insert();
 }
 
@@ -236,9 +318,13 @@ void accumulate_and_select(const OuterProduct<Real>& product, SumBounds sums, co
                             ? &select_strip<Real, Inputs::nonnegative_point>
                             : &select_strip<Real, Inputs::mixed_point>;
     Offers<Real> offers(target.least, outer.grid);
-    const std::size_t strips = (outer.columns + lanes<Real> - 1) / lanes<Real>;
-    target.least.upper.for_each_stripe(strips, [&](std::size_t strip) {
-        select(outer, strip * lanes<Real>, product.count, sums, target, offers);
+    std::optional<Parts<Real>> parts;
+    if (outer.inputs == Inputs::box || outer.inputs == Inputs::nonnegative_point) parts.emplace(outer);
+    Strip<Real> z;
+    target.least.upper.for_each_stripe(Strip<Real>::count(outer), [&](std::size_t strip) {
+        z.load(outer, strip);
+        const std::size_t column = strip * Strip<Real>::width;
+        select({outer, z, column, product.count, target.first_entry, sums}, parts, target.least, offers);
     });
 }
 

@@ -85,6 +85,20 @@ struct Weights {
     }
 };
 
+/// What a layer reads: bounds of activations, or features, a point, of one sign or any.
+enum class Reads { activations, nonnegative_features, features };
+constexpr Reads all_reads[] = {Reads::activations, Reads::nonnegative_features, Reads::features};
+
+/// The same by rows: [panel_height, row_stride].
+template <typename Real>
+struct Rows {
+    Panel<Real> lower, upper;
+    Reads reads;
+    BasicConstInterval<Real> view() const {
+        return {lower.data(), reads == Reads::activations ? upper.data() : lower.data()};
+    }
+};
+
 /// The operations in one precision, held against the reference of that precision.
 template <typename Real>
 struct Operations : testing::TestWithParam<LayerShape> {
@@ -104,6 +118,16 @@ struct Operations : testing::TestWithParam<LayerShape> {
     template <typename Draw>
     Bounds<Real> random(std::size_t rows, Draw draw) {
         return random_bounds<Real>(rows, draw);
+    }
+
+    Rows<Real> random_rows(Reads reads);
+    template <typename Test>
+    void on_every_target(Test test) {
+        for (const std::string& target : simd_targets()) {
+            SCOPED_TRACE(target);
+            const SimdTargetOverride override(target);
+            test();
+        }
     }
 
     void forward_input();
@@ -286,20 +310,25 @@ LayerScales<Real> random_scales(Values<Real>& values) {
 }
 
 template <typename Real>
+Rows<Real> Operations<Real>::random_rows(Reads reads) {
+    const std::size_t stride = row_stride<Real>(shape.in);
+    const Bounds<Real> z =
+        random(shape.in, [&] { return reads == Reads::features ? values.any() : values.nonnegative(); });
+    Rows<Real> rows{Panel<Real>(panel_height * stride), Panel<Real>(panel_height * stride), reads};
+    tested->transpose(shape.in, z.lower.data(), rows.lower.data(), stride);
+    tested->transpose(shape.in, z.upper.data(), rows.upper.data(), stride);
+    return rows;
+}
+
+template <typename Real>
 void Operations<Real>::accumulate() {
     const std::size_t stride = row_stride<Real>(shape.in);
     for (const Clip& clip : clips()) {
-        for (const bool input : {false, true}) {
+        for (const Reads reads : all_reads) {
             const Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
-            const Bounds<Real> z =
-                random(shape.in, [&] { return input ? values.any() : values.nonnegative(); });
-            Panel<Real> lower_rows(panel_height * stride), upper_rows(panel_height * stride);
-            tested->transpose(shape.in, z.lower.data(), lower_rows.data(), stride);
-            tested->transpose(shape.in, z.upper.data(), upper_rows.data(), stride);
-            const BasicConstInterval<Real> rows{lower_rows.data(),
-                                                input ? lower_rows.data() : upper_rows.data()};
+            const Rows<Real> rows = random_rows(reads);
             for (const bool point : {false, true}) {
-                if (point && !input) continue;
+                if (point && reads == Reads::activations) continue;
                 const BasicConstInterval<Real> gradient{delta.lower.data(),
                                                         point ? delta.lower.data() : delta.upper.data()};
                 std::vector<std::int64_t> expected(2 * shape.parameters(), 5), actual = expected;
@@ -307,8 +336,13 @@ void Operations<Real>::accumulate() {
                     return sums.data() + (point ? 0 : shape.parameters());
                 };
                 const LayerScales<Real> scales = random_scales(values);
-                const OuterProduct<Real> product{
-                    shape, clip, gradient, rows, stride, panel_height, clip.by_scales() ? &scales : nullptr};
+                const OuterProduct<Real> product{shape,
+                                                 clip,
+                                                 gradient,
+                                                 rows.view(),
+                                                 stride,
+                                                 panel_height,
+                                                 clip.by_scales() ? &scales : nullptr};
                 reference->accumulate(product, {expected.data(), upper_of(expected)});
                 tested->accumulate(product, {actual.data(), upper_of(actual)});
                 ASSERT_EQ(expected, actual);
@@ -317,39 +351,53 @@ void Operations<Real>::accumulate() {
     }
 }
 
+// Of the first records of two panels: the second finds the thresholds that the first one left.
 template <typename Real>
 void Operations<Real>::accumulate_and_select() {
-    const std::size_t stride = row_stride<Real>(shape.in);
-    Bounds<Real> delta = random(shape.out, [&] { return values.any(); });
-    for (std::size_t i = 0; i < delta.lower.size(); ++i) {
-        if (i % panel_height >= 100) delta.lower[i] = delta.upper[i] = 0;
-    }
-    const BasicConstInterval<Real> gradient = delta.view();
-    const Bounds<Real> z = random(shape.in, [&] { return values.nonnegative(); });
-    Panel<Real> lower_rows(panel_height * stride), upper_rows(panel_height * stride);
-    tested->transpose(shape.in, z.lower.data(), lower_rows.data(), stride);
-    tested->transpose(shape.in, z.upper.data(), upper_rows.data(), stride);
-    const BasicConstInterval<Real> rows{lower_rows.data(), upper_rows.data()};
-    for (const Clip& clip : clips()) {
-        const LayerScales<Real> scales = random_scales(values);
-        const OuterProduct<Real> product{
-            shape, clip, gradient, rows, stride, 100, clip.by_scales() ? &scales : nullptr};
-        for (const std::size_t count : {1, 3, 200}) {
-            std::vector<std::int64_t> expected(2 * shape.parameters(), 3), actual = expected;
-            LeastEntries wanted(shape.parameters() + 2, count), found(shape.parameters() + 2, count);
-            const SelectionTarget to_wanted{wanted, 2}, to_found{found, 2};
-            reference->accumulate(product, {expected.data(), expected.data() + shape.parameters()},
-                                  &to_wanted);
-            tested->accumulate(product, {actual.data(), actual.data() + shape.parameters()}, &to_found);
-            ASSERT_EQ(expected, actual);
-            for (std::size_t entry = 0; entry < wanted.upper.entries(); ++entry) {
-                ASSERT_EQ(sorted_values(wanted.upper, entry), sorted_values(found.upper, entry)) << entry;
-                ASSERT_EQ(sorted_values(wanted.negated_lower, entry),
-                          sorted_values(found.negated_lower, entry))
-                    << entry;
+    const std::size_t stride = row_stride<Real>(shape.in), records = 100;
+    struct PanelOfRecords {
+        Bounds<Real> delta;
+        Rows<Real> rows;
+        LayerScales<Real> scales;
+    };
+    const auto panel_of = [&](Reads reads) {
+        PanelOfRecords panel{random(shape.out, [&] { return values.any(); }), random_rows(reads),
+                             random_scales(values)};
+        for (std::size_t i = 0; i < panel.delta.lower.size(); ++i) {
+            if (i % panel_height >= records) panel.delta.lower[i] = panel.delta.upper[i] = 0;
+        }
+        return panel;
+    };
+    for (const Reads reads : all_reads) {
+        const PanelOfRecords panels[] = {panel_of(reads), panel_of(reads)};
+        for (const Clip& clip : clips()) {
+            for (const std::size_t count : {1, 3, 250}) {
+                std::vector<std::int64_t> expected(2 * shape.parameters(), 3), actual = expected;
+                LeastEntries wanted(shape.parameters() + 2, count), found(shape.parameters() + 2, count);
+                const SelectionTarget to_wanted{wanted, 2}, to_found{found, 2};
+                for (const PanelOfRecords& panel : panels) {
+                    const OuterProduct<Real> product{shape,
+                                                     clip,
+                                                     panel.delta.view(),
+                                                     panel.rows.view(),
+                                                     stride,
+                                                     records,
+                                                     clip.by_scales() ? &panel.scales : nullptr};
+                    reference->accumulate(product, {expected.data(), expected.data() + shape.parameters()},
+                                          &to_wanted);
+                    tested->accumulate(product, {actual.data(), actual.data() + shape.parameters()},
+                                       &to_found);
+                    ASSERT_EQ(expected, actual);
+                }
+                for (std::size_t entry = 0; entry < wanted.upper.entries(); ++entry) {
+                    ASSERT_EQ(sorted_values(wanted.upper, entry), sorted_values(found.upper, entry)) << entry;
+                    ASSERT_EQ(sorted_values(wanted.negated_lower, entry),
+                              sorted_values(found.negated_lower, entry))
+                        << entry;
+                }
+                EXPECT_EQ(found.upper.values(2).size(), std::min<std::size_t>(count, 2 * records));
+                EXPECT_TRUE(found.upper.values(0).empty());
             }
-            EXPECT_EQ(found.upper.values(2).size(), std::min<std::size_t>(count, 100));
-            EXPECT_TRUE(found.upper.values(0).empty());
         }
     }
 }
@@ -425,10 +473,10 @@ TEST_P(OperationsInSingle, ForwardBox) {
     forward_box();
 }
 TEST_P(OperationsInDouble, OfferChanges) {
-    offer_changes();
+    on_every_target([&] { offer_changes(); });
 }
 TEST_P(OperationsInSingle, OfferChanges) {
-    offer_changes();
+    on_every_target([&] { offer_changes(); });
 }
 TEST_P(OperationsInDouble, Forward) {
     forward();
@@ -467,16 +515,16 @@ TEST_P(OperationsInSingle, Backward) {
     backward();
 }
 TEST_P(OperationsInDouble, Accumulate) {
-    accumulate();
+    on_every_target([&] { accumulate(); });
 }
 TEST_P(OperationsInSingle, Accumulate) {
-    accumulate();
+    on_every_target([&] { accumulate(); });
 }
 TEST_P(OperationsInDouble, AccumulateAndSelect) {
-    accumulate_and_select();
+    on_every_target([&] { accumulate_and_select(); });
 }
 TEST_P(OperationsInSingle, AccumulateAndSelect) {
-    accumulate_and_select();
+    on_every_target([&] { accumulate_and_select(); });
 }
 
 std::string test_name(const testing::TestParamInfo<LayerShape>& info) {
