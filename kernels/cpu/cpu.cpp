@@ -76,6 +76,14 @@ class CpuOperations : public PanelOperations<Real> {
                                       const std::int64_t* upper) const override {
         return std::make_unique<CpuLayer<Real>>(shape, lower, upper);
     }
+    void load(const InputTransform& input, double moved, std::size_t inputs, const RecordSet& records,
+              std::span<const std::uint32_t> indices, Real* x) const override {
+        if (moved != 0) return PanelOperations<Real>::load(input, moved, inputs, records, indices, x);
+        cpu::feature_kernels<Real>().load(input, inputs, records, indices, x);
+    }
+    void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const override {
+        cpu::feature_kernels<Real>().transpose(rows, panel, out, stride);
+    }
     void forward_input(const PackedLayer& layer, const Real* x, Interval a) const override {
         kernels().forward_input(view_of<Real>(layer), x, a);
     }

@@ -38,6 +38,19 @@ template <>
 const LayerKernels<float>& layer_kernels<float>();
 
 template <typename Real>
+struct FeatureKernels {
+    void (*load)(const InputTransform& input, std::size_t inputs, const RecordSet& records,
+                 std::span<const std::uint32_t> indices, Real* x);
+    void (*transpose)(std::size_t rows, const Real* panel, Real* out, std::size_t stride);
+};
+template <typename Real>
+const FeatureKernels<Real>& feature_kernels();
+template <>
+const FeatureKernels<double>& feature_kernels<double>();
+template <>
+const FeatureKernels<float>& feature_kernels<float>();
+
+template <typename Real>
 struct ConvolutionKernels {
     using Interval = BasicInterval<Real>;
     using ConstInterval = BasicConstInterval<Real>;

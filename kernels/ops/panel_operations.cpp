@@ -12,6 +12,19 @@ constexpr std::size_t height = panel_height;
 }  // namespace
 
 template <typename Real>
+void PanelOperations<Real>::load(const InputTransform& input, double moved, std::size_t inputs,
+                                 const RecordSet& records, std::span<const std::uint32_t> indices,
+                                 Real* x) const {
+    std::fill(x, x + inputs * height, Real{0});
+    for (std::size_t r = 0; r < indices.size(); ++r) {
+        for (std::size_t j = 0; j < inputs; ++j) {
+            const double feature = records.feature(indices[r] * inputs + j);
+            x[j * height + r] = input.apply<Real>(moved == 0 ? feature : input.inside(feature) + moved);
+        }
+    }
+}
+
+template <typename Real>
 void PanelOperations<Real>::loss_gradient(Loss loss, std::size_t outputs, ConstInterval logits,
                                           const double* targets, std::size_t count, Interval delta) const {
     for (std::size_t c = 0; c < outputs; ++c) {

@@ -158,6 +158,10 @@ class PanelOperations {
     virtual std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
                                               const std::int64_t* upper) const = 0;
 
+    /// x [inputs]: what a network sees of the records `indices`, 1 to panel_height of them, and 0 behind
+    /// them. moved: added to every feature, within the public range: of panels that bound poisoned records.
+    virtual void load(const InputTransform& input, double moved, std::size_t inputs, const RecordSet& records,
+                      std::span<const std::uint32_t> indices, Real* x) const;
     /// a = W x + b for point features x [in] of any sign; a [out].
     /// Lemma: a fma grows with its sum, and with its weight where x >= 0, falls with it elsewhere. Each sum
     /// is the next fma's operand, so the ends chosen by the signs of x give the least and the greatest:
@@ -252,7 +256,7 @@ class PanelOperations {
                                 std::size_t count, const Poison& poison, Interval delta) const;
     /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
     /// behind.
-    void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;
+    virtual void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;
 };
 
 /// Length of a row of transpose(): room for the column of ones, rounded up to a cache line.

@@ -186,7 +186,7 @@ class HostEngine final : public Engine {
     struct Worker {
         explicit Worker(const HostEngine& engine, std::size_t last_rows = 0)
             : pass(engine.network_, engine.operations_, last_rows),
-              panel(engine.network_.inputs(), engine.network_.input) {}
+              panel(engine.operations_, engine.network_) {}
         PanelPass<Real> pass;
         Panel<Real> panel;
     };
@@ -211,13 +211,15 @@ class HostEngine final : public Engine {
               sums(layout.size(), 0) {}
 
         void load(const Work& work) {
-            this->panel.load(*work.records, work.indices);
+            load_rows(this->panel, work);
             const double radius = work.records->poison ? work.records->poison->input_radius : 0;
             if (radius == 0) return;
-            poisoned_lower.emplace(engine.network_.inputs(), engine.network_.input, -radius);
-            poisoned_upper.emplace(engine.network_.inputs(), engine.network_.input, radius);
-            poisoned_lower->load(*work.records, work.indices);
-            poisoned_upper->load(*work.records, work.indices);
+            load_rows(poisoned_lower.emplace(engine.operations_, engine.network_, -radius), work);
+            load_rows(poisoned_upper.emplace(engine.operations_, engine.network_, radius), work);
+        }
+        static void load_rows(Panel<Real>& panel, const Work& work) {
+            panel.load(*work.records, work.indices);
+            panel.make_rows();
         }
         void add(const PackedNetwork<Real>& parameters, const Work& work, const VariantSums& to) {
             const std::optional<Poison>& poison = work.records->poison;

@@ -9,35 +9,32 @@
 
 namespace holdfast {
 
-/// Up to panel_height records as the kernels read them; unused columns are zero.
+/// Up to panel_height records as the kernels read them.
 template <typename Real>
 class Panel {
   public:
-    /// moved: added to every feature, within the public range: of panels that bound poisoned records.
-    Panel(std::size_t features, InputTransform transform, double moved = 0)
-        : features_(features),
-          transform_(transform),
+    /// moved: of PanelOperations::load(). The operations must outlive it.
+    Panel(const PanelOperations<Real>& operations, const NetworkShape& network, double moved = 0)
+        : operations_(operations),
+          features_(network.inputs()),
+          transform_(network.input),
           moved_(moved),
-          stride_(row_stride<Real>(features)),
-          by_feature_(features * panel_height),
-          by_record_(panel_height * stride_) {}
+          stride_(row_stride<Real>(features_)),
+          by_feature_(features_ * panel_height) {}
 
-    /// Loads records `indices` (at most panel_height).
+    /// Loads records `indices` (1 to panel_height), by feature alone.
     void load(const RecordSet& records, std::span<const std::uint32_t> indices) {
         count_ = indices.size();
         for (std::size_t r = 0; r < count_; ++r) {
-            const std::size_t first = indices[r] * features_;
-            if (records.wide_features != nullptr) {
-                load_row(r, records.wide_features + first);
-            } else {
-                load_row(r, records.features + first);
-            }
             labels_[r] = records.labels == nullptr ? 0 : records.labels[indices[r]];
             targets_[r] = records.target(indices[r]);
         }
-        std::fill(by_record_.begin() + static_cast<std::ptrdiff_t>(count_ * stride_), by_record_.end(),
-                  Real{0});
-        transpose();
+        operations_.load(transform_, moved_, features_, records, indices, by_feature_.data());
+    }
+    /// By record too, for outer products.
+    void make_rows() {
+        by_record_.resize(panel_height * stride_);
+        operations_.transpose(features_, by_feature_.data(), by_record_.data(), stride_);
     }
 
     std::size_t count() const { return count_; }
@@ -48,25 +45,7 @@ class Panel {
     const double* targets() const { return targets_; }  ///< numbers, or the labels
 
   private:
-    template <typename Feature>
-    void load_row(std::size_t record, const Feature* features) {
-        Real* row = by_record_.data() + record * stride_;
-        for (std::size_t j = 0; j < features_; ++j) {
-            const auto feature = static_cast<double>(features[j]);
-            row[j] = transform_.apply<Real>(moved_ == 0 ? feature : transform_.inside(feature) + moved_);
-        }
-        row[features_] = 1;
-    }
-    void transpose() {
-        constexpr std::size_t block = 8;  // a cache line of records at a time
-        for (std::size_t first = 0; first < panel_height; first += block) {
-            for (std::size_t j = 0; j < features_; ++j) {
-                for (std::size_t r = first; r < first + block; ++r)
-                    by_feature_[j * panel_height + r] = by_record_[r * stride_ + j];
-            }
-        }
-    }
-
+    const PanelOperations<Real>& operations_;
     std::size_t features_;
     InputTransform transform_;
     double moved_;

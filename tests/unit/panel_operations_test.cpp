@@ -15,6 +15,7 @@
 #include "kernels/base/random.hpp"
 #include "kernels/cpu/simd_target.hpp"
 #include "kernels/ops/correct_rule.hpp"
+#include "kernels/ops/engine.hpp"
 #include "tests/support/print.hpp"
 #include "tests/support/selections.hpp"
 
@@ -130,6 +131,8 @@ struct Operations : testing::TestWithParam<LayerShape> {
         }
     }
 
+    void load();
+    void transpose();
     void forward_input();
     void forward_box();
     void forward();
@@ -155,6 +158,71 @@ template <typename Real>
 void expect_equal(const Bounds<Real>& expected, const Bounds<Real>& actual) {
     expect_equal(expected.lower, actual.lower, "lower");
     expect_equal(expected.upper, actual.upper, "upper");
+}
+
+template <typename Test>
+void on_every_target(Test test) {
+    for (const std::string& target : simd_targets()) {
+        SCOPED_TRACE(target);
+        const SimdTargetOverride only(target);
+        test();
+    }
+}
+
+/// Features as any file may hold them.
+template <typename Feature>
+std::vector<Feature> any_features(std::size_t count, Values<double>& values) {
+    std::vector<Feature> features;
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto value = static_cast<Feature>(values.any());
+        features.push_back(i % 7 != 0    ? value
+                           : i % 5 == 0  ? std::numeric_limits<Feature>::quiet_NaN()
+                           : value > 0.1 ? std::numeric_limits<Feature>::infinity()
+                                         : value * std::numeric_limits<Feature>::max());
+    }
+    return features;
+}
+
+template <typename Real>
+void Operations<Real>::load() {
+    Values<double> drawn(7);
+    const std::size_t record_count = 150;
+    const std::vector<float> features = any_features<float>(record_count * shape.in, drawn);
+    const std::vector<double> wide = any_features<double>(record_count * shape.in, drawn);
+    const auto labels = std::vector<std::int32_t>(record_count);
+    const RecordSet sets[] = {{.features = features.data(), .labels = labels.data(), .count = record_count},
+                              {.wide_features = wide.data(), .labels = labels.data(), .count = record_count}};
+    const InputTransform transforms[] = {
+        {}, {.range = {-0.25, 1.0 / 3}}, {.shift = 0.5, .scale = 3, .range = {-1, 1}}, {.scale = 1e30}};
+    for (const RecordSet& records : sets) {
+        for (const InputTransform& input : transforms) {
+            for (const std::size_t count : {1, 7, 8, 100, 128}) {
+                std::vector<std::uint32_t> indices;
+                for (std::size_t i = 0; i < count; ++i)
+                    indices.push_back(static_cast<std::uint32_t>((i * 61 + 149) % record_count));
+                for (const double moved : {0.0, -0.125}) {
+                    Panel<Real> expected(shape.in * panel_height, 3), actual = expected;
+                    reference->load(input, moved, shape.in, records, indices, expected.data());
+                    tested->load(input, moved, shape.in, records, indices, actual.data());
+                    expect_equal(expected, actual, "feature");
+                    const double first = records.feature(149 * shape.in);
+                    EXPECT_EQ(actual[0], input.apply<Real>(moved == 0 ? first : input.inside(first) + moved));
+                    EXPECT_TRUE(count == panel_height || actual.back() == 0);
+                }
+            }
+        }
+    }
+}
+
+template <typename Real>
+void Operations<Real>::transpose() {
+    const std::size_t stride = row_stride<Real>(shape.in);
+    const Bounds<Real> panel = random(shape.in, [&] { return values.any(); });
+    Panel<Real> expected(panel_height * stride, 3), actual = expected;
+    reference->transpose(shape.in, panel.lower.data(), expected.data(), stride);
+    tested->transpose(shape.in, panel.lower.data(), actual.data(), stride);
+    expect_equal(expected, actual, "value");
+    EXPECT_EQ(actual[stride], panel.lower[1]);
 }
 
 template <typename Real>
@@ -460,6 +528,18 @@ void Operations<Real>::offer_changes() {
     }
 }
 
+TEST_P(OperationsInDouble, Load) {
+    on_every_target([&] { load(); });
+}
+TEST_P(OperationsInSingle, Load) {
+    on_every_target([&] { load(); });
+}
+TEST_P(OperationsInDouble, Transpose) {
+    on_every_target([&] { transpose(); });
+}
+TEST_P(OperationsInSingle, Transpose) {
+    on_every_target([&] { transpose(); });
+}
 TEST_P(OperationsInDouble, ForwardInput) {
     forward_input();
 }
