@@ -121,7 +121,7 @@ struct Vnni {
 };
 #endif
 
-/// Sums of products of `Rows` rows with `width` vectors of lanes or with one, a digit each.
+/// Sums of products of `Rows` rows with `Vectors` vectors of lanes, a digit each.
 template <typename Multiply, std::size_t Rows, std::size_t Vectors, std::size_t Digits>
 struct Chains {
     IntVec at[Digits][Rows][Vectors], rest[Digits][Rows][Vectors];
@@ -167,7 +167,7 @@ struct Chains {
 /// What the lanes of a tile are multiplied by: adds the terms [first, last) of its rows.
 struct PointTerms {
     const std::int32_t* factors;  // [rows, terms]
-    static constexpr std::size_t bounds = 1, rows = 4;
+    static constexpr std::size_t bounds = 1;
 
     template <std::size_t Rows, typename OfBound>
     HWY_INLINE void add(const LaneTerms& lane_terms, std::size_t row, std::size_t lane, std::size_t first,
@@ -184,7 +184,7 @@ struct PointTerms {
 /// Values of any sign at a point: what is positive meets the factors' own bound, what is negative the other.
 struct SplitTerms {
     const std::int32_t *lower, *upper;  // [rows, terms]
-    static constexpr std::size_t bounds = 2, rows = 2;
+    static constexpr std::size_t bounds = 2;
 
     template <std::size_t Rows, typename OfBound>
     HWY_INLINE void add(const LaneTerms& lane_terms, std::size_t row, std::size_t lane, std::size_t first,
@@ -214,7 +214,7 @@ struct SplitTerms {
 struct ChosenTerms {
     const std::int32_t *least, *greatest;                     // [rows, terms]
     const std::uint32_t *least_variants, *greatest_variants;  // [rows, terms]
-    static constexpr std::size_t bounds = 2, rows = 2;
+    static constexpr std::size_t bounds = 2;
 
     template <std::size_t Rows, typename OfBound>
     HWY_INLINE void add(const LaneTerms& lane_terms, std::size_t row, std::size_t lane, std::size_t first,
@@ -255,7 +255,8 @@ HWY_INLINE void sum_tile(const Terms& terms, const LaneTerms& lane_terms, std::s
 /// All rows by all lanes, of as many digits.
 template <typename Multiply, std::size_t Digits, typename Terms, typename Sink>
 void sum_digits(const Terms& terms, const LaneTerms& lane_terms, std::size_t rows, const Sink& sink) {
-    constexpr std::size_t tall = Terms::rows / Digits;
+    // Registers hold the sums; few lanes, so that what is in them stays in the cache from row to row.
+    constexpr std::size_t vectors = 2, tall = 2 * width / (Terms::bounds * Digits);
     std::size_t lane = 0;
     const auto sweep = [&]<std::size_t Vectors>() {
         std::size_t row = 0;
@@ -264,7 +265,7 @@ void sum_digits(const Terms& terms, const LaneTerms& lane_terms, std::size_t row
         for (; row < rows; ++row) sum_tile<Multiply, Digits, 1, Vectors>(terms, lane_terms, row, lane, sink);
         lane += Vectors * int_lanes;
     };
-    while (lane + width * int_lanes <= lane_terms.stride) sweep.template operator()<width>();
+    while (lane + vectors * int_lanes <= lane_terms.stride) sweep.template operator()<vectors>();
     while (lane < lane_terms.stride) sweep.template operator()<1>();
 }
 template <typename Multiply, typename Terms, typename Sink>
