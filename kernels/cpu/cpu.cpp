@@ -142,8 +142,8 @@ class CpuOperations : public PanelOperations<Real> {
 
 class CpuFixedLayer final : public PackedLayer {
   public:
-    CpuFixedLayer(LayerShape shape, const std::int64_t* lower, const std::int64_t* upper)
-        : PackedLayer(shape, lower == upper), weights_(shape, lower, upper) {}
+    CpuFixedLayer(LayerShape shape, const std::int64_t* lower, const std::int64_t* upper, int bits)
+        : PackedLayer(shape, lower == upper), weights_(shape, lower, upper, bits) {}
     const cpu::FixedWeights& weights() const { return weights_; }
 
   private:
@@ -167,7 +167,7 @@ class CpuFixedOperations final : public CpuOperations<float> {
     }
     std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
                                       const std::int64_t* upper) const override {
-        return std::make_unique<CpuFixedLayer>(shape, lower, upper);
+        return std::make_unique<CpuFixedLayer>(shape, lower, upper, bits_);
     }
     void forward_input(const PackedLayer& layer, const float* x, Interval a) const override {
         cpu::fixed_kernels().forward_input(fixed_weights_of(layer), format_.value().features, x, a);

@@ -51,39 +51,26 @@ HWY_INLINE IntVec negative(IntVec value) {
     return hn::Min(value, hn::Zero(IntTag()));
 }
 
-/// What is in the lanes: [digits, terms, variants, lanes], for two integers a term; the digit of 256s first.
+/// What is in the lanes: [terms, variants, lanes], two integers a term.
 struct LaneTerms {
     std::size_t terms, variants, stride;
-    int digits;
     hwy::AlignedFreeUniquePtr<std::int32_t[]> pairs;
     std::vector<std::uint8_t> signs;  // of terms in two parts: 1 has positive values, 2 negative ones
 
-    LaneTerms(std::size_t term_count, std::size_t variant_count, std::size_t lane_count, int bits)
+    LaneTerms(std::size_t term_count, std::size_t variant_count, std::size_t lane_count)
         : terms(term_count),
           variants(variant_count),
           stride(lane_count),
-          digits(bits == 8 ? 1 : 2),
-          pairs(hwy::AllocateAligned<std::int32_t>(static_cast<std::size_t>(digits) * term_count *
-                                                   variant_count * lane_count)) {}
+          pairs(hwy::AllocateAligned<std::int32_t>(term_count * variant_count * lane_count)) {}
 
-    /// From a digit to the next.
-    std::size_t step() const { return terms * variants * stride; }
+    HWY_INLINE const std::int32_t* at(std::size_t term, std::size_t lane) const {
+        return pairs.get() + term * variants * stride + lane;
+    }
     HWY_INLINE void store(std::size_t term, std::size_t variant, std::size_t lane, IntVec first,
                           IntVec second) {
-        std::int32_t* to = pairs.get() + (term * variants + variant) * stride + lane;
-        if (digits == 1) return store(to, first, second);
-        const IntVec half = hn::Set(IntTag(), 128);
-        const IntVec high_first = hn::ShiftRight<8>(hn::Add(first, half)),
-                     high_second = hn::ShiftRight<8>(hn::Add(second, half));
-        store(to, high_first, high_second);
-        store(to + step(), hn::Sub(first, hn::ShiftLeft<8>(high_first)),
-              hn::Sub(second, hn::ShiftLeft<8>(high_second)));
-    }
-
-  private:
-    static HWY_INLINE void store(std::int32_t* to, IntVec first, IntVec second) {
         const IntVec low = hn::And(first, hn::Set(IntTag(), 0xFFFF));
-        hn::StoreU(hn::Or(low, hn::ShiftLeft<16>(second)), IntTag(), to);
+        hn::StoreU(hn::Or(low, hn::ShiftLeft<16>(second)), IntTag(),
+                   pairs.get() + (term * variants + variant) * stride + lane);
     }
 };
 
@@ -134,14 +121,13 @@ struct Chains {
             }
         }
     }
-    /// values: the lanes of a term, those of the next digit `step` behind.
-    HWY_INLINE void add(std::size_t row, std::int32_t pair, const std::int32_t* values, std::size_t step) {
-        const IntVec factors = hn::Set(IntTag(), pair);
+    /// factors: the digits of a term; values: its lanes.
+    HWY_INLINE void add(std::size_t row, const std::int32_t* factors, const std::int32_t* values) {
         for (std::size_t digit = 0; digit < Digits; ++digit) {
+            const IntVec pair = hn::Set(IntTag(), factors[digit]);
             for (std::size_t v = 0; v < Vectors; ++v)
-                at[digit][row][v] =
-                    Multiply::add(factors, hn::LoadU(IntTag(), values + digit * step + v * int_lanes),
-                                  at[digit][row][v], rest[digit][row][v]);
+                at[digit][row][v] = Multiply::add(pair, hn::LoadU(IntTag(), values + v * int_lanes),
+                                                  at[digit][row][v], rest[digit][row][v]);
         }
     }
     /// To 64 bits, in the lanes of a row: the only sums so far, or onto others.
@@ -166,67 +152,67 @@ struct Chains {
 
 /// What the lanes of a tile are multiplied by: adds the terms [first, last) of its rows.
 struct PointTerms {
-    const std::int32_t* factors;  // [rows, terms]
+    const FixedTerms& factors;  // [rows, terms]
     static constexpr std::size_t bounds = 1;
 
-    template <std::size_t Rows, typename OfBound>
+    int digits() const { return factors.digits(); }
+    template <std::size_t Digits, std::size_t Rows, typename OfBound>
     HWY_INLINE void add(const LaneTerms& lane_terms, std::size_t row, std::size_t lane, std::size_t first,
                         std::size_t last, OfBound (&chains)[1]) const {
-        const std::int32_t* pairs = factors + row * lane_terms.terms;
+        const std::size_t terms = lane_terms.terms;
+        const std::int32_t* of_row = factors.data() + row * terms * Digits;
         for (std::size_t t = first; t < last; ++t) {
+            const std::int32_t* values = lane_terms.at(t, lane);
             for (std::size_t i = 0; i < Rows; ++i)
-                chains[0].add(i, pairs[i * lane_terms.terms + t],
-                              lane_terms.pairs.get() + t * lane_terms.stride + lane, lane_terms.step());
+                chains[0].add(i, of_row + (i * terms + t) * Digits, values);
         }
     }
 };
 
 /// Values of any sign at a point: what is positive meets the factors' own bound, what is negative the other.
 struct SplitTerms {
-    const std::int32_t *lower, *upper;  // [rows, terms]
+    const FixedTerms &lower, &upper;  // [rows, terms]
     static constexpr std::size_t bounds = 2;
 
-    template <std::size_t Rows, typename OfBound>
+    int digits() const { return lower.digits(); }
+    template <std::size_t Digits, std::size_t Rows, typename OfBound>
     HWY_INLINE void add(const LaneTerms& lane_terms, std::size_t row, std::size_t lane, std::size_t first,
                         std::size_t last, OfBound (&chains)[2]) const {
-        const std::size_t terms = lane_terms.terms, step = lane_terms.step();
-        const std::int32_t* low = lower + row * terms;
-        const std::int32_t* high = upper + row * terms;
+        const std::size_t terms = lane_terms.terms, start = row * terms;
+        const auto add = [&](std::size_t t, const FixedTerms& least, const FixedTerms& greatest,
+                             const std::int32_t* values) HWY_ATTR {
+            for (std::size_t i = 0; i < Rows; ++i) {
+                const std::size_t at = (start + i * terms + t) * Digits;
+                chains[0].add(i, least.data() + at, values);
+                chains[1].add(i, greatest.data() + at, values);
+            }
+        };
         for (std::size_t t = first; t < last; ++t) {
-            const std::int32_t* values = lane_terms.pairs.get() + 2 * t * lane_terms.stride + lane;
-            if ((lane_terms.signs[t] & 1U) != 0) {
-                for (std::size_t i = 0; i < Rows; ++i) {
-                    chains[0].add(i, low[i * terms + t], values, step);
-                    chains[1].add(i, high[i * terms + t], values, step);
-                }
-            }
-            if ((lane_terms.signs[t] & 2U) != 0) {
-                for (std::size_t i = 0; i < Rows; ++i) {
-                    chains[0].add(i, high[i * terms + t], values + lane_terms.stride, step);
-                    chains[1].add(i, low[i * terms + t], values + lane_terms.stride, step);
-                }
-            }
+            const std::int32_t* values = lane_terms.at(t, lane);
+            if ((lane_terms.signs[t] & 1U) != 0) add(t, lower, upper, values);
+            if ((lane_terms.signs[t] & 2U) != 0) add(t, upper, lower, values + lane_terms.stride);
         }
     }
 };
 
 /// Each factor picks its variant.
 struct ChosenTerms {
-    const std::int32_t *least, *greatest;                     // [rows, terms]
-    const std::uint32_t *least_variants, *greatest_variants;  // [rows, terms]
+    const FixedChoice &least, &greatest;  // [rows, terms]
     static constexpr std::size_t bounds = 2;
 
-    template <std::size_t Rows, typename OfBound>
+    int digits() const { return least.terms.digits(); }
+    template <std::size_t Digits, std::size_t Rows, typename OfBound>
     HWY_INLINE void add(const LaneTerms& lane_terms, std::size_t row, std::size_t lane, std::size_t first,
                         std::size_t last, OfBound (&chains)[2]) const {
-        const std::size_t terms = lane_terms.terms, start = row * terms, step = lane_terms.step();
+        const std::size_t terms = lane_terms.terms, start = row * terms;
+        const FixedChoice* const sides[] = {&least, &greatest};
         for (std::size_t t = first; t < last; ++t) {
-            const std::int32_t* values =
-                lane_terms.pairs.get() + t * lane_terms.variants * lane_terms.stride + lane;
+            const std::int32_t* values = lane_terms.at(t, lane);
             for (std::size_t i = 0; i < Rows; ++i) {
                 const std::size_t at = start + i * terms + t;
-                chains[0].add(i, least[at], values + least_variants[at], step);
-                chains[1].add(i, greatest[at], values + greatest_variants[at], step);
+                for (std::size_t bound = 0; bound < 2; ++bound)
+                    chains[bound].add(i, sides[bound]->terms.data() + at * Digits,
+                                      values + sides[bound]->variants[at]);
             }
         }
     }
@@ -240,8 +226,8 @@ HWY_INLINE void sum_tile(const Terms& terms, const LaneTerms& lane_terms, std::s
     std::size_t first = 0;
     do {
         Chains<Multiply, Rows, Vectors, Digits> chains[Terms::bounds];
-        terms.template add<Rows>(lane_terms, row, lane, first,
-                                 std::min(first + fixed_chain, lane_terms.terms), chains);
+        terms.template add<Digits, Rows>(lane_terms, row, lane, first,
+                                         std::min(first + fixed_chain, lane_terms.terms), chains);
         for (std::size_t bound = 0; bound < Terms::bounds; ++bound) {
             for (std::size_t i = 0; i < Rows; ++i) chains[bound].flush(i, first == 0, totals[bound][i]);
         }
@@ -252,7 +238,7 @@ HWY_INLINE void sum_tile(const Terms& terms, const LaneTerms& lane_terms, std::s
     }
 }
 
-/// All rows by all lanes, of as many digits.
+/// All rows by all lanes, for factors of as many digits.
 template <typename Multiply, std::size_t Digits, typename Terms, typename Sink>
 void sum_digits(const Terms& terms, const LaneTerms& lane_terms, std::size_t rows, const Sink& sink) {
     // Registers hold the sums; few lanes, so that what is in them stays in the cache from row to row.
@@ -270,7 +256,7 @@ void sum_digits(const Terms& terms, const LaneTerms& lane_terms, std::size_t row
 }
 template <typename Multiply, typename Terms, typename Sink>
 void sum_all(const Terms& terms, const LaneTerms& lane_terms, std::size_t rows, const Sink& sink) {
-    if (lane_terms.digits == 1) return sum_digits<Multiply, 1>(terms, lane_terms, rows, sink);
+    if (terms.digits() == 1) return sum_digits<Multiply, 1>(terms, lane_terms, rows, sink);
     sum_digits<Multiply, 2>(terms, lane_terms, rows, sink);
 }
 
@@ -322,9 +308,9 @@ HWY_INLINE void for_each_pair_of_rows(std::size_t rows, std::size_t lane_count, 
 }
 
 /// Points: one variant.
-LaneTerms point_terms(FixedGrid grid, int bits, std::size_t rows, std::size_t from, std::size_t lane_count,
+LaneTerms point_terms(FixedGrid grid, std::size_t rows, std::size_t from, std::size_t lane_count,
                       const float* values) {
-    LaneTerms terms((rows + 1) / 2, 1, lane_count, bits);
+    LaneTerms terms((rows + 1) / 2, 1, lane_count);
     const Grid on(grid);
     for_each_pair_of_rows(rows, lane_count, [&](std::size_t t, std::size_t lane, std::size_t row, bool both) {
         const float* at = values + row * from + lane;
@@ -334,9 +320,9 @@ LaneTerms point_terms(FixedGrid grid, int bits, std::size_t rows, std::size_t fr
 }
 
 /// Points of any sign: the positive values and the negative ones.
-LaneTerms split_terms(FixedGrid grid, int bits, std::size_t rows, std::size_t from, std::size_t lane_count,
+LaneTerms split_terms(FixedGrid grid, std::size_t rows, std::size_t from, std::size_t lane_count,
                       const float* values) {
-    LaneTerms terms((rows + 1) / 2, 2, lane_count, bits);
+    LaneTerms terms((rows + 1) / 2, 2, lane_count);
     terms.signs.assign(terms.terms, 0);
     const Grid on(grid);
     for_each_pair_of_rows(rows, lane_count, [&](std::size_t t, std::size_t lane, std::size_t row, bool both) {
@@ -353,9 +339,9 @@ LaneTerms split_terms(FixedGrid grid, int bits, std::size_t rows, std::size_t fr
 
 /// Boxes of values >= 0: each of two values at either end; variant 1 has the first at its upper end, 2 the
 /// second, 3 both.
-LaneTerms end_terms(FixedGrid grid, int bits, std::size_t rows, std::size_t from, std::size_t lane_count,
+LaneTerms end_terms(FixedGrid grid, std::size_t rows, std::size_t from, std::size_t lane_count,
                     BasicConstInterval<float> values) {
-    LaneTerms terms((rows + 1) / 2, 4, lane_count, bits);
+    LaneTerms terms((rows + 1) / 2, 4, lane_count);
     const Grid on(grid);
     for_each_pair_of_rows(rows, lane_count, [&](std::size_t t, std::size_t lane, std::size_t row, bool both) {
         const std::size_t at = row * from + lane;
@@ -370,8 +356,8 @@ LaneTerms end_terms(FixedGrid grid, int bits, std::size_t rows, std::size_t from
 }
 
 /// Boxes of any sign, a term each: (l+, l-), (u+, u-) and (l-, u+), with x+ = max(x, 0) and x- = min(x, 0).
-LaneTerms box_terms(FixedGrid grid, int bits, std::size_t rows, BasicConstInterval<float> values) {
-    LaneTerms terms(rows, 3, height, bits);
+LaneTerms box_terms(FixedGrid grid, std::size_t rows, BasicConstInterval<float> values) {
+    LaneTerms terms(rows, 3, height);
     const Grid on(grid);
     for (std::size_t row = 0; row < rows; ++row) {
         for (std::size_t lane = 0; lane < height; lane += int_lanes) {
@@ -395,29 +381,23 @@ LayerSink layer_sink(const FixedWeights& layer, FixedGrid grid, BasicInterval<fl
     return sink;
 }
 
-int bits_of(FixedGrid grid) {
-    return grid.limit <= FixedGrid::limit_of(8) ? 8 : 16;
-}
-
 template <typename Multiply>
 void FixedForwardInput(const FixedWeights& layer, FixedGrid grid, const float* x, BasicInterval<float> a) {
     const auto [in, out] = layer.shape;
     const LayerSink sink = layer_sink(layer, grid, a);
+    const FixedTerms &lower = layer.forward.least.terms, &upper = layer.forward.greatest.terms;
     if (a.is_point())
-        return sum_all<Multiply>(PointTerms{layer.lower.forward.data()},
-                                 point_terms(grid, bits_of(grid), in, height, height, x), out, sink);
-    sum_all<Multiply>(SplitTerms{layer.lower.forward.data(), layer.top().forward.data()},
-                      split_terms(grid, bits_of(grid), in, height, height, x), out, sink);
+        return sum_all<Multiply>(PointTerms{lower}, point_terms(grid, in, height, height, x), out, sink);
+    sum_all<Multiply>(SplitTerms{lower, upper}, split_terms(grid, in, height, height, x), out, sink);
 }
 
 template <typename Multiply>
 void FixedForwardBox(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> x,
                      BasicInterval<float> a) {
     const auto [in, out] = layer.shape;
-    FixedBoxTerms terms(layer, false);
-    sum_all<Multiply>(ChosenTerms{terms.least.pairs.data(), terms.greatest.pairs.data(),
-                                  terms.least.variants.data(), terms.greatest.variants.data()},
-                      box_terms(grid, bits_of(grid), in, x), out, layer_sink(layer, grid, a));
+    const FixedChoices choices = layer.box_choices(false);
+    sum_all<Multiply>(ChosenTerms{choices.least, choices.greatest}, box_terms(grid, in, x), out,
+                      layer_sink(layer, grid, a));
 }
 
 template <typename Multiply>
@@ -426,11 +406,10 @@ void FixedForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<
     const auto [in, out] = layer.shape;
     const LayerSink sink = layer_sink(layer, grid, a);
     if (a.is_point())
-        return sum_all<Multiply>(PointTerms{layer.lower.forward.data()},
-                                 point_terms(grid, bits_of(grid), in, height, height, z.lower), out, sink);
-    sum_all<Multiply>(ChosenTerms{layer.lower.forward.data(), layer.top().forward.data(),
-                                  layer.lower_ends.data(), layer.upper_ends.data()},
-                      end_terms(grid, bits_of(grid), in, height, height, z), out, sink);
+        return sum_all<Multiply>(PointTerms{layer.forward.least.terms},
+                                 point_terms(grid, in, height, height, z.lower), out, sink);
+    sum_all<Multiply>(ChosenTerms{layer.forward.least, layer.forward.greatest},
+                      end_terms(grid, in, height, height, z), out, sink);
 }
 
 template <typename Multiply>
@@ -439,16 +418,10 @@ void multiply_transposed(const FixedWeights& layer, FixedGrid grid, BasicConstIn
     const std::size_t in = layer.shape.in, out = layer.shape.out;
     const LayerSink sink = layer_sink(grid, d);
     if (d.is_point())
-        return sum_all<Multiply>(PointTerms{layer.backward.data()},
-                                 point_terms(grid, bits_of(grid), out, height, height, delta.lower), in,
-                                 sink);
-    const auto sum = [&](const FixedBoxTerms& terms) {
-        sum_all<Multiply>(ChosenTerms{terms.least.pairs.data(), terms.greatest.pairs.data(),
-                                      terms.least.variants.data(), terms.greatest.variants.data()},
-                          box_terms(grid, bits_of(grid), out, delta), in, sink);
-    };
-    if (layer.box) return sum(*layer.box);
-    sum(FixedBoxTerms(layer, true));
+        return sum_all<Multiply>(PointTerms{layer.point_backward()},
+                                 point_terms(grid, out, height, height, delta.lower), in, sink);
+    const FixedChoices& choices = layer.box_backward();
+    sum_all<Multiply>(ChosenTerms{choices.least, choices.greatest}, box_terms(grid, out, delta), in, sink);
 }
 
 /// d = gate(z) d, in place.
@@ -471,34 +444,26 @@ void FixedBackward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval
     gate_lanes(layer.shape.in, z, d);
 }
 
-/// Both bounds of the factors of a panel, two records a term, [out, height / 2].
+/// A bound of the factors of a panel, two records a term, [out, height / 2].
 struct OuterFactors {
     std::vector<std::int64_t> bias;  // [out], their sum
-    AlignedVector<std::int32_t> pairs;
-    OuterFactors(FixedGrid grid, std::size_t out, const float* delta) : bias(out), pairs(out * height / 2) {
-        const Grid on(grid);
+    FixedChoice choice;
+
+    OuterFactors(const FixedFactors& on, int bits, std::size_t out, const float* delta, FixedChoice::Sum sum,
+                 std::size_t lane_count)
+        : bias(out), choice(bits, out * height / 2) {
+        const Grid grid(on.delta);
         HWY_ALIGN std::int32_t units[height];
         for (std::size_t o = 0; o < out; ++o) {
             for (std::size_t r = 0; r < height; r += int_lanes)
-                hn::Store(on.units(delta + o * height + r), IntTag(), units + r);
+                hn::Store(grid.units(delta + o * height + r), IntTag(), units + r);
             for (std::size_t r = 0; r < height; ++r) bias[o] += units[r];
             for (std::size_t t = 0; t < height / 2; ++t)
-                pairs[o * height / 2 + t] = fixed_pair(units[2 * t], units[2 * t + 1]);
+                choice.set(o * height / 2 + t, units[2 * t], units[2 * t + 1], sum, lane_count);
         }
     }
     void add_biases(std::int64_t one, std::size_t columns, std::int64_t* sums) const {
         for (std::size_t o = 0; o < bias.size(); ++o) sums[(o + 1) * columns - 1] += bias[o] * one;
-    }
-    /// Which variant of end_terms() a term meets: at the upper end where a factor's sign is `upper_if`.
-    std::vector<std::uint32_t> variants(bool upper_if_negative, std::size_t stride) const {
-        std::vector<std::uint32_t> chosen(pairs.size());
-        const std::uint32_t flip = upper_if_negative ? 0 : 3;
-        for (std::size_t i = 0; i < pairs.size(); ++i) {
-            const auto bits = static_cast<std::uint32_t>(pairs[i]);
-            const std::uint32_t is_negative = (bits >> 15U & 1U) | (bits >> 31U << 1U);
-            chosen[i] = (is_negative ^ flip) * static_cast<std::uint32_t>(stride);
-        }
-        return chosen;
     }
 };
 
@@ -507,22 +472,21 @@ void FixedAccumulate(const OuterProduct<float>& product, int bits, SumBounds sum
     const FixedFactors on(product.clip, bits);
     const auto [in, out] = product.shape;
     const std::size_t stride = product.stride, lane_count = (in + int_lanes - 1) / int_lanes * int_lanes;
-    const OuterFactors lower(on.delta, out, product.delta.lower);
+    const OuterFactors lower(on, bits, out, product.delta.lower, FixedChoice::Sum::least, lane_count);
     const OuterSink sink{in, sums};
     lower.add_biases(on.one(), in + 1, sums.lower);
     if (product.is_point())
-        return sum_all<Multiply>(PointTerms{lower.pairs.data()},
-                                 point_terms(on.z, bits, height, stride, lane_count, product.z_rows.lower),
-                                 out, sink);
-    const OuterFactors upper(on.delta, out, product.delta.upper);
+        return sum_all<Multiply>(PointTerms{lower.choice.terms},
+                                 point_terms(on.z, height, stride, lane_count, product.z_rows.lower), out,
+                                 sink);
+    const OuterFactors upper(on, bits, out, product.delta.upper, FixedChoice::Sum::greatest, lane_count);
     upper.add_biases(on.one(), in + 1, sums.upper);
     if (product.z_rows.is_point())
-        return sum_all<Multiply>(SplitTerms{lower.pairs.data(), upper.pairs.data()},
-                                 split_terms(on.z, bits, height, stride, lane_count, product.z_rows.lower),
-                                 out, sink);
-    const auto least = lower.variants(true, lane_count), greatest = upper.variants(false, lane_count);
-    sum_all<Multiply>(ChosenTerms{lower.pairs.data(), upper.pairs.data(), least.data(), greatest.data()},
-                      end_terms(on.z, bits, height, stride, lane_count, product.z_rows), out, sink);
+        return sum_all<Multiply>(SplitTerms{lower.choice.terms, upper.choice.terms},
+                                 split_terms(on.z, height, stride, lane_count, product.z_rows.lower), out,
+                                 sink);
+    sum_all<Multiply>(ChosenTerms{lower.choice, upper.choice},
+                      end_terms(on.z, height, stride, lane_count, product.z_rows), out, sink);
 }
 
 template <typename Multiply>
@@ -551,72 +515,89 @@ HWY_EXPORT(Fixed);
 
 namespace {
 
-std::int32_t weight_at(const FixedSide& side, std::size_t o, std::size_t j) {
-    const auto bits = static_cast<std::uint32_t>(side.forward[o * side.terms + j / 2]);
-    return static_cast<std::int16_t>(j % 2 == 0 ? bits & 0xFFFFU : bits >> 16U);
-}
-
-FixedSide side_of(LayerShape shape, const std::int64_t* units) {
-    FixedSide side{(shape.in + 1) / 2, {}, {}};
-    side.forward.resize(shape.out * side.terms);
+FixedWeights::Bound bound_of(LayerShape shape, const std::int64_t* units) {
+    FixedWeights::Bound bound;
+    bound.weights.reserve(shape.in * shape.out);
     for (std::size_t o = 0; o < shape.out; ++o, units += shape.in + 1) {
-        for (std::size_t t = 0; t < side.terms; ++t)
-            side.forward[o * side.terms + t] = fixed_pair(
-                fixed_weight(units[2 * t]), 2 * t + 1 < shape.in ? fixed_weight(units[2 * t + 1]) : 0);
-        side.bias.push_back(fixed_parameter(units[shape.in]));
+        for (std::size_t j = 0; j < shape.in; ++j)
+            bound.weights.push_back(static_cast<std::int16_t>(fixed_weight(units[j])));
+        bound.bias.push_back(fixed_parameter(units[shape.in]));
     }
-    return side;
+    return bound;
 }
 
-/// Which variant of end_terms() the weights of a term meet: variant bit i where weight i is negative, or not.
-std::vector<std::uint32_t> ends_of(const FixedSide& side, bool upper_if_negative) {
-    std::vector<std::uint32_t> ends(side.forward.size());
-    std::transform(side.forward.begin(), side.forward.end(), ends.begin(), [&](std::int32_t pair) {
-        const auto bits = static_cast<std::uint32_t>(pair);
-        const std::uint32_t is_negative = (bits >> 15U & 1U) | (bits >> 31U << 1U);
-        return (is_negative ^ (upper_if_negative ? 0U : 3U)) * std::uint32_t{panel_height};
-    });
-    return ends;
+/// Calls set(term, first, second) for neighbours in rows of `length`; behind the last of a row there is a 0.
+template <typename Set>
+void for_each_term(std::size_t rows, std::size_t length, const std::int16_t* weights, Set set) {
+    std::size_t term = 0;
+    for (std::size_t row = 0; row < rows; ++row, weights += length) {
+        for (std::size_t i = 0; i < length; i += 2)
+            set(term++, weights[i], i + 1 < length ? weights[i + 1] : 0);
+    }
 }
 
 }  // namespace
 
-FixedBoxTerms::FixedBoxTerms(const FixedWeights& layer, bool transposed) {
-    const auto [in, out] = layer.shape;
-    for (Bound* bound : {&least, &greatest}) {
-        bound->pairs.resize(in * out);
-        bound->variants.resize(in * out);
-    }
+FixedChoices FixedWeights::box_choices(bool transposed) const {
+    const auto [in, out] = shape;
+    FixedChoices choices(bits, in * out);
+    const auto set = [](FixedChoice& choice, std::size_t at, std::int32_t first, std::int32_t second,
+                        std::size_t variant) {
+        choice.terms.set(at, first, second);
+        choice.variants[at] = static_cast<std::uint32_t>(variant * panel_height);
+    };
     for (std::size_t o = 0; o < out; ++o) {
         for (std::size_t j = 0; j < in; ++j) {
-            const std::int32_t low = weight_at(layer.lower, o, j), high = weight_at(layer.top(), o, j);
-            const bool across = low < 0 && high > 0;
-            const std::int32_t rising = fixed_pair(low, high), falling = fixed_pair(high, low);
+            const std::int32_t low = lower.weights[o * in + j], high = top().weights[o * in + j];
             const std::size_t at = transposed ? j * out + o : o * in + j;
-            least.pairs[at] = across ? falling : rising;
-            greatest.pairs[at] = across ? rising : falling;
-            least.variants[at] = (across ? 2 : low >= 0 ? 0 : 1) * panel_height;
-            greatest.variants[at] = (across ? 2 : low >= 0 ? 1 : 0) * panel_height;
+            if (low < 0 && high > 0) {
+                set(choices.least, at, high, low, 2);
+                set(choices.greatest, at, low, high, 2);
+            } else {
+                set(choices.least, at, low, high, low >= 0 ? 0 : 1);
+                set(choices.greatest, at, high, low, low >= 0 ? 1 : 0);
+            }
         }
     }
+    return choices;
 }
 
-FixedWeights::FixedWeights(LayerShape of, const std::int64_t* lower_units, const std::int64_t* upper_units)
+FixedWeights::FixedWeights(LayerShape of, const std::int64_t* lower_units, const std::int64_t* upper_units,
+                           int bits_of_values)
     : shape(of),
       is_point(lower_units == upper_units),
-      lower(side_of(of, lower_units)),
-      upper(is_point ? FixedSide() : side_of(of, upper_units)),
-      lower_ends(ends_of(lower, true)),
-      upper_ends(ends_of(top(), false)) {
-    if (!is_point) {
-        box.emplace(*this, true);
-        return;
-    }
-    for (std::size_t j = 0; j < of.in; ++j) {
-        for (std::size_t o = 0; o < of.out; o += 2)
-            backward.push_back(
-                fixed_pair(weight_at(lower, o, j), o + 1 < of.out ? weight_at(lower, o + 1, j) : 0));
-    }
+      bits(bits_of_values),
+      lower(bound_of(of, lower_units)),
+      upper(is_point ? Bound() : bound_of(of, upper_units)),
+      forward(bits, of.out * ((of.in + 1) / 2)) {
+    const auto set_forward = [&](FixedChoice& choice, const Bound& bound, FixedChoice::Sum sum) {
+        for_each_term(of.out, of.in, bound.weights.data(),
+                      [&](std::size_t term, std::int32_t first, std::int32_t second) {
+                          choice.set(term, first, second, sum, panel_height);
+                      });
+    };
+    set_forward(forward.least, lower, FixedChoice::Sum::least);
+    set_forward(forward.greatest, top(), FixedChoice::Sum::greatest);
+}
+
+const FixedChoices& FixedWeights::box_backward() const {
+    return box_backward_.get([&] { return box_choices(true); });
+}
+
+const FixedTerms& FixedWeights::point_backward() const {
+    return point_backward_.get([&] {
+        const auto [in, out] = shape;
+        std::vector<std::int16_t> transposed(in * out);
+        for (std::size_t o = 0; o < out; ++o) {
+            for (std::size_t j = 0; j < in; ++j) transposed[j * out + o] = lower.weights[o * in + j];
+        }
+        FixedTerms terms(bits, in * ((out + 1) / 2));
+        for_each_term(in, out, transposed.data(),
+                      [&](std::size_t term, std::int32_t first, std::int32_t second) {
+                          terms.set(term, first, second);
+                      });
+        return terms;
+    });
 }
 
 const FixedKernels& fixed_kernels() {

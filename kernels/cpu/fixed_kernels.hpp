@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -11,8 +12,9 @@
 namespace holdfast::cpu {
 
 // The products of fixed precision. An instruction multiplies two integers of 16 bits by two of 16 and adds
-// both products to 32: so the operands of two neighbouring products lie side by side, a term; what weights
-// meet is cut into digits of 8 bits, so that 512 products fit 32 bits; longer sums go on in 64.
+// both products to 32: so the operands of two neighbouring products lie side by side, a term. Where values
+// have 16 bits the factors they meet are cut into digits of 8, so that 512 products fit 32 bits; longer sums
+// go on in 64.
 
 /// The greatest number of terms whose products add up in 32 bits: 2 * 256 * 32639 * 128 < 2^31.
 constexpr std::size_t fixed_chain = 256;
@@ -23,39 +25,97 @@ constexpr std::int32_t fixed_pair(std::int32_t first, std::int32_t second) {
                                      (static_cast<std::uint32_t>(second) << 16U));
 }
 
-/// One bound of a layer's weights, two inputs a term.
-struct FixedSide {
-    std::size_t terms = 0;
-    AlignedVector<std::int32_t> forward;  // [out, terms]
-    std::vector<std::int64_t> bias;       // [out]
+/// Terms of factors, [rows, terms, digits]; of two digits that of 256s first.
+class FixedTerms {
+  public:
+    /// bits: of the values that the factors meet.
+    FixedTerms(int bits, std::size_t count)
+        : digits_(bits == 8 ? 1 : 2), pairs_(count * static_cast<std::size_t>(digits_)) {}
+
+    int digits() const { return digits_; }
+    const std::int32_t* data() const { return pairs_.data(); }
+    void set(std::size_t term, std::int32_t first, std::int32_t second) {
+        if (digits_ == 1) {
+            pairs_[term] = fixed_pair(first, second);
+            return;
+        }
+        const std::int32_t high_first = (first + 128) >> 8, high_second = (second + 128) >> 8;
+        pairs_[2 * term] = fixed_pair(high_first, high_second);
+        pairs_[2 * term + 1] = fixed_pair(first - high_first * 256, second - high_second * 256);
+    }
+
+  private:
+    int digits_;
+    AlignedVector<std::int32_t> pairs_;
 };
 
-struct FixedWeights;
+/// Terms of factors that meet boxes of values: each picks a variant of them, by an offset in the lanes.
+struct FixedChoice {
+    FixedTerms terms;
+    std::vector<std::uint32_t> variants;  // [rows, terms]
 
-/// What weights in a box multiply of a value in a box, so that the sums are least and greatest: both ends of
-/// a weight are a term, and the variant of the value that it meets (box_terms() in fixed_kernels.cpp) goes by
-/// their signs.
-struct FixedBoxTerms {
+    FixedChoice(int bits, std::size_t count) : terms(bits, count), variants(count) {}
+
+    /// Which ends of two values >= 0 make the least sum, or the greatest: bit i is set for the upper end of
+    /// value i.
+    enum class Sum : std::uint32_t { least = 0, greatest = 3 };
+    void set(std::size_t term, std::int32_t first, std::int32_t second, Sum sum, std::size_t lane_count) {
+        const std::uint32_t negative = (first < 0 ? 1U : 0U) | (second < 0 ? 2U : 0U);
+        terms.set(term, first, second);
+        variants[term] =
+            (negative ^ static_cast<std::uint32_t>(sum)) * static_cast<std::uint32_t>(lane_count);
+    }
+};
+
+struct FixedChoices {
+    FixedChoice least, greatest;
+    FixedChoices(int bits, std::size_t count) : least(bits, count), greatest(bits, count) {}
+};
+
+/// What only some passes want: made when the first of them asks, once for all threads.
+template <typename T>
+class MadeOnce {
+  public:
+    /// make(): T.
+    template <typename Make>
+    const T& get(Make make) const {
+        std::call_once(once_, [&] { made_.emplace(make()); });
+        return *made_;
+    }
+
+  private:
+    mutable std::once_flag once_;
+    mutable std::optional<T> made_;
+};
+
+/// The weights of a layer as its products read them.
+class FixedWeights {
+  public:
+    /// bits: of the values that they meet.
+    FixedWeights(LayerShape shape, const std::int64_t* lower_units, const std::int64_t* upper_units,
+                 int bits);
+
     struct Bound {
-        AlignedVector<std::int32_t> pairs;    // [rows, terms]
-        std::vector<std::uint32_t> variants;  // [rows, terms], offsets in the lanes
+        std::vector<std::int16_t> weights;  // [out, in]
+        std::vector<std::int64_t> bias;     // [out]
     };
-    Bound least, greatest;
+    const Bound& top() const { return is_point ? lower : upper; }
 
-    /// [out, in], or transposed [in, out].
-    FixedBoxTerms(const FixedWeights& layer, bool transposed);
-};
-
-struct FixedWeights {
-    FixedWeights(LayerShape shape, const std::int64_t* lower_units, const std::int64_t* upper_units);
-    const FixedSide& top() const { return is_point ? lower : upper; }
+    /// Of values in a box of any sign, [out, in] or transposed [in, out]: both ends of a weight are a term.
+    FixedChoices box_choices(bool transposed) const;
+    /// For backward passes: box_choices(true), and of a point [in, terms of two outputs].
+    const FixedChoices& box_backward() const;
+    const FixedTerms& point_backward() const;
 
     LayerShape shape;
     bool is_point;
-    FixedSide lower, upper;                             // of a point, lower alone
-    std::vector<std::uint32_t> lower_ends, upper_ends;  // [out, terms]: the variant of z >= 0 that each meets
-    std::optional<FixedBoxTerms> box;                   // transposed, of a box
-    AlignedVector<std::int32_t> backward;               // [in, terms of two outputs], of a point
+    int bits;
+    Bound lower, upper;    // of a point, lower alone
+    FixedChoices forward;  // [out, terms of two inputs], for values >= 0
+
+  private:
+    MadeOnce<FixedChoices> box_backward_;
+    MadeOnce<FixedTerms> point_backward_;
 };
 
 /// As the operations of PanelOperations.
