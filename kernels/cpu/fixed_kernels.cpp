@@ -427,8 +427,9 @@ void FixedForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<
     if (a.is_point())
         return sum_all<Multiply>(PointTerms{layer.lower.forward.data()},
                                  point_terms(grid, bits_of(grid), in, height, height, z.lower), out, sink);
-    sum_all<Multiply>(ChosenTerms{layer.lower.forward.data(), layer.top().forward.data(),
-                                  layer.lower_ends.data(), layer.upper_ends.data()},
+    const FixedEnds& ends = layer.ends();
+    sum_all<Multiply>(ChosenTerms{layer.lower.forward.data(), layer.top().forward.data(), ends.lower.data(),
+                                  ends.upper.data()},
                       end_terms(grid, bits_of(grid), in, height, height, z), out, sink);
 }
 
@@ -438,16 +439,13 @@ void multiply_transposed(const FixedWeights& layer, FixedGrid grid, BasicConstIn
     const std::size_t in = layer.shape.in, out = layer.shape.out;
     const LayerSink sink = layer_sink(grid, d);
     if (d.is_point())
-        return sum_all<Multiply>(PointTerms{layer.backward.data()},
+        return sum_all<Multiply>(PointTerms{layer.transposed().data()},
                                  point_terms(grid, bits_of(grid), out, height, height, delta.lower), in,
                                  sink);
-    const auto sum = [&](const FixedBoxTerms& terms) {
-        sum_all<Multiply>(ChosenTerms{terms.least.pairs.data(), terms.greatest.pairs.data(),
-                                      terms.least.variants.data(), terms.greatest.variants.data()},
-                          box_terms(grid, bits_of(grid), out, delta), in, sink);
-    };
-    if (layer.box) return sum(*layer.box);
-    sum(FixedBoxTerms(layer, true));
+    const FixedBoxTerms& terms = layer.transposed_box();
+    sum_all<Multiply>(ChosenTerms{terms.least.pairs.data(), terms.greatest.pairs.data(),
+                                  terms.least.variants.data(), terms.greatest.variants.data()},
+                      box_terms(grid, bits_of(grid), out, delta), in, sink);
 }
 
 /// d = gate(z) d, in place.
@@ -604,18 +602,27 @@ FixedWeights::FixedWeights(LayerShape of, const std::int64_t* lower_units, const
     : shape(of),
       is_point(lower_units == upper_units),
       lower(side_of(of, lower_units)),
-      upper(is_point ? FixedSide() : side_of(of, upper_units)),
-      lower_ends(ends_of(lower, true)),
-      upper_ends(ends_of(top(), false)) {
-    if (!is_point) {
-        box.emplace(*this, true);
-        return;
-    }
-    for (std::size_t j = 0; j < of.in; ++j) {
-        for (std::size_t o = 0; o < of.out; o += 2)
-            backward.push_back(
-                fixed_pair(weight_at(lower, o, j), o + 1 < of.out ? weight_at(lower, o + 1, j) : 0));
-    }
+      upper(is_point ? FixedSide() : side_of(of, upper_units)) {}
+
+const FixedEnds& FixedWeights::ends() const {
+    return ends_.get([&] { return FixedEnds{ends_of(lower, true), ends_of(top(), false)}; });
+}
+
+const AlignedVector<std::int32_t>& FixedWeights::transposed() const {
+    return transposed_.get([&] {
+        AlignedVector<std::int32_t> pairs;
+        pairs.reserve(shape.in * ((shape.out + 1) / 2));
+        for (std::size_t j = 0; j < shape.in; ++j) {
+            for (std::size_t o = 0; o < shape.out; o += 2)
+                pairs.push_back(
+                    fixed_pair(weight_at(lower, o, j), o + 1 < shape.out ? weight_at(lower, o + 1, j) : 0));
+        }
+        return pairs;
+    });
+}
+
+const FixedBoxTerms& FixedWeights::transposed_box() const {
+    return transposed_box_.get([&] { return FixedBoxTerms(*this, true); });
 }
 
 const FixedKernels& fixed_kernels() {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <mutex>
 #include <vector>
 
 #include "kernels/base/aligned.hpp"
@@ -30,7 +30,23 @@ struct FixedSide {
     std::vector<std::int64_t> bias;       // [out]
 };
 
-struct FixedWeights;
+class FixedWeights;
+
+/// What only some passes want: made when the first of them asks, once for all threads.
+template <typename T>
+class MadeOnce {
+  public:
+    /// make(): T.
+    template <typename Make>
+    const T& get(Make make) const {
+        std::call_once(once_, [&] { made_ = make(); });
+        return made_;
+    }
+
+  private:
+    mutable std::once_flag once_;
+    mutable T made_;
+};
 
 /// What weights in a box multiply of a value in a box, so that the sums are least and greatest: both ends of
 /// a weight are a term, and the variant of the value that it meets (box_terms() in fixed_kernels.cpp) goes by
@@ -42,20 +58,35 @@ struct FixedBoxTerms {
     };
     Bound least, greatest;
 
+    FixedBoxTerms() = default;
     /// [out, in], or transposed [in, out].
     FixedBoxTerms(const FixedWeights& layer, bool transposed);
 };
 
-struct FixedWeights {
+/// The variant of z >= 0 that each term of the weights meets at either bound, [out, terms].
+struct FixedEnds {
+    std::vector<std::uint32_t> lower, upper;
+};
+
+class FixedWeights {
+  public:
     FixedWeights(LayerShape shape, const std::int64_t* lower_units, const std::int64_t* upper_units);
     const FixedSide& top() const { return is_point ? lower : upper; }
 
+    /// For activations in a box.
+    const FixedEnds& ends() const;
+    /// Transposed, for backward passes: of a point [in, terms of two outputs], and of any box.
+    const AlignedVector<std::int32_t>& transposed() const;
+    const FixedBoxTerms& transposed_box() const;
+
     LayerShape shape;
     bool is_point;
-    FixedSide lower, upper;                             // of a point, lower alone
-    std::vector<std::uint32_t> lower_ends, upper_ends;  // [out, terms]: the variant of z >= 0 that each meets
-    std::optional<FixedBoxTerms> box;                   // transposed, of a box
-    AlignedVector<std::int32_t> backward;               // [in, terms of two outputs], of a point
+    FixedSide lower, upper;  // of a point, lower alone
+
+  private:
+    MadeOnce<FixedEnds> ends_;
+    MadeOnce<AlignedVector<std::int32_t>> transposed_;
+    MadeOnce<FixedBoxTerms> transposed_box_;
 };
 
 /// As the operations of PanelOperations.
