@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <latch>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "kernels/backends.hpp"
 #include "kernels/base/aligned.hpp"
@@ -220,6 +222,36 @@ TEST_P(FixedOperations, AreThoseOfThePlainLoopsOnEveryInstructionSet) {
         if (HasFatalFailure()) return;
         accumulate();
         if (HasFatalFailure()) return;
+    }
+}
+
+// What a layer makes when it is first asked is whole for each of the threads that ask at once.
+TEST_P(FixedOperations, ALayerServesThreadsThatAskAtOnce) {
+    constexpr std::size_t threads = 4;
+    next = 0;
+    const Weights both = weights(false);
+    const Box delta = box(shape.out, [&] { return any(); }), z = box(shape.in, [&] { return nonnegative(); });
+    for (const bool point : {false, true}) {
+        const auto expected_layer = pack(*reference, both, point), layer = pack(*tested, both, point);
+        Box expected = empty(shape.in), expected_forward = empty(shape.out);
+        reference->backward(*expected_layer, delta.view(), z.view(), expected.view());
+        reference->forward(*expected_layer, z.view(), expected_forward.view());
+        std::vector<Box> found(threads, empty(shape.in)), found_forward(threads, empty(shape.out));
+        std::latch start(threads);
+        {
+            std::vector<std::jthread> asking;
+            for (std::size_t t = 0; t < threads; ++t) {
+                asking.emplace_back([&, t] {
+                    start.arrive_and_wait();
+                    tested->backward(*layer, delta.view(), z.view(), found[t].view());
+                    tested->forward(*layer, z.view(), found_forward[t].view());
+                });
+            }
+        }
+        for (std::size_t t = 0; t < threads; ++t) {
+            expect_equal(expected, found[t], "backward");
+            expect_equal(expected_forward, found_forward[t], "forward");
+        }
     }
 }
 
