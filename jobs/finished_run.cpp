@@ -50,6 +50,15 @@ std::span<const std::int64_t> class_distances_of(const Certificates& member, std
     return std::span(member.class_distances).subspan(query * classes, classes);
 }
 
+/// What the ensemble is told; of two classes, the class distances say nothing new.
+MemberAnswer answer_of(const Certificates& member, std::size_t classes, std::size_t query) {
+    MemberAnswer answer{member.labels[query], member.distances[query], {}};
+    if (classes == 2) return answer;
+    const std::span<const std::int64_t> costs = class_distances_of(member, classes, query);
+    answer.class_distances.assign(costs.begin(), costs.end());
+    return answer;
+}
+
 }  // namespace
 
 FinishedRun FinishedRun::open(const std::string& path) {
@@ -142,22 +151,25 @@ Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::si
 }
 
 Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& members, std::size_t query) {
-    const std::size_t classes = run.classes();
-    std::vector<MemberAnswer> answers(members.size());
-    for (std::size_t m = 0; m < members.size(); ++m) {
-        answers[m].label = members[m].labels[query];
-        answers[m].distance = members[m].distances[query];
-        if (classes == 2) continue;  // where they say nothing new
-        const std::span<const std::int64_t> costs = class_distances_of(members[m], classes, query);
-        answers[m].class_distances.assign(costs.begin(), costs.end());
-    }
+    std::vector<MemberAnswer> answers;
+    for (const Certificates& member : members) answers.push_back(answer_of(member, run.classes(), query));
     return aggregate(answers, static_cast<int>(run.classes()), run.cap(), run.aggregation());
 }
 
 std::vector<Evidence> ensemble_evidence(const FinishedRun& run, const std::vector<Certificates>& members) {
+    constexpr std::size_t most = 16;  // queries that are neighbours in memory: members are gone through once
+    const std::size_t classes = run.classes(), queries = members.front().labels.size();
+    std::vector<std::vector<MemberAnswer>> answers(most, std::vector<MemberAnswer>(members.size()));
     std::vector<Evidence> all;
-    for (std::size_t q = 0; q < members.front().labels.size(); ++q)
-        all.push_back(evidence_of(run, members, q));
+    all.reserve(queries);
+    for (std::size_t first = 0; first < queries; first += most) {
+        const std::size_t count = std::min(most, queries - first);
+        for (std::size_t m = 0; m < members.size(); ++m) {
+            for (std::size_t i = 0; i < count; ++i) answers[i][m] = answer_of(members[m], classes, first + i);
+        }
+        for (std::size_t i = 0; i < count; ++i)
+            all.push_back(aggregate(answers[i], static_cast<int>(classes), run.cap(), run.aggregation()));
+    }
     return all;
 }
 

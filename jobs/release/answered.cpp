@@ -1,6 +1,7 @@
 #include "jobs/release/answered.hpp"
 
-#include <map>
+#include <algorithm>
+#include <utility>
 
 #include "models/privacy/guarantee.hpp"
 #include "models/privacy/mechanisms/outcome_law.hpp"
@@ -8,30 +9,37 @@
 namespace holdfast {
 namespace {
 
+bool same_terms(const LedgerAnswer& one, const LedgerAnswer& other) {
+    return one.mechanism == other.mechanism && one.epsilon == other.epsilon && one.delta == other.delta &&
+           one.guarantee == other.guarantee && one.together == other.together;
+}
+
 /// Under which terms the answers were drawn: those of now, and of each earlier time an answer is remembered
 /// from. {mechanism, epsilon, delta, together: are these of all of them, answers: how many, guarantee}, those
 /// of now first.
 nlohmann::json terms_of(const std::vector<std::optional<LedgerAnswer>>& answers) {
-    std::map<std::string, std::size_t> places;
-    nlohmann::json terms = nlohmann::json::array();
+    std::vector<std::pair<const LedgerAnswer*, std::int64_t>> found;  // one of each, and how many
+    std::size_t last = 0;                                             // of the answer before, most often
     for (const bool remembered : {false, true}) {
         for (const std::optional<LedgerAnswer>& known : answers) {
             if (!known || known->remembered != remembered) continue;
-            const LedgerAnswer& answer = *known;
-            const std::string key = answer.mechanism + answer.epsilon.get_str() + "," +
-                                    answer.delta.get_str() + answer.guarantee +
-                                    (answer.together ? " together" : "");
-            const auto [place, fresh] = places.try_emplace(key, terms.size());
-            if (fresh)
-                terms.push_back({{"mechanism", answer.mechanism},
-                                 {"epsilon", shown(answer.epsilon)},
-                                 {"delta", shown(answer.delta)},
-                                 {"together", answer.together},
-                                 {"answers", 0},
-                                 {"guarantee", nlohmann::json::parse(answer.guarantee)}});
-            terms[place->second]["answers"] = terms[place->second]["answers"].get<std::int64_t>() + 1;
+            if (last >= found.size() || !same_terms(*found[last].first, *known))
+                last = static_cast<std::size_t>(
+                    std::find_if(found.begin(), found.end(),
+                                 [&](const auto& one) { return same_terms(*one.first, *known); }) -
+                    found.begin());
+            if (last == found.size()) found.emplace_back(&*known, 0);
+            ++found[last].second;
         }
     }
+    nlohmann::json terms = nlohmann::json::array();
+    for (const auto& [answer, count] : found)
+        terms.push_back({{"mechanism", answer->mechanism},
+                         {"epsilon", shown(answer->epsilon)},
+                         {"delta", shown(answer->delta)},
+                         {"together", answer->together},
+                         {"answers", count},
+                         {"guarantee", nlohmann::json::parse(answer->guarantee)}});
     return terms;
 }
 

@@ -6,11 +6,9 @@
 namespace holdfast {
 std::vector<Evidence> PaidEvidence::of(std::span<const std::size_t> paid) const {
     const std::vector<Certificates> members = certificates(agreed(context_.world, paid));
+    if (members.size() > 1) return ensemble_evidence(run_, members);
     std::vector<Evidence> evidence;
-    for (std::size_t q = 0; q < paid.size(); ++q) {
-        evidence.push_back(members.size() > 1 ? evidence_of(run_, members, q)
-                                              : evidence_of(run_, members.front(), q));
-    }
+    for (std::size_t q = 0; q < paid.size(); ++q) evidence.push_back(evidence_of(run_, members.front(), q));
     return evidence;
 }
 

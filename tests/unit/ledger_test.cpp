@@ -130,6 +130,30 @@ TEST_F(LedgerTest, EqualQueriesOfOneRequestAreChargedOnce) {
     EXPECT_EQ(ledger.spending("data")->answers, 3);
 }
 
+// Answers are told as they were drawn; the file says the same.
+TEST_F(LedgerTest, WhatIsToldAtOnceIsWhatIsStored) {
+    Ledger ledger(path);
+    ledger.add_version("data", "data", {}, budget(100, Rational(1, 2)));
+    ledger.answer("data", half, queries(3, 2), always(5));
+    int next = -1;
+    const Charge charge{Rational(1, 10), Rational(1, 1000000), "cauchy", proved};
+    const auto told = ledger.answer("data", charge, queries(0, 40), each([&] { return next++; }));
+    const auto stored = Ledger(path).remembered("data", queries(0, 40));
+    ASSERT_EQ(told.size(), 40U);
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        EXPECT_EQ(told[i].label, stored[i]->label);
+        EXPECT_EQ(told[i].remembered, i == 3 || i == 4);
+        EXPECT_EQ(told[i].epsilon, stored[i]->epsilon);
+        EXPECT_EQ(told[i].delta, stored[i]->delta);
+        EXPECT_EQ(told[i].mechanism, stored[i]->mechanism);
+        EXPECT_EQ(told[i].guarantee, stored[i]->guarantee);
+        EXPECT_EQ(told[i].together, stored[i]->together);
+    }
+    EXPECT_EQ(told[0].label, -1) << "a refusal that was paid for is an answer";
+    EXPECT_EQ(ledger.spending("data")->answers, 40);
+    EXPECT_EQ(ledger.spending("data")->epsilon, 1 + Rational(19, 5));
+}
+
 TEST_F(LedgerTest, ARequestThatDoesNotFitIsRefusedWhole) {
     Ledger ledger(path);
     ledger.add_version("data", "data", {}, budget(1));

@@ -63,10 +63,14 @@ TEST_F(QueryEvidence, IsTheSameForEvaluateAndForReleaseAndTheBetterOfTwo) {
     const Records queries = read_queries(context, run.features, data);
     const auto evaluated = certify_members(context, run, queries, Asker::owner),
                released = certify_members(context, run, queries, Asker::release);
+    const std::vector<Evidence> all = ensemble_evidence(run, released);
+    ASSERT_EQ(all.size(), queries.size());
+    ASSERT_NE(all.size() % 16, 0U) << "the last queries are fewer than are gone through together";
     int better = 0;
     for (std::size_t q = 0; q < queries.size(); ++q) {
         const Evidence ensemble = evidence_of(run, released, q);
         expect_same(evidence_of(run, evaluated, q), ensemble);
+        expect_same(all[q], ensemble);
         for (std::size_t m = 0; m < released.size(); ++m)
             expect_same(evidence_of(run, evaluated[m], q), evidence_of(run, released[m], q));
         // Without the distances of single classes, as release once had it.

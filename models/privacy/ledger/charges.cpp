@@ -58,48 +58,48 @@ std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& 
     return select.integer(0);
 }
 
-std::int64_t record_charge(const LedgerDatabase& database, const ChargeOrigin& origin, const Charge& charge,
-                           const Digest& query) {
+std::vector<std::int64_t> record_charges(const LedgerDatabase& database, const ChargeOrigin& origin,
+                                         const Charge& charge, std::span<const Digest> queries) {
     const std::string epsilon = charge.epsilon.get_str(), delta = charge.delta.get_str();
     Statement(database,
-              "INSERT INTO spent VALUES(?, ?, ?, 1) ON CONFLICT DO UPDATE SET answers = answers + 1")
+              "INSERT INTO spent VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET answers = answers + ?4")
         .bind(origin.account)
         .bind(epsilon)
         .bind(delta)
+        .bind(static_cast<std::int64_t>(queries.size()))
         .step();
     Statement entry(
         database,
         "INSERT INTO charges(account, dataset, query, epsilon, delta, mechanism, guarantee, time) "
-        "VALUES(?, ?, ?, ?, ?, ?, ?, ?) RETURNING id");
-    entry.bind(origin.account)
-        .bind(origin.dataset)
-        .bind(query)
-        .bind(epsilon)
-        .bind(delta)
-        .bind(charge.mechanism)
-        .bind(origin.guarantee)
-        .bind(origin.now);
-    entry.step();
-    const std::int64_t row = entry.integer(0);
-    Statement(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, NULL)")
-        .bind(origin.account)
-        .bind(origin.dataset)
-        .bind(query)
-        .bind(row)
-        .step();
-    return row;
+        "VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+    Statement reserve(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, NULL)");
+    std::vector<std::int64_t> rows;
+    for (const Digest& query : queries) {
+        entry.bind(origin.account).bind(origin.dataset).bind(query).bind(epsilon).bind(delta);
+        entry.bind(charge.mechanism).bind(origin.guarantee).bind(origin.now).step();
+        entry.reset();
+        rows.push_back(database.last_row());
+        reserve.bind(origin.account).bind(origin.dataset).bind(query).bind(rows.back()).step();
+        reserve.reset();
+    }
+    return rows;
 }
 
 // What a payment for other answers too has refused meanwhile is no answer to who was charged for this one.
-void record_label(const LedgerDatabase& database, std::int64_t charge, int label) {
-    Statement(database,
-              "UPDATE answers SET label = ?1, charge = ?2 WHERE (label IS NULL OR (label = ?3 AND "
-              "(SELECT payment FROM charges WHERE id = answers.charge) IS NOT NULL)) AND "
-              "(account, dataset, query) = (SELECT account, dataset, query FROM charges WHERE id = ?2)")
-        .bind(std::int64_t{label})
-        .bind(charge)
-        .bind(std::int64_t{refused})
-        .step();
+std::vector<bool> record_labels(const LedgerDatabase& database, std::span<const std::int64_t> charges,
+                                std::span<const int> labels) {
+    Statement update(
+        database,
+        "UPDATE answers SET label = ?1, charge = ?2 WHERE (label IS NULL OR (label = ?3 AND "
+        "(SELECT payment FROM charges WHERE id = answers.charge) IS NOT NULL)) AND "
+        "(account, dataset, query) = (SELECT account, dataset, query FROM charges WHERE id = ?2)");
+    std::vector<bool> stored;
+    for (std::size_t i = 0; i < charges.size(); ++i) {
+        update.bind(std::int64_t{labels[i]}).bind(charges[i]).bind(std::int64_t{refused}).step();
+        update.reset();
+        stored.push_back(database.changed_rows() > 0);
+    }
+    return stored;
 }
 
 void record_covered_answer(const LedgerDatabase& database, const ChargeOrigin& origin, std::int64_t payment,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,13 +48,14 @@ struct ChargeOrigin {
     std::int64_t guarantee;  ///< by id_of_guarantee
     std::int64_t now;        ///< in milliseconds
 };
-/// Charges a query and reserves its draw; the charge's row.
-std::int64_t record_charge(const LedgerDatabase& database, const ChargeOrigin& origin, const Charge& charge,
-                           const Digest& query);
+/// Charges queries and reserves their draws; the rows of the charges.
+std::vector<std::int64_t> record_charges(const LedgerDatabase& database, const ChargeOrigin& origin,
+                                         const Charge& charge, std::span<const Digest> queries);
 
-/// The answer to the query that a row of record_charge charged, under the terms of that charge; dropped where
-/// a label stands.
-void record_label(const LedgerDatabase& database, std::int64_t charge, int label);
+/// Stores labels[i] as the answer to the query that row charges[i] charged, under the terms of that charge.
+/// Which of them it stored: one is dropped where a label stands.
+std::vector<bool> record_labels(const LedgerDatabase& database, std::span<const std::int64_t> charges,
+                                std::span<const int> labels);
 
 /// An answer that a payment, by its row, covers: it costs nothing more. Replaces what is known of the query.
 void record_covered_answer(const LedgerDatabase& database, const ChargeOrigin& origin, std::int64_t payment,

@@ -46,6 +46,7 @@ LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(pa
         sqlite3_busy_timeout(handle_, std::max(patience, 60000));
         run("PRAGMA journal_mode = DELETE");
         run("PRAGMA synchronous = EXTRA");
+        run("PRAGMA cache_size = -65536");  // in KiB: what ten thousands of answers change is written once
     } catch (...) {
         sqlite3_close(handle_);
         throw;
@@ -105,6 +106,14 @@ std::int64_t LedgerDatabase::number(const std::string& sql) const {
     Statement statement(*this, sql);
     if (!statement.step()) fail("cannot be read");
     return statement.integer(0);
+}
+
+std::int64_t LedgerDatabase::last_row() const {
+    return sqlite3_last_insert_rowid(handle_);
+}
+
+std::int64_t LedgerDatabase::changed_rows() const {
+    return sqlite3_changes(handle_);
 }
 
 Statement::Statement(const LedgerDatabase& database, std::string sql)

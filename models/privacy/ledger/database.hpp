@@ -30,6 +30,9 @@ class LedgerDatabase {
     void run(const std::string& sql) const;
     /// The one integer that a query gives.
     std::int64_t number(const std::string& sql) const;
+    /// Of the last statement that wrote: the row it inserted, and how many it changed.
+    std::int64_t last_row() const;
+    std::int64_t changed_rows() const;
 
   private:
     friend class Statement;

@@ -150,17 +150,26 @@ Ledger::Charged Ledger::charge(const std::string& dataset, const Charge& charge,
     if (result.reserved.empty()) return result;
     refuse_unless_affordable(*database_, account, charge, static_cast<std::int64_t>(result.reserved.size()));
     const ChargeOrigin origin{account.id, dataset, id_of_guarantee(*database_, charge.guarantee), now};
-    for (Reservation& one : result.reserved)
-        one.charge = record_charge(*database_, origin, charge, queries[one.query]);
+    std::vector<Digest> charged;
+    for (const Reservation& one : result.reserved) charged.push_back(queries[one.query]);
+    const std::vector<std::int64_t> rows = record_charges(*database_, origin, charge, charged);
+    for (std::size_t i = 0; i < rows.size(); ++i) result.reserved[i].charge = rows[i];
     transaction.commit();
     return result;
 }
 
-void Ledger::store(std::span<const Reservation> reserved, std::span<const int> labels) {
-    ensure(reserved.size() == labels.size(), "one label a reservation");
+void Ledger::store(const Charge& charge, std::span<const int> labels, Charged& charged) {
+    ensure(charged.reserved.size() == labels.size(), "one label a reservation");
+    std::vector<std::int64_t> rows;
+    for (const Reservation& one : charged.reserved) rows.push_back(one.charge);
     Transaction transaction(*database_);
-    for (std::size_t i = 0; i < reserved.size(); ++i) record_label(*database_, reserved[i].charge, labels[i]);
+    const std::vector<bool> stored = record_labels(*database_, rows, labels);
     transaction.commit();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (stored[i])
+            charged.known[charged.reserved[i].query] = LedgerAnswer{
+                labels[i], false, charge.epsilon, charge.delta, charge.mechanism, charge.guarantee};
+    }
 }
 
 std::vector<LedgerAnswer> Ledger::answer(const std::string& dataset, const Charge& charge,
@@ -173,9 +182,9 @@ std::vector<LedgerAnswer> Ledger::answer(const std::string& dataset, const Charg
             drawn.push_back(one.query);
             paid[one.query] = true;
         }
-        if (!drawn.empty()) store(charged.reserved, draw(drawn));
+        if (!drawn.empty()) store(charge, draw(drawn), charged);
         const auto missing = [](const std::optional<LedgerAnswer>& answer) { return !answer.has_value(); };
-        if (drawn.empty() && std::none_of(charged.known.begin(), charged.known.end(), missing)) {
+        if (std::none_of(charged.known.begin(), charged.known.end(), missing)) {
             std::vector<LedgerAnswer> answers;
             for (std::size_t i = 0; i < queries.size(); ++i) {
                 answers.push_back(std::move(*charged.known[i]));

@@ -279,8 +279,9 @@ class Ledger {
         std::vector<Reservation> reserved;
     };
     Charged charge(const std::string& dataset, const Charge& charge, std::span<const Digest> queries);
-    /// labels[i] belongs to reserved[i], and is dropped where a label stands.
-    void store(std::span<const Reservation> reserved, std::span<const int> labels);
+    /// labels[i] belongs to charged.reserved[i]: it is stored and known then, or dropped where a label
+    /// stands.
+    void store(const Charge& charge, std::span<const int> labels, Charged& charged);
 
     /// labels[i] belongs to queries[drawn[i]]; all are dropped where the payment's were stored before.
     void store_together(std::int64_t account, const std::string& dataset, const Payment& payment,
