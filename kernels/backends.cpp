@@ -57,7 +57,7 @@ template std::unique_ptr<PanelOperations<float>> make_operations(const std::stri
 std::unique_ptr<PanelOperations<float>> make_fixed_operations(const std::string& name, int bits) {
     if (name == "reference") return make_fixed_reference(bits);
     ensure(name == "cpu", "operations of the host");
-    return make_fixed_cpu(bits, make_fixed_reference(bits));
+    return make_fixed_cpu(bits);
 }
 
 std::shared_ptr<const Backend> make_backend(const std::string& name, Arithmetic arithmetic,

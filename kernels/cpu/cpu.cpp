@@ -157,13 +157,12 @@ const cpu::FixedWeights& fixed_weights_of(const PackedLayer& layer) {
 /// Products of integers; all else in single precision.
 class CpuFixedOperations final : public CpuOperations<float> {
   public:
-    CpuFixedOperations(int bits, std::shared_ptr<const PanelOperations<float>> plain_loops,
-                       std::optional<FixedFormat> format = std::nullopt)
-        : bits_(bits), plain_loops_(std::move(plain_loops)), format_(format) {}
+    explicit CpuFixedOperations(int bits, std::optional<FixedFormat> format = std::nullopt)
+        : bits_(bits), format_(format) {}
 
     Arithmetic arithmetic() const override { return {Precision::fixed, bits_}; }
     std::unique_ptr<PanelOperations<float>> for_network(const NetworkShape& network) const override {
-        return std::make_unique<CpuFixedOperations>(bits_, plain_loops_, FixedFormat::of(network, bits_));
+        return std::make_unique<CpuFixedOperations>(bits_, FixedFormat::of(network, bits_));
     }
     std::unique_ptr<PackedLayer> pack(LayerShape shape, const std::int64_t* lower,
                                       const std::int64_t* upper) const override {
@@ -181,12 +180,11 @@ class CpuFixedOperations final : public CpuOperations<float> {
     void backward(const PackedLayer& layer, ConstInterval delta, ConstInterval z, Interval d) const override {
         cpu::fixed_kernels().backward(fixed_weights_of(layer), format_.value().deltas, delta, z, d);
     }
-    /// Where single entries are asked for, plain loops make them.
     void accumulate(const OuterProduct<float>& product, SumBounds sums,
                     const SelectionTarget* selection) const override {
         if (!product.clip.by_factors()) return CpuOperations<float>::accumulate(product, sums, selection);
-        if (selection != nullptr) return plain_loops_->accumulate(product, sums, selection);
         cpu::fixed_kernels().accumulate(product, bits_, sums);
+        if (selection != nullptr) cpu::fixed_select(product, bits_, *selection);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape&, const Clip&) const override {
         return nullptr;
@@ -194,15 +192,13 @@ class CpuFixedOperations final : public CpuOperations<float> {
 
   private:
     int bits_;
-    std::shared_ptr<const PanelOperations<float>> plain_loops_;
     std::optional<FixedFormat> format_;
 };
 
 }  // namespace
 
-std::unique_ptr<PanelOperations<float>> make_fixed_cpu(
-    int bits, std::shared_ptr<const PanelOperations<float>> plain_loops) {
-    return std::make_unique<CpuFixedOperations>(bits, std::move(plain_loops));
+std::unique_ptr<PanelOperations<float>> make_fixed_cpu(int bits) {
+    return std::make_unique<CpuFixedOperations>(bits);
 }
 
 template <typename Real>

@@ -11,10 +11,8 @@ namespace holdfast {
 template <typename Real>
 std::unique_ptr<PanelOperations<Real>> make_cpu_operations();
 
-/// The same with products of integers, on grids of so many bits. plain_loops: for the entries of a factored
-/// clip one by one.
-std::unique_ptr<PanelOperations<float>> make_fixed_cpu(
-    int bits, std::shared_ptr<const PanelOperations<float>> plain_loops);
+/// The same with products of integers, on grids of so many bits.
+std::unique_ptr<PanelOperations<float>> make_fixed_cpu(int bits);
 
 /// As many networks as a vector has lanes; the caller owns the threads.
 template <typename Real>

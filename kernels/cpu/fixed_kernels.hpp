@@ -131,4 +131,7 @@ struct FixedKernels {
 };
 const FixedKernels& fixed_kernels();
 
+/// PanelOperations::accumulate's offers of a factored clip to a selection; not its sums.
+void fixed_select(const OuterProduct<float>& product, int bits, const SelectionTarget& target);
+
 }  // namespace holdfast::cpu

@@ -173,6 +173,9 @@ class FixedOperations : public testing::TestWithParam<Case> {
         const std::vector<Clip> clips{
             {.kind = Clip::Kind::factored, .delta_limit = 0.2, .activation_limit = 0.3},
             {.kind = Clip::Kind::factored, .delta_limit = 1, .activation_limit = 2},
+            {.kind = Clip::Kind::factored,
+             .delta_limit = 1,
+             .activation_limit = 0x1p-10},  // biases of 40 bits
             {.kind = Clip::Kind::elementwise, .gamma = 0.06}};
         for (const Clip& clip : clips) {
             for (const Box* z : {&any_sign, &nonnegative_box}) {
