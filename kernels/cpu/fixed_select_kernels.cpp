@@ -3,8 +3,6 @@
 // bits.
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/fixed_kernels.hpp"
@@ -14,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/fixed_select_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include "kernels/cpu/fixed_grid-inl.hpp"
+#include "kernels/cpu/wanted-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
@@ -142,33 +141,6 @@ IntVec thresholds_of(const Selection& selection, std::size_t first, std::size_t 
     return hn::Load(IntTag(), thresholds);
 }
 
-/// Which entries of a panel are wanted at one row and `int_lanes` columns: a bit each.
-class WantedUnits {
-  public:
-    HWY_INLINE void set(std::size_t record, hn::Mask<IntTag> low, hn::Mask<IntTag> high) {
-        hn::StoreMaskBits(IntTag(), low, bytes_ + record * 2 * bytes_a_side);
-        hn::StoreMaskBits(IntTag(), high, bytes_ + (record * 2 + 1) * bytes_a_side);
-    }
-    /// Calls visit(record, is it the lower bound, lane) for each bit of the first `count` records.
-    template <typename Visit>
-    void for_each(std::size_t count, Visit visit) {
-        constexpr std::size_t of_side = 8 * bytes_a_side, of_record = 2 * of_side;
-        std::fill(bytes_ + count * 2 * bytes_a_side, bytes_ + sizeof bytes_, std::uint8_t{0});
-        for (std::size_t first = 0; first < count * of_record; first += 64) {
-            std::uint64_t left = 0;
-            std::memcpy(&left, bytes_ + first / 8, sizeof left);
-            for (; left != 0; left &= left - 1) {
-                const std::size_t bit = first + static_cast<std::size_t>(std::countr_zero(left));
-                visit(bit / of_record, bit % of_record < of_side, bit % of_side);
-            }
-        }
-    }
-
-  private:
-    static constexpr std::size_t bytes_a_side = (int_lanes + 7) / 8;
-    alignas(8) std::uint8_t bytes_[height * 2 * bytes_a_side];
-};
-
 struct LaneEntries {
     IntVec least, greatest;
 };
@@ -194,14 +166,15 @@ void select_weights(const UnitFactors& factors, std::size_t row, std::size_t str
                     std::size_t count, std::size_t first, LeastEntries& least, UnitOffers& offers) {
     const IntVec most = thresholds_of(least.upper, first, columns),
                  fewest = hn::Neg(thresholds_of(least.negated_lower, first, columns));
-    WantedUnits wanted;
+    WantedMasks<IntTag> wanted;
     for (std::size_t record = 0; record < count; ++record) {
         const LaneEntries entries = entries_of<ZIsPoint>(
             factors.delta(row, record), factors.z_lower(strip, record), factors.z_upper(strip, record));
-        wanted.set(record, hn::Gt(entries.least, fewest), hn::Lt(entries.greatest, most));
+        wanted.set(2 * record, hn::Lt(entries.greatest, most));
+        wanted.set(2 * record + 1, hn::Gt(entries.least, fewest));
     }
-    wanted.for_each(count, [&](std::size_t record, bool is_lower, std::size_t lane) HWY_ATTR {
-        offers.collect(first + lane, is_lower, factors.weight(row, strip, record, lane));
+    wanted.for_each(2 * count, [&](std::size_t index, std::size_t lane) HWY_ATTR {
+        offers.collect(first + lane, index % 2 != 0, factors.weight(row, strip, index / 2, lane));
     });
 }
 

@@ -2,7 +2,6 @@
 
 #include "kernels/cpu/panel_kernels.hpp"
 
-#include <cstring>
 #include <optional>
 
 #include "kernels/base/error.hpp"
@@ -12,6 +11,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/select_kernels.cpp"
 #include <hwy/foreach_target.h>
 #include "kernels/cpu/signed_factors-inl.hpp"
+#include "kernels/cpu/wanted-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
@@ -126,34 +126,6 @@ class TileEntries {
     const Real *delta_lower_, *delta_upper_, *z_lower_, *z_upper_;
 };
 
-/// Which entries are wanted: a mask of lanes each.
-template <typename Real>
-class WantedMasks {
-  public:
-    HWY_INLINE void set(std::size_t index, hn::Mask<Tag<Real>> mask) {
-        hn::StoreMaskBits(reals<Real>, mask, bytes_ + index * bytes_each);
-    }
-    /// Calls visit(index, lane) for each entry of the first `count` masks that is wanted.
-    template <typename Visit>
-    HWY_INLINE void for_each(std::size_t count, Visit visit) {
-        constexpr std::size_t of_mask = 8 * bytes_each;
-        std::uint8_t* end = bytes_ + count * bytes_each;
-        std::fill(end, end + sizeof(std::uint64_t), std::uint8_t{0});
-        for (std::size_t first = 0; first < count * of_mask; first += 64) {
-            std::uint64_t left = 0;
-            std::memcpy(&left, bytes_ + first / 8, sizeof left);
-            for (; left != 0; left &= left - 1) {
-                const std::size_t bit = first + static_cast<std::size_t>(std::countr_zero(left));
-                visit(bit / of_mask, bit % of_mask);
-            }
-        }
-    }
-
-  private:
-    static constexpr std::size_t bytes_each = (lanes<Real> + 7) / 8, most = 2 * height;
-    alignas(8) std::uint8_t bytes_[most * bytes_each + sizeof(std::uint64_t)];
-};
-
 /// What a selection by strips is of.
 template <typename Real>
 struct Task {
@@ -178,7 +150,7 @@ HWY_INLINE void select_tile(const Task<Real>& task, std::size_t row, std::size_t
     const Elementwise<Real> rule = entries.rule();
     Vec<Real> kept_least[Rows], kept_greatest[Rows];
     IntegerVec<Real> least[Rows], greatest[Rows];
-    WantedMasks<Real> wanted[Rows];
+    WantedMasks<Tag<Real>> wanted[Rows];
     for (std::size_t o = 0; o < Rows; ++o) {
         kept_least[o] = offers.threshold(true, first + o * stride, columns);
         kept_greatest[o] = offers.threshold(false, first + o * stride, columns);
@@ -234,7 +206,7 @@ class BoundSelection {
         const Part<Real>& part = parts[Lower ? 0 : 1];
         IntegerVec<Real> sum[Columns];
         for (auto& at : sum) at = rule_.zero();
-        WantedMasks<Real> wanted;
+        WantedMasks<Tag<Real>> wanted;
         for (std::size_t i = 0; i < part.count; ++i) {
             const Vec<Real> factor = part.factor(i);
             const Real* z = part.activations(i);
