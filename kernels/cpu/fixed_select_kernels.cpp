@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/fixed_kernels.hpp"
+#include "kernels/cpu/offers.hpp"
 #include "kernels/cpu/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -96,40 +97,6 @@ class UnitFactors {
     UnitBounds delta_, z_;
 };
 
-/// Entries that a selection may want, inserted many at once: their places lie far apart in memory, and are
-/// fetched ahead.
-class UnitOffers {
-  public:
-    explicit UnitOffers(LeastEntries& least) : least_(least) {}
-
-    HWY_INLINE void collect(std::size_t place, bool is_lower, UnitEntry entry) {
-        collected_[count_++] = {is_lower ? -entry.least : entry.greatest, place, is_lower};
-        if (count_ == full) insert();
-    }
-    HWY_NOINLINE void insert() {
-        constexpr std::size_t ahead = 16;
-        for (std::size_t i = 0; i < count_; ++i) {
-            const Offer& later = collected_[std::min(i + ahead, count_ - 1)];
-            side(later).prefetch(later.place);
-            side(collected_[i]).insert(collected_[i].place, collected_[i].value);
-        }
-        count_ = 0;
-    }
-
-  private:
-    struct Offer {
-        std::int64_t value;
-        std::size_t place;
-        bool is_lower;
-    };
-    static constexpr std::size_t full = 512;
-    Selection& side(const Offer& offer) { return offer.is_lower ? least_.negated_lower : least_.upper; }
-
-    LeastEntries& least_;
-    std::size_t count_ = 0;
-    Offer collected_[full];
-};
-
 /// Thresholds of neighbouring entries in 32 bits, which weights' entries fit; behind `columns` of them
 /// nothing is wanted.
 IntVec thresholds_of(const Selection& selection, std::size_t first, std::size_t columns) {
@@ -163,7 +130,7 @@ HWY_INLINE LaneEntries entries_of(UnitEntry delta, const std::int32_t* z_lower, 
 /// The weights' entries at one row and strip, of which `columns` are some; the first is number `first`.
 template <bool ZIsPoint>
 void select_weights(const UnitFactors& factors, std::size_t row, std::size_t strip, std::size_t columns,
-                    std::size_t count, std::size_t first, LeastEntries& least, UnitOffers& offers) {
+                    std::size_t count, std::size_t first, LeastEntries& least, Offers& offers) {
     const IntVec most = thresholds_of(least.upper, first, columns),
                  fewest = hn::Neg(thresholds_of(least.negated_lower, first, columns));
     WantedMasks<IntTag> wanted;
@@ -174,16 +141,18 @@ void select_weights(const UnitFactors& factors, std::size_t row, std::size_t str
         wanted.set(2 * record + 1, hn::Gt(entries.least, fewest));
     }
     wanted.for_each(2 * count, [&](std::size_t index, std::size_t lane) HWY_ATTR {
-        offers.collect(first + lane, index % 2 != 0, factors.weight(row, strip, index / 2, lane));
+        const bool is_lower = index % 2 != 0;
+        const UnitEntry entry = factors.weight(row, strip, index / 2, lane);
+        offers.collect(first + lane, is_lower, is_lower ? entry.least : entry.greatest);
     });
 }
 
 void select_bias(const UnitFactors& factors, std::size_t row, std::size_t count, std::size_t place,
-                 UnitOffers& offers) {
+                 Offers& offers) {
     for (std::size_t record = 0; record < count; ++record) {
         const UnitEntry entry = factors.bias(row, record);
-        offers.collect(place, true, entry);
-        offers.collect(place, false, entry);
+        offers.collect(place, true, entry.least);
+        offers.collect(place, false, entry.greatest);
     }
 }
 
@@ -192,7 +161,7 @@ void SelectFactored(const OuterProduct<float>& product, int bits, const Selectio
     const UnitFactors factors(product, bits);
     const std::size_t in = product.shape.in, out = product.shape.out;
     const auto select = factors.z_is_point() ? &select_weights<true> : &select_weights<false>;
-    UnitOffers offers(target.least);
+    Offers offers(target.least);
     target.least.upper.for_each_stripe(factors.strips(), [&](std::size_t strip) {
         const std::size_t column = strip * int_lanes;
         for (std::size_t row = 0; row < out; ++row) {

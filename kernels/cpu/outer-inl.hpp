@@ -113,13 +113,21 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
             outer.z_upper = outer.z_upper_copy.data();
         }
     }
-    if (z_rows.is_point()) {
+    if (z_rows.is_point() && !(factored && outer.point)) {  // then no sign matters
         outer.inputs =
             any_negative(z_rows.lower, height * stride) ? Inputs::mixed_point : Inputs::nonnegative_point;
     }
     outer.scales = product.scales;
     if (clip.by_scales()) outer.inputs = Inputs::scaled;
     return outer;
+}
+
+/// Of a point: what is above 0 of it meets `above`, what is below `below`. One of both is 0, and adds nothing
+/// to what the other was rounded to.
+template <typename V>
+HWY_INLINE V add_signs(V sum, V above, V below, V z) {
+    const V zero = hn::Zero(hn::DFromV<V>());
+    return fused(above, hn::Max(z, zero), fused(below, hn::Min(z, zero), sum));
 }
 
 /// Entries as biased Reals: the fma rounds the exact product once, to the grid, and the clamp is between
@@ -145,11 +153,8 @@ struct Elementwise {
     HWY_INLINE Vec<Real> entry(Vec<Real> delta, Vec<Real> z) const {
         return clipped<Of>(fused(delta, z, bias));
     }
-    /// Of a point: what is above 0 of it meets `above`, what is below `below`. One of both is 0, and adds
-    /// nothing to what the other was rounded to.
     HWY_INLINE Vec<Real> entry_of_signs(Vec<Real> above, Vec<Real> below, Vec<Real> z) const {
-        const Vec<Real> zero = hn::Zero(reals<Real>);
-        return clipped(fused(above, hn::Max(z, zero), fused(below, hn::Min(z, zero), bias)));
+        return clipped(add_signs(bias, above, below, z));
     }
 
     /// entry() of one lane.
@@ -201,8 +206,7 @@ struct Factored {
     HWY_INLINE Sum zero() const { return bias; }
     HWY_INLINE Sum add(Sum sum, Vec<Real> delta, Vec<Real> z) const { return fused(delta, z, sum); }
     HWY_INLINE Sum add_of_signs(Sum sum, Vec<Real> above, Vec<Real> below, Vec<Real> z) const {
-        const Vec<Real> zero = hn::Zero(reals<Real>);
-        return fused(above, hn::Max(z, zero), fused(below, hn::Min(z, zero), sum));
+        return add_signs(sum, above, below, z);
     }
     HWY_INLINE IntegerVec<Real> units(Sum sum, std::size_t) const {
         return hn::Sub(hn::BitCast(integers<Real>, sum), hn::BitCast(integers<Real>, bias));

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/base/error.hpp"
+#include "kernels/cpu/offers.hpp"
 #include "kernels/cpu/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,13 +23,13 @@ struct Entries {
     Vec<Real> least, greatest;
 };
 
-/// What both sides of a selection want of neighbouring parameters: upper bounds less than what it keeps,
-/// lower bounds greater. It is collected and inserted many at once: the places lie far apart in memory, and
-/// are fetched ahead.
+/// What each side of a selection keeps, as biased entries, and what is wanted of them: upper bounds less than
+/// that, lower bounds greater.
 template <typename Real>
-class Offers {
+class BiasedOffers {
   public:
-    Offers(LeastEntries& least, const BasicGradientGrid<Real>& grid) : least_(least), grid_(grid) {}
+    BiasedOffers(LeastEntries& least, const BasicGradientGrid<Real>& grid)
+        : least_(least), grid_(grid), offers_(least) {}
 
     /// Of `lanes` parameters from `first` on; behind `columns` of them nothing is wanted.
     HWY_INLINE Vec<Real> threshold(bool is_lower, std::size_t first, std::size_t columns) const {
@@ -36,33 +37,11 @@ class Offers {
         return biased(least_.upper.thresholds() + first, columns, grid_.unit());
     }
     HWY_INLINE void collect(std::size_t place, bool is_lower, Real entry) {
-        collected_[count_++] = {entry, is_lower, place};
+        offers_.collect(place, is_lower, grid_.units_of_biased(entry));
     }
-    /// For another two vectors of a panel's entries.
-    HWY_INLINE void make_room() {
-        if (count_ > full) insert();
-    }
-    HWY_NOINLINE void insert() {
-        constexpr std::size_t ahead = 16;
-        for (std::size_t i = 0; i < count_; ++i) {
-            const Offer& later = collected_[std::min(i + ahead, count_ - 1)];
-            side(later).prefetch(later.place);
-            const Offer& offer = collected_[i];
-            const std::int64_t units = grid_.units_of_biased(offer.entry);
-            side(offer).insert(offer.place, offer.is_lower ? -units : units);
-        }
-        count_ = 0;
-    }
+    void insert() { offers_.insert(); }
 
   private:
-    struct Offer {
-        Real entry;
-        bool is_lower;
-        std::size_t place;
-    };
-    static constexpr std::size_t full = 256, a_tile = 4 * height * lanes<Real>;
-
-    Selection& side(const Offer& offer) { return offer.is_lower ? least_.negated_lower : least_.upper; }
     HWY_INLINE Vec<Real> biased(const std::int64_t* thresholds, std::size_t columns, double unit) const {
         alignas(64) std::int64_t some[lanes<Real>];
         if (columns < lanes<Real>) {
@@ -80,8 +59,7 @@ class Offers {
 
     LeastEntries& least_;
     const BasicGradientGrid<Real>& grid_;
-    std::size_t count_ = 0;
-    Offer collected_[full + a_tile];
+    Offers offers_;
 };
 
 /// The entries of any record at a tile's rows and `lanes` columns: `column`, of the layer, is `behind` the
@@ -143,9 +121,9 @@ struct Task {
 /// which ones no processor can foresee: those are formed again once all are added.
 template <typename Real, Inputs Kind, std::size_t Rows>
 HWY_INLINE void select_tile(const Task<Real>& task, std::size_t row, std::size_t behind,
-                            Offers<Real>& offers) {
+                            BiasedOffers<Real>& offers) {
     const std::size_t stride = task.outer.columns, column = task.column + behind, columns = stride - column,
-                      first = task.first_entry + row * stride + column;
+                      at = task.entry(row) + behind, first = task.first_entry + at;
     const TileEntries<Real, Kind> entries(task.outer, task.strip, row, column, behind);
     const Elementwise<Real> rule = entries.rule();
     Vec<Real> kept_least[Rows], kept_greatest[Rows];
@@ -165,9 +143,8 @@ HWY_INLINE void select_tile(const Task<Real>& task, std::size_t row, std::size_t
             wanted[o].set(2 * record + 1, hn::Lt(kept_least[o], entry.least));
         }
     }
-    offers.make_room();
     for (std::size_t o = 0; o < Rows; ++o) {
-        const SumBounds to = task.sums.from((row + o) * stride + column);
+        const SumBounds to = task.sums.from(at + o * stride);
         flush<Real>(rule.units(least[o], task.count), to.lower, columns);
         flush<Real>(rule.units(greatest[o], task.count), to.upper, columns);
         wanted[o].for_each(2 * task.count, [&](std::size_t index, std::size_t lane) HWY_ATTR {
@@ -188,7 +165,7 @@ class BoundSelection {
   public:
     /// The entry is number `first` of the selection, the first of `columns` in its row.
     HWY_INLINE BoundSelection(const Elementwise<Real>& rule, std::size_t first, std::size_t columns,
-                              const Offers<Real>& offers)
+                              const BiasedOffers<Real>& offers)
         : rule_(rule), first_(first), columns_(columns) {
         for (std::size_t c = 0; c < Columns; ++c)
             kept_[c] = offers.threshold(Lower, first + c * lanes<Real>, columns - c * lanes<Real>);
@@ -199,7 +176,7 @@ class BoundSelection {
             one &= hn::AllFalse(reals<Real>, Lower ? hn::Lt(limit, rule_.bias) : hn::Lt(rule_.bias, limit));
         return one;
     }
-    HWY_INLINE void run(const typename Parts<Real>::Pair& parts, Offers<Real>& offers,
+    HWY_INLINE void run(const typename Parts<Real>::Pair& parts, BiasedOffers<Real>& offers,
                         std::int64_t* sums) const {
         constexpr Sign seen = Lower ? Sign::positive : Sign::negative,
                        unseen = Lower ? Sign::negative : Sign::positive;
@@ -235,13 +212,12 @@ class BoundSelection {
 /// One row at Columns vectors of columns, where every side wants one sign only; false where it does not.
 template <typename Real, std::size_t Columns>
 HWY_INLINE bool select_parts(const Task<Real>& task, const Parts<Real>& parts, std::size_t row,
-                             Offers<Real>& offers) {
+                             BiasedOffers<Real>& offers) {
     const Elementwise<Real> rule(task.outer);
     const std::size_t at = task.entry(row), columns = task.outer.columns - task.column;
     const BoundSelection<Real, true, Columns> lower(rule, task.first_entry + at, columns, offers);
     const BoundSelection<Real, false, Columns> upper(rule, task.first_entry + at, columns, offers);
     if (!lower.one_sign_is_wanted() || !upper.one_sign_is_wanted()) return false;
-    offers.make_room();
     lower.run(parts.least(row, task.strip), offers, task.sums.lower + at);
     upper.run(parts.greatest(row, task.strip), offers, task.sums.upper + at);
     return true;
@@ -250,7 +226,7 @@ HWY_INLINE bool select_parts(const Task<Real>& task, const Parts<Real>& parts, s
 /// All rows at one strip. Parts: of activations >= 0.
 template <typename Real, Inputs Kind>
 void select_strip(const Task<Real>& task, const std::optional<Parts<Real>>& parts, LeastEntries& least,
-                  Offers<Real>& offers) {
+                  BiasedOffers<Real>& offers) {
     constexpr bool by_parts = Kind == Inputs::box || Kind == Inputs::nonnegative_point;
     constexpr std::size_t rows = by_parts ? 1 : 2;
     const std::size_t out = task.outer.out, stride = task.outer.columns;
@@ -289,7 +265,7 @@ void accumulate_and_select(const OuterProduct<Real>& product, SumBounds sums, co
                         : outer.inputs == Inputs::nonnegative_point
                             ? &select_strip<Real, Inputs::nonnegative_point>
                             : &select_strip<Real, Inputs::mixed_point>;
-    Offers<Real> offers(target.least, outer.grid);
+    BiasedOffers<Real> offers(target.least, outer.grid);
     std::optional<Parts<Real>> parts;
     if (outer.inputs == Inputs::box || outer.inputs == Inputs::nonnegative_point) parts.emplace(outer);
     Strip<Real> z;

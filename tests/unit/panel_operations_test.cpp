@@ -122,14 +122,6 @@ struct Operations : testing::TestWithParam<LayerShape> {
     }
 
     Rows<Real> random_rows(Reads reads);
-    template <typename Test>
-    void on_every_target(Test test) {
-        for (const std::string& target : simd_targets()) {
-            SCOPED_TRACE(target);
-            const SimdTargetOverride override(target);
-            test();
-        }
-    }
 
     void load();
     void transpose();

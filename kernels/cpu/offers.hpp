@@ -1,0 +1,48 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/ops/selection.hpp"
+
+namespace holdfast::cpu {
+
+/// Entries that a selection may want, inserted many at once: their places lie far apart in memory, and are
+/// fetched ahead.
+class Offers {
+  public:
+    explicit Offers(LeastEntries& least) : least_(least) {}
+
+    /// A lower or an upper bound, in units.
+    void collect(std::size_t place, bool is_lower, std::int64_t bound) {
+        collected_[count_++] = {is_lower ? -bound : bound, place, is_lower};
+        if (count_ == full) insert();
+    }
+    /// All that were collected: before others may have the stripe.
+    [[gnu::noinline]] void insert() {
+        constexpr std::size_t ahead = 16;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Offer& later = collected_[std::min(i + ahead, count_ - 1)];
+            side(later).prefetch(later.place);
+            side(collected_[i]).insert(collected_[i].place, collected_[i].value);
+        }
+        count_ = 0;
+    }
+
+  private:
+    struct Offer {
+        std::int64_t value;
+        std::size_t place;
+        bool is_lower;
+    };
+    static constexpr std::size_t full = 512;
+
+    Selection& side(const Offer& offer) { return offer.is_lower ? least_.negated_lower : least_.upper; }
+
+    LeastEntries& least_;
+    std::size_t count_ = 0;
+    Offer collected_[full];
+};
+
+}  // namespace holdfast::cpu
