@@ -26,6 +26,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
 #include "kernels/base/loaded_library.hpp"
+#include "kernels/cpu/integer_tiles.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
 namespace holdfast {
@@ -300,6 +301,7 @@ std::vector<Finding> check_libraries() {
             judged("SIMD", simd, vectors, Health::warn,
                    "no vector instructions: training is several times slower"),
             check_fma(),
+            {"AMX", cpu::amx_refusal().value_or("multiplies the integers of fixed precision")},
             {"HDF5", hdf5_library_version()}};
 }
 

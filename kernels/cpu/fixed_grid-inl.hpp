@@ -16,6 +16,13 @@ using IntTag = hn::ScalableTag<std::int32_t>;
 using IntVec = hn::Vec<IntTag>;
 constexpr std::size_t int_lanes = lanes<float>;
 
+constexpr struct {
+    HWY_INLINE IntVec operator()(IntVec value) const { return hn::Max(value, hn::Zero(IntTag())); }
+} positive;
+constexpr struct {
+    HWY_INLINE IntVec operator()(IntVec value) const { return hn::Min(value, hn::Zero(IntTag())); }
+} negative;
+
 /// Values on a grid, as integers.
 class Grid {
   public:

@@ -8,25 +8,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/simd_target.hpp"
 #include "kernels/cpu/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/fixed_kernels.cpp"
 #include <hwy/foreach_target.h>
-#include "kernels/cpu/fixed_grid-inl.hpp"
+#include "kernels/cpu/fixed_sinks-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
-
-using LongTag = hn::ScalableTag<std::int64_t>;
-constexpr std::size_t long_lanes = lanes<double>;
-
-HWY_INLINE IntVec positive(IntVec value) {
-    return hn::Max(value, hn::Zero(IntTag()));
-}
-HWY_INLINE IntVec negative(IntVec value) {
-    return hn::Min(value, hn::Zero(IntTag()));
-}
 
 /// What is in the lanes: [terms, variants, lanes], two integers a term.
 struct LaneTerms {
@@ -237,44 +228,6 @@ void sum_all(const Terms& terms, const LaneTerms& lane_terms, std::size_t rows, 
     sum_digits<Multiply, 2>(terms, lane_terms, rows, sink);
 }
 
-/// Sums with biases as floats, records in the lanes.
-struct LayerSink {
-    const std::int64_t* bias[2];  // [rows], null: none
-    int bias_shift;
-    double unit;
-    BasicInterval<float> to;
-
-    HWY_INLINE void store(std::size_t bound, std::size_t row, std::size_t lane, std::size_t vectors,
-                          const std::int64_t* totals) const {
-        float* out = (bound == 0 ? to.lower : to.upper) + row * height + lane;
-        const auto added = hn::Set(LongTag(), bias[bound] == nullptr ? 0 : bias[bound][row] << bias_shift);
-        const Vec<double> scale = hn::Set(reals<double>, unit);
-        for (std::size_t i = 0; i < vectors * int_lanes; i += long_lanes) {
-            const auto sum = hn::Add(hn::LoadU(LongTag(), totals + i), added);
-            store_narrow(hn::Mul(hn::ConvertTo(reals<double>, sum), scale), out + i);
-        }
-    }
-};
-
-/// Sums of the outer product, [rows, in + 1].
-struct OuterSink {
-    std::size_t in;
-    SumBounds to;
-
-    HWY_INLINE void store(std::size_t bound, std::size_t row, std::size_t lane, std::size_t vectors,
-                          const std::int64_t* totals) const {
-        std::int64_t* out = (bound == 0 ? to.lower : to.upper) + row * (in + 1) + lane;
-        const std::size_t count = std::min(vectors * int_lanes, in - lane);
-        if (count == vectors * int_lanes) {
-            for (std::size_t i = 0; i < vectors * int_lanes; i += long_lanes)
-                hn::StoreU(hn::Add(hn::LoadU(LongTag(), out + i), hn::LoadU(LongTag(), totals + i)),
-                           LongTag(), out + i);
-        } else {
-            for (std::size_t i = 0; i < count; ++i) out[i] += totals[i];
-        }
-    }
-};
-
 /// Calls values(term, lane, row, is there a row behind it) for rows 0, 2, ... at every vector of lanes.
 template <typename Values>
 HWY_INLINE void for_each_pair_of_rows(std::size_t rows, std::size_t lane_count, Values values) {
@@ -348,16 +301,6 @@ LaneTerms box_terms(FixedGrid grid, std::size_t rows, BasicConstInterval<float> 
     return terms;
 }
 
-LayerSink layer_sink(FixedGrid grid, BasicInterval<float> to) {
-    return {{nullptr, nullptr}, -grid.exponent, std::ldexp(1.0, fixed_weight_exponent + grid.exponent), to};
-}
-LayerSink layer_sink(const FixedWeights& layer, FixedGrid grid, BasicInterval<float> to) {
-    LayerSink sink = layer_sink(grid, to);
-    sink.bias[0] = layer.lower.bias.data();
-    sink.bias[1] = layer.top().bias.data();
-    return sink;
-}
-
 template <typename Multiply>
 void FixedForwardInput(const FixedWeights& layer, FixedGrid grid, const float* x, BasicInterval<float> a) {
     const auto [in, out] = layer.shape;
@@ -399,19 +342,6 @@ void multiply_transposed(const FixedWeights& layer, FixedGrid grid, BasicConstIn
                                  point_terms(grid, out, height, height, delta.lower), in, sink);
     const FixedChoices& choices = layer.box_backward();
     sum_all<Multiply>(ChosenTerms{choices.least, choices.greatest}, box_terms(grid, out, delta), in, sink);
-}
-
-/// d = gate(z) d, in place.
-void gate_lanes(std::size_t rows, BasicConstInterval<float> z, BasicInterval<float> d) {
-    for (std::size_t i = 0; i < rows * height; i += int_lanes) {
-        const Vec<float> lower = hn::Load(reals<float>, d.lower + i);
-        if (!d.is_point()) {
-            store_gated<float>(lower, hn::Load(reals<float>, d.upper + i), z, d, i);
-        } else {
-            const auto open = hn::Gt(hn::Load(reals<float>, z.lower + i), hn::Zero(reals<float>));
-            hn::Store(hn::IfThenElseZero(open, lower), reals<float>, d.lower + i);
-        }
-    }
 }
 
 template <typename Multiply>
@@ -577,7 +507,33 @@ const FixedTerms& FixedWeights::point_backward() const {
     });
 }
 
+const TileDigits& FixedWeights::tiles(Part part, bool transposed) const {
+    const auto index = static_cast<std::size_t>(part);
+    return tiles_[index][transposed ? 1 : 0].get([&] {
+        const auto [in, out] = shape;
+        const std::vector<std::int16_t>& weights = (index < 3 ? lower : top()).weights;
+        const std::int32_t least = index % 3 == 1 ? 0 : INT16_MIN, most = index % 3 == 2 ? 0 : INT16_MAX;
+        const std::size_t rows = transposed ? in : out, depth = transposed ? out : in;
+        const std::size_t row_step = transposed ? 1 : in, step = transposed ? in : 1;
+        TileDigits digits(2, rows, depth);
+        for (std::size_t row = 0; row < rows; ++row) {
+            for (std::size_t first = 0; first < depth; first += tile_depth) {
+                std::int8_t *const high = digits.row(0, row, first), *const low = digits.row(1, row, first);
+                const std::int16_t* from = weights.data() + row * row_step + first * step;
+                for (std::size_t i = 0; i < std::min(tile_depth, depth - first); ++i) {
+                    const std::int32_t whole = std::clamp<std::int32_t>(from[i * step], least, most);
+                    high[i] = static_cast<std::int8_t>((whole + 128) >> 8);
+                    low[i] = static_cast<std::int8_t>(whole);
+                }
+            }
+        }
+        return digits;
+    });
+}
+
 const FixedKernels& fixed_kernels() {
+    const Tiles tiles = tiles_in_use();
+    if (tiles != Tiles::none) return fixed_tile_kernels(tiles == Tiles::amx);
     return HWY_DYNAMIC_DISPATCH(Fixed)();
 }
 

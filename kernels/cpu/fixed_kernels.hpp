@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/base/aligned.hpp"
+#include "kernels/cpu/tile_digits.hpp"
 #include "kernels/ops/fixed_format.hpp"
 #include "kernels/ops/panel_operations.hpp"
 
@@ -106,6 +107,16 @@ class FixedWeights {
     /// For backward passes: box_choices(true), and of a point [in, terms of two outputs].
     const FixedChoices& box_backward() const;
     const FixedTerms& point_backward() const;
+    /// A bound's weights, or only those above 0, or below: for tiles, [out, in] or transposed [in, out].
+    enum class Part : std::uint8_t {
+        lower,
+        lower_positive,
+        lower_negative,
+        upper,
+        upper_positive,
+        upper_negative
+    };
+    const TileDigits& tiles(Part part, bool transposed) const;
 
     LayerShape shape;
     bool is_point;
@@ -116,6 +127,7 @@ class FixedWeights {
   private:
     MadeOnce<FixedChoices> box_backward_;
     MadeOnce<FixedTerms> point_backward_;
+    MadeOnce<TileDigits> tiles_[6][2];
 };
 
 /// As the operations of PanelOperations.
@@ -130,6 +142,8 @@ struct FixedKernels {
     void (*accumulate)(const OuterProduct<float>& product, int bits, SumBounds sums);
 };
 const FixedKernels& fixed_kernels();
+/// The same by tiles: of AMX where `amx` says so, which amx_is_granted() then, or in plain loops.
+const FixedKernels& fixed_tile_kernels(bool amx);
 
 /// PanelOperations::accumulate's offers of a factored clip to a selection; not its sums.
 void fixed_select(const OuterProduct<float>& product, int bits, const SelectionTarget& target);

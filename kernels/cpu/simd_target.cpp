@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "kernels/base/error.hpp"
+#include "kernels/cpu/integer_tiles.hpp"
 #include "kernels/cpu/targets.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -41,30 +43,44 @@ std::string simd_target() {
 
 std::vector<std::string> simd_targets() {
     std::vector<std::string> names;
+    if (cpu::amx_is_granted()) names.emplace_back("AMX");
     for (const std::int64_t target : hwy::SupportedAndGeneratedTargets())
         names.emplace_back(hwy::TargetName(target));
     return names;
 }
 
 namespace {
+std::optional<Tiles> chosen_tiles;  // by an override
+
 // Highway chooses the target at the next call after its choice was undone.
-void restrict_targets(std::int64_t targets) {
+void restrict_targets(std::int64_t targets, std::optional<Tiles> tiles) {
     hwy::SetSupportedTargetsForTest(targets);
     hwy::GetChosenTarget().DeInit();
+    chosen_tiles = tiles;
 }
 }  // namespace
 
+Tiles tiles_in_use() {
+    if (chosen_tiles) return *chosen_tiles;
+    return cpu::amx_is_granted() ? Tiles::amx : Tiles::none;
+}
+
 SimdTargetOverride::SimdTargetOverride(const std::string& target) {
+    const bool amx = target == "AMX" && cpu::amx_is_granted();
+    if (amx || target == "plain tiles") {
+        restrict_targets(0, amx ? Tiles::amx : Tiles::plain);
+        return;
+    }
     const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
     const auto named = std::find_if(targets.begin(), targets.end(), [&](std::int64_t candidate) {
         return hwy::TargetName(candidate) == target;
     });
     if (named == targets.end())
         throw Error(ExitCode::usage, "no instruction set \"" + target + "\" here", "see `holdfast doctor`");
-    restrict_targets(*named);
+    restrict_targets(*named, Tiles::none);
 }
 SimdTargetOverride::~SimdTargetOverride() {
-    restrict_targets(0);
+    restrict_targets(0, std::nullopt);
 }
 
 }  // namespace holdfast

@@ -217,7 +217,9 @@ class FixedOperations : public testing::TestWithParam<Case> {
 };
 
 TEST_P(FixedOperations, AreThoseOfThePlainLoopsOnEveryInstructionSet) {
-    for (const std::string& target : simd_targets()) {
+    std::vector<std::string> targets = simd_targets();
+    targets.emplace_back("plain tiles");
+    for (const std::string& target : targets) {
         SCOPED_TRACE(target);
         const SimdTargetOverride only(target);
         next = 0;

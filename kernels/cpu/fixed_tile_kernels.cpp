@@ -1,0 +1,320 @@
+// The products of fixed precision by tiles of integers of 8 bits, compiled once an instruction set (Highway).
+// Every bound is a sum of whole matrix products, laid one behind the other: where a sign decides which end a
+// factor meets, its positive and negative parts meet an end each.
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "kernels/cpu/fixed_kernels.hpp"
+#include "kernels/cpu/integer_tiles.hpp"
+#include "kernels/cpu/targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/fixed_tile_kernels.cpp"
+#include <hwy/foreach_target.h>
+#include "kernels/cpu/fixed_sinks-inl.hpp"
+#include "kernels/cpu/tile_digits-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace holdfast::cpu::HWY_NAMESPACE {
+
+using Part = FixedWeights::Part;
+
+/// One matrix product of a sum: factors [rows, depth] by values [depth, lanes].
+struct Factor {
+    const TileDigits* factors;
+    const TileDigits* values;
+};
+
+/// So many tiles' products add up in 32 bits; 2047 could, as 128 * 128 * 64 * 2047 < 2^31, but fewer cost
+/// nothing, and sums of a common length show that what is longer is carried.
+constexpr std::size_t most_depths = 64;
+
+/// Sums of the rows by the lanes that two pairs of tiles hold: each tile of the one by each of the other.
+template <typename Tiles, int FactorDigits, int ValueDigits>
+class TileSums {
+  public:
+    static constexpr std::size_t row_blocks = 3 - FactorDigits, lane_blocks = 3 - ValueDigits;
+    static constexpr std::size_t rows = row_blocks * tile_side, lanes = lane_blocks * tile_side;
+
+    void add(const Factor& product, std::size_t row_pair, std::size_t lane_pair) {
+        for (std::size_t depth = 0; depth < product.factors->depths(); ++depth) {
+            if (depths_ == most_depths) carry();
+            if (depths_++ == 0) zero();
+            multiply_add(product.factors->pair(row_pair, depth), product.values->pair(lane_pair, depth));
+        }
+    }
+    /// Calls take(row, lane, sums at neighbouring lanes) of the first `row_count` rows; the sums begin anew.
+    template <typename Take>
+    HWY_INLINE void take(std::size_t row_count, Take take) {
+        store();
+        for (std::size_t row = 0; row < row_count; ++row) {
+            for (std::size_t lane = 0; lane < lanes; lane += long_lanes) take(row, lane, sum_at(row, lane));
+        }
+        carried_ = false;
+    }
+
+  private:
+    void zero() {
+        tiles_.template zero<0>();
+        tiles_.template zero<1>();
+        tiles_.template zero<2>();
+        tiles_.template zero<3>();
+    }
+    void multiply_add(const std::int8_t* factors, const std::int8_t* values) {
+        tiles_.template load<6>(values);
+        tiles_.template load<4>(factors);
+        tiles_.template multiply_add<0, 4, 6>();
+        tiles_.template load<7>(values + tile_size);
+        tiles_.template multiply_add<1, 4, 7>();
+        tiles_.template load<5>(factors + tile_size);
+        tiles_.template multiply_add<2, 5, 6>();
+        tiles_.template multiply_add<3, 5, 7>();
+    }
+    void store() {
+        tiles_.template store<0>(sums_[0][0]);
+        tiles_.template store<1>(sums_[0][1]);
+        tiles_.template store<2>(sums_[1][0]);
+        tiles_.template store<3>(sums_[1][1]);
+        depths_ = 0;
+    }
+    /// To 64 bits, for products of more tiles than fit 32.
+    void carry() {
+        take(rows, [&](std::size_t row, std::size_t lane, hn::Vec<LongTag> sum)
+                       HWY_ATTR { hn::Store(sum, LongTag(), carry_ + row * lanes + lane); });
+        carried_ = true;
+    }
+    HWY_INLINE hn::Vec<LongTag> sum_at(std::size_t row, std::size_t lane) const {
+        const auto sum = sum_of_digits(row, lane);
+        return carried_ ? hn::Add(sum, hn::Load(LongTag(), carry_ + row * lanes + lane)) : sum;
+    }
+    /// A digit of 256s counts 256 fold.
+    HWY_INLINE hn::Vec<LongTag> sum_of_digits(std::size_t row, std::size_t lane) const {
+        const std::size_t row_block = row / tile_side, lane_block = lane / tile_side;
+        const std::size_t at = row % tile_side * tile_side + lane % tile_side;
+        const auto of = [&](std::size_t factor, std::size_t value) HWY_ATTR {
+            const hn::Rebind<std::int32_t, LongTag> narrow;
+            return hn::PromoteTo(LongTag(), hn::LoadU(narrow, sums_[factor][value] + at));
+        };
+        if constexpr (FactorDigits == 2 && ValueDigits == 2) {
+            const auto both = hn::Add(hn::ShiftLeft<8>(of(0, 0)), hn::Add(of(0, 1), of(1, 0)));
+            return hn::Add(hn::ShiftLeft<8>(both), of(1, 1));
+        } else if constexpr (FactorDigits == 2) {
+            return hn::Add(hn::ShiftLeft<8>(of(0, lane_block)), of(1, lane_block));
+        } else {
+            return of(row_block, lane_block);
+        }
+    }
+
+    Tiles tiles_;
+    std::size_t depths_ = 0;
+    bool carried_ = false;
+    alignas(64) std::int32_t sums_[2][2][tile_side * tile_side];
+    alignas(64) std::int64_t carry_[rows * lanes];
+};
+
+/// One bound of all rows by all lanes.
+template <typename Tiles, int FactorDigits, int ValueDigits, typename Sink>
+void sum_products(std::span<const Factor> products, std::size_t bound, std::size_t rows, const Sink& sink) {
+    TileSums<Tiles, FactorDigits, ValueDigits> sums;
+    Tiles::begin();
+    for (std::size_t lane_pair = 0; lane_pair < products.front().values->pairs(); ++lane_pair) {
+        for (std::size_t row_pair = 0; row_pair < products.front().factors->pairs(); ++row_pair) {
+            for (const Factor& product : products) sums.add(product, row_pair, lane_pair);
+            const std::size_t first = row_pair * sums.rows, count = std::min(sums.rows, rows - first);
+            sums.take(count, [&](std::size_t row, std::size_t lane, hn::Vec<LongTag> sum) HWY_ATTR {
+                sink.put(bound, first + row, lane_pair * sums.lanes + lane, sum);
+            });
+        }
+    }
+    Tiles::end();
+}
+template <typename Tiles, typename Sink>
+void sum_bound(std::initializer_list<Factor> products, std::size_t bound, std::size_t rows,
+               const Sink& sink) {
+    const std::span<const Factor> all(products.begin(), products.size());
+    const int factor_digits = all.front().factors->digits(), value_digits = all.front().values->digits();
+    if (factor_digits == 2 && value_digits == 2) return sum_products<Tiles, 2, 2>(all, bound, rows, sink);
+    if (factor_digits == 2) return sum_products<Tiles, 2, 1>(all, bound, rows, sink);
+    sum_products<Tiles, 1, 1>(all, bound, rows, sink);
+}
+
+/// Of `count` values, whole vectors.
+bool any_below_zero(const float* values, std::size_t count) {
+    Vec<float> least = hn::Zero(reals<float>);
+    for (std::size_t i = 0; i < count; i += lanes<float>)
+        least = hn::Min(least, hn::Load(reals<float>, values + i));
+    return !hn::AllFalse(reals<float>, hn::Lt(least, hn::Zero(reals<float>)));
+}
+
+/// What a layer's products read of its values: records in the lanes.
+struct PackedValues {
+    FixedGrid grid;
+    int bits;
+    std::size_t rows;
+
+    template <typename OfUnits>
+    TileDigits of(const float* values, OfUnits part) const {
+        return packed_values(grid, bits, rows, height, height, values, part);
+    }
+};
+
+/// Boxes of values of any sign, an end and a sign each.
+struct SignedEnds {
+    TileDigits lower_positive, lower_negative, upper_positive, upper_negative;
+
+    SignedEnds(const PackedValues& pack, BasicConstInterval<float> values)
+        : lower_positive(pack.of(values.lower, positive)),
+          lower_negative(pack.of(values.lower, negative)),
+          upper_positive(pack.of(values.upper, positive)),
+          upper_negative(pack.of(values.upper, negative)) {}
+};
+
+/// Weights in a box by values in a box of any sign: the four terms of a bound are four matrix products
+/// (models/mathematics.md, fixed products).
+template <typename Tiles>
+void sum_boxes(const FixedWeights& layer, bool transposed, FixedGrid grid, BasicConstInterval<float> values,
+               const LayerSink& sink) {
+    const std::size_t rows = transposed ? layer.shape.in : layer.shape.out,
+                      depth = transposed ? layer.shape.out : layer.shape.in;
+    const SignedEnds ends({grid, layer.bits, depth}, values);
+    const auto weights = [&](Part part) { return &layer.tiles(part, transposed); };
+    sum_bound<Tiles>({{weights(Part::lower_positive), &ends.lower_positive},
+                      {weights(Part::upper_positive), &ends.lower_negative},
+                      {weights(Part::lower_negative), &ends.upper_positive},
+                      {weights(Part::upper_negative), &ends.upper_negative}},
+                     0, rows, sink);
+    sum_bound<Tiles>({{weights(Part::upper_positive), &ends.upper_positive},
+                      {weights(Part::lower_positive), &ends.upper_negative},
+                      {weights(Part::upper_negative), &ends.lower_positive},
+                      {weights(Part::lower_negative), &ends.lower_negative}},
+                     1, rows, sink);
+}
+
+template <typename Tiles>
+void sum_points(const FixedWeights& layer, bool transposed, FixedGrid grid, const float* values,
+                const LayerSink& sink) {
+    const std::size_t rows = transposed ? layer.shape.in : layer.shape.out,
+                      depth = transposed ? layer.shape.out : layer.shape.in;
+    const TileDigits all = PackedValues{grid, layer.bits, depth}.of(values, whole);
+    sum_bound<Tiles>({{&layer.tiles(Part::lower, transposed), &all}}, 0, rows, sink);
+}
+
+template <typename Tiles>
+void TiledForwardInput(const FixedWeights& layer, FixedGrid grid, const float* x, BasicInterval<float> a) {
+    const LayerSink sink = layer_sink(layer, grid, a);
+    if (a.is_point()) return sum_points<Tiles>(layer, false, grid, x, sink);
+    const auto [in, out] = layer.shape;
+    const PackedValues pack{grid, layer.bits, in};
+    const TileDigits above = pack.of(x, positive);
+    const TileDigits &lower = layer.tiles(Part::lower, false), &upper = layer.tiles(Part::upper, false);
+    if (!any_below_zero(x, in * height)) {
+        sum_bound<Tiles>({{&lower, &above}}, 0, out, sink);
+        return sum_bound<Tiles>({{&upper, &above}}, 1, out, sink);
+    }
+    const TileDigits below = pack.of(x, negative);
+    sum_bound<Tiles>({{&lower, &above}, {&upper, &below}}, 0, out, sink);
+    sum_bound<Tiles>({{&upper, &above}, {&lower, &below}}, 1, out, sink);
+}
+
+template <typename Tiles>
+void TiledForwardBox(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> x,
+                     BasicInterval<float> a) {
+    sum_boxes<Tiles>(layer, false, grid, x, layer_sink(layer, grid, a));
+}
+
+template <typename Tiles>
+void TiledForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> z,
+                  BasicInterval<float> a) {
+    const LayerSink sink = layer_sink(layer, grid, a);
+    if (a.is_point()) return sum_points<Tiles>(layer, false, grid, z.lower, sink);
+    const auto [in, out] = layer.shape;
+    const PackedValues pack{grid, layer.bits, in};
+    const TileDigits low = pack.of(z.lower, whole), high = pack.of(z.upper, whole);
+    const auto weights = [&](Part part) { return &layer.tiles(part, false); };
+    sum_bound<Tiles>({{weights(Part::lower_positive), &low}, {weights(Part::lower_negative), &high}}, 0, out,
+                     sink);
+    sum_bound<Tiles>({{weights(Part::upper_positive), &high}, {weights(Part::upper_negative), &low}}, 1, out,
+                     sink);
+}
+
+template <typename Tiles>
+void TiledBackward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> delta,
+                   BasicConstInterval<float> z, BasicInterval<float> d) {
+    const LayerSink sink = layer_sink(grid, d);
+    if (d.is_point())
+        sum_points<Tiles>(layer, true, grid, delta.lower, sink);
+    else
+        sum_boxes<Tiles>(layer, true, grid, delta, sink);
+    gate_lanes(layer.shape.in, z, d);
+}
+
+/// To the biases' sums that of a bound of the factors, [out, height].
+void add_biases(const FixedFactors& on, std::size_t out, const float* delta, std::size_t columns,
+                std::int64_t* sums) {
+    const Grid grid(on.delta);
+    for (std::size_t o = 0; o < out; ++o) {
+        IntVec sum = hn::Zero(IntTag());
+        for (std::size_t r = 0; r < height; r += int_lanes)
+            sum = hn::Add(sum, grid.units(delta + o * height + r));
+        sums[(o + 1) * columns - 1] += hn::GetLane(hn::SumOfLanes(IntTag(), sum)) * on.one();
+    }
+}
+
+template <typename Tiles>
+void TiledAccumulate(const OuterProduct<float>& product, int bits, SumBounds sums) {
+    const FixedFactors on(product.clip, bits);
+    const auto [in, out] = product.shape;
+    const std::size_t lane_count = (in + int_lanes - 1) / int_lanes * int_lanes;
+    const auto values = [&](const float* z, auto part) {
+        return packed_values(on.z, bits, height, product.stride, lane_count, z, part);
+    };
+    const auto factors = [&](const float* delta, auto part) {
+        return packed_factors(on.delta, bits, product.shape.out, height, delta, part);
+    };
+    const BasicConstInterval<float> delta = product.delta, z = product.z_rows;
+    const OuterSink sink{in, sums};
+    add_biases(on, out, delta.lower, in + 1, sums.lower);
+    if (product.is_point()) {
+        const TileDigits all = factors(delta.lower, whole), of = values(z.lower, whole);
+        return sum_bound<Tiles>({{&all, &of}}, 0, out, sink);
+    }
+    add_biases(on, out, delta.upper, in + 1, sums.upper);
+    if (z.is_point()) {
+        const TileDigits least = factors(delta.lower, whole), greatest = factors(delta.upper, whole);
+        const TileDigits above = values(z.lower, positive), below = values(z.lower, negative);
+        sum_bound<Tiles>({{&least, &above}, {&greatest, &below}}, 0, out, sink);
+        return sum_bound<Tiles>({{&greatest, &above}, {&least, &below}}, 1, out, sink);
+    }
+    const TileDigits low = values(z.lower, whole), high = values(z.upper, whole);
+    const TileDigits lower_above = factors(delta.lower, positive),
+                     lower_below = factors(delta.lower, negative);
+    const TileDigits upper_above = factors(delta.upper, positive),
+                     upper_below = factors(delta.upper, negative);
+    sum_bound<Tiles>({{&lower_above, &low}, {&lower_below, &high}}, 0, out, sink);
+    sum_bound<Tiles>({{&upper_above, &high}, {&upper_below, &low}}, 1, out, sink);
+}
+
+template <typename Tiles>
+constexpr FixedKernels tiled_table{&TiledForwardInput<Tiles>, &TiledForwardBox<Tiles>, &TiledForward<Tiles>,
+                                   &TiledBackward<Tiles>, &TiledAccumulate<Tiles>};
+
+const FixedKernels& Tiled(bool amx) {
+    return amx ? tiled_table<AmxTiles> : tiled_table<PlainTiles>;
+}
+
+}  // namespace holdfast::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace holdfast::cpu {
+
+HWY_EXPORT(Tiled);
+
+const FixedKernels& fixed_tile_kernels(bool amx) {
+    return HWY_DYNAMIC_DISPATCH(Tiled)(amx);
+}
+
+}  // namespace holdfast::cpu
+#endif  // HWY_ONCE
