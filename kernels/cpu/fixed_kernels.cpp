@@ -202,7 +202,11 @@ HWY_INLINE void sum_tile(const Terms& terms, const LaneTerms& lane_terms, std::s
         first += fixed_chain;
     } while (first < lane_terms.terms);
     for (std::size_t bound = 0; bound < Terms::bounds; ++bound) {
-        for (std::size_t i = 0; i < Rows; ++i) sink.store(bound, row + i, lane, Vectors, totals[bound][i]);
+        for (std::size_t i = 0; i < Rows; ++i) {
+            const auto to = sink.row(bound, row + i, lane);
+            for (std::size_t j = 0; j < Vectors * int_lanes; j += long_lanes)
+                to.put(j, hn::Load(LongTag(), totals[bound][i] + j));
+        }
     }
 }
 

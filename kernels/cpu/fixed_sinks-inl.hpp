@@ -25,16 +25,24 @@ struct LayerSink {
     double unit;
     BasicInterval<float> to;
 
-    /// At neighbouring lanes.
-    HWY_INLINE void put(std::size_t bound, std::size_t row, std::size_t lane, hn::Vec<LongTag> sum) const {
-        float* out = (bound == 0 ? to.lower : to.upper) + row * height + lane;
-        if (bias[bound] != nullptr) sum = hn::Add(sum, hn::Set(LongTag(), bias[bound][row] << bias_shift));
-        store_narrow(hn::Mul(hn::ConvertTo(reals<double>, sum), hn::Set(reals<double>, unit)), out);
-    }
-    HWY_INLINE void store(std::size_t bound, std::size_t row, std::size_t lane, std::size_t vectors,
-                          const std::int64_t* totals) const {
-        for (std::size_t i = 0; i < vectors * int_lanes; i += long_lanes)
-            put(bound, row, lane + i, hn::LoadU(LongTag(), totals + i));
+    class Row {
+      public:
+        HWY_INLINE Row(float* out, std::int64_t added, double unit)
+            : out_(out), added_(hn::Set(LongTag(), added)), unit_(hn::Set(reals<double>, unit)) {}
+        /// At neighbouring lanes.
+        HWY_INLINE void put(std::size_t lane, hn::Vec<LongTag> sum) const {
+            store_narrow(hn::Mul(hn::ConvertTo(reals<double>, hn::Add(sum, added_)), unit_), out_ + lane);
+        }
+
+      private:
+        float* out_;
+        hn::Vec<LongTag> added_;
+        Vec<double> unit_;
+    };
+    /// From a lane on.
+    HWY_INLINE Row row(std::size_t bound, std::size_t row, std::size_t lane) const {
+        const std::int64_t added = bias[bound] == nullptr ? 0 : bias[bound][row] << bias_shift;
+        return {(bound == 0 ? to.lower : to.upper) + row * height + lane, added, unit};
     }
 };
 
@@ -43,20 +51,25 @@ struct OuterSink {
     std::size_t in;
     SumBounds to;
 
-    HWY_INLINE void put(std::size_t bound, std::size_t row, std::size_t lane, hn::Vec<LongTag> sum) const {
-        std::int64_t* out = (bound == 0 ? to.lower : to.upper) + row * (in + 1) + lane;
-        if (lane + long_lanes <= in) {
-            hn::StoreU(hn::Add(hn::LoadU(LongTag(), out), sum), LongTag(), out);
-        } else {
-            alignas(64) std::int64_t sums[long_lanes];
-            hn::Store(sum, LongTag(), sums);
-            for (std::size_t i = 0; lane + i < in; ++i) out[i] += sums[i];
+    class Row {
+      public:
+        HWY_INLINE Row(std::int64_t* out, std::size_t count) : out_(out), count_(count) {}
+        HWY_INLINE void put(std::size_t lane, hn::Vec<LongTag> sum) const {
+            if (lane + long_lanes <= count_) {
+                hn::StoreU(hn::Add(hn::LoadU(LongTag(), out_ + lane), sum), LongTag(), out_ + lane);
+            } else {
+                alignas(64) std::int64_t sums[long_lanes];
+                hn::Store(sum, LongTag(), sums);
+                for (std::size_t i = 0; lane + i < count_; ++i) out_[lane + i] += sums[i];
+            }
         }
-    }
-    HWY_INLINE void store(std::size_t bound, std::size_t row, std::size_t lane, std::size_t vectors,
-                          const std::int64_t* totals) const {
-        for (std::size_t i = 0; i < vectors * int_lanes; i += long_lanes)
-            put(bound, row, lane + i, hn::LoadU(LongTag(), totals + i));
+
+      private:
+        std::int64_t* out_;
+        std::size_t count_;
+    };
+    HWY_INLINE Row row(std::size_t bound, std::size_t row, std::size_t lane) const {
+        return {(bound == 0 ? to.lower : to.upper) + row * (in + 1) + lane, in - lane};
     }
 };
 

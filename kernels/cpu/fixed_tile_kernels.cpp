@@ -45,17 +45,25 @@ class TileSums {
             multiply_add(product.factors->pair(row_pair, depth), product.values->pair(lane_pair, depth));
         }
     }
-    /// Calls take(row, lane, sums at neighbouring lanes) of the first `row_count` rows; the sums begin anew.
-    template <typename Take>
-    HWY_INLINE void take(std::size_t row_count, Take take) {
+    /// Puts the first `row_count` rows to where(row), sums at neighbouring lanes; they begin anew.
+    template <typename Where>
+    HWY_INLINE void put(std::size_t row_count, Where where) {
         store();
         for (std::size_t row = 0; row < row_count; ++row) {
-            for (std::size_t lane = 0; lane < lanes; lane += long_lanes) take(row, lane, sum_at(row, lane));
+            const auto to = where(row);
+            for (std::size_t lane = 0; lane < lanes; lane += long_lanes) to.put(lane, sum_at(row, lane));
         }
         carried_ = false;
     }
 
   private:
+    struct CarriedRow {
+        std::int64_t* sums;
+        HWY_INLINE void put(std::size_t lane, hn::Vec<LongTag> sum) const {
+            hn::Store(sum, LongTag(), sums + lane);
+        }
+    };
+
     void zero() {
         tiles_.template zero<0>();
         tiles_.template zero<1>();
@@ -81,8 +89,7 @@ class TileSums {
     }
     /// To 64 bits, for products of more tiles than fit 32.
     void carry() {
-        take(rows, [&](std::size_t row, std::size_t lane, hn::Vec<LongTag> sum)
-                       HWY_ATTR { hn::Store(sum, LongTag(), carry_ + row * lanes + lane); });
+        put(rows, [&](std::size_t row) { return CarriedRow{carry_ + row * lanes}; });
         carried_ = true;
     }
     HWY_INLINE hn::Vec<LongTag> sum_at(std::size_t row, std::size_t lane) const {
@@ -94,16 +101,17 @@ class TileSums {
         const std::size_t row_block = row / tile_side, lane_block = lane / tile_side;
         const std::size_t at = row % tile_side * tile_side + lane % tile_side;
         const auto of = [&](std::size_t factor, std::size_t value) HWY_ATTR {
-            const hn::Rebind<std::int32_t, LongTag> narrow;
-            return hn::PromoteTo(LongTag(), hn::LoadU(narrow, sums_[factor][value] + at));
+            return hn::LoadU(hn::Rebind<std::int32_t, LongTag>(), sums_[factor][value] + at);
         };
+        const auto wide = [](auto sums) HWY_ATTR { return hn::PromoteTo(LongTag(), sums); };
         if constexpr (FactorDigits == 2 && ValueDigits == 2) {
-            const auto both = hn::Add(hn::ShiftLeft<8>(of(0, 0)), hn::Add(of(0, 1), of(1, 0)));
-            return hn::Add(hn::ShiftLeft<8>(both), of(1, 1));
+            const auto middle = hn::Add(of(0, 1), of(1, 0));  // of most_depths each: far below 2^31
+            const auto both = hn::Add(hn::ShiftLeft<8>(wide(of(0, 0))), wide(middle));
+            return hn::Add(hn::ShiftLeft<8>(both), wide(of(1, 1)));
         } else if constexpr (FactorDigits == 2) {
-            return hn::Add(hn::ShiftLeft<8>(of(0, lane_block)), of(1, lane_block));
+            return hn::Add(hn::ShiftLeft<8>(wide(of(0, lane_block))), wide(of(1, lane_block)));
         } else {
-            return of(row_block, lane_block);
+            return wide(of(row_block, lane_block));
         }
     }
 
@@ -123,9 +131,8 @@ void sum_products(std::span<const Factor> products, std::size_t bound, std::size
         for (std::size_t row_pair = 0; row_pair < products.front().factors->pairs(); ++row_pair) {
             for (const Factor& product : products) sums.add(product, row_pair, lane_pair);
             const std::size_t first = row_pair * sums.rows, count = std::min(sums.rows, rows - first);
-            sums.take(count, [&](std::size_t row, std::size_t lane, hn::Vec<LongTag> sum) HWY_ATTR {
-                sink.put(bound, first + row, lane_pair * sums.lanes + lane, sum);
-            });
+            sums.put(count, [&](std::size_t row)
+                                HWY_ATTR { return sink.row(bound, first + row, lane_pair * sums.lanes); });
         }
     }
     Tiles::end();
