@@ -43,7 +43,6 @@ std::string simd_target() {
 
 std::vector<std::string> simd_targets() {
     std::vector<std::string> names;
-    if (cpu::amx_is_granted()) names.emplace_back("AMX");
     for (const std::int64_t target : hwy::SupportedAndGeneratedTargets())
         names.emplace_back(hwy::TargetName(target));
     return names;
@@ -65,10 +64,16 @@ Tiles tiles_in_use() {
     return cpu::amx_is_granted() ? Tiles::amx : Tiles::none;
 }
 
+std::vector<std::string> tile_targets() {
+    std::vector<std::string> names{"plain tiles"};
+    if (cpu::amx_is_granted()) names.emplace_back("AMX");
+    return names;
+}
+
 SimdTargetOverride::SimdTargetOverride(const std::string& target) {
-    const bool amx = target == "AMX" && cpu::amx_is_granted();
-    if (amx || target == "plain tiles") {
-        restrict_targets(0, amx ? Tiles::amx : Tiles::plain);
+    const std::vector<std::string> tiles = tile_targets();
+    if (std::find(tiles.begin(), tiles.end(), target) != tiles.end()) {
+        restrict_targets(0, target == "AMX" ? Tiles::amx : Tiles::plain);
         return;
     }
     const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();

@@ -218,7 +218,7 @@ class FixedOperations : public testing::TestWithParam<Case> {
 
 TEST_P(FixedOperations, AreThoseOfThePlainLoopsOnEveryInstructionSet) {
     std::vector<std::string> targets = simd_targets();
-    targets.emplace_back("plain tiles");
+    for (const std::string& tiles : tile_targets()) targets.push_back(tiles);
     for (const std::string& target : targets) {
         SCOPED_TRACE(target);
         const SimdTargetOverride only(target);
