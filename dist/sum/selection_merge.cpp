@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "kernels/base/threads.hpp"
+
 namespace holdfast {
 namespace {
 
@@ -57,6 +59,10 @@ std::vector<std::int64_t> sum_of_least(Selection& selection, std::int64_t (*term
     const Slice mine = slice_of(selection.entries(), ranks.rank(), ranks.size());
     if (ranks.size() > 1) merge_slice(selection, mine, ranks);
     std::vector<std::int64_t> sums(selection.entries(), 0);
+    const auto values = static_cast<double>((mine.last - mine.first) * selection.count());
+    constexpr double work_of_a_value = 8;  // in multiply-adds
+    const int threads = threads_for(work_of_a_value * values);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (std::size_t entry = mine.first; entry < mine.last; ++entry) {
         for (const std::int64_t value : selection.values(entry)) sums[entry] += term(value);
     }

@@ -39,11 +39,9 @@ void move_least_to_front(std::int64_t* first, std::int64_t* last, std::int64_t c
 
 }  // namespace
 
-void Selection::keep_least(std::size_t entry) {
-    std::int64_t* const values = values_.data() + entry * 2 * count_;
-    move_least_to_front(values, values + sizes_[entry], static_cast<std::int64_t>(count_));
-    sizes_[entry] = static_cast<std::uint32_t>(count_);
-    thresholds_[entry] = *std::max_element(values, values + count_);
+LeftValues keep_least(std::int64_t* values, std::size_t size, std::size_t count) {
+    move_least_to_front(values, values + size, static_cast<std::int64_t>(count));
+    return {count, *std::max_element(values, values + count)};
 }
 
 }  // namespace holdfast

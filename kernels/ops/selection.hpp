@@ -10,9 +10,19 @@
 
 namespace holdfast {
 
+/// What is left of some values: so many, in front. Values at or above the threshold, of those that were there
+/// or of any that come, are surely not among the least.
+struct LeftValues {
+    std::size_t size;
+    std::int64_t threshold;
+};
+
+/// Leaves the `count` least of `size` values, 0 < count < size.
+LeftValues keep_least(std::int64_t* values, std::size_t size, std::size_t count);
+
 /// The `count` least values of every entry seen so far: for `substitute` and `remove`.
 /// Exact: a set of integers, the same for any order and partition of the records. Each entry has room for
-/// twice as many; when that is full the larger half is dropped, so an insertion costs a few operations
+/// twice as many; when that is full a part of them is dropped, so an insertion costs a few operations
 /// whatever the count. Threads may share one: each holds a stripe of the entries at a time, and a shared
 /// threshold falls faster than one of each thread's own.
 class Selection {
@@ -21,7 +31,7 @@ class Selection {
         : count_(count),
           sizes_(entries, 0),
           thresholds_(entries, count == 0 ? INT64_MIN : INT64_MAX),
-          values_(entries * 2 * count),
+          values_(std::make_unique_for_overwrite<std::int64_t[]>(entries * 2 * count)),
           stripes_(std::make_unique<std::mutex[]>(stripe_count)) {}
 
     std::size_t entries() const { return sizes_.size(); }
@@ -29,27 +39,32 @@ class Selection {
     /// Values at or above this are surely not among the least.
     std::int64_t threshold(std::size_t entry) const { return thresholds_[entry]; }
     const std::int64_t* thresholds() const { return thresholds_.data(); }  ///< [entries]
-    /// What insert() will want to find near.
-    void prefetch(std::size_t entry) const {
+    /// What insert() will want to find near, after its size has come near. Inlined always: gcc leaves out
+    /// calls that only prefetch.
+    [[gnu::always_inline]] void prefetch(std::size_t entry) const {
         constexpr std::size_t line = 64 / sizeof(std::int64_t);
         const std::size_t size = sizes_[entry];
-        const std::int64_t* values = values_.data() + entry * 2 * count_;
+        const std::int64_t* values = values_.get() + entry * 2 * count_;
         __builtin_prefetch(values + size, 1);
-        if (size + 1 < 2 * count_) return;
+        if (size < 2 * count_) return;
         for (std::size_t i = 0; i < size; i += line) __builtin_prefetch(values + i, 1);
     }
-    /// True if the entry's threshold fell.
-    bool insert(std::size_t entry, std::int64_t value) {
+    [[gnu::always_inline]] void prefetch_size(std::size_t entry) const {
+        __builtin_prefetch(sizes_.data() + entry, 1);
+    }
+    /// True if the entry's threshold fell. drop: as keep_least, but may leave more, fewer than there were.
+    template <typename Drop = decltype(&keep_least)>
+    bool insert(std::size_t entry, std::int64_t value, Drop drop = &keep_least) {
         if (value >= thresholds_[entry]) return false;
+        const bool full = sizes_[entry] == 2 * count_;
+        if (full) leave(entry, drop);
         values_[entry * 2 * count_ + sizes_[entry]++] = value;
-        if (sizes_[entry] < 2 * count_) return false;
-        keep_least(entry);
-        return true;
+        return full;
     }
     /// The min(count, values seen) least, in no order.
     std::span<const std::int64_t> values(std::size_t entry) {
-        if (sizes_[entry] > count_) keep_least(entry);
-        return {values_.data() + entry * 2 * count_, sizes_[entry]};
+        if (sizes_[entry] > count_) leave(entry, &keep_least);
+        return {values_.get() + entry * 2 * count_, sizes_[entry]};
     }
 
     /// Calls work(0) … work(count - 1) once each, in any order, while no other thread is inside a work of the
@@ -74,12 +89,18 @@ class Selection {
 
   private:
     static constexpr std::size_t stripe_count = 256;
-    void keep_least(std::size_t entry);
+
+    template <typename Drop>
+    void leave(std::size_t entry, Drop drop) {
+        const LeftValues left = drop(values_.get() + entry * 2 * count_, sizes_[entry], count_);
+        sizes_[entry] = static_cast<std::uint32_t>(left.size);
+        thresholds_[entry] = left.threshold;
+    }
 
     std::size_t count_;
     std::vector<std::uint32_t> sizes_;
     std::vector<std::int64_t> thresholds_;
-    std::vector<std::int64_t> values_;
+    std::unique_ptr<std::int64_t[]> values_;  // [entries, 2 count]
     std::unique_ptr<std::mutex[]> stripes_;
 };
 

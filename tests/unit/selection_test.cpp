@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "dist/comm/communicator.hpp"
 #include "dist/sum/selection_merge.hpp"
+#include "kernels/cpu/least_kernels.hpp"
+#include "kernels/cpu/simd_target.hpp"
 #include "kernels/ops/panel_operations.hpp"
 #include "tests/support/selections.hpp"
 
@@ -81,6 +85,58 @@ TEST(Selection, NothingAtTheThresholdIsNeeded) {
         }
         EXPECT_EQ(sorted_values(selection, 0), least(offered, count));
         EXPECT_GT(left_out, 400U);  // and it keeps most away
+    }
+}
+
+// What is dropped is at or above the threshold, and so are not the least: of values that are all equal,
+// sorted either way, few of them below the others, or any.
+TEST(Selection, DropsOnlyWhatIsNotAmongTheLeast) {
+    std::mt19937_64 engine(7);
+    const auto expect_least_left = [](Integers values, std::size_t count) {
+        const Integers expected = least(values, count);
+        const Integers before = least(values, values.size());
+        const LeftValues left = cpu::drop_some()(values.data(), values.size(), count);
+        ASSERT_GE(left.size, count);
+        ASSERT_LT(left.size, before.size());
+        values.resize(left.size);
+        ASSERT_EQ(least(values, count), expected);
+        ASSERT_EQ(least(values, left.size), least(before, left.size));
+        ASSERT_LE(left.threshold, before[left.size]);
+        ASSERT_GE(left.threshold, expected.back());
+    };
+    for (const std::string& target : simd_targets()) {
+        SCOPED_TRACE(target);
+        const SimdTargetOverride only(target);
+        for (int repeat = 0; repeat < 300; ++repeat) {
+            const std::size_t count = 1 + engine() % 60;
+            Integers values(2 * count);
+            for (std::int64_t& value : values) value = draw(engine);
+            expect_least_left(values, count);
+            std::sort(values.begin(), values.end(), std::greater<>());
+            expect_least_left(values, count);
+            std::sort(values.begin(), values.end());
+            expect_least_left(values, count);
+            const std::size_t low = engine() % (2 * count);
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] = i < low ? -7 : 5;
+            expect_least_left(values, count);
+        }
+    }
+}
+
+// The vectors must be worth having: of values without repetitions most of what could go goes.
+TEST(Selection, DropsAThirdOfManyValues) {
+    std::mt19937_64 engine(8);
+    for (const std::string& target : simd_targets()) {
+        SCOPED_TRACE(target);
+        const SimdTargetOverride only(target);
+        std::size_t left = 0;
+        constexpr std::size_t count = 50, repeats = 100;
+        for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+            Integers values(2 * count);
+            for (std::int64_t& value : values) value = static_cast<std::int64_t>(engine() >> 20U);
+            left += cpu::drop_some()(values.data(), values.size(), count).size;
+        }
+        EXPECT_LT(left, repeats * (count + count / 3));
     }
 }
 
