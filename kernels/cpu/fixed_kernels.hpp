@@ -142,6 +142,8 @@ struct FixedKernels {
     void (*accumulate)(const OuterProduct<float>& product, int bits, SumBounds sums);
 };
 const FixedKernels& fixed_kernels();
+/// By vectors, whatever tiles there are.
+const FixedKernels& fixed_vector_kernels();
 /// The same by tiles: of AMX where `amx` says so, which amx_is_granted() then, or in plain loops.
 const FixedKernels& fixed_tile_kernels(bool amx);
 

@@ -147,6 +147,11 @@ void sum_bound(std::initializer_list<Factor> products, std::size_t bound, std::s
     sum_products<Tiles, 1, 1>(all, bound, rows, sink);
 }
 
+/// So few rows, or products of a sum, are not worth a tile that they do not fill: vectors serve them.
+bool fills_no_tile(LayerShape shape) {
+    return std::min(shape.in, shape.out) <= tile_side / 2;
+}
+
 /// Of `count` values, whole vectors.
 bool any_below_zero(const float* values, std::size_t count) {
     Vec<float> least = hn::Zero(reals<float>);
@@ -210,6 +215,7 @@ void sum_points(const FixedWeights& layer, bool transposed, FixedGrid grid, cons
 
 template <typename Tiles>
 void TiledForwardInput(const FixedWeights& layer, FixedGrid grid, const float* x, BasicInterval<float> a) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().forward_input(layer, grid, x, a);
     const LayerSink sink = layer_sink(layer, grid, a);
     if (a.is_point()) return sum_points<Tiles>(layer, false, grid, x, sink);
     const auto [in, out] = layer.shape;
@@ -228,12 +234,14 @@ void TiledForwardInput(const FixedWeights& layer, FixedGrid grid, const float* x
 template <typename Tiles>
 void TiledForwardBox(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> x,
                      BasicInterval<float> a) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().forward_box(layer, grid, x, a);
     sum_boxes<Tiles>(layer, false, grid, x, layer_sink(layer, grid, a));
 }
 
 template <typename Tiles>
 void TiledForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> z,
                   BasicInterval<float> a) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().forward(layer, grid, z, a);
     const LayerSink sink = layer_sink(layer, grid, a);
     if (a.is_point()) return sum_points<Tiles>(layer, false, grid, z.lower, sink);
     const auto [in, out] = layer.shape;
@@ -249,6 +257,7 @@ void TiledForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<
 template <typename Tiles>
 void TiledBackward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> delta,
                    BasicConstInterval<float> z, BasicInterval<float> d) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().backward(layer, grid, delta, z, d);
     const LayerSink sink = layer_sink(grid, d);
     if (d.is_point())
         sum_points<Tiles>(layer, true, grid, delta.lower, sink);
@@ -271,6 +280,7 @@ void add_biases(const FixedFactors& on, std::size_t out, const float* delta, std
 
 template <typename Tiles>
 void TiledAccumulate(const OuterProduct<float>& product, int bits, SumBounds sums) {
+    if (fills_no_tile(product.shape)) return fixed_vector_kernels().accumulate(product, bits, sums);
     const FixedFactors on(product.clip, bits);
     const auto [in, out] = product.shape;
     const std::size_t lane_count = (in + int_lanes - 1) / int_lanes * int_lanes;

@@ -266,7 +266,7 @@ std::vector<Case> cases() {
         for (const LayerShape shape :
              {LayerShape{1, 1}, LayerShape{2, 3}, LayerShape{7, 2}, LayerShape{16, 4}, LayerShape{33, 17},
               LayerShape{65, 9}, LayerShape{512, 1}, LayerShape{513, 1}, LayerShape{1030, 2},
-              LayerShape{3, 130}})
+              LayerShape{9, 130}, LayerShape{1030, 9}, LayerShape{3, 130}})
             all.push_back({shape, bits});
     }
     return all;
