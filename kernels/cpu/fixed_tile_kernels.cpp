@@ -300,7 +300,12 @@ void TiledAccumulate(const OuterProduct<float>& product, int bits, SumBounds sum
     add_biases(on, out, delta.upper, in + 1, sums.upper);
     if (z.is_point()) {
         const TileDigits least = factors(delta.lower, whole), greatest = factors(delta.upper, whole);
-        const TileDigits above = values(z.lower, positive), below = values(z.lower, negative);
+        const TileDigits above = values(z.lower, positive);
+        if (!any_below_zero(z.lower, height * product.stride)) {
+            sum_bound<Tiles>({{&least, &above}}, 0, out, sink);
+            return sum_bound<Tiles>({{&greatest, &above}}, 1, out, sink);
+        }
+        const TileDigits below = values(z.lower, negative);
         sum_bound<Tiles>({{&least, &above}, {&greatest, &below}}, 0, out, sink);
         return sum_bound<Tiles>({{&greatest, &above}, {&least, &below}}, 1, out, sink);
     }
