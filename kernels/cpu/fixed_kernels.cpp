@@ -402,8 +402,8 @@ void FixedAccumulate(const OuterProduct<float>& product, int bits, SumBounds sum
 
 template <typename Multiply>
 constexpr FixedKernels fixed_table{&FixedForwardInput<Multiply>, &FixedForwardBox<Multiply>,
-                                   &FixedForward<Multiply>, &FixedBackward<Multiply>,
-                                   &FixedAccumulate<Multiply>};
+                                   &FixedForward<Multiply>,      &FixedBackward<Multiply>,
+                                   &FixedAccumulate<Multiply>,   nullptr};
 
 #if HWY_TARGET == HWY_AVX3
 const FixedKernels& Fixed() {

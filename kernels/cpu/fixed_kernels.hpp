@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -140,6 +141,8 @@ struct FixedKernels {
     void (*backward)(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> delta,
                      BasicConstInterval<float> z, BasicInterval<float> d);
     void (*accumulate)(const OuterProduct<float>& product, int bits, SumBounds sums);
+    /// Null: none.
+    std::unique_ptr<OuterSums<float>> (*outer_sums)(const NetworkShape& network, int bits);
 };
 const FixedKernels& fixed_kernels();
 /// By vectors, whatever tiles there are.

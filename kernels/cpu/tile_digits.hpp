@@ -20,6 +20,7 @@ class TileDigits {
         : digits_(digits),
           pairs_((size + pair_size() - 1) / pair_size()),
           depths_((depth + tile_depth - 1) / tile_depth),
+          used_(depths_),
           bytes_(hwy::AllocateAligned<std::int8_t>(pairs_ * depths_ * 2 * tile_size)) {
         for (std::size_t pair = size / pair_size(); pair < pairs_; ++pair) clear(pair, 0);
         for (std::size_t pair = 0; pair < pairs_; ++pair) clear(pair, depth / tile_depth);
@@ -27,7 +28,9 @@ class TileDigits {
 
     int digits() const { return digits_; }
     std::size_t pairs() const { return pairs_; }
-    std::size_t depths() const { return depths_; }
+    std::size_t depths() const { return used_; }
+    /// Of the products of a sum only the first `depth`, a multiple of 64, are there.
+    void use(std::size_t depth) { used_ = depth / tile_depth; }
     /// So many rows or lanes are in two tiles.
     std::size_t pair_size() const { return digits_ == 2 ? tile_side : 2 * tile_side; }
 
@@ -51,7 +54,7 @@ class TileDigits {
     }
 
     int digits_;
-    std::size_t pairs_, depths_;
+    std::size_t pairs_, depths_, used_;
     hwy::AlignedFreeUniquePtr<std::int8_t[]> bytes_;
 };
 
