@@ -186,6 +186,12 @@ class CpuFixedOperations final : public CpuOperations<float> {
         cpu::fixed_kernels().accumulate(product, bits_, sums);
         if (selection != nullptr) cpu::fixed_select(product, bits_, *selection);
     }
+    std::unique_ptr<OuterSums<float>> outer_sums(const NetworkShape& network,
+                                                 const Clip& clip) const override {
+        const cpu::FixedKernels& kernels = cpu::fixed_kernels();
+        const bool gathers = clip.by_factors() && kernels.outer_sums != nullptr;
+        return gathers ? kernels.outer_sums(network, bits_) : nullptr;
+    }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape&, const Clip&) const override {
         return nullptr;
     }

@@ -402,8 +402,8 @@ void FixedAccumulate(const OuterProduct<float>& product, int bits, SumBounds sum
 
 template <typename Multiply>
 constexpr FixedKernels fixed_table{&FixedForwardInput<Multiply>, &FixedForwardBox<Multiply>,
-                                   &FixedForward<Multiply>, &FixedBackward<Multiply>,
-                                   &FixedAccumulate<Multiply>};
+                                   &FixedForward<Multiply>,      &FixedBackward<Multiply>,
+                                   &FixedAccumulate<Multiply>,   nullptr};
 
 #if HWY_TARGET == HWY_AVX3
 const FixedKernels& Fixed() {
@@ -537,7 +537,10 @@ const TileDigits& FixedWeights::tiles(Part part, bool transposed) const {
 
 const FixedKernels& fixed_kernels() {
     const Tiles tiles = tiles_in_use();
-    if (tiles != Tiles::none) return fixed_tile_kernels(tiles == Tiles::amx);
+    return tiles == Tiles::none ? fixed_vector_kernels() : fixed_tile_kernels(tiles == Tiles::amx);
+}
+
+const FixedKernels& fixed_vector_kernels() {
     return HWY_DYNAMIC_DISPATCH(Fixed)();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -140,8 +141,12 @@ struct FixedKernels {
     void (*backward)(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> delta,
                      BasicConstInterval<float> z, BasicInterval<float> d);
     void (*accumulate)(const OuterProduct<float>& product, int bits, SumBounds sums);
+    /// Null: none.
+    std::unique_ptr<OuterSums<float>> (*outer_sums)(const NetworkShape& network, int bits);
 };
 const FixedKernels& fixed_kernels();
+/// By vectors, whatever tiles there are.
+const FixedKernels& fixed_vector_kernels();
 /// The same by tiles: of AMX where `amx` says so, which amx_is_granted() then, or in plain loops.
 const FixedKernels& fixed_tile_kernels(bool amx);
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "kernels/cpu/fixed_kernels.hpp"
 #include "kernels/cpu/integer_tiles.hpp"
@@ -147,6 +150,11 @@ void sum_bound(std::initializer_list<Factor> products, std::size_t bound, std::s
     sum_products<Tiles, 1, 1>(all, bound, rows, sink);
 }
 
+/// So few rows, or products of a sum, are not worth a tile that they do not fill: vectors serve them.
+bool fills_no_tile(LayerShape shape) {
+    return std::min(shape.in, shape.out) <= tile_side / 2;
+}
+
 /// Of `count` values, whole vectors.
 bool any_below_zero(const float* values, std::size_t count) {
     Vec<float> least = hn::Zero(reals<float>);
@@ -163,7 +171,9 @@ struct PackedValues {
 
     template <typename OfUnits>
     TileDigits of(const float* values, OfUnits part) const {
-        return packed_values(grid, bits, rows, height, height, values, part);
+        TileDigits digits(bits == 8 ? 1 : 2, height, rows);
+        pack_values(digits, 0, grid, rows, height, height, values, part);
+        return digits;
     }
 };
 
@@ -210,6 +220,7 @@ void sum_points(const FixedWeights& layer, bool transposed, FixedGrid grid, cons
 
 template <typename Tiles>
 void TiledForwardInput(const FixedWeights& layer, FixedGrid grid, const float* x, BasicInterval<float> a) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().forward_input(layer, grid, x, a);
     const LayerSink sink = layer_sink(layer, grid, a);
     if (a.is_point()) return sum_points<Tiles>(layer, false, grid, x, sink);
     const auto [in, out] = layer.shape;
@@ -228,12 +239,14 @@ void TiledForwardInput(const FixedWeights& layer, FixedGrid grid, const float* x
 template <typename Tiles>
 void TiledForwardBox(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> x,
                      BasicInterval<float> a) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().forward_box(layer, grid, x, a);
     sum_boxes<Tiles>(layer, false, grid, x, layer_sink(layer, grid, a));
 }
 
 template <typename Tiles>
 void TiledForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> z,
                   BasicInterval<float> a) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().forward(layer, grid, z, a);
     const LayerSink sink = layer_sink(layer, grid, a);
     if (a.is_point()) return sum_points<Tiles>(layer, false, grid, z.lower, sink);
     const auto [in, out] = layer.shape;
@@ -249,6 +262,7 @@ void TiledForward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<
 template <typename Tiles>
 void TiledBackward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> delta,
                    BasicConstInterval<float> z, BasicInterval<float> d) {
+    if (fills_no_tile(layer.shape)) return fixed_vector_kernels().backward(layer, grid, delta, z, d);
     const LayerSink sink = layer_sink(grid, d);
     if (d.is_point())
         sum_points<Tiles>(layer, true, grid, delta.lower, sink);
@@ -269,43 +283,140 @@ void add_biases(const FixedFactors& on, std::size_t out, const float* delta, std
     }
 }
 
+/// Outer products of one layer, the records of several panels one behind the other.
+template <typename Tiles>
+class GatheredProducts {
+  public:
+    /// most: panels, at least 1.
+    GatheredProducts(LayerShape shape, int bits, std::size_t most)
+        : shape_(shape),
+          bits_(bits),
+          most_(most),
+          lane_count_((shape.in + int_lanes - 1) / int_lanes * int_lanes) {}
+
+    void add(const OuterProduct<float>& product, SumBounds sums) {
+        const Operands operands = operands_of(product);
+        if (operands != operands_ || sums.lower != sums_.lower || sums.upper != sums_.upper) finish();
+        operands_ = operands;
+        sums_ = sums;
+        const FixedFactors on(product.clip, bits_);
+        add_biases(on, shape_.out, product.delta.lower, shape_.in + 1, sums.lower);
+        if (operands != Operands::points)
+            add_biases(on, shape_.out, product.delta.upper, shape_.in + 1, sums.upper);
+        pack(product, on);
+        if (++panels_ == most_) finish();
+    }
+    void finish() {
+        if (panels_ == 0) return;
+        for (std::optional<TileDigits>* of :
+             {&factors_[0], &factors_[1], &factors_[2], &factors_[3], &values_[0], &values_[1]}) {
+            if (*of) (*of)->use(panels_ * height);
+        }
+        panels_ = 0;
+        multiply();
+    }
+
+  private:
+    enum class Operands : std::uint8_t { points, positive_values, any_values, boxes };
+
+    static Operands operands_of(const OuterProduct<float>& product) {
+        if (product.is_point()) return Operands::points;
+        if (!product.z_rows.is_point()) return Operands::boxes;
+        const bool below = any_below_zero(product.z_rows.lower, height * product.stride);
+        return below ? Operands::any_values : Operands::positive_values;
+    }
+    void pack(const OuterProduct<float>& product, const FixedFactors& on) {
+        const BasicConstInterval<float> delta = product.delta, z = product.z_rows;
+        const auto values = [&](std::size_t which, const float* from, auto part) {
+            pack_values(made(values_[which], lane_count_), panels_ * height, on.z, height, product.stride,
+                        lane_count_, from, part);
+        };
+        const auto factors = [&](std::size_t which, const float* from, auto part) {
+            pack_factors(made(factors_[which], shape_.out), panels_ * height, on.delta, shape_.out, height,
+                         from, part);
+        };
+        if (operands_ == Operands::boxes) {
+            factors(0, delta.lower, positive);
+            factors(1, delta.lower, negative);
+            factors(2, delta.upper, positive);
+            factors(3, delta.upper, negative);
+            values(0, z.lower, whole);
+            return values(1, z.upper, whole);
+        }
+        factors(0, delta.lower, whole);
+        if (operands_ != Operands::points) factors(1, delta.upper, whole);
+        if (operands_ != Operands::any_values) return values(0, z.lower, whole);
+        values(0, z.lower, positive);
+        values(1, z.lower, negative);
+    }
+    TileDigits& made(std::optional<TileDigits>& digits, std::size_t size) {
+        if (!digits) digits.emplace(bits_ == 8 ? 1 : 2, size, most_ * height);
+        return *digits;
+    }
+    void multiply() {
+        const auto factor = [&](std::size_t factors, std::size_t values) {
+            return Factor{&*factors_[factors], &*values_[values]};
+        };
+        const auto sum = [&](std::initializer_list<Factor> products, std::size_t bound) {
+            sum_bound<Tiles>(products, bound, shape_.out, OuterSink{shape_.in, sums_});
+        };
+        switch (operands_) {
+            case Operands::points:
+                return sum({factor(0, 0)}, 0);
+            case Operands::positive_values:
+                sum({factor(0, 0)}, 0);
+                return sum({factor(1, 0)}, 1);
+            case Operands::any_values:
+                sum({factor(0, 0), factor(1, 1)}, 0);
+                return sum({factor(1, 0), factor(0, 1)}, 1);
+            case Operands::boxes:
+                sum({factor(0, 0), factor(1, 1)}, 0);
+                return sum({factor(2, 1), factor(3, 0)}, 1);
+        }
+    }
+
+    LayerShape shape_;
+    int bits_;
+    std::size_t most_, lane_count_, panels_ = 0;
+    Operands operands_ = Operands::points;
+    SumBounds sums_{nullptr, nullptr};
+    std::optional<TileDigits> factors_[4], values_[2];
+};
+
 template <typename Tiles>
 void TiledAccumulate(const OuterProduct<float>& product, int bits, SumBounds sums) {
-    const FixedFactors on(product.clip, bits);
-    const auto [in, out] = product.shape;
-    const std::size_t lane_count = (in + int_lanes - 1) / int_lanes * int_lanes;
-    const auto values = [&](const float* z, auto part) {
-        return packed_values(on.z, bits, height, product.stride, lane_count, z, part);
-    };
-    const auto factors = [&](const float* delta, auto part) {
-        return packed_factors(on.delta, bits, product.shape.out, height, delta, part);
-    };
-    const BasicConstInterval<float> delta = product.delta, z = product.z_rows;
-    const OuterSink sink{in, sums};
-    add_biases(on, out, delta.lower, in + 1, sums.lower);
-    if (product.is_point()) {
-        const TileDigits all = factors(delta.lower, whole), of = values(z.lower, whole);
-        return sum_bound<Tiles>({{&all, &of}}, 0, out, sink);
-    }
-    add_biases(on, out, delta.upper, in + 1, sums.upper);
-    if (z.is_point()) {
-        const TileDigits least = factors(delta.lower, whole), greatest = factors(delta.upper, whole);
-        const TileDigits above = values(z.lower, positive), below = values(z.lower, negative);
-        sum_bound<Tiles>({{&least, &above}, {&greatest, &below}}, 0, out, sink);
-        return sum_bound<Tiles>({{&greatest, &above}, {&least, &below}}, 1, out, sink);
-    }
-    const TileDigits low = values(z.lower, whole), high = values(z.upper, whole);
-    const TileDigits lower_above = factors(delta.lower, positive),
-                     lower_below = factors(delta.lower, negative);
-    const TileDigits upper_above = factors(delta.upper, positive),
-                     upper_below = factors(delta.upper, negative);
-    sum_bound<Tiles>({{&lower_above, &low}, {&lower_below, &high}}, 0, out, sink);
-    sum_bound<Tiles>({{&upper_above, &high}, {&upper_below, &low}}, 1, out, sink);
+    if (fills_no_tile(product.shape)) return fixed_vector_kernels().accumulate(product, bits, sums);
+    GatheredProducts<Tiles>(product.shape, bits, 1).add(product, sums);
 }
 
 template <typename Tiles>
-constexpr FixedKernels tiled_table{&TiledForwardInput<Tiles>, &TiledForwardBox<Tiles>, &TiledForward<Tiles>,
-                                   &TiledBackward<Tiles>, &TiledAccumulate<Tiles>};
+class TiledOuterSums final : public OuterSums<float> {
+  public:
+    TiledOuterSums(const NetworkShape& network, int bits) : bits_(bits) {
+        for (const LayerShape shape : network.layers) layers_.emplace_back(shape, bits, gathered_panels);
+    }
+    void add(std::size_t layer, const OuterProduct<float>& product, SumBounds sums) override {
+        if (fills_no_tile(product.shape)) return fixed_vector_kernels().accumulate(product, bits_, sums);
+        layers_[layer].add(product, sums);
+    }
+    void finish() override {
+        for (GatheredProducts<Tiles>& layer : layers_) layer.finish();
+    }
+
+  private:
+    int bits_;
+    std::vector<GatheredProducts<Tiles>> layers_;
+};
+
+template <typename Tiles>
+std::unique_ptr<OuterSums<float>> tiled_outer_sums(const NetworkShape& network, int bits) {
+    return std::make_unique<TiledOuterSums<Tiles>>(network, bits);
+}
+
+template <typename Tiles>
+constexpr FixedKernels tiled_table{&TiledForwardInput<Tiles>, &TiledForwardBox<Tiles>,
+                                   &TiledForward<Tiles>,      &TiledBackward<Tiles>,
+                                   &TiledAccumulate<Tiles>,   &tiled_outer_sums<Tiles>};
 
 const FixedKernels& Tiled(bool amx) {
     return amx ? tiled_table<AmxTiles> : tiled_table<PlainTiles>;

@@ -16,12 +16,11 @@ constexpr struct {
     HWY_INLINE IntVec operator()(IntVec value) const { return value; }
 } whole;
 
-/// [depth, stride] values as digits, of which products have `lane_count`, a multiple of a vector; `part` is
-/// what is taken of them.
+/// [depth, stride] values as digits from depth `from` on, a multiple of 64; of them products have
+/// `lane_count`, a multiple of a vector; `part` is what is taken of them.
 template <typename OfUnits>
-TileDigits packed_values(FixedGrid grid, int bits, std::size_t depth, std::size_t stride,
-                         std::size_t lane_count, const float* values, OfUnits part) {
-    TileDigits digits(bits == 8 ? 1 : 2, lane_count, depth);
+void pack_values(TileDigits& digits, std::size_t from, FixedGrid grid, std::size_t depth, std::size_t stride,
+                 std::size_t lane_count, const float* values, OfUnits part) {
     const Grid on(grid);
     const IntVec words = hn::Set(IntTag(), 0xFFFF), bytes = hn::Set(IntTag(), 0x00FF00FF),
                  signs = hn::Set(IntTag(), static_cast<std::int32_t>(0x80808080U));
@@ -37,7 +36,7 @@ TileDigits packed_values(FixedGrid grid, int bits, std::size_t depth, std::size_
             const IntVec evens = hn::IfVecThenElse(words, of[0], hn::ShiftLeft<16>(of[2])),
                          odds = hn::IfVecThenElse(words, of[1], hn::ShiftLeft<16>(of[3]));
             const auto store = [&](std::size_t digit, IntVec joined) HWY_ATTR {
-                std::int8_t* at = digits.tile(digit, lane / tile_side, k / tile_depth) +
+                std::int8_t* at = digits.tile(digit, lane / tile_side, (from + k) / tile_depth) +
                                   k % tile_depth / 4 * tile_depth + lane % tile_side * 4;
                 hn::StoreU(joined, IntTag(), reinterpret_cast<std::int32_t*>(at));
             };
@@ -46,14 +45,12 @@ TileDigits packed_values(FixedGrid grid, int bits, std::size_t depth, std::size_
             store(last, hn::Xor(hn::IfVecThenElse(bytes, evens, hn::ShiftLeft<8>(odds)), signs));
         }
     }
-    return digits;
 }
 
-/// [rows, depth] factors as digits, a depth a multiple of a vector.
+/// [rows, depth] factors as digits from depth `from` on, a multiple of 64; a depth a multiple of a vector.
 template <typename OfUnits>
-TileDigits packed_factors(FixedGrid grid, int bits, std::size_t rows, std::size_t depth, const float* values,
-                          OfUnits part) {
-    TileDigits digits(bits == 8 ? 1 : 2, rows, depth);
+void pack_factors(TileDigits& digits, std::size_t from, FixedGrid grid, std::size_t rows, std::size_t depth,
+                  const float* values, OfUnits part) {
     const Grid on(grid);
     const hn::Rebind<std::uint8_t, IntTag> bytes;
     const auto store = [bytes](IntVec value, std::int8_t* to) HWY_ATTR {
@@ -66,11 +63,10 @@ TileDigits packed_factors(FixedGrid grid, int bits, std::size_t rows, std::size_
             const std::size_t first = k / tile_depth * tile_depth;
             if (digits.digits() == 2)
                 store(hn::ShiftRight<8>(hn::Add(units, hn::Set(IntTag(), 128))),
-                      digits.row(0, row, first) + k - first);
-            store(units, digits.row(digits.digits() - 1, row, first) + k - first);
+                      digits.row(0, row, from + first) + k - first);
+            store(units, digits.row(digits.digits() - 1, row, from + first) + k - first);
         }
     }
-    return digits;
 }
 
 }  // namespace holdfast::cpu::HWY_NAMESPACE

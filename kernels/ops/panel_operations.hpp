@@ -11,6 +11,7 @@
 #include "kernels/ops/clip.hpp"
 #include "kernels/ops/linear_step.hpp"
 #include "kernels/ops/network_shape.hpp"
+#include "kernels/ops/outer_sums.hpp"
 #include "kernels/ops/poison.hpp"
 #include "kernels/ops/record_scales.hpp"
 #include "kernels/ops/selection.hpp"
@@ -257,6 +258,13 @@ class PanelOperations {
     /// panel [rows, panel_height] -> out [panel_height, stride], with a column of ones at index `rows`; zeros
     /// behind.
     virtual void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;
+
+    /// accumulate() without selections over several panels, for one thread; null: these operations gain
+    /// nothing from that. Must not outlive the operations.
+    virtual std::unique_ptr<OuterSums<Real>> outer_sums(const NetworkShape& /*network*/,
+                                                        const Clip& /*clip*/) const {
+        return nullptr;
+    }
 };
 
 /// Length of a row of transpose(): room for the column of ones, rounded up to a cache line.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -45,20 +46,27 @@ void cut(const RecordSet& records, std::span<const std::uint32_t> indices, std::
 }
 
 /// How threads share a group: pieces of panels x variants, so that one panel and many variants feed all of
-/// them.
+/// them; of several panels where that leaves pieces enough.
 struct Sharing {
-    Sharing(const NetworkShape& network, std::size_t height, std::size_t panels, std::size_t variant_count)
-        : threads(threads_for(2.0 * static_cast<double>(height * panels * variant_count) *
+    /// most: panels of a piece.
+    Sharing(const NetworkShape& network, std::size_t height, std::size_t panel_count,
+            std::size_t variant_count, std::size_t most = 1)
+        : threads(threads_for(2.0 * static_cast<double>(height * panel_count * variant_count) *
                               static_cast<double>(network.products()))),
+          panels(panel_count),
           variants(variant_count) {
         const auto wanted = static_cast<std::size_t>(threads == 1 ? 1 : 4 * threads);
         if (panels > 0) parts = std::clamp<std::size_t>((wanted + panels - 1) / panels, 1, variants);
-        pieces = panels * parts;
+        together = std::clamp<std::size_t>(panels / wanted, 1, most);
+        pieces = (panels + together - 1) / together * parts;
     }
     int threads;
-    std::size_t variants, parts = 1, pieces = 0;
+    std::size_t panels, variants, parts = 1, together = 1, pieces = 0;
 
-    std::size_t panel(std::size_t piece) const { return piece / parts; }
+    std::size_t first_panel(std::size_t piece) const { return piece / parts * together; }
+    std::size_t last_panel(std::size_t piece) const {
+        return std::min(first_panel(piece) + together, panels);
+    }
     std::size_t first_variant(std::size_t piece) const { return piece % parts * variants / parts; }
     std::size_t last_variant(std::size_t piece) const { return (piece % parts + 1) * variants / parts; }
 };
@@ -185,10 +193,34 @@ class HostEngine final : public Engine {
   private:
     struct Worker {
         explicit Worker(const HostEngine& engine, std::size_t last_rows = 0)
-            : pass(engine.network_, engine.operations_, last_rows),
-              panel(engine.operations_, engine.network_) {}
+            : pass(engine.network_, engine.operations_, last_rows) {}
         PanelPass<Real> pass;
+    };
+
+    /// A panel of records, and what poisoning could make of them.
+    struct LoadedPanel {
+        explicit LoadedPanel(const HostEngine& host) : engine(host), panel(host.operations_, host.network_) {}
+
+        void load(const Work& work) {
+            load_rows(panel, work);
+            poison = work.records->poison;
+            if (!poison || poison->input_radius == 0) return;
+            load_rows(lower.emplace(engine.operations_, engine.network_, -poison->input_radius), work);
+            load_rows(upper.emplace(engine.operations_, engine.network_, poison->input_radius), work);
+        }
+        PanelBounds<Real> poisoned() const {
+            const bool moved = poison->input_radius > 0;
+            return {moved ? *lower : panel, moved ? *upper : panel};
+        }
+        static void load_rows(Panel<Real>& panel, const Work& work) {
+            panel.load(*work.records, work.indices);
+            panel.make_rows();
+        }
+
+        const HostEngine& engine;
         Panel<Real> panel;
+        std::optional<Panel<Real>> lower, upper;
+        std::optional<Poison> poison;
     };
 
     /// A whole step at points, and a thread's own sums of a group, laid out as a message.
@@ -204,47 +236,51 @@ class HostEngine final : public Engine {
 
     /// With a thread's own sums of a group, laid out as a message.
     struct SumWorker : Worker {
-        SumWorker(const HostEngine& host, std::size_t variants)
+        SumWorker(const HostEngine& host, std::size_t variants, std::size_t panel_count)
             : Worker(host),
               engine(host),
               layout(StepMessage::of(variants, host.network_)),
-              sums(layout.size(), 0) {}
+              sums(layout.size(), 0) {
+            if (panel_count > 1) gathered = host.operations_.outer_sums(host.network_, host.clip_);
+            for (std::size_t i = 0; i < panel_count; ++i) panels.emplace_back(host);
+        }
 
-        void load(const Work& work) {
-            load_rows(this->panel, work);
-            const double radius = work.records->poison ? work.records->poison->input_radius : 0;
-            if (radius == 0) return;
-            load_rows(poisoned_lower.emplace(engine.operations_, engine.network_, -radius), work);
-            load_rows(poisoned_upper.emplace(engine.operations_, engine.network_, radius), work);
+        void load(std::span<const Work> work) {
+            loaded = work.size();
+            for (std::size_t i = 0; i < loaded; ++i) panels[i].load(work[i]);
         }
-        static void load_rows(Panel<Real>& panel, const Work& work) {
-            panel.load(*work.records, work.indices);
-            panel.make_rows();
+        /// What is loaded, panel by panel; to(panel): the sums that it adds to.
+        template <typename Sums>
+        void add(const PackedNetwork<Real>& parameters, Sums to) {
+            for (std::size_t i = 0; i < loaded; ++i) add(parameters, panels[i], to(i));
+            if (gathered != nullptr) gathered->finish();
         }
-        void add(const PackedNetwork<Real>& parameters, const Work& work, const VariantSums& to) {
-            const std::optional<Poison>& poison = work.records->poison;
-            if (!poison || to.selection == nullptr)
-                return this->pass.add_gradients(parameters, this->panel, engine.clip_, engine.dropout_, to);
-            const bool moved = poison->input_radius > 0;
-            const PanelBounds<Real> poisoned{moved ? *poisoned_lower : this->panel,
-                                             moved ? *poisoned_upper : this->panel};
-            this->pass.add_poisonable(parameters, this->panel, poisoned, *poison, engine.clip_, to);
+        void add(const PackedNetwork<Real>& parameters, const LoadedPanel& from, const VariantSums& to) {
+            if (!from.poison || to.selection == nullptr)
+                return this->pass.add_gradients(parameters, from.panel, engine.clip_, engine.dropout_, to,
+                                                gathered.get());
+            this->pass.add_poisonable(parameters, from.panel, from.poisoned(), *from.poison, engine.clip_,
+                                      to);
         }
 
         const HostEngine& engine;
         StepMessage layout;
         std::vector<std::int64_t> sums;
-        std::optional<Panel<Real>> poisoned_lower, poisoned_upper;
+        std::unique_ptr<OuterSums<Real>> gathered;
+        std::deque<LoadedPanel> panels;
+        std::size_t loaded = 0;
     };
 
     /// Outputs are handed on as doubles, which hold every Real.
     struct OutputWorker : Worker {
-        using Worker::Worker;
+        OutputWorker(const HostEngine& engine, std::size_t last_rows)
+            : Worker(engine, last_rows), panel(engine.operations_, engine.network_) {}
         OutputBlock block(std::size_t first, std::size_t rows, BasicConstInterval<Real> values) {
             const double* low = wide(values.lower, rows, lower);
-            return {first, this->panel.count(), panel_height, low,
+            return {first, panel.count(), panel_height, low,
                     values.is_point() ? low : wide(values.upper, rows, upper)};
         }
+        Panel<Real> panel;
 
       private:
         static const double* wide(const double* values, std::size_t, std::vector<double>&) { return values; }
@@ -254,6 +290,11 @@ class HostEngine final : public Engine {
         }
         std::vector<double> lower, upper;
     };
+
+    /// Panels of a piece that these operations gain from.
+    std::size_t most_together() const {
+        return operations_.outer_sums(network_, clip_) == nullptr ? 1 : gathered_panels;
+    }
 
     /// Do these operations have a way of their own, without panels?
     bool is_linear(std::span<const Variant> variants) const {
@@ -276,7 +317,7 @@ class HostEngine final : public Engine {
             points.push_back(operations_.pack(network_.layers.front(), variant.lower, variant.upper));
         const Sharing sharing(network_, linear_block, work.size(), variants.size());
         const auto add = [&](PointWorker& worker, std::size_t piece) {
-            const Work& part = work[sharing.panel(piece)];
+            const Work& part = work[sharing.first_panel(piece)];
             for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
                 std::int64_t* correct = worker.sums.data() + worker.layout.surely_correct(v);
                 const std::int64_t before = *correct;
@@ -299,26 +340,29 @@ class HostEngine final : public Engine {
         std::vector<PackedNetwork<Real>> packed;
         for (const Variant& variant : variants)
             packed.emplace_back(network_, operations_, variant.lower, variant.upper);
-        const Sharing sharing(network_, panel_height, work.size(), variants.size());
+        const Sharing sharing(network_, panel_height, work.size(), variants.size(), most_together());
         const auto add = [&](SumWorker& worker, std::size_t piece) {
-            const Work& part = work[sharing.panel(piece)];
-            worker.load(part);
+            const std::span<const Work> some(work.begin() + sharing.first_panel(piece),
+                                             work.begin() + sharing.last_panel(piece));
+            worker.load(some);
             for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
                 std::optional<LeastEntries>& selection = selections_[first_variant + v];
                 const bool counted = first_variant + v + 1 == selections_.size() && !packed[v].is_point();
                 std::int64_t* lower = worker.sums.data() + worker.layout.lower(v);
                 std::int64_t* upper = worker.sums.data() + worker.layout.upper(v);
-                const VariantSums sums{{lower, packed[v].is_point() ? lower : upper},
-                                       worker.sums.data() + worker.layout.surely_correct(v),
-                                       selection && part.records->selectable ? &*selection : nullptr,
-                                       counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
-                worker.add(packed[v], part, sums);
+                worker.add(packed[v], [&](std::size_t panel) -> VariantSums {
+                    return {{lower, packed[v].is_point() ? lower : upper},
+                            worker.sums.data() + worker.layout.surely_correct(v),
+                            selection && some[panel].records->selectable ? &*selection : nullptr,
+                            counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
+                });
             }
         };
         const StepMessage whole = StepMessage::of(selections_.size(), network_);
         const std::size_t at = start_of(first_variant);
         share(
-            sharing.threads, sharing.pieces, [&] { return SumWorker(*this, variants.size()); }, add,
+            sharing.threads, sharing.pieces,
+            [&] { return SumWorker(*this, variants.size(), sharing.together); }, add,
             [&](const SumWorker& worker) {
                 const std::size_t counts = worker.layout.undecided(0);
                 for (std::size_t i = 1; i < counts; ++i) message_[at + i - 1] += worker.sums[i];

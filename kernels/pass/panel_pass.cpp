@@ -34,7 +34,7 @@ class PanelPass<Real>::Gradients {
     /// poisoned: what its records may become, if they may be poisoned.
     Gradients(PanelPass& pass, const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
               const Clip& clip, const DropoutFactors<Real>& dropout, const VariantSums& sums,
-              const PanelBounds<Real>* poisoned)
+              const PanelBounds<Real>* poisoned, OuterSums<Real>* gathered)
         : pass_(pass),
           network_(pass.network_),
           operations_(pass.operations_),
@@ -44,6 +44,7 @@ class PanelPass<Real>::Gradients {
           dropout_(dropout),
           sums_(sums),
           poisoned_(poisoned),
+          gathered_(gathered),
           point_(parameters.is_point()) {}
 
     void forward(std::size_t l) {
@@ -163,6 +164,7 @@ class PanelPass<Real>::Gradients {
         const std::size_t first = network_.offset(l);
         const SumBounds sums = sums_.sums.from(first);
         const PanelOperations<Real>& operations = operations_.of_layer(l);
+        if (sums_.selection == nullptr && gathered_ != nullptr) return gathered_->add(l, product, sums);
         if (sums_.selection == nullptr) return operations.accumulate(product, sums);
         const SelectionTarget target{*sums_.selection, first};
         if (poisoned_ == nullptr) return operations.accumulate(product, sums, &target);
@@ -202,6 +204,7 @@ class PanelPass<Real>::Gradients {
     const DropoutFactors<Real>& dropout_;
     const VariantSums& sums_;
     const PanelBounds<Real>* poisoned_;
+    OuterSums<Real>* gathered_;
     bool point_;
     LayerScales<Real> scales_;  // of a clip by scales
 };
@@ -342,9 +345,9 @@ OuterProduct<Real> PanelPass<Real>::product(std::size_t l, const PanelBounds<Rea
 template <typename Real>
 void PanelPass<Real>::add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,
                                     const Clip& clip, const DropoutFactors<Real>& dropout,
-                                    const VariantSums& sums) {
+                                    const VariantSums& sums, OuterSums<Real>* gathered) {
     ensure(clip.kind != Clip::Kind::norm || parameters.is_point(), "a box has no norm to clip by");
-    Gradients gradients(*this, parameters, panel, clip, dropout, sums, nullptr);
+    Gradients gradients(*this, parameters, panel, clip, dropout, sums, nullptr, gathered);
     walk_gradient(network_.layers.size(), gradients);
 }
 
@@ -358,7 +361,7 @@ void PanelPass<Real>::add_poisonable(const PackedNetwork<Real>& parameters, cons
     PoisonedGradients changed(*poisoned_, parameters, poisoned, poison);
     walk_gradient(network_.layers.size(), changed);
     const DropoutFactors<Real> none;
-    Gradients gradients(*this, parameters, panel, clip, none, sums, &poisoned);
+    Gradients gradients(*this, parameters, panel, clip, none, sums, &poisoned, nullptr);
     walk_gradient(network_.layers.size(), gradients);
 }
 

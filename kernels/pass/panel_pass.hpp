@@ -46,9 +46,11 @@ class PanelPass {
     PanelPass(const NetworkShape& network, const PanelOperations<Real>& operations,
               std::size_t last_rows = 0);
 
-    /// Adds the clipped gradients of the panel's records, and counts which are correct.
+    /// Adds the clipped gradients of the panel's records, and counts which are correct. gathered: what may
+    /// keep products until its finish(); null: they are in the sums at once.
     void add_gradients(const PackedNetwork<Real>& parameters, const Panel<Real>& panel, const Clip& clip,
-                       const DropoutFactors<Real>& dropout, const VariantSums& sums);
+                       const DropoutFactors<Real>& dropout, const VariantSums& sums,
+                       OuterSums<Real>* gathered = nullptr);
     /// The same of records that `poison` may turn into anything within `poisoned`, in a box: what that could
     /// add to each entry is offered to the selection, not the entries. Of dense networks.
     void add_poisonable(const PackedNetwork<Real>& parameters, const Panel<Real>& panel,

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cpu/simd_target.hpp"
 #include "kernels/cuda/fixed_product.hpp"
 #include "kernels/cuda/host_executed.hpp"
 #include "kernels/reference/fixed_operations.hpp"
@@ -40,6 +41,13 @@ TEST_P(FixedEngines, GiveTheSameWhereverSumsAreCut) {
 
 TEST_P(FixedEngines, GiveTheSameInAnyMemory) {
     expect_same_in_any_memory(random_step(GetParam() + 2000), fixed(bits));
+}
+
+// Tiles gather panels: private and public ones, at points and in boxes, with selections and without.
+TEST_P(FixedEngines, GiveTheSameByTiles) {
+    const StepCase step = random_step(GetParam() + 3000);
+    const SimdTargetOverride only("plain tiles");
+    expect_same(step, *make_backend("reference", fixed(bits)), *make_backend("cpu", fixed(bits)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FixedEngines, testing::Range<std::uint64_t>(0, 24));

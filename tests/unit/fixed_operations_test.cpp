@@ -214,7 +214,53 @@ class FixedOperations : public testing::TestWithParam<Case> {
             }
         }
     }
+
+    /// Panels of every kind, more of one kind than are gathered, and sums that change in between.
+    void gather() {
+        const Clip clip{.kind = Clip::Kind::factored, .delta_limit = 1, .activation_limit = 2},
+            elementwise{.kind = Clip::Kind::elementwise, .gamma = 0.06};
+        const NetworkShape network = network_of(shape);
+        EXPECT_EQ(nullptr, tested->outer_sums(network, elementwise));
+        const auto gathered = tested->outer_sums(network, clip);
+        ASSERT_NE(nullptr, gathered);
+        const std::size_t stride = row_stride<float>(shape.in);
+        std::vector<std::int64_t> expected(2 * shape.parameters(), 7), actual = expected;
+        for (const char kind : std::string("++++++-+--bb..b+++")) {
+            const bool point = kind == '.';
+            const Box delta = box(shape.out, [&] { return any(); }),
+                      z = box(shape.in, [&] { return kind == '-' ? any() : nonnegative(); });
+            Values lower(panel_height * stride), upper(panel_height * stride);
+            tested->transpose(shape.in, z.lower.data(), lower.data(), stride);
+            tested->transpose(shape.in, z.upper.data(), upper.data(), stride);
+            const OuterProduct<float> product{
+                shape,
+                clip,
+                {delta.lower.data(), point ? delta.lower.data() : delta.upper.data()},
+                {lower.data(), kind == 'b' ? upper.data() : lower.data()},
+                stride,
+                panel_height};
+            const auto bounds = [&](std::vector<std::int64_t>& sums) -> SumBounds {
+                return {sums.data(), sums.data() + (point ? 0 : shape.parameters())};
+            };
+            reference->accumulate(product, bounds(expected));
+            gathered->add(0, product, bounds(actual));
+        }
+        gathered->finish();
+        ASSERT_EQ(expected, actual);
+        gathered->finish();
+        ASSERT_EQ(expected, actual);
+    }
 };
+
+TEST_P(FixedOperations, GatherOuterProductsByTiles) {
+    for (const std::string& target : tile_targets()) {
+        SCOPED_TRACE(target);
+        const SimdTargetOverride only(target);
+        next = 0;
+        gather();
+        if (HasFatalFailure()) return;
+    }
+}
 
 TEST_P(FixedOperations, AreThoseOfThePlainLoopsOnEveryInstructionSet) {
     std::vector<std::string> targets = simd_targets();
@@ -266,7 +312,7 @@ std::vector<Case> cases() {
         for (const LayerShape shape :
              {LayerShape{1, 1}, LayerShape{2, 3}, LayerShape{7, 2}, LayerShape{16, 4}, LayerShape{33, 17},
               LayerShape{65, 9}, LayerShape{512, 1}, LayerShape{513, 1}, LayerShape{1030, 2},
-              LayerShape{3, 130}})
+              LayerShape{9, 130}, LayerShape{1030, 9}, LayerShape{3, 130}})
             all.push_back({shape, bits});
     }
     return all;

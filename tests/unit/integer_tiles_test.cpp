@@ -280,6 +280,26 @@ TEST(IntegerTiles, AreThePlainLoopsElsewhere) {
 
 #endif
 
+// In memory that was used before: what a matrix does not fill is 0 in all of its tiles.
+TEST(IntegerTiles, AreZeroBeyondTheMatrix) {
+    for (const int digits : {1, 2}) {
+        constexpr std::size_t size = 37, depth = 70;
+        std::vector<TileDigits> used;
+        for (int i = 0; i < 8; ++i) {
+            used.emplace_back(digits, size, depth);
+            TileDigits& all = used.back();
+            std::memset(all.tile(0, 0, 0), 1, all.pairs() * all.depths() * 2 * tile_size);
+        }
+        used.clear();
+        TileDigits fresh(digits, size, depth);
+        for (std::size_t row = 0; row < fresh.pairs() * fresh.pair_size(); ++row) {
+            for (std::size_t k = row < size ? depth : 0; k < 2 * tile_depth; ++k)
+                ASSERT_EQ(0, fresh.row(digits - 1, row, k / tile_depth * tile_depth)[k % tile_depth])
+                    << row << ", " << k;
+        }
+    }
+}
+
 TEST(IntegerTiles, TheLoopsMultiplyEveryRowByEveryColumn) {
     std::vector<std::int8_t> a(tile_size), b(tile_size);
     for (std::size_t row = 0; row < tile_side; ++row) {
