@@ -14,12 +14,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <string_view>
 
 #include "dist/layout/assignment.hpp"
 #include "jobs/bench_idp.hpp"
@@ -71,19 +74,20 @@ Workload workload_of(const std::string& name) {
 
 /// "20": the nominal run and that level; "0..20": all of them.
 std::vector<std::int64_t> levels_of(const std::string& text) {
-    std::vector<std::int64_t> levels;
-    try {
-        const std::size_t dots = text.find("..");
-        const std::int64_t last = std::stoll(dots == std::string::npos ? text : text.substr(dots + 2));
-        for (std::int64_t k = dots == std::string::npos ? last : std::max<std::int64_t>(1, std::stoll(text));
-             k <= last; ++k)
-            levels.push_back(k);
-    } catch (const std::exception&) {
-        levels.clear();
-    }
-    if (levels.empty() || levels.front() < 1)
+    const auto whole = [](std::string_view digits) -> std::optional<std::int64_t> {
+        std::int64_t number = 0;
+        const char* end = digits.data() + digits.size();
+        const auto [rest, status] = std::from_chars(digits.data(), end, number);
+        return status == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+    };
+    const std::size_t dots = text.find("..");
+    const bool all = dots != std::string::npos;
+    const auto last = whole(all ? std::string_view(text).substr(dots + 2) : text);
+    if (!last || *last < 1 || (all && text.substr(0, dots) != "0"))
         throw Error(ExitCode::usage, "\"" + text + "\" is not a level or 0..K",
                     "as --levels 20 or --levels 0..20", "--levels");
+    std::vector<std::int64_t> levels(all ? static_cast<std::size_t>(*last) : 1);
+    std::iota(levels.begin(), levels.end(), all ? 1 : *last);
     return levels;
 }
 

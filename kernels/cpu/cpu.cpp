@@ -4,6 +4,7 @@
 
 #include "kernels/base/aligned.hpp"
 #include "kernels/cpu/fixed_kernels.hpp"
+#include "kernels/cpu/gathered_selections.hpp"
 #include "kernels/cpu/linear_kernels.hpp"
 #include "kernels/cpu/panel_kernels.hpp"
 
@@ -125,11 +126,18 @@ class CpuOperations : public PanelOperations<Real> {
     void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                     const SelectionTarget* selection) const override {
         if (selection == nullptr) return cpu::accumulate(product, sums);
-        cpu::accumulate_and_select(product, sums, *selection);
+        cpu::accumulate_and_select<Real>({&product, 1}, sums, *selection);
     }
     void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
                        const SelectionTarget& selection) const override {
         cpu::offer_changes(record, poisoned, selection);
+    }
+    std::size_t panels_together(const NetworkShape& network, const Clip& clip,
+                                bool selecting) const override {
+        return selecting && !clip.by_scales() ? cpu::selected_together<Real>(network) : 1;
+    }
+    std::unique_ptr<OuterSums<Real>> outer_sums(const NetworkShape& network, const Clip&) const override {
+        return std::make_unique<cpu::GatheredSelections<Real>>(network);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape& network, const Clip& clip) const override {
         return clip.by_scales() ? nullptr : std::make_unique<CpuLinearStep<Real>>(network, clip);
@@ -186,11 +194,15 @@ class CpuFixedOperations final : public CpuOperations<float> {
         cpu::fixed_kernels().accumulate(product, bits_, sums);
         if (selection != nullptr) cpu::fixed_select(product, bits_, *selection);
     }
+    std::size_t panels_together(const NetworkShape& network, const Clip& clip,
+                                bool selecting) const override {
+        if (!clip.by_factors()) return CpuOperations<float>::panels_together(network, clip, selecting);
+        return cpu::fixed_kernels().outer_sums == nullptr ? 1 : cpu::tiled_panels;
+    }
     std::unique_ptr<OuterSums<float>> outer_sums(const NetworkShape& network,
                                                  const Clip& clip) const override {
-        const cpu::FixedKernels& kernels = cpu::fixed_kernels();
-        const bool gathers = clip.by_factors() && kernels.outer_sums != nullptr;
-        return gathers ? kernels.outer_sums(network, bits_) : nullptr;
+        if (!clip.by_factors()) return CpuOperations<float>::outer_sums(network, clip);
+        return cpu::fixed_kernels().outer_sums(network, bits_);
     }
     std::unique_ptr<LinearStep> linear_step(const NetworkShape&, const Clip&) const override {
         return nullptr;

@@ -131,6 +131,9 @@ class FixedWeights {
     MadeOnce<TileDigits> tiles_[6][2];
 };
 
+/// So many panels of one variant fill tiles well.
+constexpr std::size_t tiled_panels = 4;
+
 /// As the operations of PanelOperations.
 struct FixedKernels {
     void (*forward_input)(const FixedWeights& layer, FixedGrid grid, const float* x, BasicInterval<float> a);
@@ -141,7 +144,7 @@ struct FixedKernels {
     void (*backward)(const FixedWeights& layer, FixedGrid grid, BasicConstInterval<float> delta,
                      BasicConstInterval<float> z, BasicInterval<float> d);
     void (*accumulate)(const OuterProduct<float>& product, int bits, SumBounds sums);
-    /// Null: none.
+    /// Of tiled_panels at a time; null: none.
     std::unique_ptr<OuterSums<float>> (*outer_sums)(const NetworkShape& network, int bits);
 };
 const FixedKernels& fixed_kernels();

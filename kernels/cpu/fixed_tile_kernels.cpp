@@ -392,19 +392,20 @@ void TiledAccumulate(const OuterProduct<float>& product, int bits, SumBounds sum
 template <typename Tiles>
 class TiledOuterSums final : public OuterSums<float> {
   public:
-    TiledOuterSums(const NetworkShape& network, int bits) : bits_(bits) {
-        for (const LayerShape shape : network.layers) layers_.emplace_back(shape, bits, gathered_panels);
+    TiledOuterSums(const NetworkShape& network, int bits) {
+        for (const LayerShape shape : network.layers) layers_.emplace_back(shape, bits, tiled_panels);
     }
-    void add(std::size_t layer, const OuterProduct<float>& product, SumBounds sums) override {
-        if (fills_no_tile(product.shape)) return fixed_vector_kernels().accumulate(product, bits_, sums);
+    bool add(std::size_t layer, const OuterProduct<float>& product, SumBounds sums,
+             const SelectionTarget* selection) override {
+        if (selection != nullptr || fills_no_tile(product.shape)) return false;
         layers_[layer].add(product, sums);
+        return true;
     }
     void finish() override {
         for (GatheredProducts<Tiles>& layer : layers_) layer.finish();
     }
 
   private:
-    int bits_;
     std::vector<GatheredProducts<Tiles>> layers_;
 };
 

@@ -17,6 +17,21 @@ namespace holdfast::cpu::HWY_NAMESPACE {
 /// a point of any sign. Scaled: nothing, and every entry is multiplied by a scale of its record's.
 enum class Inputs : std::uint8_t { box, nonnegative_point, mixed_point, scaled };
 
+/// Calls visit.operator()<inputs>().
+template <typename Visit>
+HWY_INLINE void with_inputs(Inputs inputs, Visit visit) {
+    switch (inputs) {
+        case Inputs::box:
+            return visit.template operator()<Inputs::box>();
+        case Inputs::nonnegative_point:
+            return visit.template operator()<Inputs::nonnegative_point>();
+        case Inputs::mixed_point:
+            return visit.template operator()<Inputs::mixed_point>();
+        case Inputs::scaled:
+            return visit.template operator()<Inputs::scaled>();
+    }
+}
+
 /// What the outer product needs of one layer: delta [out, height], activations [height, stride] >= 0 or a
 /// point, with the factors of a factored clip already clamped and made odd.
 template <typename Real>

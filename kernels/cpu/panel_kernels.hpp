@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "kernels/ops/panel_operations.hpp"
 
 namespace holdfast::cpu {
@@ -80,7 +82,8 @@ template <>
 void accumulate_positions(const ConvolutionProduct<float>& product, SumBounds sums,
                           const SelectionTarget* target);
 
-/// PanelOperations::accumulate without a selection, and with one.
+/// PanelOperations::accumulate without a selection; and with one, of panels of one layer and clip, at least
+/// one.
 template <typename Real>
 void accumulate(const OuterProduct<Real>& product, SumBounds sums);
 template <>
@@ -88,12 +91,14 @@ void accumulate(const OuterProduct<double>& product, SumBounds sums);
 template <>
 void accumulate(const OuterProduct<float>& product, SumBounds sums);
 template <typename Real>
-void accumulate_and_select(const OuterProduct<Real>& product, SumBounds sums, const SelectionTarget& target);
-template <>
-void accumulate_and_select(const OuterProduct<double>& product, SumBounds sums,
+void accumulate_and_select(std::span<const OuterProduct<Real>> products, SumBounds sums,
                            const SelectionTarget& target);
 template <>
-void accumulate_and_select(const OuterProduct<float>& product, SumBounds sums, const SelectionTarget& target);
+void accumulate_and_select(std::span<const OuterProduct<double>> products, SumBounds sums,
+                           const SelectionTarget& target);
+template <>
+void accumulate_and_select(std::span<const OuterProduct<float>> products, SumBounds sums,
+                           const SelectionTarget& target);
 
 /// PanelOperations::offer_changes.
 template <typename Real>

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/cpu/simd-inl.hpp"
 
@@ -21,27 +20,44 @@ template <typename LaneTag>
 class WantedMasks {
   public:
     HWY_INLINE void set(std::size_t index, hn::Mask<LaneTag> mask) {
-        hn::StoreMaskBits(LaneTag(), mask, bytes_ + index * bytes_each);
+        hn::StoreMaskBits(LaneTag(), mask, bytes() + index * bytes_each);
     }
     /// Calls visit(index, lane) for each entry of the first `count` masks that is wanted.
     template <typename Visit>
     HWY_INLINE void for_each(std::size_t count, Visit visit) {
         constexpr std::size_t of_mask = 8 * bytes_each;
-        std::uint8_t* end = bytes_ + count * bytes_each;
-        std::fill(end, end + sizeof(std::uint64_t), std::uint8_t{0});
-        for (std::size_t first = 0; first < count * of_mask; first += 64) {
-            std::uint64_t left = 0;
-            std::memcpy(&left, bytes_ + first / 8, sizeof left);
-            for (; left != 0; left &= left - 1) {
-                const std::size_t bit = first + static_cast<std::size_t>(std::countr_zero(left));
+        for (std::uint64_t words = occupied(count * bytes_each); words != 0; words &= words - 1) {
+            const auto word = static_cast<std::size_t>(std::countr_zero(words));
+            for (std::uint64_t left = words_[word]; left != 0; left &= left - 1) {
+                const std::size_t bit = 64 * word + static_cast<std::size_t>(std::countr_zero(left));
                 visit(bit / of_mask, bit % of_mask);
             }
         }
     }
 
   private:
-    static constexpr std::size_t bytes_each = (HWY_LANES(hn::TFromD<LaneTag>) + 7) / 8, most = 2 * height;
-    alignas(8) std::uint8_t bytes_[most * bytes_each + sizeof(std::uint64_t)];
+    static constexpr std::size_t bytes_each = (HWY_LANES(hn::TFromD<LaneTag>) + 7) / 8, most = 2 * height,
+                                 word_bytes = sizeof(std::uint64_t), words = most * bytes_each / word_bytes;
+    static_assert(words <= 64, "a bit a word");
+    using WordTag = hn::ScalableTag<std::uint64_t>;
+    static constexpr std::size_t word_lanes = HWY_LANES(std::uint64_t);
+
+    std::uint8_t* bytes() { return reinterpret_cast<std::uint8_t*>(words_); }
+
+    /// Which words are not 0, of the first so many bytes; behind them 0 is filled in.
+    HWY_INLINE std::uint64_t occupied(std::size_t count) {
+        std::fill_n(bytes() + count, word_lanes * word_bytes, std::uint8_t{0});
+        std::uint64_t occupied = 0;
+        for (std::size_t word = 0; word * word_bytes < count; word += word_lanes) {
+            const auto some = hn::LoadU(WordTag(), words_ + word);
+            std::uint8_t bits[8] = {};
+            hn::StoreMaskBits(WordTag(), hn::Ne(some, hn::Zero(WordTag())), bits);
+            occupied |= std::uint64_t{bits[0]} << word;
+        }
+        return occupied;
+    }
+
+    std::uint64_t words_[words + word_lanes];
 };
 
 }  // namespace holdfast::cpu::HWY_NAMESPACE

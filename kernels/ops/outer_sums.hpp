@@ -7,20 +7,21 @@ namespace holdfast {
 template <typename Real>
 struct OuterProduct;
 struct SumBounds;
+struct SelectionTarget;
 
-/// So many panels of one variant are worth handing to an OuterSums between two calls of finish().
-constexpr std::size_t gathered_panels = 4;
-
-/// Sums of outer products over several panels: what PanelOperations::accumulate adds without a selection, for
-/// operations whose product gains from more records at a time. Of one network and one clip. Holds the
-/// buffers; one a thread.
+/// Sums of outer products over several panels: what PanelOperations::accumulate adds and offers, for
+/// operations that gain from more records at a time. Of one network and one clip. Holds the buffers; one a
+/// thread.
 template <typename Real>
 class OuterSums {
   public:
     virtual ~OuterSums() = default;
-    /// Of layer `layer`: to the sums now or at finish(), which they must last until.
-    virtual void add(std::size_t layer, const OuterProduct<Real>& product, SumBounds sums) = 0;
-    /// What was added is in its sums.
+    /// Of layer `layer`: to the sums and the selection (may be null) now or at finish(); until then these
+    /// must last, and of the first layer the rows too. False: nothing is gained by gathering this, and
+    /// nothing was added.
+    virtual bool add(std::size_t layer, const OuterProduct<Real>& product, SumBounds sums,
+                     const SelectionTarget* selection) = 0;
+    /// What was added is in its sums and selections.
     virtual void finish() = 0;
 };
 

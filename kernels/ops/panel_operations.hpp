@@ -259,8 +259,14 @@ class PanelOperations {
     /// behind.
     virtual void transpose(std::size_t rows, const Real* panel, Real* out, std::size_t stride) const;
 
-    /// accumulate() without selections over several panels, for one thread; null: these operations gain
-    /// nothing from that. Must not outlive the operations.
+    /// How many panels of one variant are worth handing to outer_sums() between two calls of finish(), where
+    /// some variant selects or none; 1: these operations gain nothing from gathering.
+    virtual std::size_t panels_together(const NetworkShape& /*network*/, const Clip& /*clip*/,
+                                        bool /*selecting*/) const {
+        return 1;
+    }
+    /// accumulate() over several panels, for one thread, where panels_together() > 1. Must not outlive the
+    /// operations.
     virtual std::unique_ptr<OuterSums<Real>> outer_sums(const NetworkShape& /*network*/,
                                                         const Clip& /*clip*/) const {
         return nullptr;

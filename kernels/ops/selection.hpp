@@ -36,7 +36,8 @@ class Selection {
 
     std::size_t entries() const { return sizes_.size(); }
     std::size_t count() const { return count_; }
-    /// Values at or above this are surely not among the least.
+    std::size_t size(std::size_t entry) const { return sizes_[entry]; }  ///< values kept, at most 2 count
+    /// Values at or above this are surely not among the least; INT64_MAX: nothing was dropped yet.
     std::int64_t threshold(std::size_t entry) const { return thresholds_[entry]; }
     const std::int64_t* thresholds() const { return thresholds_.data(); }  ///< [entries]
     /// What insert() will want to find near, after its size has come near. Inlined always: gcc leaves out
@@ -58,9 +59,11 @@ class Selection {
         if (value >= thresholds_[entry]) return false;
         const bool full = sizes_[entry] == 2 * count_;
         if (full) leave(entry, drop);
-        values_[entry * 2 * count_ + sizes_[entry]++] = value;
+        if (value < thresholds_[entry]) values_[entry * 2 * count_ + sizes_[entry]++] = value;
         return full;
     }
+    /// Takes back all but the first `size` values that came; of an entry that nothing was dropped from.
+    void take_back(std::size_t entry, std::size_t size) { sizes_[entry] = static_cast<std::uint32_t>(size); }
     /// The min(count, values seen) least, in no order.
     std::span<const std::int64_t> values(std::size_t entry) {
         if (sizes_[entry] > count_) leave(entry, &keep_least);

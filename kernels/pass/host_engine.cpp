@@ -291,11 +291,6 @@ class HostEngine final : public Engine {
         std::vector<double> lower, upper;
     };
 
-    /// Panels of a piece that these operations gain from.
-    std::size_t most_together() const {
-        return operations_.outer_sums(network_, clip_) == nullptr ? 1 : gathered_panels;
-    }
-
     /// Do these operations have a way of their own, without panels?
     bool is_linear(std::span<const Variant> variants) const {
         return network_.layers.size() == 1 && network_.is_dense() &&
@@ -340,7 +335,10 @@ class HostEngine final : public Engine {
         std::vector<PackedNetwork<Real>> packed;
         for (const Variant& variant : variants)
             packed.emplace_back(network_, operations_, variant.lower, variant.upper);
-        const Sharing sharing(network_, panel_height, work.size(), variants.size(), most_together());
+        const bool selecting = std::any_of(variants.begin(), variants.end(),
+                                           [](const Variant& variant) { return variant.selected > 0; });
+        const Sharing sharing(network_, panel_height, work.size(), variants.size(),
+                              operations_.panels_together(network_, clip_, selecting));
         const auto add = [&](SumWorker& worker, std::size_t piece) {
             const std::span<const Work> some(work.begin() + sharing.first_panel(piece),
                                              work.begin() + sharing.last_panel(piece));

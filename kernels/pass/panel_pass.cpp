@@ -1,6 +1,7 @@
 #include "kernels/pass/panel_pass.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/base/error.hpp"
 #include "kernels/ops/norm_rule.hpp"
@@ -164,12 +165,15 @@ class PanelPass<Real>::Gradients {
         const std::size_t first = network_.offset(l);
         const SumBounds sums = sums_.sums.from(first);
         const PanelOperations<Real>& operations = operations_.of_layer(l);
-        if (sums_.selection == nullptr && gathered_ != nullptr) return gathered_->add(l, product, sums);
-        if (sums_.selection == nullptr) return operations.accumulate(product, sums);
-        const SelectionTarget target{*sums_.selection, first};
-        if (poisoned_ == nullptr) return operations.accumulate(product, sums, &target);
+        std::optional<SelectionTarget> target;
+        if (sums_.selection != nullptr) target.emplace(*sums_.selection, first);
+        const SelectionTarget* selection = target ? &*target : nullptr;
+        if (poisoned_ == nullptr || selection == nullptr) {
+            if (gathered_ != nullptr && gathered_->add(l, product, sums, selection)) return;
+            return operations.accumulate(product, sums, selection);
+        }
         operations.accumulate(product, sums);
-        operations.offer_changes(product, pass_.poisoned_->product(l, *poisoned_, clip_, false), target);
+        operations.offer_changes(product, pass_.poisoned_->product(l, *poisoned_, clip_, false), *target);
     }
 
     /// The scales of one layer's tensors.

@@ -59,10 +59,16 @@ double buffers_of_a_thread(const NetworkShape& network, double real) {
 }
 
 /// Of fixed precision, per thread: a panel as integers, two a term, in up to four variants and two digits
-/// (kernels/cpu/fixed_kernels.cpp).
+/// (kernels/cpu/fixed_kernels.cpp); and as many bytes for each of two of the panels that tiles gather.
 double terms_of_a_thread(const NetworkShape& network) {
     const std::size_t widest = std::max(network.inputs(), network.widest());
-    return 24 * static_cast<double>(widest * panel_height);
+    return 3 * 24 * static_cast<double>(widest * panel_height);
+}
+
+/// Of the panels that a thread gathers to select from, and what they were made of
+/// (kernels/cpu/gathered_selections.hpp).
+double gathered_by_a_thread(const NetworkShape& network, double real) {
+    return std::min(double{1 << 25}, 16 * buffers_of_a_thread(network, real));
 }
 
 double step_of(const TrainingPlan& plan, std::size_t variants, bool in_parts, int threads) {
@@ -79,7 +85,8 @@ double step_of(const TrainingPlan& plan, std::size_t variants, bool in_parts, in
     const bool fixed = plan.settings.training.precision == Precision::fixed;
     const double packed = (fixed ? 24 : 4 * real) * parameters * group;
     const double of_threads = threads * (group * stride + buffers_of_a_thread(network, real) +
-                                         (fixed ? terms_of_a_thread(network) : 0));
+                                         (fixed ? terms_of_a_thread(network) : 0) +
+                                         (selects(plan) ? gathered_by_a_thread(network, real) : 0));
     // The engine's message, and its copy, or the whole of a batch's parts in 128 bits.
     return message + boxes + std::max(packed + of_threads, (in_parts ? 4 : 1) * message);
 }

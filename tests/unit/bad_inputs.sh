@@ -112,6 +112,8 @@ expect "--set: zero epochs" 2 'training\.epochs is 0, outside 1' train --data go
 expect "--set: no such choice" 2 'certificate\.relation .*add_remove' train --data good.h5 --set certificate.relation=swap
 expect "--set: a layer too wide to exist" 2 'network\.hidden' train --data good.h5 --set "network.hidden=[4611686018427387904]"
 expect "--set: a grid that does not fit" 2 'run\.grid.*MEMBERSxLEVELSxBLOCKS' train --data good.h5 --set run.grid=3x3x3
+expect "--levels: a list" 2 '5,10.*not a level or 0\.\.K' "$holdfast" bench step --levels 5,10
+expect "--levels: from another level" 2 '3\.\.9.*not a level or 0\.\.K' "$holdfast" bench step --levels 3..9
 expect "--transport: no such choice" 2 'run\.transport .*mpi' train --data good.h5 --transport pigeon
 expect "--backend: no such choice" 2 'run\.backend .*cpu' train --data good.h5 --backend abacus
 expect "--transport nccl without GPUs" 2 'run\.transport: "nccl" cannot be had.*mpi' train --data good.h5 --backend cpu --transport nccl

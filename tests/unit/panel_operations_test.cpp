@@ -135,6 +135,7 @@ struct Operations : testing::TestWithParam<LayerShape> {
     void backward();
     void accumulate();
     void accumulate_and_select();
+    void gather_selections();
     void offer_changes();
 };
 using OperationsInDouble = Operations<double>;
@@ -462,6 +463,84 @@ void Operations<Real>::accumulate_and_select() {
     }
 }
 
+// Several panels at a time: before anything is known; where the first records are the extreme ones, so that
+// what is guessed from them is wrong; where thresholds are known. Of the second layer, whose rows do not
+// last.
+template <typename Real>
+void Operations<Real>::gather_selections() {
+    NetworkShape network{{}, Loss::cross_entropy, {}};
+    Layer layer_of_shape;
+    static_cast<LayerShape&>(layer_of_shape) = shape;
+    network.layers.assign(2, layer_of_shape);
+    const std::size_t stride = row_stride<Real>(shape.in);
+    struct PanelOfRecords {
+        Bounds<Real> delta;
+        Rows<Real> rows;
+        std::size_t records;
+    };
+    const auto panel_of = [&](Reads reads, std::size_t records, Real scale) {
+        PanelOfRecords panel{random(shape.out, [&] { return scale * values.any(); }), random_rows(reads),
+                             records};
+        for (std::size_t i = 0; i < panel.delta.lower.size(); ++i) {
+            if (i % panel_height >= records || (shape.out > 1 && i < panel_height))
+                panel.delta.lower[i] = panel.delta.upper[i] = 0;  // one output has no gradient at all
+        }
+        return panel;
+    };
+    for (const Reads reads : all_reads) {
+        const std::size_t layer = reads == Reads::activations ? 1 : 0;
+        std::vector<PanelOfRecords> panels;
+        panels.push_back(panel_of(reads, 5, 1));
+        for (int i = 0; i < 10; ++i) panels.push_back(panel_of(reads, 90 + 4 * i, i == 0 ? 1 : Real{0.0625}));
+        for (int i = 0; i < 2; ++i) panels.push_back(panel_of(reads, panel_height, Real{0.25}));
+        for (const Clip& clip : clips()) {
+            EXPECT_EQ(tested->panels_together(network, clip, false), 1U);
+            EXPECT_EQ(tested->panels_together(network, clip, true) > 10, !clip.by_scales());
+            if (clip.by_scales()) continue;
+            for (const std::size_t count : {2, 20}) {
+                const auto product_of = [&](const PanelOfRecords& panel) -> OuterProduct<Real> {
+                    return {shape, clip, panel.delta.view(), panel.rows.view(), stride, panel.records};
+                };
+                const auto bounds = [&](std::vector<std::int64_t>& sums) -> SumBounds {
+                    return {sums.data(), sums.data() + shape.parameters()};
+                };
+                std::vector<std::int64_t> expected(2 * shape.parameters(), 3);
+                LeastEntries wanted(shape.parameters() + 2, count);
+                const SelectionTarget to_wanted{wanted, 2};
+                for (const PanelOfRecords& panel : panels)
+                    reference->accumulate(product_of(panel), bounds(expected), &to_wanted);
+                on_every_target([&] {
+                    std::vector<std::int64_t> actual(2 * shape.parameters(), 3);
+                    LeastEntries found(shape.parameters() + 2, count);
+                    const SelectionTarget to_found{found, 2};
+                    const auto gathered = tested->outer_sums(network, clip);
+                    for (std::size_t i = 0; i < panels.size(); ++i) {
+                        PanelOfRecords passing = panels[i];
+                        OuterProduct<Real> product = product_of(passing);
+                        if (layer == 0) product.z_rows = panels[i].rows.view();
+                        EXPECT_FALSE(gathered->add(layer, product, bounds(actual), nullptr));
+                        EXPECT_TRUE(gathered->add(layer, product, bounds(actual), &to_found));
+                        for (Panel<Real>* values : {&passing.delta.lower, &passing.delta.upper,
+                                                    &passing.rows.lower, &passing.rows.upper})
+                            std::fill(values->begin(), values->end(), std::numeric_limits<Real>::quiet_NaN());
+                        if (i == 0 || i == 10) gathered->finish();
+                    }
+                    gathered->finish();
+                    gathered->finish();
+                    ASSERT_EQ(expected, actual);
+                    for (std::size_t entry = 0; entry < wanted.upper.entries(); ++entry) {
+                        ASSERT_EQ(sorted_values(wanted.upper, entry), sorted_values(found.upper, entry))
+                            << entry;
+                        ASSERT_EQ(sorted_values(wanted.negated_lower, entry),
+                                  sorted_values(found.negated_lower, entry))
+                            << entry;
+                    }
+                });
+            }
+        }
+    }
+}
+
 // Of the first records, some of which nothing changes; poisoned bounds may be within the others: no change.
 template <typename Real>
 void Operations<Real>::offer_changes() {
@@ -597,6 +676,13 @@ TEST_P(OperationsInDouble, AccumulateAndSelect) {
 }
 TEST_P(OperationsInSingle, AccumulateAndSelect) {
     on_every_target([&] { accumulate_and_select(); });
+}
+
+TEST_P(OperationsInDouble, GatherSelections) {
+    gather_selections();
+}
+TEST_P(OperationsInSingle, GatherSelections) {
+    gather_selections();
 }
 
 std::string test_name(const testing::TestParamInfo<LayerShape>& info) {
