@@ -16,9 +16,9 @@ template <typename Real>
 class OuterSums {
   public:
     virtual ~OuterSums() = default;
-    /// Of layer `layer`: to the sums and the selection (may be null) now or at finish(); until then these
-    /// must last, and of the first layer the rows too. False: nothing is gained by gathering this, and
-    /// nothing was added.
+    /// Of layer `layer`: to the sums and the selection (null: none) now or at finish(). Until then the sums
+    /// and what is selected must last, and of the first layer the rows too. False: nothing is gained by
+    /// gathering this, and nothing was added.
     virtual bool add(std::size_t layer, const OuterProduct<Real>& product, SumBounds sums,
                      const SelectionTarget* selection) = 0;
     /// What was added is in its sums and selections.

@@ -166,7 +166,7 @@ class PanelPass<Real>::Gradients {
         const SumBounds sums = sums_.sums.from(first);
         const PanelOperations<Real>& operations = operations_.of_layer(l);
         std::optional<SelectionTarget> target;
-        if (sums_.selection != nullptr) target.emplace(*sums_.selection, first);
+        if (sums_.selection != nullptr) target.emplace(SelectionTarget{*sums_.selection, first});
         const SelectionTarget* selection = target ? &*target : nullptr;
         if (poisoned_ == nullptr || selection == nullptr) {
             if (gathered_ != nullptr && gathered_->add(l, product, sums, selection)) return;
