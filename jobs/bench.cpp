@@ -14,15 +14,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <string_view>
 
 #include "dist/layout/assignment.hpp"
 #include "jobs/bench_idp.hpp"
@@ -31,6 +28,7 @@
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/number_of.hpp"
 #include "kernels/cuda/dgemm_rate.hpp"
 #include "kernels/ops/models_outputs.hpp"
 #include "models/boxes/trainer.hpp"
@@ -74,15 +72,9 @@ Workload workload_of(const std::string& name) {
 
 /// "20": the nominal run and that level; "0..20": all of them.
 std::vector<std::int64_t> levels_of(const std::string& text) {
-    const auto whole = [](std::string_view digits) -> std::optional<std::int64_t> {
-        std::int64_t number = 0;
-        const char* end = digits.data() + digits.size();
-        const auto [rest, status] = std::from_chars(digits.data(), end, number);
-        return status == std::errc() && rest == end ? std::optional(number) : std::nullopt;
-    };
     const std::size_t dots = text.find("..");
     const bool all = dots != std::string::npos;
-    const auto last = whole(all ? std::string_view(text).substr(dots + 2) : text);
+    const auto last = number_of<std::int64_t>(all ? text.substr(dots + 2) : text);
     if (!last || *last < 1 || (all && text.substr(0, dots) != "0"))
         throw Error(ExitCode::usage, "\"" + text + "\" is not a level or 0..K",
                     "as --levels 20 or --levels 0..20", "--levels");

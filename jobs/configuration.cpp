@@ -2,7 +2,6 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/nearest_name.hpp"
+#include "kernels/base/number_of.hpp"
 
 namespace holdfast {
 namespace {
@@ -118,10 +118,8 @@ void apply_toml(Configuration& configuration, const std::string& path) {
 json value_of(const std::string& text) {
     const json value = json::parse(text, nullptr, false);
     if (!value.is_discarded()) return value;
-    double number = 0;
-    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return status == std::errc() && end == text.data() + text.size() && std::isfinite(number) ? json(number)
-                                                                                              : json(text);
+    const auto number = number_of<double>(text);
+    return number && std::isfinite(*number) ? json(*number) : json(text);
 }
 
 }  // namespace

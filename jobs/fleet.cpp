@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <filesystem>
 #include <numeric>
 #include <span>
@@ -25,6 +24,7 @@
 #include "jobs/unlearning/forgotten.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
+#include "kernels/base/number_of.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/base/streams.hpp"
 #include "kernels/base/threads.hpp"
@@ -86,11 +86,8 @@ std::vector<std::size_t> left_out_of(const Records& records, const std::string& 
     std::vector<std::size_t> left_out(records.size());
     std::iota(left_out.begin(), left_out.end(), 0);
     if (asked.empty()) return left_out;
-    std::uint64_t count = 0;
-    const char* end = asked.data() + asked.size();
-    const auto [rest, status] = std::from_chars(asked.data(), end, count);
-    const bool is_count = status == std::errc() && rest == end;
-    left_out = is_count ? sample_of(records, count, seed) : named_records(records, asked);
+    const auto count = number_of<std::uint64_t>(asked);
+    left_out = count ? sample_of(records, *count, seed) : named_records(records, asked);
     std::sort(left_out.begin(), left_out.end());
     left_out.erase(std::unique(left_out.begin(), left_out.end()), left_out.end());
     return left_out;

@@ -10,7 +10,6 @@
 //   holdfast import houses.csv --label price --regression --target-range 0:1000000 --out houses.h5
 
 #include <toml++/toml.h>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -24,6 +23,7 @@
 #include "dist/data/import_records.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/number_of.hpp"
 
 namespace holdfast {
 namespace {
@@ -55,17 +55,14 @@ std::pair<std::string, std::string> cut(const std::string& option, const std::st
 }
 
 double parse_number(const std::string& option, const std::string& text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && std::isfinite(value)) return value;
+    const auto value = number_of<double>(text);
+    if (value && std::isfinite(*value)) return *value;
     fail(option, "'" + text + "' is not a finite number", "write it in decimal, for example 0.5");
 }
 
 std::uint64_t parse_count(const std::string& option, const std::string& text) {
-    std::uint64_t count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    if (whole && count > 0 && count <= most_expected_records) return count;
+    const auto count = number_of<std::uint64_t>(text);
+    if (count && *count > 0 && *count <= most_expected_records) return *count;
     fail(option, "'" + text + "' is not a number of records",
          "a whole number from 1 to " + std::to_string(most_expected_records));
 }

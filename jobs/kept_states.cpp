@@ -1,12 +1,12 @@
 #include "jobs/kept_states.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
 #include "dist/comm/communicator.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/number_of.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/base/streams.hpp"
 
@@ -19,10 +19,8 @@ std::set<std::int64_t> numbers_in(const std::string& path) {
     std::error_code status;
     for (std::filesystem::directory_iterator entry(path, status), end; !status && entry != end;
          entry.increment(status)) {
-        const std::string name = entry->path().filename();
-        std::int64_t number = 0;
-        const auto [stop, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
-        if (problem == std::errc() && stop == name.data() + name.size() && number >= 0) found.insert(number);
+        const auto number = number_of<std::int64_t>(entry->path().filename().string());
+        if (number && *number >= 0) found.insert(*number);
     }
     return found;
 }

@@ -1,7 +1,6 @@
 #include "jobs/report_fleet.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/number_of.hpp"
 #include "models/verify/idp_bounds.hpp"
 
 namespace holdfast {
@@ -89,12 +89,9 @@ class RecordTable {
     double number(const char* name) const {
         const std::size_t at = place(name);
         if (at == names_.size()) return std::numeric_limits<double>::quiet_NaN();
-        double value = 0;
-        const char *first = cells_[at].data(), *last = first + cells_[at].size();
-        const auto [end, status] = std::from_chars(first, last, value);
-        if (status != std::errc() || end != last)
-            damaged(path_, "line " + std::to_string(line_) + ": \"" + cells_[at] + "\" is no number");
-        return value;
+        const auto value = number_of<double>(cells_[at]);
+        if (!value) damaged(path_, "line " + std::to_string(line_) + ": \"" + cells_[at] + "\" is no number");
+        return *value;
     }
 
   private:

@@ -1,9 +1,9 @@
 #include "dist/data/record_id.hpp"
+#include "kernels/base/number_of.hpp"
 
 #include <sodium.h>
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 
 namespace holdfast {
@@ -48,11 +48,9 @@ std::uint64_t id_of_text(const std::string& text) {
 }
 
 std::uint64_t id_of_cell(const std::string& text) {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
     const bool canonical = text == "0" || (!text.empty() && text[0] >= '1' && text[0] <= '9');
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    return canonical && problem == std::errc() && stop == end ? value : id_of_text(text);
+    const auto value = number_of<std::uint64_t>(text);
+    return canonical && value ? *value : id_of_text(text);
 }
 
 std::uint64_t id_of_content(std::span<const double> features, bool wide, std::int32_t label) {

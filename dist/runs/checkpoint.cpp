@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/number_of.hpp"
 
 namespace holdfast {
 namespace {
@@ -117,10 +117,8 @@ std::vector<std::uint64_t> CheckpointFolder::numbers() const {
     std::error_code status;
     for (fs::directory_iterator entry(path_, status), last; !status && entry != last;
          entry.increment(status)) {
-        const std::string name = entry->path().filename();
-        std::uint64_t number = 0;
-        const auto [end, parsed] = std::from_chars(name.data(), name.data() + name.size(), number);
-        if (parsed == std::errc() && end == name.data() + name.size()) found.push_back(number);
+        const auto number = number_of<std::uint64_t>(entry->path().filename().string());
+        if (number) found.push_back(*number);
     }
     std::sort(found.begin(), found.end());
     return found;

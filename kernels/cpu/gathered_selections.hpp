@@ -69,8 +69,8 @@ class GatheredSelections final : public OuterSums<Real> {
         static BasicConstInterval<Real> copied(BasicConstInterval<Real> from, std::size_t count,
                                                AlignedVector<Real> (&to)[2]) {
             const auto copy = [&](const Real* values, AlignedVector<Real>& kept) {
-                kept.resize(count);
-                return std::copy_n(values, count, kept.data()) - count;
+                kept.assign(values, values + count);
+                return kept.data();
             };
             const Real* lower = copy(from.lower, to[0]);
             return {lower, from.is_point() ? lower : copy(from.upper, to[1])};

@@ -94,7 +94,6 @@ class LayerSelection {
         Limits<Real> limits[rows_together];
         GuessedLimits<Real> guesses[rows_together];
         std::fill_n(limits, rows, selection_.no_limits());
-        lower(at, rows, limits);
         for (std::size_t r = 0; r < rows; ++r)
             guesses[r].lower(panels_, sample_, at.from(r), selection_.least(), limits[r]);
         select(at, rows, limits);
@@ -107,20 +106,17 @@ class LayerSelection {
             select(row, 1, &again);
         }
     }
-    /// Of one panel, what is wanted is inserted when the whole strip is: the fetches ahead have more to do.
+    /// Lowers the limits to what is kept before each panel. Of one panel, what is wanted is inserted when the
+    /// whole strip is: the fetches ahead have more to do.
     void select(const StripRows& at, std::size_t rows, Limits<Real>* limits) {
         for (const SelectedPanel<Real>& panel : panels_) {
+            for (std::size_t r = 0; r < rows; ++r)
+                selection_.lower(at.from(r).entry, std::min(at.columns, Strip<Real>::width), limits[r]);
             with_inputs(panel.outer.inputs, [&]<Inputs Kind>() HWY_ATTR {
                 select_rows<Real, Kind>(panel, at, rows, selection_, limits);
             });
-            if (panels_.size() == 1) return;
-            selection_.finish();
-            lower(at, rows, limits);
+            if (panels_.size() > 1) selection_.finish();
         }
-    }
-    void lower(const StripRows& at, std::size_t rows, Limits<Real>* limits) const {
-        for (std::size_t r = 0; r < rows; ++r)
-            selection_.lower(at.from(r).entry, std::min(at.columns, Strip<Real>::width), limits[r]);
     }
 
     std::deque<SelectedPanel<Real>> panels_;

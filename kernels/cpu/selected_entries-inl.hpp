@@ -33,38 +33,30 @@ class BiasedSelection {
         : least_(least), grid_(grid), offers_(least) {}
 
     LeastEntries& least() const { return least_; }
-    /// Lowers limits, at first none, to what is kept of `columns` parameters from `first` on; behind them
-    /// nothing is wanted.
+    /// Lowers limits to what is kept of `columns` parameters from `first` on; behind them nothing is wanted.
     void lower(std::size_t first, std::size_t columns, Limits<Real>& limits) const {
         lower<true>(least_.negated_lower.thresholds() + first, columns, limits.lower);
         lower<false>(least_.upper.thresholds() + first, columns, limits.upper);
     }
-    template <bool Lower>
-    HWY_INLINE void collect(std::size_t entry, Real biased) {
-        offers_.collect(entry, Lower, grid_.units_of_biased(biased));
+    HWY_INLINE void collect(std::size_t entry, bool is_lower, Real biased) {
+        offers_.collect(entry, is_lower, grid_.units_of_biased(biased));
     }
     void finish() { offers_.insert(); }
-    template <bool Lower>
-    Real limit_of(std::int64_t threshold) const {
-        return static_cast<Real>(grid_.bias() + static_cast<double>(threshold) * unit<Lower>());
-    }
-    Limits<Real> no_limits() const {
-        Limits<Real> limits;
-        std::fill_n(limits.lower, Strip<Real>::width, limit_of<true>(INT64_MAX));
-        std::fill_n(limits.upper, Strip<Real>::width, limit_of<false>(INT64_MAX));
-        return limits;
-    }
-    Limits<Real> nothing_wanted() const {
-        Limits<Real> limits;
-        std::fill_n(limits.lower, Strip<Real>::width, limit_of<true>(INT64_MIN));
-        std::fill_n(limits.upper, Strip<Real>::width, limit_of<false>(INT64_MIN));
-        return limits;
-    }
+    Limits<Real> no_limits() const { return everywhere(INT64_MAX); }
+    Limits<Real> nothing_wanted() const { return everywhere(INT64_MIN); }
 
   private:
     template <bool Lower>
     double unit() const {
         return Lower ? -grid_.unit() : grid_.unit();
+    }
+    Limits<Real> everywhere(std::int64_t threshold) const {
+        const auto units = static_cast<double>(threshold);
+        Limits<Real> limits;
+        std::fill_n(limits.lower, Strip<Real>::width, static_cast<Real>(grid_.bias() + units * unit<true>()));
+        std::fill_n(limits.upper, Strip<Real>::width,
+                    static_cast<Real>(grid_.bias() + units * unit<false>()));
+        return limits;
     }
     template <bool Lower>
     HWY_INLINE void lower(const std::int64_t* thresholds, std::size_t columns, Real* limits) const {
@@ -199,14 +191,10 @@ HWY_INLINE void select_tile(const SelectedPanel<Real>& panel, const StripRows& a
         flush<Real>(rule.units(greatest[o], panel.count), to.upper, at.columns - behind);
         wanted[o].for_each(2 * panel.count, [&](std::size_t index, std::size_t lane) HWY_ATTR {
             alignas(64) Real values[lanes<Real>];
+            const bool is_lower = index % 2 != 0;
             const Entries<Real> entry = entries.of(index / 2, o);
-            if (index % 2 != 0) {
-                hn::Store(entry.least, reals<Real>, values);
-                selection.template collect<true>(at.entry + first + lane, values[lane]);
-            } else {
-                hn::Store(entry.greatest, reals<Real>, values);
-                selection.template collect<false>(at.entry + first + lane, values[lane]);
-            }
+            hn::Store(is_lower ? entry.least : entry.greatest, reals<Real>, values);
+            selection.collect(at.entry + first + lane, is_lower, values[lane]);
         });
     }
 }
@@ -251,7 +239,7 @@ class BoundSelection {
         wanted.for_each(part.count * Columns, [&](std::size_t mask, std::size_t lane) HWY_ATTR {
             const std::size_t i = mask / Columns, behind = mask % Columns * lanes<Real> + lane;
             const Real factor = part.factors[part.records[i]], z = part.activations(i)[behind];
-            selection.template collect<Lower>(at_.entry + behind, rule_.template one<seen>(factor, z));
+            selection.collect(at_.entry + behind, Lower, rule_.template one<seen>(factor, z));
         });
     }
 
@@ -284,7 +272,7 @@ HWY_INLINE void select_rows(const SelectedPanel<Real>& panel, const StripRows& a
         select_tile<Real, Kind, Rows>(panel, at, c * lanes<Real>, selection, limits);
 }
 
-/// All records of a panel at `rows` rows: adds them, and inserts what is within the limits [rows].
+/// All records of a panel at `rows` rows: adds them, and collects what is within the limits [rows].
 template <typename Real, Inputs Kind>
 void select_rows(const SelectedPanel<Real>& panel, StripRows at, std::size_t rows,
                  BiasedSelection<Real>& selection, const Limits<Real>* limits) {

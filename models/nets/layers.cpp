@@ -1,12 +1,12 @@
 #include "models/nets/layers.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <utility>
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/nearest_name.hpp"
+#include "kernels/base/number_of.hpp"
 
 namespace holdfast {
 namespace {
@@ -88,11 +88,10 @@ class Entry {
     }
     double part() {
         const std::string given = word("the part that a step leaves out");
-        double value = 0;
-        const auto [end, status] = std::from_chars(given.data(), given.data() + given.size(), value);
-        if (status != std::errc() || end != given.data() + given.size() || !(value >= 0 && value < 1))
+        const auto value = number_of<double>(given);
+        if (!value || !(*value >= 0 && *value < 1))
             wrong("leaves out the part " + given + ", which is not in [0, 1)", "write dropout 0.2");
-        return value;
+        return *value;
     }
     /// The words behind, each of which `take` knows.
     template <typename Take>
@@ -122,13 +121,12 @@ class Entry {
                                          : "\"conv 16 3x3 stride 2 padding 1\"";
     }
     std::size_t number_in(const std::string& given, const char* what, std::size_t least) const {
-        std::size_t value = 0;
-        const auto [end, status] = std::from_chars(given.data(), given.data() + given.size(), value);
+        const auto value = number_of<std::size_t>(given);
         const std::size_t most = std::string(what) == "a width" ? 1 << 20 : most_number;
-        if (status != std::errc() || end != given.data() + given.size() || value < least || value > most)
+        if (!value || *value < least || *value > most)
             wrong("has \"" + given + "\" where " + what + " stands",
                   "write a whole number in " + std::to_string(least) + ".." + std::to_string(most));
-        return value;
+        return *value;
     }
 
     std::size_t place_;

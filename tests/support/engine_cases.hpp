@@ -169,13 +169,8 @@ inline StepCase random_step(std::uint64_t seed) {
 }
 
 inline std::vector<std::vector<std::int64_t>> sorted_values(std::optional<LeastEntries>& least) {
-    std::vector<std::vector<std::int64_t>> entries;
-    if (!least) return entries;
-    for (Selection* selection : {&least->upper, &least->negated_lower}) {
-        for (std::size_t entry = 0; entry < selection->entries(); ++entry)
-            entries.push_back(sorted_values(*selection, entry));
-    }
-    return entries;
+    if (!least) return {};
+    return sorted_values(*least);
 }
 
 inline void expect_same(StepSums expected, StepSums actual, const StepCase& step) {
