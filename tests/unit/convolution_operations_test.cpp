@@ -168,8 +168,8 @@ TYPED_TEST(ConvolutionOperations, AccumulatePositions) {
                                                     {false, x.view(true)},
                                                     {false, z.view(false)}}) {
             std::vector<std::int64_t> expected(2 * parameters, 5), actual = expected, selected = expected;
-            const auto to = [&](std::vector<std::int64_t>& sums) {
-                return SumBounds{sums.data(), sums.data() + (delta_is_point ? 0 : parameters)};
+            const auto to = [upper = delta_is_point ? 0 : parameters](std::vector<std::int64_t>& sums) {
+                return SumBounds{sums.data(), sums.data() + upper};
             };
             const ConvolutionProduct<Real> product{
                 of.convolution, of.shape(), clip, delta.view(delta_is_point), image, count};
