@@ -9,12 +9,12 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <iostream>
 #include <limits>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "dist/files/digest.hpp"
 #include "dist/layout/distribute.hpp"
@@ -36,6 +36,7 @@
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/number_of.hpp"
 #include "kernels/base/version.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
@@ -147,12 +148,12 @@ namespace {
 /// The members that --members FIRST:LAST asks for, or all. Error (usage).
 std::vector<std::size_t> asked_members(const std::string& slice, std::size_t members) {
     std::size_t first = 0, last = members;
-    const char* end = slice.data() + slice.size();
     if (!slice.empty()) {
-        const auto [colon, no_first] = std::from_chars(slice.data(), end, first);
-        const bool sound = no_first == std::errc() && colon != end && *colon == ':';
-        const auto [rest, no_last] = std::from_chars(sound ? colon + 1 : end, end, last);
-        if (!sound || no_last != std::errc() || rest != end || first >= last || last > members)
+        const std::string_view text = slice;
+        const std::size_t colon = std::min(text.find(':'), text.size());
+        first = number_of<std::size_t>(text.substr(0, colon)).value_or(members);
+        last = number_of<std::size_t>(text.substr(std::min(colon + 1, text.size()))).value_or(0);
+        if (first >= last || last > members)
             throw Error(ExitCode::usage,
                         "\"" + slice + "\" names no members of the " + std::to_string(members) + " there are",
                         "give FIRST:LAST, counted from 0 and without LAST, as 0:" + std::to_string(members),

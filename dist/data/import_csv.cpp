@@ -3,14 +3,16 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "dist/data/csv_reader.hpp"
 #include "dist/data/record_id.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/nearest_name.hpp"
+#include "kernels/base/number_of.hpp"
 
 namespace holdfast {
 namespace {
@@ -27,12 +29,11 @@ bool is_missing(const std::string& cell) {
            lower == "?";
 }
 
-/// The whole of `text` as a number.
-template <class T>
-bool parse(const std::string& text, T& value) {
-    const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
-    const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
+/// The number that a whole cell is, a plus sign before it or not; nothing: it is none.
+template <typename Number>
+std::optional<Number> number_in(std::string_view cell) {
+    if (cell.starts_with('+') && !cell.starts_with("+-")) cell.remove_prefix(1);
+    return number_of<Number>(cell);
 }
 
 class CsvSource : public RecordSource {
@@ -187,8 +188,8 @@ class CsvSource : public RecordSource {
     }
 
     double number(std::size_t column, const std::string& cell) const {
-        double value = std::nan("");
-        if (is_missing(cell) || parse(cell, value)) return value;
+        if (is_missing(cell)) return std::nan("");
+        if (const auto value = number_in<double>(cell)) return *value;
         fail(ExitCode::input, place(column) + ": '" + cell + "' is not a number",
              "--categories " + header_[column] + "=a|b|c encodes text, --drop " + header_[column] +
                  " leaves it out");
@@ -211,19 +212,18 @@ class CsvSource : public RecordSource {
 
     std::int64_t label(std::size_t column, const std::string& cell) const {
         if (!options_.classes.empty()) return static_cast<std::int64_t>(category(column, cell));
-        std::int64_t value = 0;
-        double real = 0;
-        if (parse(cell, value)) return value;
-        if (parse(cell, real) && real == std::floor(real) && std::abs(real) < 1e15)
-            return static_cast<std::int64_t>(real);
+        if (const auto value = number_in<std::int64_t>(cell)) return *value;
+        const auto real = number_in<double>(cell);
+        if (real && *real == std::floor(*real) && std::abs(*real) < 1e15)
+            return static_cast<std::int64_t>(*real);
         fail(ExitCode::input, place(column) + ": label '" + cell + "' is not an integer",
              "labels are 0, 1, 2, …, or --classes a|b names the values in their order; --regression learns "
              "numbers");
     }
 
     double target(std::size_t column, const std::string& cell) const {
-        double value = std::nan("");
-        if (is_missing(cell) || parse(cell, value)) return value;
+        if (is_missing(cell)) return std::nan("");
+        if (const auto value = number_in<double>(cell)) return *value;
         fail(ExitCode::input, place(column) + ": '" + cell + "' is not a number",
              "a regression learns numbers: name another --label, or leave out --regression");
     }

@@ -310,6 +310,7 @@ TEST(ImportCsv, BadFilesAreNamedOnce) {
     EXPECT_THAT(message("a,y\n1,0\n\"2,1\n3,0\n"), HasSubstr("opened on line 3 is never closed"));
     EXPECT_THAT(message("a,y\n\"1\"2,0\n"), HasSubstr("line 2: text behind a closing quote"));
     EXPECT_THAT(message("a,y\nabc,0\n"), HasSubstr("line 2, column 'a': 'abc' is not a number"));
+    EXPECT_THAT(message("a,y\n+-5,0\n"), HasSubstr("'+-5' is not a number"));
     EXPECT_THAT(message("a,y\n1,-1\n"), HasSubstr("line 2 has label -1"));
     EXPECT_THAT(message("a,y\n1,0.5\n"), HasSubstr("label '0.5' is not an integer"));
     EXPECT_THAT(message("a,y\n1,\n"), HasSubstr("label '' is not an integer"));
