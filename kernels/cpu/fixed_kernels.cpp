@@ -19,6 +19,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace holdfast::cpu::HWY_NAMESPACE {
 
+/// fixed_pair() in every lane.
+HWY_INLINE IntVec pairs_of(IntVec first, IntVec second) {
+    return hn::Or(hn::And(first, hn::Set(IntTag(), 0xFFFF)), hn::ShiftLeft<16>(second));
+}
+
 /// What is in the lanes: [terms, variants, lanes], two integers a term.
 struct LaneTerms {
     std::size_t terms, variants, stride;
@@ -36,8 +41,7 @@ struct LaneTerms {
     }
     HWY_INLINE void store(std::size_t term, std::size_t variant, std::size_t lane, IntVec first,
                           IntVec second) {
-        const IntVec low = hn::And(first, hn::Set(IntTag(), 0xFFFF));
-        hn::StoreU(hn::Or(low, hn::ShiftLeft<16>(second)), IntTag(),
+        hn::StoreU(pairs_of(first, second), IntTag(),
                    pairs.get() + (term * variants + variant) * stride + lane);
     }
 };
@@ -98,21 +102,20 @@ struct Chains {
                                                   at[digit][row][v], rest[digit][row][v]);
         }
     }
-    /// To 64 bits, in the lanes of a row: the only sums so far, or onto others.
-    HWY_INLINE void flush(std::size_t row, bool first, std::int64_t* totals) const {
+    /// Calls put(lane, sums of 64 bits) for the lanes of a row.
+    template <typename Put>
+    HWY_INLINE void for_each_sum(std::size_t row, Put put) const {
         HWY_ALIGN std::int32_t buffer[Digits][int_lanes];
         using Half = hn::Rebind<std::int32_t, LongTag>;
         for (std::size_t v = 0; v < Vectors; ++v) {
             for (std::size_t digit = 0; digit < Digits; ++digit)
                 hn::Store(Multiply::whole(at[digit][row][v], rest[digit][row][v]), IntTag(), buffer[digit]);
             for (std::size_t i = 0; i < int_lanes; i += long_lanes) {
-                std::int64_t* to = totals + v * int_lanes + i;
                 auto sum = hn::PromoteTo(LongTag(), hn::LoadU(Half(), buffer[Digits - 1] + i));
                 if constexpr (Digits == 2)
                     sum = hn::Add(
                         sum, hn::ShiftLeft<8>(hn::PromoteTo(LongTag(), hn::LoadU(Half(), buffer[0] + i))));
-                if (!first) sum = hn::Add(sum, hn::Load(LongTag(), to));
-                hn::Store(sum, LongTag(), to);
+                put(v * int_lanes + i, sum);
             }
         }
     }
@@ -186,21 +189,31 @@ struct ChosenTerms {
     }
 };
 
+/// Calls put_row(bound, row of the tile)(lane of the tile, sums) for sums of the terms [first, last).
+template <typename Multiply, std::size_t Digits, std::size_t Rows, std::size_t Vectors, typename Terms,
+          typename PutRow>
+HWY_INLINE void sum_chain(const Terms& terms, const LaneTerms& lane_terms, std::size_t row, std::size_t lane,
+                          std::size_t first, std::size_t last, PutRow put_row) {
+    Chains<Multiply, Rows, Vectors, Digits> chains[Terms::bounds];
+    terms.template add<Digits, Rows>(lane_terms, row, lane, first, last, chains);
+    for (std::size_t bound = 0; bound < Terms::bounds; ++bound) {
+        for (std::size_t i = 0; i < Rows; ++i) chains[bound].for_each_sum(i, put_row(bound, i));
+    }
+}
+
+/// Of more terms than a chain has. Not inlined: sum_tile() keeps its pointers in registers.
 template <typename Multiply, std::size_t Digits, std::size_t Rows, std::size_t Vectors, typename Terms,
           typename Sink>
-HWY_INLINE void sum_tile(const Terms& terms, const LaneTerms& lane_terms, std::size_t row, std::size_t lane,
-                         const Sink& sink) {
-    HWY_ALIGN std::int64_t totals[Terms::bounds][Rows][Vectors * int_lanes];
-    std::size_t first = 0;
-    do {
-        Chains<Multiply, Rows, Vectors, Digits> chains[Terms::bounds];
-        terms.template add<Digits, Rows>(lane_terms, row, lane, first,
-                                         std::min(first + fixed_chain, lane_terms.terms), chains);
-        for (std::size_t bound = 0; bound < Terms::bounds; ++bound) {
-            for (std::size_t i = 0; i < Rows; ++i) chains[bound].flush(i, first == 0, totals[bound][i]);
-        }
-        first += fixed_chain;
-    } while (first < lane_terms.terms);
+HWY_NOINLINE void sum_long_tile(const Terms& terms, const LaneTerms& lane_terms, std::size_t row,
+                                std::size_t lane, const Sink& sink) {
+    HWY_ALIGN std::int64_t totals[Terms::bounds][Rows][Vectors * int_lanes] = {};
+    const auto add_row = [&](std::size_t bound, std::size_t i) HWY_ATTR {
+        return [to = totals[bound][i]](std::size_t j, hn::Vec<LongTag> sum)
+                   HWY_ATTR { hn::Store(hn::Add(hn::Load(LongTag(), to + j), sum), LongTag(), to + j); };
+    };
+    for (std::size_t first = 0; first < lane_terms.terms; first += fixed_chain)
+        sum_chain<Multiply, Digits, Rows, Vectors>(terms, lane_terms, row, lane, first,
+                                                   std::min(first + fixed_chain, lane_terms.terms), add_row);
     for (std::size_t bound = 0; bound < Terms::bounds; ++bound) {
         for (std::size_t i = 0; i < Rows; ++i) {
             const auto to = sink.row(bound, row + i, lane);
@@ -208,6 +221,19 @@ HWY_INLINE void sum_tile(const Terms& terms, const LaneTerms& lane_terms, std::s
                 to.put(j, hn::Load(LongTag(), totals[bound][i] + j));
         }
     }
+}
+
+template <typename Multiply, std::size_t Digits, std::size_t Rows, std::size_t Vectors, typename Terms,
+          typename Sink>
+HWY_INLINE void sum_tile(const Terms& terms, const LaneTerms& lane_terms, std::size_t row, std::size_t lane,
+                         const Sink& sink) {
+    if (lane_terms.terms > fixed_chain)
+        return sum_long_tile<Multiply, Digits, Rows, Vectors>(terms, lane_terms, row, lane, sink);
+    sum_chain<Multiply, Digits, Rows, Vectors>(
+        terms, lane_terms, row, lane, 0, lane_terms.terms, [&](std::size_t bound, std::size_t i) HWY_ATTR {
+            return [to = sink.row(bound, row + i, lane)](std::size_t j, hn::Vec<LongTag> sum)
+                       HWY_ATTR { to.put(j, sum); };
+        });
 }
 
 /// All rows by all lanes, for factors of as many digits.
@@ -355,6 +381,32 @@ void FixedBackward(const FixedWeights& layer, FixedGrid grid, BasicConstInterval
     gate_lanes(layer.shape.in, z, d);
 }
 
+/// FixedTerms::set at as many neighbouring terms as there are lanes.
+HWY_INLINE void set_terms(FixedTerms& terms, std::size_t at, IntVec first, IntVec second) {
+    if (terms.digits() == 1) return hn::StoreU(pairs_of(first, second), IntTag(), terms.data() + at);
+    const auto high = [](IntVec whole)
+                          HWY_ATTR { return hn::ShiftRight<8>(hn::Add(whole, hn::Set(IntTag(), 128))); };
+    const IntVec high_first = high(first), high_second = high(second);
+    hn::StoreInterleaved2(pairs_of(high_first, high_second),
+                          pairs_of(hn::Sub(first, hn::ShiftLeft<8>(high_first)),
+                                   hn::Sub(second, hn::ShiftLeft<8>(high_second))),
+                          IntTag(), terms.data() + 2 * at);
+}
+
+/// FixedChoice::set there.
+HWY_INLINE void set_choices(FixedChoice& choice, std::size_t at, IntVec first, IntVec second,
+                            FixedChoice::Sum sum, std::size_t lane_count) {
+    const auto bit = [](IntVec value, std::int32_t of_negative) HWY_ATTR {
+        return hn::And(hn::BroadcastSignBit(value), hn::Set(IntTag(), of_negative));
+    };
+    const IntVec variants =
+        hn::Xor(hn::Or(bit(first, 1), bit(second, 2)), hn::Set(IntTag(), static_cast<std::int32_t>(sum)));
+    const IntVec offsets = hn::Mul(variants, hn::Set(IntTag(), static_cast<std::int32_t>(lane_count)));
+    set_terms(choice.terms, at, first, second);
+    const hn::RebindToUnsigned<IntTag> unsigned_tag;
+    hn::StoreU(hn::BitCast(unsigned_tag, offsets), unsigned_tag, choice.variants.data() + at);
+}
+
 /// A bound of the factors of a panel, two records a term, [out, height / 2].
 struct OuterFactors {
     std::vector<std::int64_t> bias;  // [out], their sum
@@ -363,14 +415,18 @@ struct OuterFactors {
     OuterFactors(const FixedFactors& on, int bits, std::size_t out, const float* delta, FixedChoice::Sum sum,
                  std::size_t lane_count)
         : bias(out), choice(bits, out * height / 2) {
+        static_assert(height % (2 * int_lanes) == 0);
         const Grid grid(on.delta);
         HWY_ALIGN std::int32_t units[height];
         for (std::size_t o = 0; o < out; ++o) {
             for (std::size_t r = 0; r < height; r += int_lanes)
                 hn::Store(grid.units(delta + o * height + r), IntTag(), units + r);
             for (std::size_t r = 0; r < height; ++r) bias[o] += units[r];
-            for (std::size_t t = 0; t < height / 2; ++t)
-                choice.set(o * height / 2 + t, units[2 * t], units[2 * t + 1], sum, lane_count);
+            for (std::size_t r = 0; r < height; r += 2 * int_lanes) {
+                IntVec first, second;
+                hn::LoadInterleaved2(IntTag(), units + r, first, second);
+                set_choices(choice, (o * height + r) / 2, first, second, sum, lane_count);
+            }
         }
     }
     void add_biases(std::int64_t one, std::size_t columns, std::int64_t* sums) const {

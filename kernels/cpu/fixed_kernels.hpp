@@ -36,6 +36,7 @@ class FixedTerms {
 
     int digits() const { return digits_; }
     const std::int32_t* data() const { return pairs_.data(); }
+    std::int32_t* data() { return pairs_.data(); }
     void set(std::size_t term, std::int32_t first, std::int32_t second) {
         if (digits_ == 1) {
             pairs_[term] = fixed_pair(first, second);
