@@ -150,9 +150,10 @@ std::vector<std::size_t> asked_members(const std::string& slice, std::size_t mem
     std::size_t first = 0, last = members;
     if (!slice.empty()) {
         const std::string_view text = slice;
-        const std::size_t colon = std::min(text.find(':'), text.size());
+        const std::size_t colon = text.find(':');
+        const bool cut = colon != std::string_view::npos;
         first = number_of<std::size_t>(text.substr(0, colon)).value_or(members);
-        last = number_of<std::size_t>(text.substr(std::min(colon + 1, text.size()))).value_or(0);
+        last = cut ? number_of<std::size_t>(text.substr(colon + 1)).value_or(0) : 0;
         if (first >= last || last > members)
             throw Error(ExitCode::usage,
                         "\"" + slice + "\" names no members of the " + std::to_string(members) + " there are",

@@ -174,7 +174,7 @@ class CsvSource : public RecordSource {
             }
             case Use::label:
                 if (options_.regression) {
-                    record.target = target(column, cell);
+                    record.target = number(column, cell);
                 } else {
                     record.label = label(column, cell);
                 }
@@ -191,8 +191,10 @@ class CsvSource : public RecordSource {
         if (is_missing(cell)) return std::nan("");
         if (const auto value = number_in<double>(cell)) return *value;
         fail(ExitCode::input, place(column) + ": '" + cell + "' is not a number",
-             "--categories " + header_[column] + "=a|b|c encodes text, --drop " + header_[column] +
-                 " leaves it out");
+             columns_[column].use == Use::label
+                 ? "a regression learns numbers: name another --label, or leave out --regression"
+                 : "--categories " + header_[column] + "=a|b|c encodes text, --drop " + header_[column] +
+                       " leaves it out");
     }
 
     double integer_category(std::size_t column, const std::string& cell) const {
@@ -219,13 +221,6 @@ class CsvSource : public RecordSource {
         fail(ExitCode::input, place(column) + ": label '" + cell + "' is not an integer",
              "labels are 0, 1, 2, …, or --classes a|b names the values in their order; --regression learns "
              "numbers");
-    }
-
-    double target(std::size_t column, const std::string& cell) const {
-        if (is_missing(cell)) return std::nan("");
-        if (const auto value = number_in<double>(cell)) return *value;
-        fail(ExitCode::input, place(column) + ": '" + cell + "' is not a number",
-             "a regression learns numbers: name another --label, or leave out --regression");
     }
 
     std::uint64_t id(std::size_t column, const std::string& cell) const {

@@ -1,10 +1,11 @@
 #include "dist/data/record_id.hpp"
-#include "kernels/base/number_of.hpp"
 
 #include <sodium.h>
 
 #include <bit>
 #include <cstring>
+
+#include "kernels/base/number_of.hpp"
 
 namespace holdfast {
 namespace {
