@@ -6,6 +6,7 @@
 //   holdfast access --run fleet --queries new.h5 --rule stable --boxes run --epsilon 0.1 --ledger hospital.db
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "jobs/access/rules.hpp"
 #include "jobs/agreed.hpp"
@@ -17,6 +18,7 @@
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/samplers.hpp"
 #include "models/verify/idp_bounds.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -108,41 +110,45 @@ void access(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_access(CLI::App& app) {
+Run declare_access(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast fleet, of all records")->required();
-    app.add_option("--queries", request->queries,
-                   "Dataset FILE[:SPLIT], split test by default; labels are not read")
-        ->required();
-    app.add_option("--ledger", request->ledger,
-                   "SQLite file that knows the population's account (holdfast account opens it)")
-        ->required();
-    app.add_option("--epsilon", request->epsilon, "Privacy per answer, public")->required();
-    app.add_option(
-           "--rule", request->how.rule,
-           "How it is told whether a label withstands that any one record is left out: bound compares "
-           "N's confidence with the bound of holdfast idp; vote asks every network; hybrid asks them "
-           "only below the bound; stable joins the vote with the distances of --boxes")
-        ->check(CLI::IsMember({"bound", "vote", "hybrid", "stable"}))
-        ->capture_default_str();
-    app.add_option("--boxes", request->how.boxes,
-                   "Of the stable rule: run folder of holdfast train, of the same settings and data");
-    app.add_option("--milliseconds", request->how.milliseconds,
-                   "Of the hybrid rule: the public time of an answer, until which it is held back, so that "
-                   "no time tells whether the networks were asked")
-        ->check(CLI::PositiveNumber);
-    app.add_option("--law", request->law,
-                   "one_record_rr (of votes; the default), or idp_exponential: no noise where the label "
-                   "withstands, as published")
-        ->check(CLI::IsMember({"one_record_rr", "idp_exponential"}));
-    app.add_option("--first", request->first, "Only the first so many queries; 0: all");
-    app.footer(
+    command.add_option("--run", request->run, "Run folder of holdfast fleet, of all records").required();
+    command
+        .add_option("--queries", request->queries,
+                    "Dataset FILE[:SPLIT], split test by default; labels are not read")
+        .required();
+    command
+        .add_option("--ledger", request->ledger,
+                    "SQLite file that knows the population's account (holdfast account opens it)")
+        .required();
+    command.add_option("--epsilon", request->epsilon, "Privacy per answer, public").required();
+    command
+        .add_option(
+            "--rule", request->how.rule,
+            "How it is told whether a label withstands that any one record is left out: bound compares "
+            "N's confidence with the bound of holdfast idp; vote asks every network; hybrid asks them "
+            "only below the bound; stable joins the vote with the distances of --boxes")
+        .one_of({"bound", "vote", "hybrid", "stable"})
+        .show_default();
+    command.add_option("--boxes", request->how.boxes,
+                       "Of the stable rule: run folder of holdfast train, of the same settings and data");
+    command
+        .add_option("--milliseconds", request->how.milliseconds,
+                    "Of the hybrid rule: the public time of an answer, until which it is held back, so that "
+                    "no time tells whether the networks were asked")
+        .positive();
+    command
+        .add_option("--law", request->law,
+                    "one_record_rr (of votes; the default), or idp_exponential: no noise where the label "
+                    "withstands, as published")
+        .one_of({"one_record_rr", "idp_exponential"});
+    command.add_option("--first", request->first, "Only the first so many queries; 0: all");
+    command.add_footer(
         "Queries are clipped to the public range of the features, [0, 1] where the data declare none. The "
         "account says whose neighbours count; under add_remove the time of an answer tells the number of "
         "records. A label that withstands is kept with probability min(1 - (C-1) e^-eps/C, e^eps/C), any "
         "other answer is a class at random; --rule stable keeps a label of distance h with less noise the "
-        "greater h is. An answer is remembered, whoever draws it, as those of holdfast release.\n\n" +
-        app.get_footer());
+        "greater h is. An answer is remembered, whoever draws it, as those of holdfast release.\n\n");
     return [request](const Context& context) { access(context, *request); };
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "jobs/dataset_identity.hpp"
@@ -186,36 +187,40 @@ void account(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_account(CLI::App& app) {
+Run declare_account(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--ledger", request->ledger, "SQLite file of all accounts, made if need be (0600)")
-        ->required();
-    CLI::Option* data =
-        app.add_option("--data", request->data, "Dataset FILE[:SPLIT] to add, split train by default");
-    app.add_option("--population", request->population, "Only show the account of this population")
-        ->excludes(data);
-    CLI::Option* budget = app.add_option(
+    command.add_option("--ledger", request->ledger, "SQLite file of all accounts, made if need be (0600)")
+        .required();
+    const Argument data =
+        command.add_option("--data", request->data, "Dataset FILE[:SPLIT] to add, split train by default");
+    command.add_option("--population", request->population, "Only show the account of this population")
+        .excludes(data);
+    const Argument budget = command.add_option(
         "--budget", request->budget, "Total epsilon its people may ever spend: given once, fixed for good");
-    budget->needs(data);
-    app.add_option("--budget-delta", request->budget_delta, "Total delta, likewise")->needs(budget);
-    app.add_option("--fixed", request->fixed,
-                   "Every answer ever will cost exactly this epsilon: composes by the least of basic, "
-                   "advanced and optimal")
-        ->needs(budget);
-    app.add_option("--composition", request->composition,
-                   "Rule for what is chosen as answers come: the sum of all epsilons and deltas; a filter of "
-                   "Renyi privacy at one order, fixed by the budget: for many payments and small answers; or "
-                   "gdp, a filter of Gaussian privacy: for answers by stable_gauss and pure ones alone")
-        ->check(CLI::IsMember({"basic", "renyi", "gdp"}))
-        ->needs(budget)
-        ->capture_default_str();
-    app.add_option("--delta-apart", request->delta_apart,
-                   "With renyi: the part of --budget-delta for answers that have a delta of their own")
-        ->needs(budget);
-    app.add_option("--relation", request->relation, "Which neighbours the budget counts")
-        ->check(CLI::IsMember({"add_remove", "substitute"}))
-        ->needs(budget)
-        ->capture_default_str();
+    budget.needs(data);
+    command.add_option("--budget-delta", request->budget_delta, "Total delta, likewise").needs(budget);
+    command
+        .add_option("--fixed", request->fixed,
+                    "Every answer ever will cost exactly this epsilon: composes by the least of basic, "
+                    "advanced and optimal")
+        .needs(budget);
+    command
+        .add_option(
+            "--composition", request->composition,
+            "Rule for what is chosen as answers come: the sum of all epsilons and deltas; a filter of "
+            "Renyi privacy at one order, fixed by the budget: for many payments and small answers; or "
+            "gdp, a filter of Gaussian privacy: for answers by stable_gauss and pure ones alone")
+        .one_of({"basic", "renyi", "gdp"})
+        .needs(budget)
+        .show_default();
+    command
+        .add_option("--delta-apart", request->delta_apart,
+                    "With renyi: the part of --budget-delta for answers that have a delta of their own")
+        .needs(budget);
+    command.add_option("--relation", request->relation, "Which neighbours the budget counts")
+        .one_of({"add_remove", "substitute"})
+        .needs(budget)
+        .show_default();
     return [request](const Context& context) { account(context, *request); };
 }
 

@@ -3,10 +3,12 @@
 //   holdfast advise --records 400 --features 30 --epsilon 1 --queries 100
 //   holdfast advise --records 25000 --features 100 --columns coordinates --epsilon 0.1 --json
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "dist/files/atomic_file.hpp"
@@ -223,31 +225,33 @@ void advise(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_advise(CLI::App& app) {
+Run declare_advise(const Command& command) {
     auto request = std::make_shared<Request>();
     PublicNumbers& numbers = request->numbers;
-    app.add_option("--records", numbers.records,
-                   "Public number of training records, not the count of the private ones")
-        ->required();
-    app.add_option("--features", numbers.features, "Columns of a record, scaled to [0, 1]")->required();
-    app.add_option("--classes", numbers.classes, "Classes")->capture_default_str();
-    app.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
-        ->capture_default_str();
-    app.add_option("--epsilon", numbers.epsilon, "What all of it may cost")->required();
-    app.add_option("--delta", numbers.delta, "and its delta")->capture_default_str();
-    app.add_option("--relation", request->relation, "What a neighbouring dataset is")
-        ->check(CLI::IsMember({"add_remove", "substitute"}))
-        ->capture_default_str();
-    app.add_option("--columns", request->columns,
-                   "amounts: amounts, counts, flags, categories; coordinates: signed ones about 1/2, as of "
-                   "an embedding")
-        ->check(CLI::IsMember({"amounts", "coordinates"}))
-        ->capture_default_str();
-    app.add_option(
+    command
+        .add_option("--records", numbers.records,
+                    "Public number of training records, not the count of the private ones")
+        .required();
+    command.add_option("--features", numbers.features, "Columns of a record, scaled to [0, 1]").required();
+    command.add_option("--classes", numbers.classes, "Classes").show_default();
+    command.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
+        .show_default();
+    command.add_option("--epsilon", numbers.epsilon, "What all of it may cost").required();
+    command.add_option("--delta", numbers.delta, "and its delta").show_default();
+    command.add_option("--relation", request->relation, "What a neighbouring dataset is")
+        .one_of({"add_remove", "substitute"})
+        .show_default();
+    command
+        .add_option("--columns", request->columns,
+                    "amounts: amounts, counts, flags, categories; coordinates: signed ones about 1/2, as of "
+                    "an embedding")
+        .one_of({"amounts", "coordinates"})
+        .show_default();
+    command.add_option(
         "--like", request->like,
         "Public records FILE[:SPLIT] to try settings on, instead of generated ones: that they are public is "
         "yours to vouch for");
-    app.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
+    command.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
     return [request](const Context& context) { advise(context, *request); };
 }
 

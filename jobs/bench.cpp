@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "dist/layout/assignment.hpp"
@@ -485,82 +486,72 @@ void bench_vote(const Context& context, const Request& request) {
 }
 
 /// A kind of step, with the options that all kinds have.
-CLI::App* add_kind(CLI::App& app, const std::string& name, const std::string& words, Request& request,
-                   const std::vector<std::string>& precisions = {"double", "single"}) {
-    CLI::App* kind = app.add_subcommand(name, words);
-    kind->add_option("--precision", request.precision, "Type the step is computed in (dgemm is double)")
-        ->check(CLI::IsMember(precisions))
-        ->capture_default_str();
-    kind->add_option("--backend", request.backend, "As run.backend of train: auto, cpu, cuda or reference")
-        ->capture_default_str();
-    kind->add_option("--repeats", request.repeats, "Runs of which the fastest counts")->capture_default_str();
-    kind->add_option("--threads", request.threads, "Of a rank; 0: all cores")->capture_default_str();
-    kind->fallthrough();
+Command add_kind(const Command& command, const std::string& name, const std::string& words, Request& request,
+                 const std::vector<std::string>& precisions = {"double", "single"}) {
+    const Command kind = command.add_command(name, words);
+    kind.add_option("--precision", request.precision, "Type the step is computed in (dgemm is double)")
+        .one_of(precisions)
+        .show_default();
+    kind.add_option("--backend", request.backend, "As run.backend of train: auto, cpu, cuda or reference")
+        .show_default();
+    kind.add_option("--repeats", request.repeats, "Runs of which the fastest counts").show_default();
+    kind.add_option("--threads", request.threads, "Of a rank; 0: all cores").show_default();
+    kind.inherit_options();
     return kind;
 }
 
 /// Of the kinds that take whole steps.
-void add_workload(CLI::App& kind, Request& request) {
+void add_workload(const Command& kind, Request& request) {
     kind.add_option("--workload", request.workload, "blobs, imdb, amex or amex_full (5.5 million records)")
-        ->capture_default_str();
+        .show_default();
     kind.add_option("--transport", request.transport, "As run.transport of train")
-        ->check(CLI::IsMember({"auto", "mpi", "nccl"}))
-        ->capture_default_str();
+        .one_of({"auto", "mpi", "nccl"})
+        .show_default();
 }
 
 }  // namespace
 
-Run declare_bench(CLI::App& app) {
+Run declare_bench(const Command& command) {
     auto request = std::make_shared<Request>();
-    CLI::App* step = add_kind(app, "step", "One certified training step of a published experiment's size",
-                              *request, {"double", "single", "fixed"});
-    step->add_option("--activation-bits", request->activation_bits, "As training.activation_bits of train")
-        ->check(CLI::IsMember({16, 8}))
-        ->capture_default_str();
-    step->add_option("--relation", request->relation, "Neighbours")
-        ->check(CLI::IsMember({"add_remove", "substitute", "remove"}))
-        ->capture_default_str();
-    step->add_option("--clip", request->clip, "Clip")
-        ->check(CLI::IsMember({"elementwise", "factored"}))
-        ->capture_default_str();
-    step->add_option("--levels", request->levels, "One level k, or 0..K")->capture_default_str();
-    CLI::App* noisy = add_kind(app, "noisy", "One noisy training step of that size", *request);
-    for (CLI::App* kind : {step, noisy}) add_workload(*kind, *request);
-    CLI::App* linear =
-        add_kind(app, "linear", "The sums of a step of a linear network, beside gemv", *request);
-    linear->add_option("--records", request->records, "Random records")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    linear->add_option("--features", request->features, "Features of a record")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    linear->add_option("--loss", request->loss, "Loss of two classes")->capture_default_str();
-    linear->add_option("--clip", request->clip, "Clip")
-        ->check(CLI::IsMember({"elementwise", "factored", "norm"}))
-        ->capture_default_str();
-    CLI::App* vote =
-        add_kind(app, "vote", "All networks of a leave-one-out fleet on a query, and on many", *request);
-    vote->add_option("--networks", request->networks, "Networks of two hidden layers")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    vote->add_option("--inputs", request->inputs, "Features of a query")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    vote->add_option("--width", request->width, "Of the hidden layers")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    vote->add_option("--queries", request->queries, "Of a batch")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    CLI::App* idp = app.add_subcommand("idp", "The search behind holdfast idp with parts of it left out");
-    idp->fallthrough();
-    const Run parts = declare_bench_idp(*idp);
-    app.require_subcommand(1);
+    const Command step =
+        add_kind(command, "step", "One certified training step of a published experiment's size", *request,
+                 {"double", "single", "fixed"});
+    step.add_option("--activation-bits", request->activation_bits, "As training.activation_bits of train")
+        .one_of({"16", "8"})
+        .show_default();
+    step.add_option("--relation", request->relation, "Neighbours")
+        .one_of({"add_remove", "substitute", "remove"})
+        .show_default();
+    step.add_option("--clip", request->clip, "Clip").one_of({"elementwise", "factored"}).show_default();
+    step.add_option("--levels", request->levels, "One level k, or 0..K").show_default();
+    const Command noisy = add_kind(command, "noisy", "One noisy training step of that size", *request);
+    for (const Command& kind : {step, noisy}) add_workload(kind, *request);
+    const Command linear =
+        add_kind(command, "linear", "The sums of a step of a linear network, beside gemv", *request);
+    linear.add_option("--records", request->records, "Random records").positive().show_default();
+    linear.add_option("--features", request->features, "Features of a record").positive().show_default();
+    linear.add_option("--loss", request->loss, "Loss of two classes").show_default();
+    linear.add_option("--clip", request->clip, "Clip")
+        .one_of({"elementwise", "factored", "norm"})
+        .show_default();
+    const Command vote =
+        add_kind(command, "vote", "All networks of a leave-one-out fleet on a query, and on many", *request);
+    vote.add_option("--networks", request->networks, "Networks of two hidden layers")
+        .positive()
+        .show_default();
+    vote.add_option("--inputs", request->inputs, "Features of a query").positive().show_default();
+    vote.add_option("--width", request->width, "Of the hidden layers").positive().show_default();
+    vote.add_option("--queries", request->queries, "Of a batch").positive().show_default();
+    const Command idp =
+        command.add_command("idp", "The search behind holdfast idp with parts of it left out");
+    idp.inherit_options();
+    const Run parts = declare_bench_idp(idp);
+    command.require_command();
     return [=](const Context& context) {
-        if (idp->parsed()) return parts(context);
-        if (vote->parsed()) return bench_vote(context, *request);
-        if (linear->parsed()) return bench_linear(context, *request);
-        (noisy->parsed() ? bench_noisy : bench_step)(context, *request);
+        if (idp.given()) return parts(context);
+        if (vote.given()) return bench_vote(context, *request);
+        if (linear.given()) return bench_linear(context, *request);
+        (noisy.given() ? bench_noisy : bench_step)(context, *request);
     };
 }
 

@@ -3,8 +3,10 @@
 
 #include "jobs/bench_idp.hpp"
 
+#include <spdlog/logger.h>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "jobs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
@@ -108,12 +110,12 @@ void bench_idp(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_bench_idp(CLI::App& app) {
+Run declare_bench_idp(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast fleet")->required();
-    app.add_option("--gap", request->gap, "As of holdfast idp")->capture_default_str();
-    app.add_option("--seconds", request->seconds, "Of each class and variant that cuts boxes")
-        ->capture_default_str();
+    command.add_option("--run", request->run, "Run folder of holdfast fleet").required();
+    command.add_option("--gap", request->gap, "As of holdfast idp").show_default();
+    command.add_option("--seconds", request->seconds, "Of each class and variant that cuts boxes")
+        .show_default();
     return [request](const Context& context) { bench_idp(context, *request); };
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "jobs/published_accuracy.hpp"
 #include "kernels/base/error.hpp"

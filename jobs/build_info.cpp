@@ -1,5 +1,7 @@
 #include "jobs/build_info.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "dist/comm/mpi.hpp"
 #include "dist/comm/nccl.hpp"
 #include "dist/files/hdf5_version.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "jobs/queries.hpp"
 #include "jobs/transport.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
@@ -12,6 +13,7 @@
 #include "jobs/queries.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/base/error.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -192,15 +194,17 @@ void certify_job(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_certify(CLI::App& app) {
+Run declare_certify(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast train")->required();
-    app.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")->required();
-    app.add_option(
-           "--bounds", request->bounds,
-           "interval: what a release counts by; best: linear relaxations besides, of dense networks of two "
-           "hidden layers or more, for the owner")
-        ->capture_default_str();
+    command.add_option("--run", request->run, "Run folder of holdfast train").required();
+    command.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")
+        .required();
+    command
+        .add_option(
+            "--bounds", request->bounds,
+            "interval: what a release counts by; best: linear relaxations besides, of dense networks of two "
+            "hidden layers or more, for the owner")
+        .show_default();
     return [request](const Context& context) { certify_job(context, *request); };
 }
 

@@ -1,10 +1,11 @@
-#include "jobs/configuration.hpp"
+#include "jobs/option_table.hpp"
 
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "kernels/base/error.hpp"

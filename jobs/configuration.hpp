@@ -1,6 +1,6 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -14,14 +14,6 @@ struct Configuration {
     Settings settings;  ///< what is computed
     RunSettings run;    ///< how
 };
-
-/// A row of the joined table, its key "section.name" as in TOML and --set.
-struct Option : BasicOption<Configuration> {
-    bool decides;  ///< a result depends on it: all but section "run"
-};
-
-/// The options of every section, each section's beside the code that reads it.
-const std::vector<Option>& option_table();
 
 /// Defaults, then the TOML file (may be empty), then each "key=value" of `overrides`.
 /// Errors (usage): unknown key (with the nearest known one), wrong type, out of range, settings that

@@ -1,7 +1,8 @@
+#include "jobs/context.hpp"
+
 #include <csignal>
 #include <iostream>
-
-#include "jobs/job.hpp"
+#include <nlohmann/json.hpp>
 
 namespace holdfast {
 namespace {

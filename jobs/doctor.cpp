@@ -1,6 +1,8 @@
 // holdfast doctor: what this machine has, and what is wrong with it.
 // Example: mpirun -n 2 holdfast doctor
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/doctor_diagnosis.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
@@ -21,7 +23,7 @@ void doctor(const Context& context) {
 
 }  // namespace
 
-Run declare_doctor(CLI::App&) {
+Run declare_doctor(const Command&) {
     return doctor;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/digest.hpp"
 #include "jobs/budget_routes.hpp"
@@ -21,6 +22,7 @@
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/routes/answers_route.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -256,31 +258,36 @@ void evaluate(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_evaluate(CLI::App& app) {
+Run declare_evaluate(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast train or holdfast fleet")->required();
-    app.add_option("--data", request->data,
-                   "Dataset FILE[:SPLIT] with labels or targets, split test by default")
-        ->required();
-    app.add_option("--epsilon", request->epsilons,
-                   "Privacy per answer, a comma-separated list; of noisy runs, whose answers are free: none")
-        ->delimiter(',');
-    app.add_option(
-           "--budget", request->budget,
-           "EPS[,DELTA] for all answers together, delta 1e-5 if left out: the accuracy of every route")
-        ->delimiter(',');
-    app.add_option("--answers", request->answers, "With --budget: how many answers, a comma-separated list")
-        ->delimiter(',')
-        ->capture_default_str();
-    app.add_flag("--loss", request->losses,
-                 "The loss and the accuracy of the worst, the nominal and the best training within k changed "
-                 "records, for every k; of a regression always");
-    app.add_option("--delta", request->delta, "For mechanisms that take one")->capture_default_str();
-    app.add_flag(
+    command.add_option("--run", request->run, "Run folder of holdfast train or holdfast fleet").required();
+    command
+        .add_option("--data", request->data,
+                    "Dataset FILE[:SPLIT] with labels or targets, split test by default")
+        .required();
+    command
+        .add_option("--epsilon", request->epsilons,
+                    "Privacy per answer, a comma-separated list; of noisy runs, whose answers are free: none")
+        .separated_by(',');
+    command
+        .add_option(
+            "--budget", request->budget,
+            "EPS[,DELTA] for all answers together, delta 1e-5 if left out: the accuracy of every route")
+        .separated_by(',');
+    command
+        .add_option("--answers", request->answers, "With --budget: how many answers, a comma-separated list")
+        .separated_by(',')
+        .show_default();
+    command.add_flag(
+        "--loss", request->losses,
+        "The loss and the accuracy of the worst, the nominal and the best training within k changed "
+        "records, for every k; of a regression always");
+    command.add_option("--delta", request->delta, "For mechanisms that take one").show_default();
+    command.add_flag(
         "--poisoning", request->poisoning,
         "Of an ensemble: how many answers stay right on every dataset so many records away, by counting "
         "votes alone, with the members' certificates, and by a run-off election");
-    app.footer(
+    command.add_footer(
         "Of a leave-one-out fleet: how many queries all networks answer alike, and of how many the bound of "
         "holdfast idp is sure of that (once it was run); the accuracy if these are answered without noise "
         "and "
@@ -288,8 +295,7 @@ Run declare_evaluate(CLI::App& app) {
         "there, queries "
         "are clipped to the public range of the features, [0, 1] where the data declare none; those of the "
         "nominal "
-        "accuracy are not.\n\n" +
-        app.get_footer());
+        "accuracy are not.\n\n");
     return [request](const Context& context) { evaluate(context, *request); };
 }
 

@@ -1,7 +1,9 @@
 #include "jobs/evaluate_fleet.hpp"
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/digest.hpp"
 #include "jobs/finished_fleet.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 
 namespace holdfast {
 

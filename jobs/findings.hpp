@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

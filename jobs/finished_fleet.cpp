@@ -1,5 +1,6 @@
 #include "jobs/finished_fleet.hpp"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "kernels/base/error.hpp"

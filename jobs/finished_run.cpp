@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/digest.hpp"
 #include "dist/layout/process_grid.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dist/runs/manifest.hpp"
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "jobs/run_settings.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/privacy/aggregate.hpp"

@@ -5,9 +5,11 @@
 
 #include <omp.h>
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
 
@@ -246,21 +248,21 @@ void fleet(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_fleet(CLI::App& app) {
+Run declare_fleet(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--config", request->config, "TOML file of the options that holdfast train lists");
-    app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
-    app.add_option("--out", request->out, "New run folder (0700)")->required();
-    app.add_option(
+    command.add_option("--config", request->config, "TOML file of the options that holdfast train lists");
+    command.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default").required();
+    command.add_option("--out", request->out, "New run folder (0700)").required();
+    command.add_option(
         "--records", request->records,
         "Leave out only so many records, a sample by hash of their ids (0: none, the network of all "
         "records alone), or those of a file of ids, one a line");
-    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
-        ->allow_extra_args(false);
-    app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
-    app.add_flag("--resume", request->resume,
-                 "Go on with the parts of --out that are missing or damaged, on any number of ranks");
-    app.footer(
+    command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        .one_at_a_time();
+    command.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
+    command.add_flag("--resume", request->resume,
+                     "Go on with the parts of --out that are missing or damaged, on any number of ranks");
+    command.add_footer(
         "Every network starts from the same parameters and takes the same batches; the slot of the record "
         "it does without stays empty, and the step takes the mean over the public constant B "
         "(training.normalise = \"expected\", as holdfast train does) or over the records that remain "
@@ -271,8 +273,7 @@ Run declare_fleet(CLI::App& app) {
         "precision, as many parts at a time as the GPU of a rank takes (auto is the host's processors); "
         "--out holds fleet.h5: "
         "networks [1 + records, parameters], the first of all records, and left_out, the ids. It is for the "
-        "owner alone.\n\n" +
-        app.get_footer());
+        "owner alone.\n\n");
     return [request](const Context& context) { fleet(context, *request); };
 }
 

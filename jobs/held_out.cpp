@@ -2,15 +2,17 @@
 
 #include "jobs/train.hpp"
 #include "kernels/base/error.hpp"
+#include "jobs/command.hpp"
 
 namespace holdfast {
 
-void add_validation_options(CLI::App& app, ValidationRequest& request, const std::string& use) {
-    app.add_option("--validation", request.records,
-                   "Public records FILE[:SPLIT] that nothing is trained on, of nobody in --data: " + use);
-    app.add_option("--validate-every", request.every,
-                   "Steps from one look at --validation to the next; 0: those of an epoch")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000000}));
+void add_validation_options(const Command& command, ValidationRequest& request, const std::string& use) {
+    command.add_option("--validation", request.records,
+                       "Public records FILE[:SPLIT] that nothing is trained on, of nobody in --data: " + use);
+    command
+        .add_option("--validate-every", request.every,
+                    "Steps from one look at --validation to the next; 0: those of an epoch")
+        .within(std::int64_t{0}, std::int64_t{1000000000});
 }
 
 std::shared_ptr<const HeldOut> read_held_out(const ValidationRequest& request, const DatasetInfo& trained_on,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,13 +9,15 @@
 
 namespace holdfast {
 
+class Command;
+
 /// What --validation and --validate-every ask for.
 struct ValidationRequest {
     std::string records;     ///< FILE[:SPLIT]; empty: none
     std::int64_t every = 0;  ///< steps; 0: those of an epoch
 };
 
-void add_validation_options(CLI::App& app, ValidationRequest& request, const std::string& use);
+void add_validation_options(const Command& command, ValidationRequest& request, const std::string& use);
 
 /// The records, as the network of these settings wants them; null: none were asked for. Errors (input): no
 /// records, other columns, labels or targets missing; (usage): a training of another kind than boxes.

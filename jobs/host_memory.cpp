@@ -1,5 +1,6 @@
 #include "jobs/host_memory.hpp"
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

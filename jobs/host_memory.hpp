@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "models/training/memory.hpp"
 
 namespace holdfast {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "jobs/finished_fleet.hpp"
 #include "jobs/job.hpp"
@@ -93,15 +94,17 @@ void idp_job(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_idp(CLI::App& app) {
+Run declare_idp(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast fleet")->required();
-    app.add_option("--class", request->wanted, "One class alone; what is known of the others stays");
-    app.add_option("--gap", request->gap, "Stop where the upper bound is at most 1 + this times the lower")
-        ->capture_default_str();
-    app.add_option("--seconds", request->seconds,
-                   "Or after this long, for each class: the bounds hold all the same")
-        ->capture_default_str();
+    command.add_option("--run", request->run, "Run folder of holdfast fleet").required();
+    command.add_option("--class", request->wanted, "One class alone; what is known of the others stays");
+    command
+        .add_option("--gap", request->gap, "Stop where the upper bound is at most 1 + this times the lower")
+        .show_default();
+    command
+        .add_option("--seconds", request->seconds,
+                    "Or after this long, for each class: the bounds hold all the same")
+        .show_default();
     return [request](const Context& context) { idp_job(context, *request); };
 }
 

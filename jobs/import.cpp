@@ -13,6 +13,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -341,97 +342,102 @@ void run(const Options& options, const Context& context) {
     context.print(as_json(summary, options.out), as_text(summary, options.out));
 }
 
-void declare_columns(CLI::App& app, Options& options) {
-    app.add_option("--label", options.label, "CSV: the label column");
-    app.add_option("--classes", options.classes,
-                   "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
-    app.add_flag("--regression", options.regression,
-                 "Not IDX: the label column or array holds numbers, which a regression learns "
-                 "(network.classes = 1)");
-    app.add_option("--target-range", options.target_range,
-                   "LOW:HIGH, public range of these numbers: clipped and mapped to [0, 1]; without it they "
-                   "are stored as they are, and training clips them to +-2^20");
-    app.add_option(
+void declare_columns(const Command& command, Options& options) {
+    command.add_option("--label", options.label, "CSV: the label column");
+    command.add_option("--classes", options.classes,
+                       "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
+    command.add_flag("--regression", options.regression,
+                     "Not IDX: the label column or array holds numbers, which a regression learns "
+                     "(network.classes = 1)");
+    command.add_option(
+        "--target-range", options.target_range,
+        "LOW:HIGH, public range of these numbers: clipped and mapped to [0, 1]; without it they "
+        "are stored as they are, and training clips them to +-2^20");
+    command.add_option(
         "--id", options.id,
         "CSV: column of record ids, integers as they are, other text hashed (default: row numbers, with "
         "which no guarantee about a removed record holds)");
-    app.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)")
-        ->allow_extra_args(false);
-    app.add_option("--categories", options.categories,
-                   "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable)")
-        ->allow_extra_args(false);
-    app.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
-        ->check(CLI::IsMember({"onehot", "integer"}))
-        ->capture_default_str();
-    app.add_option("--delimiter", options.delimiter, "CSV: the character between cells")
-        ->capture_default_str();
+    command.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)").one_at_a_time();
+    command
+        .add_option("--categories", options.categories,
+                    "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable)")
+        .one_at_a_time();
+    command.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
+        .one_of({"onehot", "integer"})
+        .show_default();
+    command.add_option("--delimiter", options.delimiter, "CSV: the character between cells").show_default();
 }
 
-void declare_arrays(CLI::App& app, Options& options) {
-    app.add_option("--features", options.features,
-                   "NPZ: the array of features (default: x_train, x_test, …, or x)");
-    app.add_option("--labels", options.labels, "NPY, IDX: the file of labels; NPZ: the array of labels");
-    app.add_option("--ids", options.ids, "NPY: the file of ids; NPZ: the array of ids");
-    app.add_option("--test", options.test,
-                   "CSV, NPY, NPZ, IDX: a second file, which becomes the split 'test'");
-    app.add_option("--test-labels", options.test_labels, "The labels that belong to --test");
-    app.add_option("--test-ids", options.test_ids, "The ids that belong to --test");
-    app.add_flag("--no-labels", options.no_labels, "Queries: the records have no labels");
+void declare_arrays(const Command& command, Options& options) {
+    command.add_option("--features", options.features,
+                       "NPZ: the array of features (default: x_train, x_test, …, or x)");
+    command.add_option("--labels", options.labels, "NPY, IDX: the file of labels; NPZ: the array of labels");
+    command.add_option("--ids", options.ids, "NPY: the file of ids; NPZ: the array of ids");
+    command.add_option("--test", options.test,
+                       "CSV, NPY, NPZ, IDX: a second file, which becomes the split 'test'");
+    command.add_option("--test-labels", options.test_labels, "The labels that belong to --test");
+    command.add_option("--test-ids", options.test_ids, "The ids that belong to --test");
+    command.add_flag("--no-labels", options.no_labels, "Queries: the records have no labels");
 }
 
-void declare_facts(CLI::App& app, Options& options) {
-    app.add_flag(
+void declare_facts(const Command& command, Options& options) {
+    command.add_flag(
         "--id-from-content", options.id_from_content,
         "The id of a record is a hash of its features, before any scaling, and its label: covers datasets "
         "without two equal records, which are refused; a changed record is one removed and one added");
-    app.add_option(
+    command.add_option(
         "--expected-records", options.expected_records,
         "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
         "may know: training takes it in place of the count it finds (HDF5: default as stated there)");
-    app.add_option(
+    command.add_option(
         "--population", options.population,
         "Name of the people whose privacy budget the records spend, letters, digits, '-', '_', '.' "
         "(HDF5: as stated there)");
 }
 
-void declare_scaling(CLI::App& app, Options& options) {
-    app.add_option(
-           "--missing", options.missing,
-           "Missing values: error (default), zero, or COLUMN=VALUE (repeatable), in the column's own units")
-        ->allow_extra_args(false);
-    app.add_option("--scale", options.scale,
-                   "COLUMN=LOW:HIGH, public range: clipped and mapped to [0, 1] (repeatable; '*' for all "
-                   "other columns)")
-        ->allow_extra_args(false);
-    app.add_option("--scale-file", options.scale_file,
-                   "TOML file with a table [scale], column = [low, high]");
-    app.add_flag("--scale-from-data", options.scale_from_data,
-                 "Ranges from the data itself: marks the dataset 'private', which voids certificates and "
-                 "privacy claims");
-    app.add_option("--source-scaling", options.source_scaling,
-                   "HDF5: how the features were scaled, where the file does not say")
-        ->check(CLI::IsMember({"public", "private", "none"}));
-    app.add_option("--test-fraction", options.test_fraction,
-                   "Fraction of records for the split 'test', by keyed hash of the id")
-        ->capture_default_str();
-    app.add_option("--seed", options.seed, "Public seed of that split")->capture_default_str();
+void declare_scaling(const Command& command, Options& options) {
+    command
+        .add_option(
+            "--missing", options.missing,
+            "Missing values: error (default), zero, or COLUMN=VALUE (repeatable), in the column's own units")
+        .one_at_a_time();
+    command
+        .add_option("--scale", options.scale,
+                    "COLUMN=LOW:HIGH, public range: clipped and mapped to [0, 1] (repeatable; '*' for all "
+                    "other columns)")
+        .one_at_a_time();
+    command.add_option("--scale-file", options.scale_file,
+                       "TOML file with a table [scale], column = [low, high]");
+    command.add_flag("--scale-from-data", options.scale_from_data,
+                     "Ranges from the data itself: marks the dataset 'private', which voids certificates and "
+                     "privacy claims");
+    command
+        .add_option("--source-scaling", options.source_scaling,
+                    "HDF5: how the features were scaled, where the file does not say")
+        .one_of({"public", "private", "none"});
+    command
+        .add_option("--test-fraction", options.test_fraction,
+                    "Fraction of records for the split 'test', by keyed hash of the id")
+        .show_default();
+    command.add_option("--seed", options.seed, "Public seed of that split").show_default();
 }
 
 }  // namespace
 
-Run declare_import(CLI::App& app) {
+Run declare_import(const Command& command) {
     auto options = std::make_shared<Options>();
-    app.add_option("file", options->input,
-                   "CSV, NPY, NPZ, IDX or HDF5 file (CSV and IDX also compressed by gzip)")
-        ->required();
-    app.add_option("--out", options->out, "Dataset file to write (HDF5)")->required();
-    app.add_option("--format", options->format, "What the file is")
-        ->check(CLI::IsMember({"auto", "csv", "npy", "npz", "idx", "hdf5"}))
-        ->capture_default_str();
-    declare_columns(app, *options);
-    declare_arrays(app, *options);
-    declare_facts(app, *options);
-    declare_scaling(app, *options);
+    command
+        .add_option("file", options->input,
+                    "CSV, NPY, NPZ, IDX or HDF5 file (CSV and IDX also compressed by gzip)")
+        .required();
+    command.add_option("--out", options->out, "Dataset file to write (HDF5)").required();
+    command.add_option("--format", options->format, "What the file is")
+        .one_of({"auto", "csv", "npy", "npz", "idx", "hdf5"})
+        .show_default();
+    declare_columns(command, *options);
+    declare_arrays(command, *options);
+    declare_facts(command, *options);
+    declare_scaling(command, *options);
     return [options](const Context& context) { run(*options, context); };
 }
 

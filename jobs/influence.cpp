@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -385,30 +386,31 @@ void influence(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_influence(CLI::App& app) {
+Run declare_influence(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast fleet")->required();
-    app.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")->required();
-    app.add_option(
+    command.add_option("--run", request->run, "Run folder of holdfast fleet").required();
+    command.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")
+        .required();
+    command.add_option(
         "--data", request->data,
         "The dataset that the fleet was trained on, FILE[:SPLIT], split train by default: each "
         "record's own prediction with and without it, and from those intervals or sets of classes");
-    app.add_option("--alpha", request->alpha,
-                   "Of intervals and sets (jackknife+): they hold the truth with probability 1 - 2 alpha at "
-                   "least, for records that could as well have come in any other order")
-        ->check(CLI::Range(1e-6, 0.5))
-        ->capture_default_str();
-    app.add_option("--top", request->top, "So many records a query are named")->capture_default_str();
-    app.add_option("--first", request->first, "Only the first so many queries; 0: all");
-    app.footer(
+    command
+        .add_option("--alpha", request->alpha,
+                    "Of intervals and sets (jackknife+): they hold the truth with probability 1 - 2 alpha at "
+                    "least, for records that could as well have come in any other order")
+        .within(1e-6, 0.5)
+        .show_default();
+    command.add_option("--top", request->top, "So many records a query are named").show_default();
+    command.add_option("--first", request->first, "Only the first so many queries; 0: all");
+    command.add_footer(
         "Exact, as far as the fleet goes: a change is that of the answer if the training is done without the "
         "record. Of classes it is the change of the lead, in logits, of the label that the network of all "
         "records gives; of a regression of its number. Written into the run folder, for the owner alone: "
         "influence.h5 (change [queries, records]), influence_queries.csv, influence_records.csv, "
         "influence.json. Of a model without hidden layers, trained with training.l2 and clip.kind = "
         "\"none\", "
-        "--data adds what one Newton step would have estimated, and how far off that is.\n\n" +
-        app.get_footer());
+        "--data adds what one Newton step would have estimated, and how far off that is.\n\n");
     return [request](const Context& context) { influence(context, *request); };
 }
 

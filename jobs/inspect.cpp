@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "dist/data/dataset.hpp"
 #include "dist/data/statistics.hpp"
@@ -174,9 +175,9 @@ void run(const std::string& name, const Context& context) {
 
 }  // namespace
 
-Run declare_inspect(CLI::App& app) {
+Run declare_inspect(const Command& command) {
     auto name = std::make_shared<std::string>();
-    app.add_option("dataset", *name, "FILE or FILE:SPLIT; all splits where none is named")->required();
+    command.add_option("dataset", *name, "FILE or FILE:SPLIT; all splits where none is named").required();
     return [name](const Context& context) { run(*name, context); };
 }
 

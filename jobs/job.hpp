@@ -1,69 +1,47 @@
 #pragma once
 
-#include <spdlog/logger.h>
-#include <CLI/CLI.hpp>
 #include <functional>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
 
-#include "dist/comm/communicator.hpp"
+#include "jobs/command.hpp"
+#include "jobs/context.hpp"
 
 namespace holdfast {
 
-/// What every subcommand has: the ranks it runs on and where its words go.
-/// stdout carries the result (a table for people, or one JSON object), stderr the log and progress; rank 0
-/// speaks.
-struct Context {
-    const Communicator& world;
-    std::shared_ptr<spdlog::logger> log;  ///< stderr; silent with --quiet and on every rank but 0
-    bool json = false;
-    bool quiet = false;
-    bool interrupted_by_signal()
-        const;  ///< SIGTERM or SIGUSR1 has come (this rank only: agree before acting)
-
-    /// The job's one result: `object` with --json, else `text`.
-    void print(const nlohmann::json& object, const std::string& text) const;
-};
-
-/// SIGTERM and SIGUSR1 are remembered; jobs look between steps.
-void install_signal_handlers();
-
-/// A subcommand: declares its options on `app` and returns what runs once they are parsed. One file each in
+/// A subcommand: declares its options and returns what runs once they are parsed. One file each in
 /// jobs/.
 using Run = std::function<void(const Context&)>;
 struct Job {
     const char* name;
     const char* summary;
-    Run (*declare)(CLI::App& app);
+    Run (*declare)(const Command& command);
 };
 
-Run declare_synth(CLI::App& app);
-Run declare_import(CLI::App& app);
-Run declare_inspect(CLI::App& app);
-Run declare_advise(CLI::App& app);
-Run declare_pretrain(CLI::App& app);
-Run declare_train(CLI::App& app);
-Run declare_watch(CLI::App& app);
-Run declare_plan(CLI::App& app);
-Run declare_fleet(CLI::App& app);
-Run declare_idp(CLI::App& app);
-Run declare_certify(CLI::App& app);
-Run declare_unlearn(CLI::App& app);
-Run declare_verify(CLI::App& app);
-Run declare_evaluate(CLI::App& app);
-Run declare_account(CLI::App& app);
-Run declare_release(CLI::App& app);
-Run declare_access(CLI::App& app);
-Run declare_influence(CLI::App& app);
-Run declare_publish(CLI::App& app);
-Run declare_predict(CLI::App& app);
-Run declare_student(CLI::App& app);
-Run declare_statement(CLI::App& app);
-Run declare_report(CLI::App& app);
-Run declare_bench(CLI::App& app);
-Run declare_doctor(CLI::App& app);
-Run declare_completion(CLI::App& app);
-Run declare_man(CLI::App& app);
+Run declare_synth(const Command& command);
+Run declare_import(const Command& command);
+Run declare_inspect(const Command& command);
+Run declare_advise(const Command& command);
+Run declare_pretrain(const Command& command);
+Run declare_train(const Command& command);
+Run declare_watch(const Command& command);
+Run declare_plan(const Command& command);
+Run declare_fleet(const Command& command);
+Run declare_idp(const Command& command);
+Run declare_certify(const Command& command);
+Run declare_unlearn(const Command& command);
+Run declare_verify(const Command& command);
+Run declare_evaluate(const Command& command);
+Run declare_account(const Command& command);
+Run declare_release(const Command& command);
+Run declare_access(const Command& command);
+Run declare_influence(const Command& command);
+Run declare_publish(const Command& command);
+Run declare_predict(const Command& command);
+Run declare_student(const Command& command);
+Run declare_statement(const Command& command);
+Run declare_report(const Command& command);
+Run declare_bench(const Command& command);
+Run declare_doctor(const Command& command);
+Run declare_completion(const Command& command);
+Run declare_man(const Command& command);
 
 }  // namespace holdfast

@@ -3,8 +3,11 @@
 #include <malloc.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <spdlog/logger.h>
+#include <CLI/CLI.hpp>
 #include <climits>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "dist/comm/mpi.hpp"
@@ -88,7 +91,7 @@ int run(int argc, char** argv, const MpiSession& session) {
         subcommand->add_flag("--json", context.json, "Print one JSON object on stdout");
         subcommand->add_flag("--quiet", context.quiet, "No log, no progress");
         subcommand->footer(exit_codes);
-        runs.emplace_back(subcommand, job.declare(*subcommand));
+        runs.emplace_back(subcommand, job.declare(Command(*subcommand)));
     }
     try {
         app.parse(argc, argv);

@@ -1,6 +1,7 @@
 #include "jobs/member_progress.hpp"
 
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "jobs/host_name.hpp"
 

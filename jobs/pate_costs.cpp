@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"

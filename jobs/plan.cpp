@@ -4,8 +4,10 @@
 
 #include <omp.h>
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "jobs/configuration.hpp"
@@ -205,28 +207,30 @@ void plan(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_plan(CLI::App& app) {
+Run declare_plan(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--config", request->config, "TOML file, as train takes it");
-    app.add_option("--data", request->data,
-                   "Dataset FILE[:SPLIT], split train by default: its shape alone is looked at")
-        ->required();
-    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
-        ->allow_extra_args(false);
-    app.add_option("--ranks", request->ranks, "Numbers of ranks, as 1,64,512")
-        ->delimiter(',')
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
-        ->capture_default_str();
-    app.add_option("--cores", request->cores,
-                   "Cores that all ranks share; 0: every rank has as many as it has threads")
-        ->capture_default_str();
-    app.add_option("--latency", request->latency, "Seconds that a message between ranks takes")
-        ->check(CLI::Range(1e-9, 1.0))
-        ->capture_default_str();
-    app.add_option("--bandwidth", request->bandwidth, "Bytes a second between ranks")
-        ->check(CLI::Range(1e3, 1e15))
-        ->capture_default_str();
-    app.footer(
+    command.add_option("--config", request->config, "TOML file, as train takes it");
+    command
+        .add_option("--data", request->data,
+                    "Dataset FILE[:SPLIT], split train by default: its shape alone is looked at")
+        .required();
+    command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        .one_at_a_time();
+    command.add_option("--ranks", request->ranks, "Numbers of ranks, as 1,64,512")
+        .separated_by(',')
+        .within(std::size_t{1}, std::size_t{1} << 20)
+        .show_default();
+    command
+        .add_option("--cores", request->cores,
+                    "Cores that all ranks share; 0: every rank has as many as it has threads")
+        .show_default();
+    command.add_option("--latency", request->latency, "Seconds that a message between ranks takes")
+        .within(1e-9, 1.0)
+        .show_default();
+    command.add_option("--bandwidth", request->bandwidth, "Bytes a second between ranks")
+        .within(1e3, 1e15)
+        .show_default();
+    command.add_footer(
         "Layouts: data (a member's records shared out over all ranks), ensemble (members first, then "
         "records: what run.grid = "
         "\"auto\" takes), levels (levels first, then records). It trains for some seconds on made-up records "
@@ -234,8 +238,7 @@ Run declare_plan(CLI::App& app) {
         "data's columns, and measures the sums where mpirun starts it on several ranks, as many to a host as "
         "the job will "
         "have. A prediction for more hosts than were measured is only as good as --latency and "
-        "--bandwidth.\n" +
-        app.get_footer());
+        "--bandwidth.\n");
     return [request](const Context& context) { plan(context, *request); };
 }
 

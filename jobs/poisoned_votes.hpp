@@ -1,11 +1,11 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "jobs/context.hpp"
 #include "jobs/finished_run.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 

@@ -2,7 +2,9 @@
 // cost.
 //   holdfast predict --model model.h5 --queries blobs.h5 --accuracy
 
+#include <spdlog/logger.h>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/atomic_file.hpp"
 #include "jobs/queries.hpp"
@@ -11,6 +13,7 @@
 #include "models/certify/answers.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/guarantee.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -130,20 +133,23 @@ void predict(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_predict(CLI::App& app) {
+Run declare_predict(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--model", request->model, "Model file of holdfast publish or tools/python")->required();
-    app.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")->required();
-    app.add_option("--out", request->out, "Where the answers go, for its owner alone; -: stdout")
-        ->capture_default_str();
-    app.add_flag("--scores", request->scores, "Beside each label the logits: label,logit_0,…");
-    app.add_flag(
+    command.add_option("--model", request->model, "Model file of holdfast publish or tools/python")
+        .required();
+    command.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")
+        .required();
+    command.add_option("--out", request->out, "Where the answers go, for its owner alone; -: stdout")
+        .show_default();
+    command.add_flag("--scores", request->scores, "Beside each label the logits: label,logit_0,…");
+    command.add_flag(
         "--accuracy", request->accuracy,
         "Instead of the answers, how many are the queries' labels; of a regression, whose answers are "
         "numbers, the mean squared error");
-    app.add_option("--first", request->first, "Only the first so many queries; 0: all");
-    app.add_option("--backend", request->backend, "auto | cpu | cuda | reference: no answer depends on it")
-        ->capture_default_str();
+    command.add_option("--first", request->first, "Only the first so many queries; 0: all");
+    command
+        .add_option("--backend", request->backend, "auto | cpu | cuda | reference: no answer depends on it")
+        .show_default();
     return [request](const Context& context) { predict(context, *request); };
 }
 

@@ -4,6 +4,7 @@
 //   holdfast train --data patients.h5 --out run --set network.initial=start.h5
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "dist/data/dataset.hpp"
@@ -152,24 +153,25 @@ void pretrain(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_pretrain(CLI::App& app) {
+Run declare_pretrain(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--config", request->config, "TOML file of the options below");
-    app.add_option("--data", request->data, "Public dataset FILE[:SPLIT], split train by default")
-        ->required();
-    app.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
-        ->required();
-    add_validation_options(app, request->validation, "how good the training is, by their mean loss");
-    app.add_option(
-           "--patience", request->patience,
-           "Stop once so many looks at --validation in a row were no better, and keep the best; 0: take "
-           "every step and keep the last. Safe here, where all is public. A training of private "
-           "records must not stop so: the step at which it does would tell of them, and no box holds "
-           "for runs of other lengths; find the number here and state it as training.epochs")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000}));
-    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
-        ->allow_extra_args(false);
-    app.footer(options_help() + app.get_footer());
+    command.add_option("--config", request->config, "TOML file of the options below");
+    command.add_option("--data", request->data, "Public dataset FILE[:SPLIT], split train by default")
+        .required();
+    command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
+        .required();
+    add_validation_options(command, request->validation, "how good the training is, by their mean loss");
+    command
+        .add_option(
+            "--patience", request->patience,
+            "Stop once so many looks at --validation in a row were no better, and keep the best; 0: take "
+            "every step and keep the last. Safe here, where all is public. A training of private "
+            "records must not stop so: the step at which it does would tell of them, and no box holds "
+            "for runs of other lengths; find the number here and state it as training.epochs")
+        .within(std::int64_t{0}, std::int64_t{1000000});
+    command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        .one_at_a_time();
+    command.add_footer(options_help());
     return [request](const Context& context) { pretrain(context, *request); };
 }
 

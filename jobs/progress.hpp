@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 
 namespace holdfast {
 

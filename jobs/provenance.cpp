@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/atomic_file.hpp"
 #include "jobs/build_info.hpp"

@@ -1,6 +1,7 @@
 #include "jobs/publication.hpp"
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "jobs/context.hpp"
 #include "jobs/finished_run.hpp"
-#include "jobs/job.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 #include "models/privacy/noise/output_noise.hpp"
 

@@ -5,6 +5,7 @@
 //   holdfast publish --run convex --ledger hospital.db --out model.h5 --epsilon 1 --delta 1e-5
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "jobs/finished_run.hpp"
@@ -15,6 +16,7 @@
 #include "models/kinds/kinds.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/ledger/ledger.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -129,19 +131,22 @@ void publish(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_publish(CLI::App& app) {
+Run declare_publish(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run,
-                   "Run folder of holdfast train, of training.kind = \"noisy\" or \"convex\"")
-        ->required();
-    app.add_option("--ledger", request->ledger,
-                   "The file that pays, or that paid for a training of kind \"noisy\"")
-        ->required();
-    app.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
-        ->required();
-    app.add_option("--epsilon", request->epsilon,
-                   "Of kind \"convex\": what the parameters cost, charged once; public");
-    app.add_option("--delta", request->delta, "Beside --epsilon: Gaussian noise; 0: pure, by Laplace noise");
+    command
+        .add_option("--run", request->run,
+                    "Run folder of holdfast train, of training.kind = \"noisy\" or \"convex\"")
+        .required();
+    command
+        .add_option("--ledger", request->ledger,
+                    "The file that pays, or that paid for a training of kind \"noisy\"")
+        .required();
+    command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
+        .required();
+    command.add_option("--epsilon", request->epsilon,
+                       "Of kind \"convex\": what the parameters cost, charged once; public");
+    command.add_option("--delta", request->delta,
+                       "Beside --epsilon: Gaussian noise; 0: pure, by Laplace noise");
     return [request](const Context& context) { publish(context, *request); };
 }
 

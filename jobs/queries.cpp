@@ -1,5 +1,6 @@
 #include "jobs/queries.hpp"
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <numeric>
 

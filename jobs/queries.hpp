@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "models/nets/feature_map.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
 

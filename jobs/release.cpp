@@ -15,6 +15,7 @@
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -97,53 +98,58 @@ Guarantee claim_of(const FinishedRun& run, const Guarantee& drawn) {
     return claim;
 }
 
-Run declare_release(CLI::App& app) {
+Run declare_release(const Command& command) {
     auto request = std::make_shared<ReleaseRequest>();
-    app.add_option("--run", request->run, "Run folder of holdfast train")->required();
-    app.add_option("--queries", request->queries,
-                   "Dataset FILE[:SPLIT], split test by default; labels are not read")
-        ->required();
-    app.add_option("--ledger", request->ledger,
-                   "SQLite file that knows the population's account (holdfast account opens it)")
-        ->required();
-    CLI::Option* epsilon = app.add_option(
+    command.add_option("--run", request->run, "Run folder of holdfast train").required();
+    command
+        .add_option("--queries", request->queries,
+                    "Dataset FILE[:SPLIT], split test by default; labels are not read")
+        .required();
+    command
+        .add_option("--ledger", request->ledger,
+                    "SQLite file that knows the population's account (holdfast account opens it)")
+        .required();
+    const Argument epsilon = command.add_option(
         "--epsilon", request->epsilon, "Privacy per answer, public; of a session or a batch: of all of it");
-    CLI::Option* delta = app.add_option("--delta", request->delta, "Likewise, for mechanisms that take one");
-    CLI::Option* mechanism =
-        app.add_option("--mechanism", request->mechanism, "One of the list below")->capture_default_str();
-    app.add_option(
+    const Argument delta =
+        command.add_option("--delta", request->delta, "Likewise, for mechanisms that take one");
+    const Argument mechanism =
+        command.add_option("--mechanism", request->mechanism, "One of the list below").show_default();
+    command.add_option(
         "--threshold", request->threshold,
         "Of confident_argmax: the fraction of members that seem to agree; public, 0.7 unless given");
-    app.add_option("--first", request->first, "Only the first so many queries; 0: all");
-    CLI::Option* session = app.add_option(
+    command.add_option("--first", request->first, "Only the first so many queries; 0: all");
+    const Argument session = command.add_option(
         "--session", request->session,
         "Answer in the session of this name: labels without noise, any number of them, for --epsilon and "
         "--delta charged at opening; a query too near to the boundary is refused");
-    app.add_option("--refusals", request->refusals, "So many refusals end the session: fixed at opening")
-        ->needs(session)
-        ->capture_default_str();
-    app.add_option("--answers", request->answers,
-                   "About how many queries the session is for: splits its epsilon; fixed at opening")
-        ->needs(session)
-        ->capture_default_str();
-    CLI::Option* batch = app.add_flag(
+    command.add_option("--refusals", request->refusals, "So many refusals end the session: fixed at opening")
+        .needs(session)
+        .show_default();
+    command
+        .add_option("--answers", request->answers,
+                    "About how many queries the session is for: splits its epsilon; fixed at opening")
+        .needs(session)
+        .show_default();
+    const Argument batch = command.add_flag(
         "--batch", request->batch,
         "All labels of the file at once, or none if one of the queries is too near to the boundary: paid for "
         "once, refused or not");
-    CLI::Option* total =
-        app.add_option("--total-epsilon", request->total_epsilon,
-                       "Answer the whole file for this, charged at once: the amount of one answer and its "
-                       "mechanism follow from the number of queries");
-    app.add_option("--total-delta", request->total_delta, "Likewise")->needs(total);
-    app.add_option("--by", request->by,
-                   "With a total: stable_rr, stable_gauss, session (with --session), batch, or auto for the "
-                   "better of the first two")
-        ->needs(total)
-        ->capture_default_str();
-    batch->excludes(session)->excludes(mechanism);
-    session->excludes(mechanism);
-    for (CLI::Option* each : {epsilon, delta, mechanism}) total->excludes(each);
-    app.footer("Mechanisms:\n" + mechanism_help() + app.get_footer());
+    const Argument total = command.add_option(
+        "--total-epsilon", request->total_epsilon,
+        "Answer the whole file for this, charged at once: the amount of one answer and its "
+        "mechanism follow from the number of queries");
+    command.add_option("--total-delta", request->total_delta, "Likewise").needs(total);
+    command
+        .add_option("--by", request->by,
+                    "With a total: stable_rr, stable_gauss, session (with --session), batch, or auto for the "
+                    "better of the first two")
+        .needs(total)
+        .show_default();
+    batch.excludes(session).excludes(mechanism);
+    session.excludes(mechanism);
+    for (const Argument each : {epsilon, delta, mechanism}) total.excludes(each);
+    command.add_footer("Mechanisms:\n" + mechanism_help());
     return [request](const Context& context) { release(context, *request); };
 }
 

@@ -2,6 +2,7 @@
 // Example: holdfast report runs/blobs --out report.html
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/atomic_file.hpp"
 #include "jobs/job.hpp"
@@ -32,10 +33,11 @@ void report(const ReportOptions& options, const Context& context) {
 
 }  // namespace
 
-Run declare_report(CLI::App& app) {
+Run declare_report(const Command& command) {
     auto options = std::make_shared<ReportOptions>();
-    app.add_option("run", options->run, "Run folder written by holdfast train or holdfast fleet")->required();
-    app.add_option("--out", options->out, "HTML file to write (default: report.html in the run folder)");
+    command.add_option("run", options->run, "Run folder written by holdfast train or holdfast fleet")
+        .required();
+    command.add_option("--out", options->out, "HTML file to write (default: report.html in the run folder)");
     return [options](const Context& context) { report(*options, context); };
 }
 

@@ -1,6 +1,8 @@
 #include "jobs/run_key.hpp"
 
+#include <spdlog/logger.h>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "jobs/payer.hpp"
 #include "kernels/base/error.hpp"

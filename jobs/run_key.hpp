@@ -3,10 +3,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "dist/runs/member_store.hpp"
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 #include "models/privacy/noise/secret_key.hpp"
 

@@ -1,4 +1,5 @@
 #include "jobs/run_settings.hpp"
+#include "models/settings/option.hpp"
 
 namespace holdfast {
 

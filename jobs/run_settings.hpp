@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "models/settings/option.hpp"
 
 namespace holdfast {
+
+template <typename Section>
+struct BasicOption;  // models/settings/option.hpp
 
 /// Section "run": how a job is carried out. No result depends on any of it.
 struct RunSettings {

@@ -3,6 +3,8 @@
 //   holdfast statement --ledger hospital.db
 //   holdfast statement --ledger hospital.db --population patients --html statement.html
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/statement/document.hpp"
 
 #include "dist/files/atomic_file.hpp"
@@ -42,12 +44,13 @@ void statement(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_statement(CLI::App& app) {
+Run declare_statement(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--ledger", request->ledger, "SQLite file of all accounts")->required();
-    app.add_option("--population", request->population, "Of this population only; else of all in the ledger");
-    app.add_option("--html", request->html, "Write one self-contained HTML page here")
-        ->excludes(app.get_option("--json"));
+    command.add_option("--ledger", request->ledger, "SQLite file of all accounts").required();
+    command.add_option("--population", request->population,
+                       "Of this population only; else of all in the ledger");
+    command.add_option("--html", request->html, "Write one self-contained HTML page here")
+        .excludes(command.option("--json"));
     return [request](const Context& context) { statement(context, *request); };
 }
 

@@ -1,5 +1,6 @@
 #include "jobs/step_trace.hpp"
 
+#include <spdlog/logger.h>
 #include <cstdio>
 
 namespace holdfast {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "models/kinds/trainer.hpp"
 
 namespace holdfast {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -24,6 +25,7 @@
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -249,26 +251,27 @@ void student(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_student(CLI::App& app) {
+Run declare_student(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast train, whose labels were released")
-        ->required();
-    app.add_option("--queries", request->queries,
-                   "Public dataset FILE[:SPLIT], split test by default, that was given to holdfast release; "
-                   "labels are not read")
-        ->required();
-    app.add_option("--ledger", request->ledger, "The file that paid for the answers and remembers them")
-        ->required();
-    app.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
-        ->required();
+    command.add_option("--run", request->run, "Run folder of holdfast train, whose labels were released")
+        .required();
+    command
+        .add_option("--queries", request->queries,
+                    "Public dataset FILE[:SPLIT], split test by default, that was given to holdfast release; "
+                    "labels are not read")
+        .required();
+    command.add_option("--ledger", request->ledger, "The file that paid for the answers and remembers them")
+        .required();
+    command.add_option("--out", request->out, "The model file: replaces none, unless it is the same model")
+        .required();
     std::string defaults;
     for (const char* setting : own_defaults) defaults += std::string(defaults.empty() ? "" : ", ") + setting;
-    app.add_option("--config", request->config, "TOML file of the options below; none: " + defaults);
-    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
-        ->allow_extra_args(false);
-    app.add_option("--public-test", request->public_test,
-                   "Public records FILE[:SPLIT] with labels: how many of them the model gets right");
-    app.footer(options_help() + app.get_footer());
+    command.add_option("--config", request->config, "TOML file of the options below; none: " + defaults);
+    command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        .one_at_a_time();
+    command.add_option("--public-test", request->public_test,
+                       "Public records FILE[:SPLIT] with labels: how many of them the model gets right");
+    command.add_footer(options_help());
     return [request](const Context& context) { student(context, *request); };
 }
 

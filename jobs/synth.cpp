@@ -7,6 +7,7 @@
 //   holdfast synth surface --records 3000 --test 1000 --noise 0.05 --out surface.h5      (a regression)
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "dist/data/generate.hpp"
@@ -71,32 +72,33 @@ void run(const Options& options, const Context& context) {
 
 }  // namespace
 
-Run declare_synth(CLI::App& app) {
+Run declare_synth(const Command& command) {
     auto options = std::make_shared<Options>();
-    app.add_option("kind", options->kind, "What to generate")
-        ->required()
-        ->check(CLI::IsMember({"blobs", "halfmoons", "tabular", "images", "surface"}));
-    app.add_option("--out", options->out, "Dataset file to write (HDF5)")->required();
-    app.add_option("--records", options->records, "Training records")->capture_default_str();
-    app.add_option("--test", options->test, "Test records; 0 for no test split")->capture_default_str();
-    app.add_option("--seed", options->seed, "Public seed")->capture_default_str();
-    app.add_option("--population", options->population,
-                   "Whose privacy budget the records spend: letters, digits, '-', '_', '.'")
-        ->capture_default_str();
-    app.add_option("--centre", options->blobs.centre, "blobs: the clusters lie at +-(centre, centre)")
-        ->capture_default_str();
-    app.add_option("--spread", options->blobs.spread, "blobs: standard deviation of a cluster")
-        ->capture_default_str();
-    app.add_option(
+    command.add_option("kind", options->kind, "What to generate")
+        .required()
+        .one_of({"blobs", "halfmoons", "tabular", "images", "surface"});
+    command.add_option("--out", options->out, "Dataset file to write (HDF5)").required();
+    command.add_option("--records", options->records, "Training records").show_default();
+    command.add_option("--test", options->test, "Test records; 0 for no test split").show_default();
+    command.add_option("--seed", options->seed, "Public seed").show_default();
+    command
+        .add_option("--population", options->population,
+                    "Whose privacy budget the records spend: letters, digits, '-', '_', '.'")
+        .show_default();
+    command.add_option("--centre", options->blobs.centre, "blobs: the clusters lie at +-(centre, centre)")
+        .show_default();
+    command.add_option("--spread", options->blobs.spread, "blobs: standard deviation of a cluster")
+        .show_default();
+    command.add_option(
         "--noise", options->noise,
         "Standard deviation of the noise: of halfmoons 0.1, of surface, a regression, 0.05; images: "
         "how far a pixel may be off, 0.1");
-    app.add_option("--degree", options->degree, "blobs, halfmoons: powers of x1 and x2 up to this one")
-        ->capture_default_str();
-    app.add_option("--features", options->features, "Columns: of tabular 188, of surface 8");
-    app.add_option("--side", options->images.side, "images: pixels a side")->capture_default_str();
-    app.add_option("--positives", options->tabular.positives, "tabular: fraction of records labelled 1")
-        ->capture_default_str();
+    command.add_option("--degree", options->degree, "blobs, halfmoons: powers of x1 and x2 up to this one")
+        .show_default();
+    command.add_option("--features", options->features, "Columns: of tabular 188, of surface 8");
+    command.add_option("--side", options->images.side, "images: pixels a side").show_default();
+    command.add_option("--positives", options->tabular.positives, "tabular: fraction of records labelled 1")
+        .show_default();
     return [options](const Context& context) { run(*options, context); };
 }
 

@@ -8,10 +8,12 @@
 
 #include <omp.h>
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -529,19 +531,21 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     return {finished, trained.size(), members, training->arithmetic_text()};
 }
 
-void add_keep_options(CLI::App& app, StatesToKeep& keep) {
-    const CLI::Range counts(std::int64_t{0}, std::int64_t{1000000});
-    app.add_option("--keep-states", keep.checked,
-                   "Keep the state before and after so many steps of every member, the last among them, in "
-                   "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
-                   "and each as large as a checkpoint")
-        ->check(counts);
-    app.add_option("--slices", keep.slices,
-                   "Keep, in states/ too, the state before each of so many equal parts of the first epoch: "
-                   "holdfast unlearn trains a member again only from the part on that took a forgotten "
-                   "record. Every epoch takes every record, so only an epoch of many batches is worth "
-                   "slices, and one alone most")
-        ->check(counts);
+void add_keep_options(const Command& command, StatesToKeep& keep) {
+    constexpr std::int64_t none = 0, most = 1000000;
+    command
+        .add_option("--keep-states", keep.checked,
+                    "Keep the state before and after so many steps of every member, the last among them, in "
+                    "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
+                    "and each as large as a checkpoint")
+        .within(none, most);
+    command
+        .add_option("--slices", keep.slices,
+                    "Keep, in states/ too, the state before each of so many equal parts of the first epoch: "
+                    "holdfast unlearn trains a member again only from the part on that took a forgotten "
+                    "record. Every epoch takes every record, so only an epoch of many batches is worth "
+                    "slices, and one alone most")
+        .within(none, most);
 }
 
 namespace {
@@ -560,39 +564,42 @@ void train(const Context& context, Request request) {
 
 }  // namespace
 
-Run declare_train(CLI::App& app) {
+Run declare_train(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--config", request->config, "TOML file of the options below");
-    app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
-    app.add_option("--out", request->out, "New run folder (0700)")->required();
-    app.add_option("--public", request->public_data,
-                   "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
-                   "steps of them alone: training.public_batch_size, training.public_steps");
-    add_validation_options(app, request->validation,
+    command.add_option("--config", request->config, "TOML file of the options below");
+    command.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default").required();
+    command.add_option("--out", request->out, "New run folder (0700)").required();
+    command.add_option(
+        "--public", request->public_data,
+        "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
+        "steps of them alone: training.public_batch_size, training.public_steps");
+    add_validation_options(command, request->validation,
                            "how well the run and its widest boxes do on them goes into metrics.jsonl, for "
                            "the owner. They decide nothing: a training that stops by them is no longer the "
                            "one that its boxes enclose (holdfast pretrain stops, on public records)");
-    app.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
-        ->allow_extra_args(false);
-    app.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
-    app.add_option("--transport", request->transport, "Short for --set run.transport=, and over it");
-    app.add_option("--ledger", request->ledger,
-                   "Of training.kind = \"noisy\": the file that pays for the whole training before it begins "
-                   "(holdfast account opens it)");
-    app.add_option("--members", request->members,
-                   "Only the members FIRST:LAST, from 0 and without LAST, and go on where they stopped: jobs "
-                   "may train slices into one --out at once, and the last finishes the run");
-    add_keep_options(app, request->keep);
-    app.add_flag("--resume", request->resume,
-                 "Go on from the last checkpoints of --out, on any number of ranks");
-    app.add_flag(
+    command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        .one_at_a_time();
+    command.add_option("--backend", request->backend, "Short for --set run.backend=, and over it");
+    command.add_option("--transport", request->transport, "Short for --set run.transport=, and over it");
+    command.add_option(
+        "--ledger", request->ledger,
+        "Of training.kind = \"noisy\": the file that pays for the whole training before it begins "
+        "(holdfast account opens it)");
+    command.add_option(
+        "--members", request->members,
+        "Only the members FIRST:LAST, from 0 and without LAST, and go on where they stopped: jobs "
+        "may train slices into one --out at once, and the last finishes the run");
+    add_keep_options(command, request->keep);
+    command.add_flag("--resume", request->resume,
+                     "Go on from the last checkpoints of --out, on any number of ranks");
+    command.add_flag(
         "--trace", request->trace,
         "Log how the boxes of the largest level of rank 0 grow, layer by layer: mean and largest width, "
         "activations that may change sign, the share of charge in the width (all in metrics.jsonl "
         "too), and seconds by phase (in no file of the run, whose bytes are the same on any machine). "
         "For the owner alone: this log depends on the records without protection. Long runs log some "
         "200 lines, each with the time since the one before");
-    app.footer(options_help() + app.get_footer());
+    command.add_footer(options_help());
     return [request](const Context& context) { train(context, *request); };
 }
 

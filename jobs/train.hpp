@@ -7,12 +7,14 @@
 #include "dist/data/dataset.hpp"
 #include "dist/runs/manifest.hpp"
 #include "jobs/configuration.hpp"
+#include "jobs/context.hpp"
 #include "jobs/held_out.hpp"
-#include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
 #include "models/training/plan.hpp"
 
 namespace holdfast {
+
+class Command;
 
 /// A training as it is asked for: by holdfast train, or by holdfast unlearn of what is left.
 struct TrainingRequest {
@@ -34,7 +36,7 @@ struct TrainingOutcome {
 };
 
 /// Declares --keep-states and --slices.
-void add_keep_options(CLI::App& app, StatesToKeep& keep);
+void add_keep_options(const Command& command, StatesToKeep& keep);
 
 /// Trains into request.out what is not there yet of the run. Collective. Errors: as holdfast train's.
 TrainingOutcome carry_out(const Context& context, const TrainingRequest& request);

@@ -5,10 +5,12 @@
 //   mpirun -n 4 holdfast unlearn --run run --data patients.h5 --ids leave.txt --out run2 --out-data p2.h5
 //   holdfast unlearn --run run2 --log
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "dist/layout/assignment.hpp"
@@ -27,6 +29,7 @@
 #include "models/certify/forgetting.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/batches.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -463,27 +466,30 @@ void unlearn(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_unlearn(CLI::App& app) {
+Run declare_unlearn(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run", request->run, "Run folder of holdfast train, which stays as it is")->required();
-    app.add_option("--data", request->data,
-                   "The dataset FILE[:SPLIT] it was trained on, split train by default");
-    app.add_option("--ids", request->ids,
-                   "File of the ids to forget, one a line, as the table's column of ids has them");
-    app.add_option("--queries", request->queries,
-                   "Dataset FILE[:SPLIT], split test by default: say which of their labels provably stay, in "
-                   "unchanged.csv of --run");
-    app.add_option("--out", request->out,
-                   "Run folder of the run without the records; without this option nothing is trained");
-    app.add_option("--out-data", request->out_data,
-                   "Dataset file without the records, its other splits whole");
-    app.add_option("--public", request->public_data, "The public records it was trained with, if any");
-    app.add_option("--backend", request->backend, "Another run.backend than that of the run");
-    add_keep_options(app, request->keep);
-    app.add_flag("--log", request->log,
-                 "Show the requests that led to --run, and check that each entry of the log follows the one "
-                 "before");
-    app.footer(
+    command.add_option("--run", request->run, "Run folder of holdfast train, which stays as it is")
+        .required();
+    command.add_option("--data", request->data,
+                       "The dataset FILE[:SPLIT] it was trained on, split train by default");
+    command.add_option("--ids", request->ids,
+                       "File of the ids to forget, one a line, as the table's column of ids has them");
+    command.add_option(
+        "--queries", request->queries,
+        "Dataset FILE[:SPLIT], split test by default: say which of their labels provably stay, in "
+        "unchanged.csv of --run");
+    command.add_option("--out", request->out,
+                       "Run folder of the run without the records; without this option nothing is trained");
+    command.add_option("--out-data", request->out_data,
+                       "Dataset file without the records, its other splits whole");
+    command.add_option("--public", request->public_data, "The public records it was trained with, if any");
+    command.add_option("--backend", request->backend, "Another run.backend than that of the run");
+    add_keep_options(command, request->keep);
+    command.add_flag(
+        "--log", request->log,
+        "Show the requests that led to --run, and check that each entry of the log follows the one "
+        "before");
+    command.add_footer(
         "Members are trained on disjoint records, so only those that held a forgotten record are trained "
         "anew: "
         "from their first step, or where the run has states (train --slices, --keep-states) from the last "
@@ -500,8 +506,7 @@ Run declare_unlearn(CLI::App& app) {
         "unlearning.key. Delete that key, and nobody can try an id against the log; requests that come again "
         "are then refused instead of recognised. --data, --run and the file of ids are left for their owner "
         "to "
-        "delete. What was published or released before cannot be taken back.\n\n" +
-        app.get_footer());
+        "delete. What was published or released before cannot be taken back.\n\n");
     return [request](const Context& context) { unlearn(context, *request); };
 }
 

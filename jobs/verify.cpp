@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "dist/files/digest.hpp"
@@ -27,6 +28,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/version.hpp"
 #include "models/kinds/kinds.hpp"
+#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -367,34 +369,35 @@ void verify(const Context& context, const Request& request) {
 
 }  // namespace
 
-Run declare_verify(CLI::App& app) {
+Run declare_verify(const Command& command) {
     auto request = std::make_shared<Request>();
-    app.add_option("--run,run", request->run, "Run folder of holdfast train or fleet")->required();
-    app.add_option(
+    command.add_option("--run,run", request->run, "Run folder of holdfast train or fleet").required();
+    command.add_option(
         "--data", request->data,
         "The dataset FILE[:SPLIT] it was trained on: check its digest, and take the steps again that "
         "train --keep-states kept");
-    app.add_option(
-           "--unlearned", request->unlearned,
-           "Of a fleet: run folder of holdfast unlearn or train, whose parameters must be, bit by bit "
-           "in the fleet's precision, those of a network without one record; which, is said. "
-           "Repeatable")
-        ->allow_extra_args(false);
-    app.add_option("--public", request->public_data, "The public records it was trained with, if any");
-    app.add_option("--steps", request->steps,
-                   "With --data: at most so many steps; all that were kept by default");
-    app.add_option(
-           "--backend", request->backend,
-           "What takes them: the plain loops of the specification by default, whatever trained the run")
-        ->capture_default_str();
-    app.footer(
+    command
+        .add_option(
+            "--unlearned", request->unlearned,
+            "Of a fleet: run folder of holdfast unlearn or train, whose parameters must be, bit by bit "
+            "in the fleet's precision, those of a network without one record; which, is said. "
+            "Repeatable")
+        .one_at_a_time();
+    command.add_option("--public", request->public_data, "The public records it was trained with, if any");
+    command.add_option("--steps", request->steps,
+                       "With --data: at most so many steps; all that were kept by default");
+    command
+        .add_option(
+            "--backend", request->backend,
+            "What takes them: the plain loops of the specification by default, whatever trained the run")
+        .show_default();
+    command.add_footer(
         "A line a check, then a summary; exit 0 if all hold, else 3. What is checked: digests of boxes.h5, "
         "distances.h5 and the log of requests; metrics for every step; that points lie in their boxes and "
         "boxes in the next; that numbers, guarantee and fingerprint follow from the settings; with --data "
         "the "
         "digest of the records, and kept steps bit by bit. This finds damage and faults of machines. Who can "
-        "write the folder could write another run that is as sound: keep the digest elsewhere.\n\n" +
-        app.get_footer());
+        "write the folder could write another run that is as sound: keep the digest elsewhere.\n\n");
     return [request](const Context& context) { verify(context, *request); };
 }
 

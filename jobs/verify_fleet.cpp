@@ -1,6 +1,7 @@
 #include "jobs/verify_fleet.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "jobs/finished_fleet.hpp"

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "jobs/job.hpp"
@@ -49,19 +50,18 @@ void watch(const Options& options, const Context& context) {
 
 }  // namespace
 
-Run declare_watch(CLI::App& app) {
+Run declare_watch(const Command& command) {
     auto options = std::make_shared<Options>();
-    app.add_option("run", options->run, "Run folder")->required();
-    app.add_flag("--once", options->once, "Say it once and end, whatever the run does");
-    app.add_option("--interval", options->interval, "Seconds from one look to the next")
-        ->check(CLI::Range(0.1, 86400.0))
-        ->capture_default_str();
-    app.footer(
+    command.add_option("run", options->run, "Run folder").required();
+    command.add_flag("--once", options->once, "Say it once and end, whatever the run does");
+    command.add_option("--interval", options->interval, "Seconds from one look to the next")
+        .within(0.1, 86400.0)
+        .show_default();
+    command.add_footer(
         "States: finished; running; silent, no step for longer than ten of them take; stopped by a signal "
         "after a "
         "checkpoint; interrupted, its process is gone; hidden, it shows nothing (before the first step, and "
-        "training with noise until it is done). Without --once it looks until the run is finished.\n" +
-        app.get_footer());
+        "training with noise until it is done). Without --once it looks until the run is finished.\n");
     return [options](const Context& context) { watch(*options, context); };
 }
 

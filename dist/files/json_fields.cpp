@@ -1,5 +1,7 @@
 #include "dist/files/json_fields.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace holdfast {
 
 using nlohmann::json;

@@ -1,5 +1,7 @@
 #include "dist/runs/manifest.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"

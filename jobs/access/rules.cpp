@@ -1,5 +1,7 @@
 #include "jobs/access/rules.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "models/fleet/access_claim.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "jobs/context.hpp"
 #include "jobs/finished_fleet.hpp"
-#include "jobs/job.hpp"
 #include "models/privacy/evidence.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "models/settings/relation.hpp"

@@ -1,8 +1,9 @@
 #include "jobs/advise/configuration_text.hpp"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "jobs/configuration.hpp"
+#include "jobs/option_table.hpp"
 
 namespace holdfast {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "dist/layout/distribute.hpp"
 #include "dist/runs/manifest.hpp"

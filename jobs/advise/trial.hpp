@@ -4,7 +4,6 @@
 
 #include "jobs/advise/candidates.hpp"
 #include "jobs/advise/stand_in.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "jobs/configuration.hpp"
+#include "jobs/option_table.hpp"
 #include "jobs/help/commands.hpp"
 
 namespace holdfast {

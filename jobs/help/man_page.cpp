@@ -1,7 +1,8 @@
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "jobs/configuration.hpp"
+#include "jobs/option_table.hpp"
 #include "jobs/help/commands.hpp"
 #include "kernels/base/version.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "jobs/plan/scaling.hpp"
 #include "models/kinds/kinds.hpp"
 

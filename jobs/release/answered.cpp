@@ -1,6 +1,8 @@
 #include "jobs/release/answered.hpp"
 
+#include <spdlog/logger.h>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "models/privacy/guarantee.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/job.hpp"
+#include "jobs/context.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 
 namespace holdfast {

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "jobs/release/release.hpp"
 
 namespace holdfast {

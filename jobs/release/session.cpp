@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "jobs/release/release.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/version.hpp"

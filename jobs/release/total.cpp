@@ -1,4 +1,6 @@
+#include <spdlog/logger.h>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "jobs/release/together.hpp"
 #include "kernels/base/error.hpp"

@@ -1,5 +1,7 @@
 #include "jobs/statement/document.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "jobs/statement/releases.hpp"
 #include "jobs/statement/standards.hpp"
 #include "jobs/statement/terms.hpp"

@@ -1,4 +1,5 @@
 #include <cctype>
+#include <nlohmann/json.hpp>
 
 #include "jobs/report/guarantees.hpp"
 #include "jobs/report/html.hpp"

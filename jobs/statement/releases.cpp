@@ -1,6 +1,7 @@
 #include "jobs/statement/releases.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "jobs/date.hpp"
 #include "kernels/base/error.hpp"

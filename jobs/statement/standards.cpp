@@ -1,6 +1,7 @@
 #include "jobs/statement/standards.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "jobs/statement/render.hpp"

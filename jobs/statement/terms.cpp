@@ -1,6 +1,7 @@
 #include "jobs/statement/terms.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "jobs/statement/render.hpp"

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
 #include "models/convex/convex_bounds.hpp"

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "kernels/base/error.hpp"
 #include "models/nets/public_model.hpp"
+#include "models/settings/option.hpp"
 
 namespace holdfast {
 namespace {

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "models/nets/feature_map.hpp"
-#include "models/settings/option.hpp"
 
 namespace holdfast {
+
+template <typename Section>
+struct BasicOption;  // models/settings/option.hpp
 
 /// Section "features".
 struct FeatureSettings {

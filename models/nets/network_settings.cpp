@@ -1,11 +1,13 @@
 #include "models/nets/network_settings.hpp"
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "kernels/base/error.hpp"
 #include "models/nets/layers.hpp"
 #include "models/nets/public_model.hpp"
+#include "models/settings/option.hpp"
 
 namespace holdfast {
 namespace {

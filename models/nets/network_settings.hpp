@@ -6,9 +6,11 @@
 
 #include "models/nets/feature_settings.hpp"
 #include "models/nets/network.hpp"
-#include "models/settings/option.hpp"
 
 namespace holdfast {
+
+template <typename Section>
+struct BasicOption;  // models/settings/option.hpp
 
 /// Section "network".
 struct NetworkSettings {

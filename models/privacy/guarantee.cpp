@@ -1,6 +1,7 @@
 #include "models/privacy/guarantee.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
+#include "models/settings/option.hpp"
 
 namespace holdfast {
 namespace {

@@ -8,10 +8,12 @@
 #include "kernels/ops/panel_operations.hpp"
 #include "kernels/ops/poison.hpp"
 #include "models/nets/network_settings.hpp"
-#include "models/settings/option.hpp"
 #include "models/settings/relation.hpp"
 
 namespace holdfast {
+
+template <typename Section>
+struct BasicOption;  // models/settings/option.hpp
 
 /// How often k changed records act: in every batch, or once an epoch (mathematics.md, core and radius); or
 /// what either leaves (mathematics.md, both budgets).

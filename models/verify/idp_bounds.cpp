@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"

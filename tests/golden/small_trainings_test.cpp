@@ -11,6 +11,7 @@
 #include "dist/comm/communicator.hpp"
 #include "kernels/backends.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/settings/option.hpp"
 
 namespace holdfast {
 namespace {

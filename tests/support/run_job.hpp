@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <spdlog/logger.h>
 #include <spdlog/sinks/null_sink.h>
 
 #include <string>
@@ -10,12 +11,13 @@
 
 namespace holdfast {
 
+/// A job with its options read as of its command line. Throws std::invalid_argument where they are wrong.
+Run parsed_job(Run (*declare)(const Command&), const std::vector<std::string>& words);
+
 /// Runs a job as its command line would, alone and without log; what it printed.
-inline std::string run_job(Run (*declare)(CLI::App&), const std::vector<std::string>& words,
+inline std::string run_job(Run (*declare)(const Command&), const std::vector<std::string>& words,
                            bool json = false) {
-    CLI::App app;
-    const Run job = declare(app);
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    const Run job = parsed_job(declare, words);
     const auto world = make_serial_communicator();
     testing::internal::CaptureStdout();
     try {

@@ -1,6 +1,7 @@
 #include "models/certify/claims.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
 

@@ -1,10 +1,11 @@
-#include "jobs/configuration.hpp"
+#include "jobs/option_table.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 

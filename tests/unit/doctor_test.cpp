@@ -11,6 +11,7 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
+#include <nlohmann/json.hpp>
 #endif
 
 namespace holdfast {

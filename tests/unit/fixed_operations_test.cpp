@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <latch>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <thread>

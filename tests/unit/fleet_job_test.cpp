@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "dist/data/dataset.hpp"
 #include "jobs/finished_fleet.hpp"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "dist/data/dataset.hpp"
 #include "jobs/job.hpp"
@@ -20,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-Error error_of(Run (*declare)(CLI::App&), const std::vector<std::string>& words) {
+Error error_of(Run (*declare)(const Command&), const std::vector<std::string>& words) {
     try {
         run_job(declare, words);
     } catch (const Error& error) {
@@ -233,10 +234,7 @@ TEST(ImportJob, AGeneratedDatasetIsInspectedAndImportedAgain) {
 }
 
 TEST(ImportJob, UnknownKindsAreUsageErrors) {
-    CLI::App app;
-    declare_synth(app);
-    std::vector<std::string> words{"a.h5", "--out", "rings"};
-    EXPECT_THROW(app.parse(words), CLI::ParseError);
+    EXPECT_THROW(parsed_job(declare_synth, {"rings", "--out", "a.h5"}), std::invalid_argument);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"

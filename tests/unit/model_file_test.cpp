@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <span>
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "jobs/finished_run.hpp"

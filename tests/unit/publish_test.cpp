@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "jobs/finished_run.hpp"

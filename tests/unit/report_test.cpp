@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "dist/runs/manifest.hpp"
 #include "jobs/report/page.hpp"

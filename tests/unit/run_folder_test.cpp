@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "jobs/configuration.hpp"

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "dist/runs/progress_log.hpp"
 #include "jobs/host_name.hpp"

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "jobs/statement/document.hpp"
 #include "jobs/statement/render.hpp"

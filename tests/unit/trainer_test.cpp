@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "dist/runs/manifest.hpp"
 #include "jobs/job.hpp"

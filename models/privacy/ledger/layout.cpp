@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "kernels/base/error.hpp"

@@ -1,5 +1,7 @@
 #include "models/privacy/mechanisms/mechanism.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "dist/comm/communicator.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace holdfast {
+
+/// What every subcommand has: the ranks it runs on and where its words go.
+/// stdout carries the result (a table for people, or one JSON object), stderr the log and progress; rank 0
+/// speaks.
+struct Context {
+    const Communicator& world;
+    std::shared_ptr<spdlog::logger> log;  ///< stderr; silent with --quiet and on every rank but 0
+    bool json = false;
+    bool quiet = false;
+    bool interrupted_by_signal()
+        const;  ///< SIGTERM or SIGUSR1 has come (this rank only: agree before acting)
+
+    /// The job's one result: `object` with --json, else `text`.
+    void print(const nlohmann::json& object, const std::string& text) const;
+};
+
+/// SIGTERM and SIGUSR1 are remembered; jobs look between steps.
+void install_signal_handlers();
+
+}  // namespace holdfast
