@@ -25,9 +25,8 @@ struct Search {
     /// without nesting those above `yes` are asked later.
     void answer(std::size_t level, std::int32_t label, const Verdicts& verdicts, std::size_t r) {
         if (level < first) return;
-        const bool positive = tested_class < 0
-                                  ? verdicts.certified(static_cast<std::size_t>(label), r)
-                                  : verdicts.beaten(static_cast<std::size_t>(tested_class), r);
+        const bool positive = tested_class < 0 ? verdicts.certified(static_cast<std::size_t>(label), r)
+                                               : verdicts.beaten(static_cast<std::size_t>(tested_class), r);
         if (!positive) {
             deny(level);
         } else if (level < no) {
@@ -156,14 +155,15 @@ class Certifier {
         const auto label = static_cast<std::size_t>(labels_[query]);
         bool certified = searches_[query].open();
         for (std::size_t j = 0; j < classes; ++j) {
-            if (searches_[(j + 1) * count + query].open() && (beats(best, j) || beats(second, j))) return true;
+            if (searches_[(j + 1) * count + query].open() && (beats(best, j) || beats(second, j)))
+                return true;
             certified = certified && (j == label || beats(label, j));
         }
         return certified;
     }
 
-    /// Answers the listed queries' searches at one level; before that calls visit(r, query, margins) for each,
-    /// from several threads.
+    /// Answers the listed queries' searches at one level; before that calls visit(r, query, margins) for
+    /// each, from several threads.
     template <typename Visit>
     void at_level(const Box& of, const std::vector<std::uint32_t>& queries, Visit visit) {
         if (queries.empty()) return;

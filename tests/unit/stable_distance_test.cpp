@@ -245,8 +245,8 @@ TEST(StableDistanceSearch, OfManyClassesIsThatOfEveryLevel) {
                 EXPECT_EQ(found.class_distances, every.class_distances) << width;
                 const auto between = [](std::int64_t d) { return d > 1 && d < 12; };
                 labels = labels || std::any_of(every.distances.begin(), every.distances.end(), between);
-                others = others || std::any_of(every.class_distances.begin(), every.class_distances.end(),
-                                               between);
+                others = others ||
+                         std::any_of(every.class_distances.begin(), every.class_distances.end(), between);
             }
             EXPECT_TRUE(labels && others) << "the cases must differ";
         }
