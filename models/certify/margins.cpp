@@ -72,6 +72,23 @@ std::vector<std::int64_t> on_grid(const std::int64_t* units, std::size_t rows, s
     return rounded;
 }
 
+/// The last layer's box; in fixed precision, of more than two classes, on the grids.
+struct GridBox {
+    GridBox(const Network& network, Precision precision, const std::int64_t* of_lower,
+            const std::int64_t* of_upper)
+        : last{of_lower + first_of(network), of_upper + first_of(network), network.layers().back().in + 1} {
+        if (precision != Precision::fixed || network.classes() == 2) return;
+        lower = on_grid(last.lower, network.outputs(), last.columns);
+        upper = on_grid(last.upper, network.outputs(), last.columns);
+        last = {lower.data(), upper.data(), last.columns};
+    }
+    static std::size_t first_of(const Network& network) {
+        return network.offset(network.layers().size() - 1);
+    }
+    std::vector<std::int64_t> lower, upper;
+    LastBox last;
+};
+
 /// 4 (n + 4) u (S_a + S_b) + the least normal number, computed in Real.
 template <typename Real>
 double slack(std::size_t inputs, double magnitude_a, double magnitude_b) {
@@ -90,17 +107,25 @@ MarginRows::MarginRows(const Network& network, Precision precision, const std::i
                        const std::int64_t* upper)
     : columns_(network.layers().back().in + 1),
       point_(lower == upper && network.classes() == 2) {  // magnitudes are none
-    const std::size_t first = network.offset(network.layers().size() - 1);
-    LastBox last{lower + first, upper + first, columns_};
-    std::vector<std::int64_t> grid_lower, grid_upper;
-    if (precision == Precision::fixed && network.classes() > 2) {
-        grid_lower = on_grid(last.lower, network.outputs(), columns_);
-        grid_upper = on_grid(last.upper, network.outputs(), columns_);
-        last = {grid_lower.data(), grid_upper.data(), columns_};
-    }
-    Rows rows = rows_of(last, network, lower == upper);
+    const GridBox box(network, precision, lower, upper);
+    Rows rows = rows_of(box.last, network, lower == upper);
     lower_ = std::move(rows.lower);
     upper_ = std::move(rows.upper);
+}
+
+MarginRows::MarginRows(const Network& network, Precision precision, const std::int64_t* lower,
+                       const std::int64_t* upper, Logits)
+    : columns_(network.layers().back().in + 1), point_(false) {
+    const GridBox box(network, precision, lower, upper);
+    Rows rows;
+    for (std::size_t c = 0; c < network.outputs(); ++c) box.last.add_logit(c, rows);
+    lower_ = std::move(rows.lower);
+    upper_ = std::move(rows.upper);
+}
+
+MarginRows MarginRows::of_logits(const Network& network, Precision precision, const std::int64_t* lower,
+                                 const std::int64_t* upper) {
+    return {network, precision, lower, upper, Logits()};
 }
 
 LastLayer MarginRows::layer() const {
@@ -133,6 +158,41 @@ bool Margins::beaten(std::size_t j, std::size_t r) const {
         if (other != j && surely_before(other, j, r)) return true;
     }
     return false;
+}
+
+Verdicts::Verdicts(const Margins& margins)
+    : stride_(margins.values_.stride),
+      certified_(margins.classes_ * stride_, 1),
+      beaten_(margins.classes_ * stride_, 0) {
+    if (margins.precision_ == Precision::single_precision) {
+        compare<float>(margins);
+    } else {
+        compare<double>(margins);
+    }
+}
+
+template <typename Real>
+void Verdicts::compare(const Margins& margins) {
+    const OutputBlock& values = margins.values_;
+    const std::size_t classes = margins.classes_, inputs = margins.inputs_, count = values.count;
+    const double *lower = values.lower, *upper = values.upper,
+                 *magnitudes = upper + margins.pairs() * stride_;
+    for (std::size_t a = 0; a < classes; ++a) {
+        for (std::size_t b = a + 1; b < classes; ++b, lower += stride_, upper += stride_) {
+            std::uint8_t *const certified[] = {&certified_[a * stride_], &certified_[b * stride_]},
+                                *const beaten[] = {&beaten_[a * stride_], &beaten_[b * stride_]};
+            for (std::size_t r = 0; r < count; ++r) {
+                const double needed = classes == 2 ? 0.0
+                                                   : slack<Real>(inputs, magnitudes[a * stride_ + r],
+                                                                 magnitudes[b * stride_ + r]);
+                const std::uint8_t before = lower[r] > needed ? 1 : 0, behind = -upper[r] > needed ? 1 : 0;
+                certified[0][r] &= before;
+                certified[1][r] &= behind;
+                beaten[0][r] |= behind;
+                beaten[1][r] |= before;
+            }
+        }
+    }
 }
 
 }  // namespace holdfast

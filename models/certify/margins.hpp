@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -39,8 +40,15 @@ class MarginRows {
     /// Rows of [in + 1] in place of the last layer: a margin for each pair a < b; with more than two classes,
     /// [-|w_c|, |w_c|] for each class (its upper bound is S_c), and at a point each class's logit.
     LastLayer layer() const;
+    /// Instead: each class's logit, of more than two classes as their margins have them.
+    static MarginRows of_logits(const Network& network, Precision precision, const std::int64_t* lower,
+                                const std::int64_t* upper);
 
   private:
+    struct Logits {};
+    MarginRows(const Network& network, Precision precision, const std::int64_t* lower,
+               const std::int64_t* upper, Logits);
+
     std::size_t columns_;
     bool point_;  ///< margins of a point; not of a box whose ends have met: its hidden layers may be a box
     std::vector<std::int64_t> lower_, upper_;
@@ -79,6 +87,7 @@ class Margins {
     bool beaten(std::size_t j, std::size_t r) const;
 
   private:
+    friend class Verdicts;
     bool certified_among_many(std::size_t c, std::size_t r) const;
     std::size_t pair(std::size_t a, std::size_t b) const {
         return a * (2 * classes_ - a - 1) / 2 + (b - a - 1);
@@ -94,6 +103,22 @@ class Margins {
     std::size_t classes_, inputs_;
     Precision precision_;
     OutputBlock values_;
+};
+
+/// Margins::certified() and beaten() of every class and record of a block, each pair of classes read once, in
+/// the order it lies in memory: of many classes the margins are more than a cache holds.
+class Verdicts {
+  public:
+    explicit Verdicts(const Margins& margins);
+    bool certified(std::size_t c, std::size_t r) const { return certified_[c * stride_ + r] != 0; }
+    bool beaten(std::size_t j, std::size_t r) const { return beaten_[j * stride_ + r] != 0; }
+
+  private:
+    template <typename Real>
+    void compare(const Margins& margins);
+
+    std::size_t stride_;
+    std::vector<std::uint8_t> certified_, beaten_;  // [classes, stride]
 };
 
 }  // namespace holdfast

@@ -51,12 +51,13 @@ int winner_of(const std::vector<std::int64_t>& votes) {
 }
 
 /// overtaking_cost() when a turn of member i to class c costs its d_ic: a knapsack over the votes gained.
+/// least: for its own use.
 std::int64_t overtaking_cost_per_class(const Members& members, const std::vector<std::int64_t>& votes, int a,
-                                       int b) {
+                                       int b, Costs& least) {
     const std::int64_t needed = gain_needed(votes, a, b);
     if (needed <= 0) return 0;
     const std::size_t goal = static_cast<std::size_t>(needed);
-    Costs least(goal + 1, unreachable);  // least[g]: cost of gaining at least g
+    least.assign(goal + 1, unreachable);  // least[g]: cost of gaining at least g
     least[0] = 0;
     for (const MemberAnswer& member : members) {
         if (member.label == b) continue;
@@ -183,10 +184,11 @@ Distances distances_of_two(const Members& members, const std::vector<std::int64_
 Distances distances_per_class(const Members& members, const std::vector<std::int64_t>& votes, int winner) {
     const int classes = static_cast<int>(votes.size());
     Distances found{unreachable, Costs(votes.size(), 0)};
+    Costs least;
     for (int c = 0; c < classes; ++c) {
         for (int j = 0; j < classes; ++j) {
             if (c == j) continue;
-            const std::int64_t cost = overtaking_cost_per_class(members, votes, c, j);
+            const std::int64_t cost = overtaking_cost_per_class(members, votes, c, j, least);
             std::int64_t& greatest = found.classes[static_cast<std::size_t>(j)];
             greatest = std::max(greatest, cost);
             if (c == winner) found.overtaking = std::min(found.overtaking, cost);
