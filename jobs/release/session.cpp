@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
+#include "jobs/build_info.hpp"
 #include "jobs/release/release.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/base/version.hpp"
 
 namespace holdfast {
 namespace {
@@ -47,7 +47,7 @@ SessionOpening opening_of(const Release& release, const SessionTerms& terms) {
                                        {"refusals", terms.refusals}};
     return {release.request.session,
             release.run.public_name(),
-            "holdfast " + std::string(version()),
+            "holdfast " + program_identity(),
             {"", terms.epsilon(), terms.delta, {}, "session", parameters.dump(), claim.to_json().dump()}};
 }
 
