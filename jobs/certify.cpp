@@ -47,6 +47,7 @@ void write_distances(const FinishedRun& run, const Records& queries, const Resul
         file.create_dataset("id", hdf5::Type::uint64, {count}).write({0}, {count}, queries.ids.data());
     }
     file.close();
+    add_seal(path.temporary(), path.path());
     path.commit();
 }
 
@@ -84,6 +85,7 @@ void write_intervals(const FinishedRun& run, const Records& queries, const Inter
         file.create_dataset("level", hdf5::Type::int64, {levels}).write({0}, {levels}, run.levels().data());
     }
     file.close();
+    add_seal(path.temporary(), path.path());
     path.commit();
 }
 

@@ -176,7 +176,7 @@ std::string summary_of(const RunManifest& manifest) {
 
 void fleet(const Context& context, const Request& request) {
     // 1. What is asked for.
-    const DatasetReader reader(request.data);
+    const DatasetReader reader(request.data, "train", {context.world.rank(), context.world.size()});
     Configuration asked = read_configuration(request.config, request.all_overrides());
     asked.settings.features = asked.settings.features.pinned();
     asked.settings.network = asked.settings.network.pinned();

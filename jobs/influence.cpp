@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "dist/files/atomic_file.hpp"
+#include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/all_records.hpp"
 #include "jobs/finished_fleet.hpp"
@@ -267,6 +268,7 @@ class ChangesFile {
         changes_.close();
         if (newton_) newton_->close();
         file_.close();
+        add_seal(path_.temporary(), path_.path());
         path_.commit();
     }
 
@@ -377,10 +379,13 @@ void influence(const Context& context, const Request& request) {
     const bool with_own = !request.data.empty();
     fleet.folder.write_text("influence_queries.csv",
                             queries_csv(fleet, queries, found, with_own, newton.made()));
-    fleet.folder.write_text("influence_records.csv", records_csv(fleet, found, with_own, newton.made()));
+    const std::string records = records_csv(fleet, found, with_own, newton.made());
+    fleet.folder.write_text("influence_records.csv", records);
     nlohmann::json summary = summary_of(fleet, found, request);
     if (with_own) summary["newton"] = newton.summary();
-    fleet.folder.write_json("influence.json", summary);
+    nlohmann::json kept = summary;
+    kept["records_digest"] = StreamDigest::of(records);
+    fleet.folder.write_json("influence.json", kept);
     context.print(summary, text_of(summary));
 }
 

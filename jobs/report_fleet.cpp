@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -68,7 +67,8 @@ std::vector<std::string> cells_of(const std::string& line) {
 /// influence_records.csv: columns are known by their names, as some are there only where they were asked for.
 class RecordTable {
   public:
-    explicit RecordTable(std::string path) : path_(std::move(path)), file_(path_) {
+    /// `path`: for messages.
+    RecordTable(const std::string& text, std::string path) : path_(std::move(path)), file_(text) {
         std::string line;
         if (!std::getline(file_, line)) damaged(path_, "cannot be read, or is empty");
         names_ = cells_of(line);
@@ -100,21 +100,23 @@ class RecordTable {
         return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
     }
     std::string path_;
-    std::ifstream file_;
+    std::istringstream file_;
     std::vector<std::string> names_, cells_;
     std::size_t line_ = 1;
 };
 
 void add_influence(const RunFolder& folder, FleetFigures& figures) {
-    RecordTable table(folder.file(records_file));
+    const nlohmann::json object =
+        there(folder, summary_file) ? folder.read_json(summary_file) : nlohmann::json::object();
+    const nlohmann::json digest = object.value("records_digest", nlohmann::json());
+    RecordTable table(folder.read_text(records_file, digest.is_string() ? digest.get<std::string>() : ""),
+                      folder.file(records_file));
     while (table.next())
         figures.records.push_back({table.text("record"), table.number("labels_changed"),
                                    table.number("largest_change"), table.number("mean_change"),
                                    table.number("newton"), table.number("memorised")});
-    if (!there(folder, summary_file)) return;
-    const nlohmann::json object = folder.read_json(summary_file);
+    if (object.empty()) return;
     try {
-        if (!object.is_object()) throw std::string("must hold one JSON object");
         const JsonFields fields(object, "", false);
         figures.queries = static_cast<double>(fields.count("queries"));
         figures.queries_changed = static_cast<double>(fields.count("queries_that_a_record_changes"));

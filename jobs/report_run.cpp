@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -238,12 +238,6 @@ RunEvaluation parse_evaluation(const Json& json) {
     return evaluation;
 }
 
-std::ifstream open_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error(ExitCode::input, "cannot be read", "check its permissions", path);
-    return file;
-}
-
 // Every complaint about the content of a file gets the file's name and the same remedy.
 template <typename Parse>
 auto parse_file(const std::string& path, const std::string& remedy, Parse parse) {
@@ -256,15 +250,9 @@ auto parse_file(const std::string& path, const std::string& remedy, Parse parse)
     }
 }
 
-Json parse_object(const std::string& path) {
-    std::ifstream file = open_file(path);
-    Json json = Json::parse(file);
-    if (!json.is_object()) throw Error(ExitCode::input, "the file must hold one JSON object");
-    return json;
-}
-
-std::vector<TrainingRow> read_training(const std::string& path) {
-    std::ifstream file = open_file(path);
+/// `path`: for messages.
+std::vector<TrainingRow> read_training(const std::string& text, const std::string& path) {
+    std::istringstream file(text);
     std::vector<TrainingRow> rows;
     std::string line;
     for (std::size_t number = 1; std::getline(file, line); ++number) {
@@ -283,16 +271,18 @@ std::vector<TrainingRow> read_training(const std::string& path) {
 
 RunFiles read_run_files(const std::string& folder) {
     const RunFolder opened = RunFolder::open(folder);
-    const std::string metrics = opened.file("metrics.jsonl"), evaluation = opened.file("evaluation.json");
+    const char *metrics = "metrics.jsonl", *evaluation = "evaluation.json";
+    const auto there = [&](const char* name) { return std::filesystem::exists(opened.file(name)); };
     RunFiles run;
     run.folder = folder;
     const RunManifest manifest = RunManifest::read(opened);
     run.manifest = parse_file(opened.file("manifest.json"), "train again: holdfast train",
                               [&] { return view_of(manifest); });
-    if (std::filesystem::exists(metrics)) run.training = read_training(metrics);
-    if (std::filesystem::exists(evaluation)) {
-        run.evaluation = parse_file(evaluation, "write it again: holdfast evaluate",
-                                    [&] { return parse_evaluation(parse_object(evaluation)); });
+    if (there(metrics))
+        run.training = read_training(opened.read_text(metrics, manifest.metrics), opened.file(metrics));
+    if (there(evaluation)) {
+        run.evaluation = parse_file(opened.file(evaluation), "write it again: holdfast evaluate",
+                                    [&] { return parse_evaluation(opened.read_json(evaluation)); });
     }
     if (run.manifest.fleet()) run.fleet = read_fleet_figures(opened, manifest);
     return run;

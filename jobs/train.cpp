@@ -216,6 +216,7 @@ class GroupTraining {
                     kept_.of(members[i].member, trainer->steps_done()).save(parts_of(*trainer), group_);
                 const Agreement now = agreed(progress.seconds());
                 if (now.stop || now.checkpoint) save(*trainer, checkpoints, progress.seconds());
+                if (store_.due()) settle();
                 if (now.stop) {
                     told.stopped(*trainer);
                     trace.finish();
@@ -229,8 +230,10 @@ class GroupTraining {
                 progress.advance_to(static_cast<std::int64_t>(i) * steps + trainer->steps_done());
             }
             trainer->write_result(store_);
-            if (group_.is_root()) checkpoints.remove_all();
+            waiting_.push_back(members[i].member);
+            if (!store_.waiting()) settle();
         }
+        settle();
         trace.finish();
         return true;
     }
@@ -270,8 +273,16 @@ class GroupTraining {
                                trainer->steps());
         return trainer;
     }
+    /// Members that are finished get their file, and need no checkpoint any more.
+    void settle() {
+        store_.sync();
+        for (const std::size_t member : waiting_)
+            if (group_.is_root()) store_.checkpoints(member).remove_all();
+        waiting_.clear();
+    }
     /// Of the one member that has moved: those before it are finished, those behind it have not begun.
     void save(const Trainer& trainer, const CheckpointFolder& checkpoints, double seconds) {
+        settle();
         checkpoints.save(parts_of(trainer), group_);
         if (!secret_) context_.log->info("checkpoint written");
         last_checkpoint_ = seconds;
@@ -298,6 +309,7 @@ class GroupTraining {
     bool from_kept_ = false;  ///< the member in training was started from a state that was kept
     double last_checkpoint_ = 0;
     std::int64_t steps_since_ = 0;
+    std::vector<std::size_t> waiting_;  ///< finished, and perhaps without a file yet
 };
 
 }  // namespace
@@ -342,6 +354,7 @@ nlohmann::json public_part(const RunManifest& manifest) {
     nlohmann::json shown = manifest.to_json();
     shown.erase("dataset");
     shown.erase("public");
+    shown.erase("metrics");
     return shown;
 }
 
@@ -377,6 +390,7 @@ bool finish(const RunFolder& run, const MemberStore& store, const Training& trai
         if (!std::includes(there.begin(), there.end(), all.begin(), all.end())) return false;
         try {
             manifest.digest = training.join(run, store);
+            manifest.metrics = StreamDigest::of(run.read_text("metrics.jsonl", ""));
             manifest.write(run);
         } catch (const Error&) {
             if (!run.finished()) throw;  // else another job has, and taken the members away
@@ -412,7 +426,7 @@ std::string backend_for(const Settings& settings, const std::string& asked) {
 
 TrainingOutcome carry_out(const Context& context, const TrainingRequest& request) {
     // 1. What is asked for.
-    const DatasetReader reader(request.data);
+    const DatasetReader reader(request.data, "train", {context.world.rank(), context.world.size()});
     Configuration asked = request.configuration;
     asked.settings.features = asked.settings.features.pinned();
     asked.settings.network = asked.settings.network.pinned();
@@ -486,7 +500,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         context.world.is_root() && RunFolder::create(request.out, request.joins()).claim(whose);
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
-    const MemberStore store(run, whose);
+    const MemberStore store(run, whose, seconds_of_a_group);
     const bool finished_before = context.world.any(context.world.is_root() && run.finished());
 
     // 5. What it costs is charged; then train, and where no member is missing, the result and its manifest.

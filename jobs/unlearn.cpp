@@ -336,7 +336,7 @@ void prepare(const FinishedRun& run, const Request& request, const DatasetReader
     for (std::size_t member = 0; member < run.members(); ++member) {
         if (!std::binary_search(plan.retrained.begin(), plan.retrained.end(), member)) stay.push_back(member);
     }
-    keep_members(run, stay, out, MemberStore(out, fingerprint));
+    keep_members(run, stay, out, MemberStore(out, fingerprint, seconds_of_a_group));
     keep_states(run, forgetting, plan, KeptStates(out, fingerprint, run.settings), passed_over);
 }
 

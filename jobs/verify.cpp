@@ -36,6 +36,7 @@ struct Request {
     std::string run, data, public_data, backend = "reference";
     std::vector<std::string> unlearned;
     std::optional<std::uint64_t> steps;
+    bool retrain = false;
 };
 
 Error wrong(const std::string& problem) {
@@ -88,7 +89,8 @@ class Stated {
         const Kind& kind = kind_named(run_.manifest.kind);
         require_same("the guarantee", run_.manifest.guarantee,
                      kind.claim(run_.settings, facts_of(run_.manifest)).to_json());
-        return run_.manifest.guarantee["status"];
+        return "worded by manifest.json as its settings demand: \"" +
+               run_.manifest.guarantee["status"].get<std::string>() + "\"";
     }
     std::string check_fingerprint() const {
         if (!same_program()) return "not checked: made by holdfast " + run_.manifest.version;
@@ -163,7 +165,7 @@ std::string check_log(const FinishedRun& run) {
 
 /// distances.h5 holds what certificates.json was made of.
 std::string check_distances(const FinishedRun& run) {
-    const auto file = hdf5::File::open_read(run.folder.file("distances.h5"));
+    const auto file = hdf5::File::open_sealed(run.folder.file("distances.h5"));
     const hdf5::Dataset labels = file.dataset("label"), distances = file.dataset("distance");
     if (labels.shape().size() != 2 || labels.shape() != distances.shape() ||
         labels.shape()[0] != run.manifest.members)
@@ -200,20 +202,19 @@ std::string check_data(const FinishedRun& run, const DatasetReader& reader) {
 class StepCheck {
   public:
     StepCheck(const FinishedRun& run, const Stated& stated, const DatasetReader& reader,
-              const std::string& public_data, std::vector<KeptStates::Step> steps)
+              const std::string& public_data, std::vector<KeptStates::Step> steps,
+              std::vector<std::size_t> members)
         : run_(run),
           stated_(stated),
           kept_(run.folder, stated.fingerprint(), run.settings),
           steps_(std::move(steps)),
-          alone_(make_serial_communicator()) {
+          alone_(make_serial_communicator()),
+          members_(std::move(members)) {
         Records public_records = read_public(public_data, reader.info(), run.settings);
         if (identify_public(public_records, run.settings.training) != run.manifest.public_records)
             throw Error(ExitCode::input, "the run was trained on other public records beside",
                         "name those it was trained with, or none where there were none", "--public");
         public_records_ = seen(std::move(public_records));
-        for (const KeptStates::Step& step : steps_) {
-            if (members_.empty() || members_.back() != step.member) members_.push_back(step.member);
-        }
         grid_ = std::make_unique<ProcessGrid>(*alone_, "1x1x1", members_.size(), run.manifest.levels.size());
         training_ = kind_named(run.manifest.kind).training(stated.plan(), public_records_, *grid_, nullptr);
         Distributed all = distribute(
@@ -223,6 +224,15 @@ class StepCheck {
     }
 
     const std::vector<KeptStates::Step>& steps() const { return steps_; }
+    const std::vector<std::size_t>& members() const { return members_; }
+    /// The whole training of a member.
+    std::string check(std::size_t member) const {
+        const std::unique_ptr<Trainer> trainer = training_->start(member, records_.at(member), {});
+        PhaseTimes unasked;
+        while (!trainer->done()) trainer->step(*alone_, unasked);
+        compare_result(*trainer, member);
+        return "trained again, it comes to the parameters and boxes of the run";
+    }
     std::string check(const KeptStates::Step& step) const {
         const std::unique_ptr<Trainer> trainer = at(step.member, step.step);
         PhaseTimes unasked;
@@ -268,8 +278,8 @@ class StepCheck {
     KeptStates kept_;
     std::vector<KeptStates::Step> steps_;
     std::unique_ptr<Communicator> alone_;
-    Records public_records_;
     std::vector<std::size_t> members_;
+    Records public_records_;
     std::unique_ptr<ProcessGrid> grid_;
     std::unique_ptr<Training> training_;
     std::map<std::size_t, Records> records_;
@@ -283,26 +293,71 @@ std::vector<KeptStates::Step> chosen(const std::vector<KeptStates::Step>& there,
     return steps;
 }
 
-void check_steps(const FinishedRun& run, const Stated& stated, const DatasetReader& reader,
-                 const Request& request, Findings& findings) {
+/// The steps that were taken again and came to what is there.
+struct Again {
+    std::uint64_t steps = 0;
+    std::size_t ends = 0;  ///< members whose last step is one of them: their boxes are what it comes to
+};
+
+std::vector<std::size_t> members_of(const std::vector<KeptStates::Step>& steps) {
+    std::vector<std::size_t> members;
+    for (const KeptStates::Step& step : steps) {
+        if (members.empty() || members.back() != step.member) members.push_back(step.member);
+    }
+    return members;
+}
+
+Again check_steps(const FinishedRun& run, const Stated& stated, const DatasetReader& reader,
+                  const Request& request, Findings& findings) {
     const KeptStates kept(run.folder, stated.fingerprint(), run.settings);
     const std::size_t most = request.steps.value_or(std::numeric_limits<std::size_t>::max());
-    const std::vector<KeptStates::Step> steps = chosen(kept.found(), most);
-    if (steps.empty() && request.steps.value_or(0) > 0)
+    std::vector<KeptStates::Step> steps;
+    if (!request.retrain) steps = chosen(kept.found(), most);
+    if (steps.empty() && request.steps.value_or(0) > 0 && !request.retrain)
         findings.check("steps", [&]() -> std::string {
             throw Error(ExitCode::input, "the run kept no states to take one again from",
                         "train with --keep-states", run.folder.file("states"));
         });
-    if (steps.empty()) return;
+    std::vector<std::size_t> members = members_of(steps);
+    for (std::size_t member = 0; request.retrain && member < run.members(); ++member)
+        members.push_back(member);
+    Again done;
+    if (members.empty()) return done;
     std::unique_ptr<StepCheck> again;
-    findings.check("records of the kept steps", [&] {
-        again = std::make_unique<StepCheck>(run, stated, reader, request.public_data, steps);
-        return std::to_string(steps.size()) + " steps to take again by the " + request.backend + " backend";
+    findings.check(request.retrain ? "records" : "records of the kept steps", [&] {
+        again = std::make_unique<StepCheck>(run, stated, reader, request.public_data, steps, members);
+        return (request.retrain ? std::to_string(members.size()) + " members to train"
+                                : std::to_string(steps.size()) + " steps to take") +
+               " again by the " + request.backend + " backend";
     });
-    if (again == nullptr) return;
-    for (const KeptStates::Step& step : again->steps())
-        findings.check("member " + std::to_string(step.member) + ", step " + std::to_string(step.step),
-                       [&] { return again->check(step); });
+    if (again == nullptr) return done;
+    for (const std::size_t member : again->members()) {
+        if (!request.retrain || !findings.check("member " + std::to_string(member),
+                                                [&] { return again->check(member); }))
+            continue;
+        done.steps += run.manifest.steps;
+        ++done.ends;
+    }
+    for (const KeptStates::Step& step : again->steps()) {
+        if (!findings.check("member " + std::to_string(step.member) + ", step " + std::to_string(step.step),
+                            [&] { return again->check(step); }))
+            continue;
+        ++done.steps;
+        if (static_cast<std::uint64_t>(step.step) + 1 == run.manifest.steps) ++done.ends;
+    }
+    return done;
+}
+
+/// What is claimed of the training and was not found here.
+void leave_steps_open(const FinishedRun& run, const Again& again, Findings& findings) {
+    const std::uint64_t all = run.manifest.members * run.manifest.steps;
+    if (again.steps == all) return;
+    std::string words = std::to_string(again.steps) + " of " + std::to_string(all) + " steps were taken again";
+    if (again.ends > 0)
+        words += ", the last of " + std::to_string(again.ends) + " of " +
+                 std::to_string(run.manifest.members) + " members among them";
+    findings.leave_open("guarantee", words + ": that the others made this result of these records, which the "
+                                             "guarantee needs, is said by manifest.json alone");
 }
 
 /// Error (usage): options of the other kind of run.
@@ -320,50 +375,70 @@ void conclude(const Context& context, const std::string& run, const Findings& fi
     if (!findings.sound()) findings.refuse(run);
 }
 
+/// A run's own folder: what its files say of themselves, and what they hold.
+struct Folder {
+    std::unique_ptr<FinishedRun> run;
+    std::unique_ptr<Stated> stated;  ///< null: no run was found, and a check has said so
+};
+
+Folder check_folder(const std::string& path, const std::string& prefix, const std::string& backend,
+                    Findings& findings) {
+    Folder folder;
+    const auto check = [&](const std::string& what, auto action) { findings.check(prefix + what, action); };
+    check("manifest.json", [&] {
+        folder.run = std::make_unique<FinishedRun>(FinishedRun::open(path));
+        folder.stated = std::make_unique<Stated>(*folder.run, backend);
+        return folder.run->manifest.kind + ", trained by holdfast " + folder.run->manifest.version;
+    });
+    if (!folder.stated) return folder;
+    const FinishedRun& run = *folder.run;
+    const auto there = [&](const char* name) {
+        std::error_code ignored;
+        return std::filesystem::exists(run.folder.file(name), ignored);
+    };
+    check("boxes.h5", [&] { return check_digest(run); });
+    check("metrics.jsonl", [&] { return check_metrics(run); });
+    check("fingerprint", [&] { return folder.stated->check_fingerprint(); });
+    if (there(RequestLog::file_name)) check(RequestLog::file_name, [&] { return check_log(run); });
+    if (there("certificates.json") && !run.network.is_regression())
+        check("distances.h5", [&] { return check_distances(run); });
+    check("boxes", [&] { return check_boxes(run); });
+    check("settings", [&] { return folder.stated->check_numbers(); });
+    check("guarantee", [&] { return folder.stated->check_claim(); });
+    return folder;
+}
+
 void verify(const Context& context, const Request& request) {
     if (!context.world.is_root()) return;
     Findings findings;
     const bool fleet = is_fleet(request.run);
     require_fitting(request, fleet);
     if (fleet) {
-        check_fleet_run(request.run, request.unlearned, findings);
+        const auto check_own = [&](const std::string& path) {
+            const std::size_t failed = findings.failed();
+            check_folder(path, path + "/", request.backend, findings);
+            return findings.failed() == failed;
+        };
+        check_fleet_run(request.run, request.unlearned, check_own, findings);
         return conclude(context, request.run, findings);
     }
-    // 1. The files, as far as they say of themselves what they are.
-    std::optional<FinishedRun> run;
-    std::optional<Stated> stated;
-    findings.check("manifest.json", [&] {
-        run.emplace(FinishedRun::open(request.run));
-        stated.emplace(*run, request.backend);
-        return run->manifest.kind + ", trained by holdfast " + run->manifest.version;
-    });
-    if (stated) {
-        const auto there = [&](const char* name) {
-            std::error_code ignored;
-            return std::filesystem::exists(run->folder.file(name), ignored);
-        };
-        findings.check("boxes.h5", [&] { return check_digest(*run); });
-        findings.check("metrics.jsonl", [&] { return check_metrics(*run); });
-        findings.check("fingerprint", [&] { return stated->check_fingerprint(); });
-        if (there(RequestLog::file_name))
-            findings.check(RequestLog::file_name, [&] { return check_log(*run); });
-        if (there("certificates.json")) findings.check("distances.h5", [&] { return check_distances(*run); });
+    // 1. The folder by itself.
+    const Folder folder = check_folder(request.run, "", request.backend, findings);
 
-        // 2. What they hold.
-        findings.check("boxes", [&] { return check_boxes(*run); });
-        findings.check("settings", [&] { return stated->check_numbers(); });
-        findings.check("guarantee", [&] { return stated->check_claim(); });
-    }
-
-    // 3. The records, and steps of the training taken again from them.
-    if (stated && !request.data.empty()) {
+    // 2. The records, and steps of the training taken again from them.
+    Again again;
+    if (folder.stated && !request.data.empty()) {
+        if (request.retrain && kind_named(folder.run->manifest.kind).secret)
+            throw Error(ExitCode::usage, "the noise of this training is not kept: it cannot be trained again",
+                        "leave --retrain out", "--retrain");
         std::optional<DatasetReader> reader;
         findings.check("data", [&] {
             reader.emplace(request.data);
-            return check_data(*run, *reader);
+            return check_data(*folder.run, *reader);
         });
-        if (reader) check_steps(*run, *stated, *reader, request, findings);
+        if (reader) again = check_steps(*folder.run, *folder.stated, *reader, request, findings);
     }
+    if (folder.stated) leave_steps_open(*folder.run, again, findings);
     conclude(context, request.run, findings);
 }
 
@@ -376,28 +451,32 @@ Run declare_verify(const Command& command) {
         "--data", request->data,
         "The dataset FILE[:SPLIT] it was trained on: check its digest, and take the steps again that "
         "train --keep-states kept");
-    command
-        .add_option(
-            "--unlearned", request->unlearned,
-            "Of a fleet: run folder of holdfast unlearn or train, whose parameters must be, bit by bit "
-            "in the fleet's precision, those of a network without one record; which, is said. "
-            "Repeatable")
+    command.add_option(
+           "--unlearned", request->unlearned,
+           "Of a fleet: run folder of holdfast unlearn or train, whose parameters must be, bit by bit "
+           "in the fleet's precision, those of a network without one record; which, is said. "
+           "Repeatable")
         .one_at_a_time();
     command.add_option("--public", request->public_data, "The public records it was trained with, if any");
     command.add_option("--steps", request->steps,
-                       "With --data: at most so many steps; all that were kept by default");
-    command
-        .add_option(
-            "--backend", request->backend,
-            "What takes them: the plain loops of the specification by default, whatever trained the run")
+                   "With --data: at most so many steps; all that were kept by default");
+    command.add_flag("--retrain", request->retrain,
+                 "With --data: train every member again, from its first step to its last, and compare")
+        .needs(command.option("--data"));
+    command.add_option(
+           "--backend", request->backend,
+           "What takes them: the plain loops of the specification by default, whatever trained the run")
         .show_default();
     command.add_footer(
-        "A line a check, then a summary; exit 0 if all hold, else 3. What is checked: digests of boxes.h5, "
-        "distances.h5 and the log of requests; metrics for every step; that points lie in their boxes and "
-        "boxes in the next; that numbers, guarantee and fingerprint follow from the settings; with --data "
-        "the "
-        "digest of the records, and kept steps bit by bit. This finds damage and faults of machines. Who can "
-        "write the folder could write another run that is as sound: keep the digest elsewhere.\n\n");
+        "A line a check, then what was left open, then a summary; exit 0 if all checks hold, else 3. What is "
+        "checked: seals and digests of boxes.h5, metrics.jsonl, distances.h5 and the log of requests; metrics "
+        "for every step; that points lie in their boxes and boxes in the next; that numbers, fingerprint and "
+        "the words of the guarantee follow from the settings; with --data the digest of the records, and kept "
+        "steps, or with --retrain all, bit by bit: the boxes of a member are what its last step comes to. "
+        "Whatever step was not taken again is said to be open: the guarantee is then manifest.json's word. "
+        "With --unlearned the checks of that run's own folder come first. This finds damage and faults of "
+        "machines. Who can write the folder could write another run that is as sound: keep the digest "
+        "elsewhere.\n\n");
     return [request](const Context& context) { verify(context, *request); };
 }
 

@@ -202,9 +202,9 @@ struct DatasetReader::File {
     std::optional<hdf5::Dataset> labels, targets, ids;
 };
 
-DatasetReader::DatasetReader(const std::string& name, const std::string& default_split) {
+DatasetReader::DatasetReader(const std::string& name, const std::string& default_split, SealShare share) {
     std::tie(info_.path, info_.split) = split_dataset_name(name, default_split);
-    hdf5::File file = hdf5::File::open_read(info_.path);
+    hdf5::File file = hdf5::File::open_read(info_.path, share);
     info_.splits = splits_of(file);
     const std::string x_name = "x_" + info_.split, y_name = "y_" + info_.split, id_name = "id_" + info_.split;
     if (!file.has(x_name)) {
@@ -430,7 +430,9 @@ void DatasetWriter::commit() {
         split.ids.close();
         if (split.truths) split.truths->close();
     }
+    file_->file.write_attribute(hdf5::sealed_attribute, std::int64_t{1});
     file_->file.close();
+    add_seal(file_->guard.temporary(), file_->guard.path());
     file_->guard.commit();
 }
 

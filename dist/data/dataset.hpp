@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dist/data/public_facts.hpp"
+#include "dist/files/seal.hpp"
 #include "kernels/ops/engine.hpp"
 
 namespace holdfast {
@@ -107,7 +108,9 @@ std::vector<std::string> dataset_splits(const std::string& path);
 /// held to the range here: who uses it does that.
 class DatasetReader {
   public:
-    explicit DatasetReader(const std::string& name, const std::string& default_split = "train");
+    /// `share`: of the check of a sealed file, where ranks open it together.
+    explicit DatasetReader(const std::string& name, const std::string& default_split = "train",
+                           SealShare share = {});
     ~DatasetReader();
     DatasetReader(DatasetReader&&) noexcept;
     DatasetReader& operator=(DatasetReader&&) noexcept;

@@ -110,6 +110,11 @@ void AtomicPath::commit() {
     sync_folder(path_);
 }
 
+void AtomicPath::commit_as(const std::string& path) {
+    path_ = path;
+    commit();
+}
+
 bool AtomicPath::commit_unless_there() {
     sync_file(path_, temporary_);
     if (::link(temporary_.c_str(), path_.c_str()) != 0) {

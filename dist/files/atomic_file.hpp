@@ -25,6 +25,8 @@ class AtomicPath {
     const std::string& path() const { return path_; }
     const std::string& temporary() const { return temporary_; }
     void commit();
+    /// The same, over another name in the folder.
+    void commit_as(const std::string& path);
     /// The same, unless `path` is there already: false then, and it stays as it is. Of several writers at
     /// once, on one machine or on several, one gets true.
     bool commit_unless_there();

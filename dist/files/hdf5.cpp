@@ -245,7 +245,8 @@ void require_held(hid_t dataset, const std::string& where) {
                 "write every value, compressed by gzip at the most (h5repack -f GZIP=6)", where);
 }
 
-void require_regular_file(const std::string& path) {
+void require_hdf5_file(const std::string& path) {
+    prepare_library();
     struct stat status;
     if (::stat(path.c_str(), &status) != 0) {
         throw Error(ExitCode::input, std::string("cannot be opened: ") + std::strerror(errno),
@@ -258,15 +259,14 @@ void require_regular_file(const std::string& path) {
         throw Error(ExitCode::input, std::string("cannot be read: ") + std::strerror(errno),
                     "check its rights", path);
     }
-}
-
-Handle open_file(const std::string& path, unsigned flags) {
-    prepare_library();
-    require_regular_file(path);
     if (H5Fis_hdf5(path.c_str()) <= 0) {
         throw Error(ExitCode::input, "is not an HDF5 file",
                     "CSV, NPY, NPZ and IDX files become datasets by `holdfast import`", path);
     }
+}
+
+Handle open_file(const std::string& path, unsigned flags) {
+    require_hdf5_file(path);
     const Handle access =
         access_properties();  // closed only after the diagnosis: every call clears HDF5's errors
     const hid_t id = H5Fopen(path.c_str(), flags, access.id());
@@ -441,9 +441,27 @@ File File::create(const std::string& path, const std::string& shown) {
 }
 
 // The access flags are macros that start HDF5: it must be prepared before they are read.
-File File::open_read(const std::string& path) {
+File File::open_read(const std::string& path, SealShare share) {
+    if (has_seal(path)) return open_sealed(path, share);
     prepare_library();
-    return File(path, open_file(path, H5F_ACC_RDONLY));
+    File file(path, open_file(path, H5F_ACC_RDONLY));
+    if (!file.has_attribute(sealed_attribute)) return file;
+    throw Error(ExitCode::input,
+                "does not end with the seal that it had: it is cut off or overwritten, or another program "
+                "changed it",
+                std::string("make it again; who changed it on purpose takes its attribute '") +
+                    sealed_attribute + "' away",
+                path);
+}
+File File::open_sealed(const std::string& path, SealShare share) {
+    require_hdf5_file(path);
+    const SealedFile sealed(path, share);  // before HDF5 reads more than its first bytes
+    File file(path, open_file(path, H5F_ACC_RDONLY));
+    void* descriptor = nullptr;
+    ensure(H5Fget_vfd_handle(file.handle_.id(), H5P_DEFAULT, &descriptor) >= 0 && descriptor != nullptr,
+           "HDF5 reads files by a descriptor");
+    sealed.require_same(*static_cast<const int*>(descriptor));
+    return file;
 }
 File File::open_update(const std::string& path) {
     prepare_library();

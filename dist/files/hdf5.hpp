@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "dist/files/seal.hpp"
+
 /// HDF5 files without its C handles: what dist/files needs and no more. <hdf5.h> stays in hdf5.cpp.
 /// Serial access only (no MPI-IO). A file is never asked to open another one: soft, external and user-defined
 /// links, external storage, virtual datasets and dynamically loaded filters are refused. Errors name the
@@ -80,6 +82,9 @@ bool is_signed(Type type);  ///< signed integers
 /// Extents, offsets and counts, slowest axis first: [members, levels, parameters].
 using Shape = std::vector<std::uint64_t>;
 
+/// Attribute of a file that is sealed whoever may write such files; without it none is asked of it.
+inline constexpr const char* sealed_attribute = "sealed";
+
 /// How a dataset lies in the file. Chunks are needed for deflate (0 to 9) and for growing along the first
 /// axis.
 struct Storage {
@@ -137,7 +142,12 @@ class File {
     File() = default;
     /// Truncates; keeps the mode of a file that is there. Messages call it `shown`, where that is not empty.
     static File create(const std::string& path, const std::string& shown = "");
-    static File open_read(const std::string& path);    ///< errors: missing, unreadable, not HDF5, truncated
+    /// From wherever it comes. Where it has a seal, or states that it had one, the seal must hold.
+    /// Errors: missing, unreadable, not HDF5, truncated, damaged.
+    static File open_read(const std::string& path, SealShare share = {});
+    /// One that this program alone writes, and seals. What is changed in place while it is being read goes
+    /// unnoticed.
+    static File open_sealed(const std::string& path, SealShare share = {});
     static File open_update(const std::string& path);  ///< to read and write datasets that are there
 
     const std::string& path() const { return path_; }

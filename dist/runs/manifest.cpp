@@ -120,6 +120,7 @@ RunManifest parsed(const json& object) {
     manifest.relation = fields.text("relation");
     manifest.sample = sample_of(Fields(object, "", false));
     manifest.digest = fields.text("digest");
+    manifest.metrics = Fields(object, "", false).text("metrics");
     manifest.arithmetic = fields.object("arithmetic");
     manifest.guarantee = fields.object("guarantee");
     if (manifest.format >= 3) manifest.payment = payment_of(fields);
@@ -157,6 +158,7 @@ json RunManifest::to_json() const {
                    {"guarantee", guarantee},
                    {"payment", payment}};
     if (sample) object["sample"] = true;
+    if (!metrics.empty()) object["metrics"] = metrics;
     if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};

@@ -55,6 +55,7 @@ struct RunManifest {
     std::string relation;
     bool sample = false;  ///< of a fleet: it was asked to leave out only some records; stated where true
     std::string digest;   ///< of the result: names the run
+    std::string metrics;  ///< digest of metrics.jsonl; empty: there is none
     nlohmann::json arithmetic;  ///< the grids on which the guarantee holds bit by bit
     nlohmann::json guarantee;   ///< as Guarantee::to_json() words it
     /// {token, epsilon, delta, mechanism, parameters}: what a ledger was charged for it; null: nothing.

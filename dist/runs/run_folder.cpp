@@ -7,6 +7,7 @@
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
+#include "dist/files/seal.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
 
@@ -69,19 +70,29 @@ bool RunFolder::finished() const {
 }
 
 nlohmann::json RunFolder::read_json(const std::string& name) const {
-    std::ifstream stream(file(name));
+    // Of what a parser says of a malformed text nothing is passed on: it quotes bytes that are no text.
+    nlohmann::json object = nlohmann::json::parse(read_sealed_json(file(name)), nullptr, false);
+    if (!object.is_object())
+        throw Error(ExitCode::input, "malformed JSON, or not one JSON object",
+                    "the file was changed since it was written: restore it from a copy", file(name));
+    object.erase("seal");
+    return object;
+}
+
+std::string RunFolder::read_text(const std::string& name, const std::string& digest) const {
+    std::ifstream stream(file(name), std::ios::binary);
     if (!stream)
-        throw Error(ExitCode::input, "cannot be read", "is this a run folder of holdfast train?", file(name));
-    try {
-        return nlohmann::json::parse(stream);
-    } catch (const nlohmann::json::exception& error) {
-        throw Error(ExitCode::input, std::string("malformed JSON: ") + error.what(),
-                    "the file was changed since it was written", file(name));
-    }
+        throw Error(ExitCode::input, "cannot be read", "restore it from a copy, or make it again",
+                    file(name));
+    std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+    if (!digest.empty() && StreamDigest::of(text) != digest)
+        throw Error(ExitCode::input, "is damaged: another text than was written",
+                    "restore it from a copy, or make it again", file(name));
+    return text;
 }
 
 void RunFolder::write_json(const std::string& name, const nlohmann::json& value) const {
-    write_text(name, value.dump(1) + "\n");
+    write_text(name, sealed_json(value.dump(1) + "\n"));
 }
 
 void RunFolder::write_text(const std::string& name, const std::string& text) const {
@@ -125,9 +136,12 @@ void BoxesWriter::write(std::size_t member, std::size_t level, const std::vector
 std::string BoxesWriter::commit() {
     file_->lower.close();
     file_->upper.close();
+    const std::string digest = file_->digest.hex();
+    file_->file.write_attribute("digest", digest);
     file_->file.close();
+    add_seal(file_->path.temporary(), file_->path.path());
     file_->path.commit();
-    return file_->digest.hex();
+    return digest;
 }
 
 struct BoxesReader::File {
@@ -135,8 +149,11 @@ struct BoxesReader::File {
     hdf5::Dataset lower, upper;
 };
 
-BoxesReader::BoxesReader(const RunFolder& run) {
-    auto file = hdf5::File::open_read(run.file("boxes.h5"));
+BoxesReader::BoxesReader(const RunFolder& run, const std::string& digest) {
+    auto file = hdf5::File::open_sealed(run.file("boxes.h5"));
+    if (!digest.empty() && file.read_text_attribute("digest") != digest)
+        throw Error(ExitCode::input, "holds other parameters than manifest.json says",
+                    "the folder was changed since it was written: train again", run.file("boxes.h5"));
     hdf5::Dataset lower = file.dataset("lower"), upper = file.dataset("upper");
     levels_ = file.dataset("levels").read_all<std::int64_t>();
     if (lower.shape().size() != 3 || lower.shape() != upper.shape() || lower.shape()[1] != levels_.size()) {

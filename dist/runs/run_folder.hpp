@@ -35,8 +35,12 @@ class RunFolder {
 
     const std::string& path() const { return path_; }
     std::string file(const std::string& name) const { return path_ + "/" + name; }
-    nlohmann::json read_json(const std::string& name) const;  ///< Error (input): missing or malformed
+    /// Sealed (dist/files/seal.hpp), as write_json() writes it. Error (input): missing, malformed or no longer
+    /// what was written.
+    nlohmann::json read_json(const std::string& name) const;
     void write_json(const std::string& name, const nlohmann::json& value) const;
+    /// `digest`: of the text, kept in a sealed file; empty: none is. Error (input): missing, or another text.
+    std::string read_text(const std::string& name, const std::string& digest) const;
     void write_text(const std::string& name, const std::string& text) const;
 
   private:
@@ -44,7 +48,8 @@ class RunFolder {
     std::string path_;
 };
 
-/// Writes boxes.h5 level by level; nothing appears before commit(). The digest covers all values in order.
+/// Writes boxes.h5 level by level; nothing appears before commit(). The digest covers all values in order; the
+/// file states it, and is sealed.
 class BoxesWriter {
   public:
     BoxesWriter(const RunFolder& run, std::size_t members, const std::vector<std::int64_t>& levels,
@@ -64,7 +69,9 @@ class BoxesWriter {
 
 class BoxesReader {
   public:
-    explicit BoxesReader(const RunFolder& run);
+    /// `digest`: of the boxes that are meant, as the manifest states it; empty: whichever are there.
+    /// Errors (input): damaged, or others.
+    explicit BoxesReader(const RunFolder& run, const std::string& digest = "");
     ~BoxesReader();
     BoxesReader(BoxesReader&&) noexcept;
     BoxesReader& operator=(BoxesReader&&) noexcept;

@@ -72,13 +72,15 @@ void train_on_stand_in(const Candidate& candidate, const PublicNumbers& numbers,
     const SecretKey key = SecretKey::known_to_all(stand_in_seed);
     const auto training = kind.training(plan, none, grid, kind.secret ? &key : nullptr);
     const RunFolder run = RunFolder::create(run_path, false);
-    const MemberStore store(run, "trial");
+    const MemberStore store(run, "trial", seconds_of_a_group);
     PhaseTimes times;
     for (MemberRecords& member : records.held) {
         const auto trainer = training->start(member.member, features(std::move(member.records)), {});
         while (!trainer->done()) trainer->step(grid.block_group(), times);
         trainer->write_result(store);
     }
+
+    store.sync();
 
     // 3. The run that it comes to.
     RunManifest manifest = manifest_of(plan, reader.info(), *training);

@@ -26,13 +26,12 @@ std::string digest_of_boxes(const RunFolder& run) {
 
 std::vector<std::string> metrics_of_members(const RunFolder& run, const RunManifest& manifest) {
     const std::string path = run.file("metrics.jsonl");
-    std::ifstream stream(path, std::ios::binary);
+    std::istringstream stream(run.read_text("metrics.jsonl", manifest.metrics));
     std::vector<std::string> metrics(manifest.members);
     const auto damaged = [&](const std::string& problem) {
         return Error(ExitCode::input, problem,
                      "the file was changed since it was written: restore it from a copy", path);
     };
-    if (!stream) throw damaged("cannot be read");
     std::string line;
     for (std::uint64_t number = 0; number < manifest.members * manifest.steps; ++number) {
         const bool whole = std::getline(stream, line) && !stream.eof();
@@ -85,6 +84,7 @@ void keep_members(const FinishedRun& run, const std::vector<std::size_t>& member
         }
         writer.commit(unseen(metrics[member]));
     }
+    store.sync();
 }
 
 }  // namespace holdfast

@@ -19,7 +19,7 @@ class BoxesCertificate final : public Certificate {
               settings.network.make(settings.feature_map(manifest.dataset.features, manifest.dataset.range))),
           levels_(settings.certificate.level_values()),
           backend_(std::move(backend)),
-          boxes_(run) {
+          boxes_(run, manifest.digest) {
         // A distance counted over other boxes than the manifest's would be no certificate.
         if (boxes_.members() != static_cast<std::size_t>(settings.ensemble.members) ||
             boxes_.levels() != levels_ || boxes_.parameters() != network_.parameters())

@@ -22,7 +22,7 @@ class ConvexCertificate final : public Certificate {
           levels_(removals() ? settings.certificate.level_values()
                              : std::vector<std::int64_t>(static_cast<std::size_t>(distances_.cap()) + 1)),
           backend_(std::move(backend)),
-          points_(run) {
+          points_(run, manifest.digest) {
         if (points_.members() != static_cast<std::size_t>(settings.ensemble.members) ||
             points_.levels() != settings.certificate.level_values() ||
             points_.parameters() != network_.parameters())

@@ -162,6 +162,7 @@ std::string FleetParts::join(const std::vector<std::uint64_t>& left_out) const {
     }
     networks.close();
     joined.close();
+    add_seal(guard.temporary(), guard.path());
     guard.commit();
     return digest.hex();
 }
@@ -225,7 +226,7 @@ FleetReader::FleetReader(const RunFolder& run, const RunManifest& manifest, cons
       network_(kept.network.make(features_)) {
     ensure(manifest.kind == "fleet", "a run of networks without a record each");
     const std::string path = run.file(file_name);
-    hdf5::File file = hdf5::File::open_read(path);
+    hdf5::File file = hdf5::File::open_sealed(path);
     hdf5::Dataset networks = file.dataset("networks"), ids = file.dataset("left_out");
     const FleetShape shape{settings_.training.precision, manifest.members, network_.parameters()};
     const bool fits = networks.shape() == hdf5::Shape{shape.networks, shape.parameters} &&

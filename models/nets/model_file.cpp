@@ -564,6 +564,7 @@ std::string write_model(const std::string& path, const Model& model,
     write_layers(file, own_layers, model.network.layers(), model.parameters.data());
     write_text(file, "digest", digest);
     file.close();
+    add_seal(guard.temporary(), path);
     const auto taken = [&] {
         return Error(ExitCode::output, "another file is there, and is kept", "name a file that is not there",
                      path);
@@ -576,7 +577,7 @@ std::string write_model(const std::string& path, const Model& model,
 }
 
 StoredModel read_model(const std::string& path) {
-    const hdf5::File file = hdf5::File::open_read(path);
+    const hdf5::File file = hdf5::File::open_sealed(path);
     if (!file.has("description")) throw no_model(path, "it has no description");
     const std::string text = read_text(file, "description");
     const json description = description_in(path, text);

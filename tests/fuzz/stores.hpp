@@ -27,7 +27,9 @@ class DatasetTarget final : public Target {
     std::string file_name() const override { return "data.h5"; }
     bool uses_hdf5() const override { return true; }
     std::vector<std::string> seeds() const override { return {dataset(false), dataset(true)}; }
+    /// Sealed as it comes, or the seal alone would be tried.
     void read(const std::string& path) const override {
+        add_seal(path, path);
         const DatasetReader reader(path);
         constexpr std::uint64_t most = 1 << 16;  // what a file claims beyond this takes memory, not thought
         if (reader.info().features < most)
@@ -95,8 +97,7 @@ class CheckpointTarget final : public Target {
 
 class MemberTarget final : public Target {
   public:
-    std::string file_name() const override { return "members/member-00000.h5"; }
-    bool uses_hdf5() const override { return true; }
+    std::string file_name() const override { return "members/members-00000-00000"; }
     std::vector<std::string> seeds() const override {
         const TemporaryFolder folder;
         const MemberStore store(RunFolder::create(folder.path(), true), "fingerprint");
@@ -142,6 +143,7 @@ class ModelTarget final : public Target {
                  {{"epsilon", 1}, {"delta", 1e-5}, {"mechanism", "noisy"}, {"parameters", {{"q", 0.5}}}}})};
     }
     void read(const std::string& path) const override {
+        add_seal(path, path);  // or it alone would be tried
         const StoredModel stored = read_model(path);
         Guarantee::text_of(stored.model.guarantee);
         stored.model.cost.dump();
@@ -171,7 +173,7 @@ class ConfigurationTarget final : public Target {
 
 class ManifestTarget final : public Target {
   public:
-    std::string file_name() const override { return "manifest.json"; }
+    std::string file_name() const override { return "stated.json"; }
     std::vector<std::string> seeds() const override {
         const nlohmann::json first = {
             {"configuration", to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}))},
@@ -185,9 +187,10 @@ class ManifestTarget final : public Target {
         second.arithmetic = second.guarantee = nlohmann::json::object();
         return {first.dump(), first.dump(1), second.to_json().dump(1)};
     }
-    /// The boxes beside it are sound: one member, levels 0..2, three parameters.
+    /// Sealed as it comes. The boxes beside it are sound: one member, levels 0..2, three parameters.
     void read(const std::string& path) const override {
         const RunFolder run = RunFolder::create(std::filesystem::path(path).parent_path(), true);
+        run.write_text("manifest.json", sealed_json(bytes_of(path)));
         if (!std::filesystem::exists(run.file("boxes.h5"))) {
             BoxesWriter boxes(run, 1, {0, 1, 2}, 3);
             for (std::size_t level = 0; level < 3; ++level) boxes.write(0, level, {0, 0, 0}, {1, 1, 1});

@@ -40,7 +40,7 @@ for relation in add_remove substitute; do
     run="$relation-resumed"
     train=("$holdfast" train --data blobs.h5 --out "$run" --set network.hidden=[16,8] --set certificate.levels=12 --set training.batches=2
            --set training.epochs=20 --set training.expected_records=3000 "${options[@]}" --set run.checkpoint_steps=1 --quiet)
-    kept() { ls -d "$run"/members/*.h5 "$run"/checkpoints/*/[0-9]* 2> /dev/null | sort || true; }
+    kept() { ls -d "$run"/members/members-* "$run"/checkpoints/*/[0-9]* 2> /dev/null | sort || true; }
     until_kept_more_than() { until [ "$(kept)" != "$1" ]; do kill -0 $launcher || { echo "$relation: finished too early"; exit 1; }; sleep 0.01; done; }
     mpirun -n 2 "${train[@]}" --set run.backend=reference > /dev/null 2> signal.log & launcher=$!
     until_kept_more_than ""

@@ -71,6 +71,7 @@ poison good.h5 nan.h5 2 $((60 * 6 + 2)) 'pack("Q<", 0x7ff8000000000000)'
 poison good.h5 inf.h5 2 $((60 * 6 + 5)) 'pack("Q<", 0x7ff0000000000000)'
 poison good.h5 twice.h5 1 60 'pack("Q<", 1)'
 perl -0777 -pe 's/\Q${\pack("Q<Q<", 61, 6)}\E/pack("Q<Q<", 0, 6)/e or die "no shape\n"' good.h5 > empty.h5 || fail "empty.h5 could not be made"
+reseal nan.h5 inf.h5 twice.h5 empty.h5
 head -c 900 good.h5 > cut.h5
 echo "not HDF5" > text.h5
 "$holdfast" synth blobs --records 200 --test 20 --out blobs.h5 --quiet > /dev/null
@@ -138,7 +139,7 @@ expect "run folder below a file" 4 'good\.h5/run' "$holdfast" train --quiet "${s
 # The largest file allowed is 1 KiB: boxes cannot be written. Nothing may be left but an empty folder.
 limited() { (trap '' XFSZ; ulimit -f 1; "$@"); }
 mkdir full
-expect "output: no room for the boxes" 4 'full/members/member-00000\.h5' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]"
+expect "output: no room for the boxes" 4 'full/members/members-00000' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]"
 expect "output: no room for a checkpoint" 4 'full/checkpoints' limited "$holdfast" train --quiet "${small[@]}" --data good.h5 --out full --set "network.hidden=[64]" --set run.checkpoint_steps=1
 mkdir tiny
 if mount -t tmpfs -o size=64k tmpfs tiny 2> /dev/null; then
@@ -194,7 +195,7 @@ cp whole/boxes.h5 damaged/ && truncate -s 300 damaged/manifest.json
 expect "manifest truncated" 3 'damaged/manifest\.json' "$holdfast" certify --quiet --run damaged --queries blobs.h5
 echo '{"configuration": {}, "dataset": {"features": -1, "scaling": 3, "ids": "yes"}}' > damaged/manifest.json
 expect "manifest of something else" 3 'damaged/manifest\.json' "$holdfast" certify --quiet --run damaged --queries blobs.h5
-sed 's/"certificate.levels": 5/"certificate.levels": 7/' whole/manifest.json > damaged/manifest.json
+sed 's/"certificate.levels": 5/"certificate.levels": 7/' whole/manifest.json > damaged/manifest.json && reseal damaged/manifest.json
 expect "manifest and boxes disagree" 3 'damaged/(boxes\.h5|manifest\.json)' "$holdfast" certify --quiet --run damaged --queries blobs.h5
 
 # 6. Accounts and releases

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "dist/files/hdf5.hpp"
+#include "dist/files/seal.hpp"
 #include "jobs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -197,6 +198,7 @@ TEST_P(FleetFile, NotANumberIsNoParameterEvenWithTheRightDigest) {
         networks.write({3, 4}, {1, 1}, &bad);
         networks.close();
         file.close();
+        add_seal(run.file("fleet.h5"), "");
     }
     ASSERT_TRUE(opening());
     EXPECT_NE(opening()->message().find("beyond the limit"), std::string::npos);

@@ -125,6 +125,25 @@ TEST_F(FleetJob, AnAuditFindsWhatWasNotDeleted) {
     EXPECT_FALSE(verified({"--unlearned", folder.file("nowhere")}));
     EXPECT_THROW(run_job(declare_verify, {folder.file("all"), "--unlearned", folder.file("other")}), Error);
     EXPECT_THROW(run_job(declare_verify, {folder.file("fleet"), "--data", data}), Error);
+    // A network of the fleet, copied into the folder of another run: no proof of a deletion, least of all where
+    // that folder fails its own checks.
+    {
+        const RunFolder copy = RunFolder::open(folder.file("all"));
+        RunManifest stated = RunManifest::read(copy);
+        std::vector<std::int64_t> network(stated.parameters);
+        open("fleet").networks.read(0, 1, network);
+        BoxesWriter boxes(copy, 1, stated.levels, network.size());
+        boxes.write(0, 0, network, network);
+        stated.digest = boxes.commit();
+        stated.write(copy);
+    }
+    const std::string said =
+        run_job(declare_verify, {folder.file("fleet"), "--unlearned", folder.file("all")});
+    EXPECT_NE(said.find("open    " + folder.file("all") + ": that it was trained, and not copied"),
+              std::string::npos)
+        << said;
+    fs::remove(folder.file("all/fingerprint"));
+    EXPECT_FALSE(verified({"--unlearned", folder.file("all")}));
     // A changed guarantee, then a changed network.
     std::string manifest = folder.read("fleet/manifest.json");
     const std::size_t at = manifest.find("public constant B");

@@ -99,6 +99,7 @@ struct ModelFileTest : ::testing::Test {
         digest.add_values(std::span<const std::int64_t>(units));
         put_text("digest", digest.hex());
         file.close();
+        add_seal(path, path);
         return path;
     }
     static json description() {
@@ -471,6 +472,8 @@ TEST_F(ModelFileTest, WhatIsNoModelIsNamed) {
     EXPECT_THAT(refusal(folder.path()), HasSubstr("not a regular file"));
     EXPECT_THAT(refusal(folder.write("text.h5", "label\n1\n")), HasSubstr("not an HDF5 file"));
     hdf5::File::create(folder.file("empty.h5")).close();
+    EXPECT_THAT(refusal(folder.file("empty.h5")), HasSubstr("does not end with a seal"));
+    add_seal(folder.file("empty.h5"), "");
     EXPECT_THAT(refusal(folder.file("empty.h5")), HasSubstr("is no model"));
     EXPECT_THAT(refusal(file_of("{]")), HasSubstr("no JSON object"));
     EXPECT_THAT(refusal(file_of("[1]")), HasSubstr("no JSON object"));

@@ -294,7 +294,7 @@ def test_bad_models_are_refused():
     at = whole.index(model.units[0].tobytes())
     with open("damaged.h5", "wb") as file:
         file.write(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-    refused("digest is another", models.read_model, "damaged.h5")
+    refused("is damaged", models.read_model, "damaged.h5")
     refused("damaged.h5", predict, "--model", "damaged.h5", "--queries", "queries.h5")
     with h5py.File("link.h5", "w") as file:
         file["description"] = h5py.ExternalLink("kept.h5", "/description")

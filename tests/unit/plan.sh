@@ -60,6 +60,7 @@ cat > spoil.py << 'END_PYTHON'
 import h5py
 with h5py.File("nan.h5", "r+") as file:
     file["x_train"][...] = float("nan")
+    del file.attrs["sealed"]
 END_PYTHON
 cp blobs.h5 nan.h5
 for python in ${HOLDFAST_PYTHON:-python3 /usr/bin/python3}; do

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "dist/files/seal.hpp"
 #include "jobs/finished_run.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/noise/secret_key.hpp"
@@ -132,13 +133,13 @@ TEST_F(PublishTest, WhatTheLedgerWasNotChargedForStays) {
 
     json manifest = json::parse(folder.read("run/manifest.json"));
     manifest["payment"]["token"] = std::string(64, 'a');
-    folder.write("run/manifest.json", manifest.dump());
+    folder.write("run/manifest.json", sealed_json(manifest.dump()));
     EXPECT_EQ(error_of([&] { publish(); }).code(), ExitCode::budget);
     manifest["payment"] = nullptr;
-    folder.write("run/manifest.json", manifest.dump());
+    folder.write("run/manifest.json", sealed_json(manifest.dump()));
     EXPECT_EQ(error_of([&] { publish(); }).code(), ExitCode::budget);
     manifest["payment"] = {{"token", 7}};
-    folder.write("run/manifest.json", manifest.dump());
+    folder.write("run/manifest.json", sealed_json(manifest.dump()));
     EXPECT_THAT(error_of([&] { publish(); }).message(), HasSubstr("payment.token"));
     EXPECT_FALSE(std::filesystem::exists(model));
 }
@@ -149,7 +150,7 @@ TEST_F(PublishTest, ItSaysWhatTheLedgerWasChargedForWhateverTheManifestSays) {
     manifest["payment"]["parameters"]["noise_multiplier"] = 1000;
     manifest["configuration"]["noise.epsilon"] = 0.001;
     manifest["guarantee"]["statement"] = "are (0.001, 1e-05)-differentially private";
-    folder.write("run/manifest.json", manifest.dump());
+    folder.write("run/manifest.json", sealed_json(manifest.dump()));
     publish();
     const Model published = read_model(model).model;
     EXPECT_EQ(published.cost["epsilon"], 1.0);
@@ -164,7 +165,7 @@ TEST_F(PublishTest, NoOtherRunIsPublishedUnderAPayment) {
     json manifest = json::parse(folder.read("bare/manifest.json"));
     manifest["payment"] = json::parse(folder.read("run/manifest.json"))["payment"];
     manifest["configuration"]["noise.law"] = "gaussian";
-    folder.write("bare/manifest.json", manifest.dump());
+    folder.write("bare/manifest.json", sealed_json(manifest.dump()));
     const Error other = error_of([&] { publish(bare, ledger, model); });
     EXPECT_EQ(other.code(), ExitCode::budget);
     EXPECT_THAT(other.message(), HasSubstr("other parameters"));

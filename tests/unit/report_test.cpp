@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "dist/files/seal.hpp"
 #include "dist/runs/manifest.hpp"
 #include "jobs/report/page.hpp"
 #include "jobs/report_run.hpp"
@@ -59,7 +60,7 @@ class Report : public testing::Test {
         return std::string("report_") + testing::UnitTest::GetInstance()->current_test_info()->name();
     }
     void write(const std::string& name, const std::string& content) const {
-        std::ofstream(folder_ / name) << content;
+        std::ofstream(folder_ / name) << (name.ends_with(".json") ? sealed_json(content) : content);
     }
     void write_all() const {
         write("metrics.jsonl", metrics);

@@ -120,6 +120,15 @@ TEST_F(RunFolderTest, OpensFinishedRunsOnly) {
     run.write_json("manifest.json", {{"a", 1}});
     EXPECT_EQ(RunFolder::open(path).read_json("manifest.json").at("a"), 1);
     EXPECT_EQ(code_of([&] { run.read_json("none.json"); }), ExitCode::input);
+    const std::string whole = folder.read("run/manifest.json");
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        std::string changed = whole;
+        changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
+        folder.write("run/manifest.json", changed);
+        EXPECT_EQ(code_of([&] { run.read_json("manifest.json"); }), ExitCode::input) << changed;
+        folder.write("run/manifest.json", whole.substr(0, i));
+        EXPECT_EQ(code_of([&] { run.read_json("manifest.json"); }), ExitCode::input) << i;
+    }
     folder.write("run/manifest.json", "{\"a\": ");
     EXPECT_EQ(code_of([&] { run.read_json("manifest.json"); }), ExitCode::input);
 }
@@ -147,6 +156,23 @@ TEST_F(RunFolderTest, BoxesComeBackAndTheirDigestNamesThem) {
     EXPECT_EQ(lower, (std::vector<std::int64_t>{INT64_MIN, INT64_MAX}));
     reader.read(1, 1, lower, upper);
     EXPECT_EQ(upper, (std::vector<std::int64_t>{9, 11}));
+    EXPECT_NO_THROW(BoxesReader(run, write(11)));
+    EXPECT_EQ(code_of([&] { BoxesReader(run, digest); }), ExitCode::input);
+}
+
+TEST_F(RunFolderTest, EveryBitOfTheBoxesCounts) {
+    const RunFolder run = finished();
+    const std::string whole = folder.read("run/boxes.h5");
+    for (std::size_t i = 0; i < whole.size(); i += 7) {
+        std::string changed = whole;
+        changed[i] = static_cast<char>(changed[i] ^ (1 << i % 8));
+        folder.write("run/boxes.h5", changed);
+        EXPECT_EQ(code_of([&] { BoxesReader{run}; }), ExitCode::input) << i;
+        folder.write("run/boxes.h5", whole.substr(0, i));
+        EXPECT_EQ(code_of([&] { BoxesReader{run}; }), ExitCode::input) << i;
+    }
+    folder.write("run/boxes.h5", whole + "x");
+    EXPECT_EQ(code_of([&] { BoxesReader{run}; }), ExitCode::input);
 }
 
 TEST_F(RunFolderTest, BoxesNotCommittedNeverAppear) {

@@ -67,7 +67,7 @@ TEST_F(RunProgress, OfARunningMemberIsItsPaceSinceTheJobBegan) {
 }
 
 TEST_F(RunProgress, AddsMembersThatTrainAtOnceAndThoseThatAreDone) {
-    write("run/members/member-00001.h5", "");
+    write("run/members/members-00001-00001", "");
     tell(0, {start(0, 0, 0), step(0, 9, 10)});
     tell(1, {start(1, 0, 0), step(1, 98, 10)});
     tell(2, {start(2, 0, 0), step(2, 19, 10)});
@@ -124,7 +124,7 @@ TEST_F(RunProgress, PassesOverLinesThatAreTornOrNotItsOwn) {
 }
 
 TEST_F(RunProgress, WithoutLinesShowsWhatIsThere) {
-    write("run/members/member-00000.h5", "");
+    write("run/members/members-00000-00000", "");
     write("run/checkpoints/1/7/part-0", "");
     const RunView run = look(0);
     EXPECT_EQ(run.state, RunState::hidden);

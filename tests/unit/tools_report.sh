@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # holdfast report and holdfast doctor, run as programs: files, modes, exit codes.
 set -euo pipefail
-holdfast=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failures=0
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+source "$(dirname "$0")/../support/script.sh"
 exit_code() {
     local code=0
     "$@" >"$scratch/output" 2>&1 || code=$?
@@ -17,7 +10,7 @@ exit_code() {
 
 mkdir "$scratch/run"
 manifest='{"steps":3,"configuration":{},"dataset":{"features":2,"scaling":"public","ids":"given","digest":"ab"},"guarantee":{"status":"proved"}}'
-echo "$manifest" >"$scratch/run/manifest.json"
+echo "$manifest" >"$scratch/run/manifest.json" && reseal "$scratch/run/manifest.json"
 "$holdfast" report "$scratch/run" | grep -cF "$scratch/run/report.html" || fail "does not say where the report is"
 [[ $(stat -c %a "$scratch/run/report.html") == 600 ]] || fail "others may read the report"
 grep -q 'holdfast evaluate' "$scratch/run/report.html" || fail "does not say that the evaluation is missing"
@@ -27,9 +20,9 @@ grep -q 'holdfast evaluate' "$scratch/run/report.html" || fail "does not say tha
 [[ $(exit_code "$holdfast" report "$scratch/none") == 3 ]] || fail "no run folder: exit code"
 echo '{"steps": ' >"$scratch/run/manifest.json"
 [[ $(exit_code "$holdfast" report "$scratch/run" --out "$scratch/other.html") == 3 ]] || fail "malformed: exit code"
-grep -q 'manifest.json: malformed JSON' "$scratch/output" || fail "malformed: $(cat "$scratch/output")"
+grep -q 'manifest.json: does not end with a seal' "$scratch/output" || fail "malformed: $(cat "$scratch/output")"
 [[ ! -e $scratch/other.html ]] || fail "a report of a malformed run"
-echo "$manifest" >"$scratch/run/manifest.json"
+echo "$manifest" >"$scratch/run/manifest.json" && reseal "$scratch/run/manifest.json"
 [[ $(exit_code "$holdfast" report "$scratch/run" --out "$scratch/none/page.html") == 4 ]] || fail "unwritable: exit code"
 
 # What evaluate --budget finds is printed, written for the owner alone, and drawn.

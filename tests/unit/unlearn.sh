@@ -105,7 +105,7 @@ refused "another file" 4 'all.h5: another file is there' unlearn --run run --dat
 refused "the run itself" 2 'run of another configuration, dataset or program' unlearn --run run --data all.h5 --ids leave --out run --out-data none.h5
 nothing "a refusal"
 mkdir damaged && cp run/* damaged/ && printf 'x' | dd of=damaged/boxes.h5 bs=1 seek=9000 conv=notrunc status=none
-refused "a damaged run" 3 'damaged/boxes.h5: holds other parameters' unlearn --run damaged --data all.h5 --ids leave "${to[@]}"
+refused "a damaged run" 3 'damaged/boxes.h5: is damaged' unlearn --run damaged --data all.h5 --ids leave "${to[@]}"
 rm -rf none none.h5
 cut -d, -f2- all.csv > nobody.csv
 "$holdfast" import nobody.csv --label y --population people --expected-records 400 --out nobody.h5 --quiet > /dev/null

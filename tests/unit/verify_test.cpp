@@ -83,5 +83,26 @@ TEST_F(VerifyTest, APointIsAPointInsideItsBoxesAndWithinTheLimits) {
     EXPECT_EQ(verdict(), one);
 }
 
+// Boxes without width under a manifest that names them: no check of the files finds them, so none may speak for
+// them.
+TEST_F(VerifyTest, AClaimOfStepsThatWereNotTakenAgainIsNotRepeated) {
+    const std::string run = folder.file("run"), data = folder.file("data.h5");
+    const std::string retrained = run_job(declare_verify, {run, "--data", data, "--retrain"});
+    EXPECT_NE(retrained.find("trained again, it comes to the parameters and boxes of the run"),
+              std::string::npos);
+    EXPECT_EQ(retrained.find("\nopen "), std::string::npos) << retrained;
+    rewrite([](Boxes& lower, Boxes& upper) {
+        for (std::size_t level = 1; level < lower.size(); ++level) lower[level] = upper[level] = lower[0];
+    });
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{run}, std::vector<std::string>{run, "--data", data}}) {
+        const std::string said = run_job(declare_verify, words);
+        EXPECT_EQ(said.find("guarantee: proved"), std::string::npos) << said;
+        EXPECT_NE(said.find("open    guarantee: 0 of 2 steps were taken again"), std::string::npos) << said;
+        EXPECT_NE(said.find("is said by manifest.json alone"), std::string::npos) << said;
+    }
+    EXPECT_THROW(run_job(declare_verify, {run, "--data", data, "--retrain"}), Error);
+}
+
 }  // namespace
 }  // namespace holdfast

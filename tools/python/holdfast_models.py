@@ -161,6 +161,7 @@ def checked(model, where):
 def read_model(path):
     """The Model of a file. ModelError: it is none, damaged, of a newer version, or contradicts itself."""
     try:
+        require_seal(path)
         with h5py.File(path, "r") as file:
             return model_in(file, path)
     except ModelError:
@@ -169,6 +170,31 @@ def read_model(path):
         raise ModelError(f"{path}: is no model of holdfast: {error}") from error
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise ModelError(f"{path}: cannot be read: {error}") from error
+
+
+BLOCK, SEAL = 4 << 20, b"HOLDFAST-SEAL-1\n"
+
+
+def seal_of(file, size):
+    """What ends a sealed file of so many bytes before it: dist/files/seal.hpp."""
+    file.seek(0)
+    blocks = b"".join(hashlib.blake2b(file.read(min(BLOCK, size - at)), digest_size=32).digest() for at in range(0, size, BLOCK))
+    foot = SEAL + size.to_bytes(8, "little")
+    return blocks + foot + hashlib.blake2b(blocks + foot, digest_size=32).digest()
+
+
+def require_seal(path):
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 56))
+        foot = file.read()
+        sealed = int.from_bytes(foot[16:24], "little")
+        if not foot.startswith(SEAL) or sealed > size:
+            raise ModelError(f"{path}: does not end with a seal: fetch or publish it again")
+        seal = seal_of(file, sealed)
+        file.seek(sealed)
+        if file.read() != seal:
+            raise ModelError(f"{path}: is damaged: fetch or publish it again")
 
 
 def model_in(file, path):
@@ -230,6 +256,8 @@ def write_model(path, model):
             else:
                 write_layers(file, "prefix", model.map_units)
             write_layers(file, "layer", model.units)
+        with open(partial, "r+b") as file:
+            file.write(seal_of(file, file.seek(0, os.SEEK_END)))
         try:
             os.link(partial, path)
         except FileExistsError:
