@@ -22,7 +22,8 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string ledger, data, population, public_file, queries, relation = "add_remove", composition = "basic";
+    std::string ledger, data, population, public_file, queries, relation = "add_remove",
+                                                                composition = "basic";
     std::optional<double> budget, fixed;
     double budget_delta = 0, delta_apart = 0;
 };
@@ -54,8 +55,8 @@ void check_gaussian(const Request& request) {
 /// What can be refused before anything is read or made: a ledger that is not there would be made.
 void check(const Request& request) {
     const std::string* asked[] = {&request.data, &request.population, &request.public_file, &request.queries};
-    if (std::count_if(std::begin(asked), std::end(asked), [](const std::string* one) { return !one->empty(); }) !=
-        1) {
+    if (std::count_if(std::begin(asked), std::end(asked),
+                      [](const std::string* one) { return !one->empty(); }) != 1) {
         throw Error(ExitCode::usage, "whose account?",
                     "give one of --data FILE, --population NAME to look at an account, --public FILE or "
                     "--queries FILE",
@@ -204,9 +205,10 @@ Run declare_account(CLI::App& app) {
         app.add_option("--data", request->data, "Dataset FILE[:SPLIT] to add, split train by default");
     app.add_option("--population", request->population, "Only show the account of this population")
         ->excludes(data);
-    app.add_option("--public", request->public_file,
-                   "Only check that no id of this dataset names a person of the ledger, and note it: what pays "
-                   "by the ledger takes public records (train --public) that were so checked alone");
+    app.add_option(
+        "--public", request->public_file,
+        "Only check that no id of this dataset names a person of the ledger, and note it: what pays "
+        "by the ledger takes public records (train --public) that were so checked alone");
     app.add_option("--queries", request->queries,
                    "Only tell which of these queries, FILE[:SPLIT], split test by default, are people of the "
                    "ledger: for the owner alone, as no budget covers what an answer tells of them");

@@ -23,7 +23,8 @@ void check_public_file(const Context& context, const std::string& ledger, const 
     const std::string digest = digest_of_records(reader);
     Ledger(ledger).record_public(digest, ids);
     context.print({{"public", name}, {"digest", digest}, {"records", ids.size()}, {"known", 0}},
-                  name + ": none of its " + std::to_string(ids.size()) + " ids (" + name_of(reader.info().ids) +
+                  name + ": none of its " + std::to_string(ids.size()) + " ids (" +
+                      name_of(reader.info().ids) +
                       ") names a person of this ledger; train --public may take it until people are added\n");
 }
 

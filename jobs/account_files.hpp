@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-// holdfast account, of files that hold other people than its own: for the owner's eyes, as what is printed and
-// how it ends tell who is in the ledger. For one rank.
+// holdfast account, of files that hold other people than its own: for the owner's eyes, as what is printed
+// and how it ends tell who is in the ledger. For one rank.
 
 /// Notes that the file may be trained on as public records: no id of it names a person of the ledger. Errors
 /// (input): one does; the file has no ids.

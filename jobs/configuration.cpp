@@ -30,7 +30,8 @@ void join(std::vector<Option>& table, const std::string& name, const std::vector
                           [set = row.set, section](Configuration& whole, const json& value) {
                               set(section(whole), value);
                           }},
-                         decides, kinds});
+                         decides,
+                         kinds});
     }
 }
 
@@ -47,12 +48,12 @@ std::vector<Option> make_table() {
         table, "clip", clip_options(), [](C & c) -> auto& { return c.settings.clip; });
     join<CertificateSettings>(
         table, "certificate", certificate_options(), [](C & c) -> auto& { return c.settings.certificate; });
-    join<Poison>(
-        table, "poison", poison_options(), [](C & c) -> auto& { return c.settings.poison; }, {"boxes"});
-    join<NoiseSettings>(
-        table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; }, {"noisy"});
-    join<ConvexSettings>(
-        table, "convex", convex_options(), [](C & c) -> auto& { return c.settings.convex; }, {"convex"});
+    join<Poison>(table, "poison", poison_options(), [](C & c) -> auto& { return c.settings.poison; },
+                 {"boxes"});
+    join<NoiseSettings>(table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; },
+                        {"noisy"});
+    join<ConvexSettings>(table, "convex", convex_options(), [](C & c) -> auto& { return c.settings.convex; },
+                         {"convex"});
     join<EnsembleSettings>(
         table, "ensemble", ensemble_options(), [](C & c) -> auto& { return c.settings.ensemble; });
     join<RunSettings>(
@@ -98,9 +99,10 @@ void require_of_kind(const Given& given, const std::string& kind) {
             continue;
         std::string kinds;
         for (const std::string& name : option.kinds) kinds += (kinds.empty() ? "\"" : " or \"") + name + "\"";
-        throw Error(ExitCode::usage,
-                    option.key + " belongs to training.kind = " + kinds + ", and the kind is \"" + kind + "\"",
-                    "leave it out, or set training.kind", found->second);
+        throw Error(
+            ExitCode::usage,
+            option.key + " belongs to training.kind = " + kinds + ", and the kind is \"" + kind + "\"",
+            "leave it out, or set training.kind", found->second);
     }
 }
 

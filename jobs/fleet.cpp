@@ -168,7 +168,8 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
 std::string summary_of(const RunManifest& manifest) {
     return "trained " + std::to_string(manifest.members) + " networks x " + std::to_string(manifest.steps) +
            " steps, " + std::to_string(manifest.parameters) + " parameters each, fleet " +
-           manifest.digest.substr(0, 16) + private_digest + "\n" + Guarantee::text_of(manifest.guarantee) + "\n";
+           manifest.digest.substr(0, 16) + private_digest + "\n" + Guarantee::text_of(manifest.guarantee) +
+           "\n";
 }
 
 void fleet(const Context& context, const Request& request) {

@@ -264,10 +264,11 @@ std::string fact_lines(const ImportSummary& summary) {
     if (summary.targets) text += "  target range: " + text_of(facts.target_range) + "\n";
     const bool labelled = summary.targets || !summary.class_counts.empty();
     if (facts.expected_records > 0) {
-        text += facts.count_found ? "  count: " + std::to_string(facts.expected_records) +
-                                        ", found and rounded. It is not public, and one record may change it:\n"
-                                        "    every guarantee is only 'as published'. --expected-records N states one.\n"
-                                  : "  public count: " + std::to_string(facts.expected_records) + "\n";
+        text += facts.count_found
+                    ? "  count: " + std::to_string(facts.expected_records) +
+                          ", found and rounded. It is not public, and one record may change it:\n"
+                          "    every guarantee is only 'as published'. --expected-records N states one.\n"
+                    : "  public count: " + std::to_string(facts.expected_records) + "\n";
     } else if (labelled) {
         text +=
             "  public count: not stated. Training then takes the count it finds, which one record changes:\n"
@@ -277,8 +278,10 @@ std::string fact_lines(const ImportSummary& summary) {
     }
     if (facts.dealt == Dealt::row_number)
         text +=
-            "  splits: dealt by row numbers. A record removed deals all behind it anew: every guarantee about a\n"
-            "    record added or removed is only 'as published'. --id or --id-from-content deal each on its own.\n";
+            "  splits: dealt by row numbers. A record removed deals all behind it anew: every guarantee "
+            "about a\n"
+            "    record added or removed is only 'as published'. --id or --id-from-content deal each on its "
+            "own.\n";
     if (!facts.population.empty()) {
         text += "  population: " + facts.population + "\n";
     } else if (labelled) {
@@ -394,11 +397,11 @@ void declare_facts(CLI::App& app, Options& options) {
         "--id-from-content", options.id_from_content,
         "The id of a record is a hash of its features, before any scaling, and its label: covers datasets "
         "without two equal records, which are refused; a changed record is one removed and one added");
-    app.add_option(
-        "--expected-records", options.expected_records,
-        "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
-        "may know: training takes it in place of the count it finds (HDF5: default as stated there); or found: "
-        "the number of them, rounded, with which every guarantee is only 'as published'");
+    app.add_option("--expected-records", options.expected_records,
+                   "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
+                   "may know: training takes it in place of the count it finds (HDF5: default as stated "
+                   "there); or found: "
+                   "the number of them, rounded, with which every guarantee is only 'as published'");
     app.add_option(
         "--population", options.population,
         "Name of the people whose privacy budget the records spend, letters, digits, '-', '_', '.' "

@@ -87,8 +87,9 @@ std::string fact_lines(const DatasetInfo& info) {
             ? "not stated"
             : std::to_string(info.expected_records) + (info.count_found ? ", found and rounded" : "");
     return "  ids              " + std::string(name_of(info.ids)) + "\n  public count     " + count +
-           "\n  dealt by         " + name_of(info.dealt) + "\n  population       " + (info.population.empty() ? "not named" : info.population) +
-           "\n  public range     " + text_of(info.range) + "\n";
+           "\n  dealt by         " + name_of(info.dealt) + "\n  population       " +
+           (info.population.empty() ? "not named" : info.population) + "\n  public range     " +
+           text_of(info.range) + "\n";
 }
 
 std::string as_text(const DatasetStatistics& statistics) {

@@ -24,11 +24,12 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
                         payee.path + " --budget EPSILON",
                     payee.ledger);
     if (payee.beside.records > 0 && !ledger.public_checked(payee.beside.digest))
-        throw Error(ExitCode::usage,
-                    "the public records that the run trains on were not held against the people of this ledger, "
-                    "or not since some were added: nothing was charged",
-                    "its owner checks them: holdfast account --ledger " + payee.ledger + " --public FILE",
-                    payee.ledger);
+        throw Error(
+            ExitCode::usage,
+            "the public records that the run trains on were not held against the people of this ledger, "
+            "or not since some were added: nothing was charged",
+            "its owner checks them: holdfast account --ledger " + payee.ledger + " --public FILE",
+            payee.ledger);
     const std::string counted = ledger.account(*population)->relation;
     if (counted == payee.relation) return;
     throw Error(ExitCode::usage,

@@ -37,13 +37,15 @@ void require_public_queries(const std::string& name, const DatasetFacts& trained
     std::error_code ignored;
     const bool same_file = std::filesystem::equivalent(info.path, trained.path, ignored);
     if (!same_file && (info.population.empty() || info.population != trained.population)) return;
-    throw Error(ExitCode::usage,
-                same_file ? "the queries lie in the file whose records were trained on: an answer would tell of their "
-                            "people, whom no budget covers"
-                          : "the queries are of population '" + info.population +
-                                "', whose records were trained on: an answer would tell of them",
-                "ask about others; --queries-are-public if they concern nobody whose records are private",
-                "--queries");
+    throw Error(
+        ExitCode::usage,
+        same_file
+            ? "the queries lie in the file whose records were trained on: an answer would tell of their "
+              "people, whom no budget covers"
+            : "the queries are of population '" + info.population +
+                  "', whose records were trained on: an answer would tell of them",
+        "ask about others; --queries-are-public if they concern nobody whose records are private",
+        "--queries");
 }
 
 std::vector<Digest> query_digests(const Records& queries) {

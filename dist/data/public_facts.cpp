@@ -54,8 +54,8 @@ bool count_found_of(const hdf5::File& file) {
     refuse(file, "'count' is '" + text + "'", "it must be 'stated' or 'found', or be absent");
 }
 
-/// A file that does not say may have been dealt, where it has more than the one split, by all but given ids: of
-/// those, every claim has the condition that they name people, and so does the dealing.
+/// A file that does not say may have been dealt, where it has more than the one split, by all but given ids:
+/// of those, every claim has the condition that they name people, and so does the dealing.
 Dealt dealt_of(const hdf5::File& file, const std::string& split, IdKind ids) {
     if (file.has_attribute("dealt")) {
         const std::string text = file.read_text_attribute("dealt");
@@ -169,8 +169,7 @@ const char* name_of(Dealt dealt) {
 }
 
 std::optional<Dealt> dealt_named(const std::string& name) {
-    for (const Dealt dealt :
-         {Dealt::no, Dealt::given, Dealt::content, Dealt::unknown, Dealt::row_number}) {
+    for (const Dealt dealt : {Dealt::no, Dealt::given, Dealt::content, Dealt::unknown, Dealt::row_number}) {
         if (name == name_of(dealt)) return dealt;
     }
     return std::nullopt;

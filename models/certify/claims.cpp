@@ -86,18 +86,21 @@ void state_dealing(const DataFacts& facts, Relation relation, Guarantee& claim) 
         case Dealt::content:
             if (counts_differ(relation)) return claim.require(content_ids);
             return claim.weaken(
-                "a hash of its content decided whether a record is among those trained on: a changed record may "
+                "a hash of its content decided whether a record is among those trained on: a changed record "
+                "may "
                 "come or go");
         case Dealt::unknown:
             if (facts.ids == IdKind::row_number && !counts_differ(relation)) return claim.require(kept_row);
             return claim.weaken(
-                "the file does not say how its splits were made: if a hash of row numbers or of content dealt "
-                "the records, one of them may change which others are trained on, or whether it is itself: "
-                "import the table again");
+                "the file does not say how its splits were made: by row numbers, one record more or less "
+                "would "
+                "deal all behind it anew; by content, a changed record might come or go: import the table "
+                "again");
         case Dealt::row_number:
             if (!counts_differ(relation)) return claim.require(kept_row);
             return claim.weaken(
-                "a hash of its row number decided whether a record is among those trained on: one record more "
+                "a hash of its row number decided whether a record is among those trained on: one record "
+                "more "
                 "or less in the table deals all behind it anew");
     }
 }
@@ -152,7 +155,8 @@ void state_queries(bool said, Guarantee& claim) {
     claim.require(queries_condition);
     if (said)
         claim.require(
-            "the owner is right that the queries are public: they come from the file, or bear the population, "
+            "the owner is right that the queries are public: they come from the file, or bear the "
+            "population, "
             "of the private records");
 }
 
@@ -172,8 +176,8 @@ Guarantee claim_about_records(std::string statement, const Settings& settings, c
     claim.require(settings_condition);
     claim.require(person_condition);
     state_scaling(facts.scaling, use.uncovered, claim);
-    state_dealing(facts, use.relation, claim);
     state_ids(facts.ids, use, claim);
+    state_dealing(facts, use.relation, claim);
     state_count(settings, facts, use.relation, claim);
     state_public_models(settings, claim);
     if (facts.public_records) {

@@ -30,9 +30,9 @@ struct RecordUse {
     bool by_ids = true;
 };
 
-/// A claim about private records, `statement` under every condition and gap of what their file says of them and
-/// of what is taken for public. The one way to make such a claim: neighbours are tables as they were imported,
-/// not splits of them (models/mathematics.md, imported table).
+/// A claim about private records, `statement` under every condition and gap of what their file says of them
+/// and of what is taken for public. The one way to make such a claim: neighbours are tables as they were
+/// imported, not splits of them (models/mathematics.md, imported table).
 Guarantee claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
                               const RecordUse& use);
 

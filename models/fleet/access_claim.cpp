@@ -27,7 +27,8 @@ Guarantee access_claim(const Settings& settings, const DataFacts& facts, Relatio
     // without the two is one dataset with an empty slot.
     if (settings.training.batching == Batching::sequential && relation == Relation::add_remove)
         claim.weaken(
-            "batches are rows in order: the fleet leaves the slot of a record empty, a training of the records "
+            "batches are rows in order: the fleet leaves the slot of a record empty, a training of the "
+            "records "
             "without it would move those behind it");
     if (relation == Relation::add_remove)
         claim.require("the number of records is no secret: the time of an answer grows with it");

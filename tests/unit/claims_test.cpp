@@ -39,8 +39,8 @@ TEST(Claims, AProvedRunStillRestsOnHowItsSettingsWereChosenAndOnItsIds) {
         (std::vector<std::string>{
             "no setting, no seed and no constant of scaling was chosen by looking at the private records",
             "one record is all there is of one person",
-            "whether a record is among those trained on was settled without regard to the others",
-            "an id names one person, whatever other records there are"}));
+            "an id names one person, whatever other records there are",
+            "whether a record is among those trained on was settled without regard to the others"}));
     EXPECT_EQ(claim.relation(), "add_remove");
 }
 
@@ -108,7 +108,8 @@ TEST(Claims, WhatMustHoldIsACondition) {
     }
 }
 
-/// Every claim about private records that the program makes of its own: of all kinds of training, and of fleets.
+/// Every claim about private records that the program makes of its own: of all kinds of training, and of
+/// fleets.
 std::map<std::string, std::function<Guarantee(const DataFacts&)>> all_claims() {
     std::map<std::string, std::function<Guarantee(const DataFacts&)>> claims;
     for (const Kind& kind : kinds()) {
@@ -149,9 +150,10 @@ TEST(Claims, EveryKindKnowsWhatItsFileSaysOfTheRecords) {
         beside.public_records = true;
         unstated.scaling = Scaling::unknown;
         given.dealt = Dealt::given;
-        for (const auto& [facts, words] :
-             {std::pair{content, "no two records are equal"}, {beside, public_records_condition},
-              {unstated, "scaled by public constants"}, {given, "an id names one person"}}) {
+        for (const auto& [facts, words] : {std::pair{content, "no two records are equal"},
+                                           {beside, public_records_condition},
+                                           {unstated, "scaled by public constants"},
+                                           {given, "an id names one person"}}) {
             EXPECT_TRUE(claim(facts).is_proved()) << name << ": " << claim(facts).text();
             EXPECT_NE(everything(claim(facts)).find(words), std::string::npos) << name << ": " << words;
         }
@@ -161,7 +163,8 @@ TEST(Claims, EveryKindKnowsWhatItsFileSaysOfTheRecords) {
 TEST(Claims, RowNumbersAreAGapOfAllButWhatDrawsUnderASecretKeyAndWasNotDealt) {
     DataFacts rows = good;
     rows.ids = IdKind::row_number;
-    for (const auto& [name, claim] : all_claims()) EXPECT_EQ(claim(rows).is_proved(), name == "noisy") << name;
+    for (const auto& [name, claim] : all_claims())
+        EXPECT_EQ(claim(rows).is_proved(), name == "noisy") << name;
 }
 
 TEST(Claims, WhoIsReplacedStaysInTheTableUnlessItsContentDealtIt) {
