@@ -567,9 +567,11 @@ Run declare_train(CLI::App& app) {
     app.add_option("--config", request->config, "TOML file of the options below");
     app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
     app.add_option("--out", request->out, "New run folder (0700)")->required();
-    app.add_option("--public", request->public_data,
-                   "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
-                   "steps of them alone: training.public_batch_size, training.public_steps");
+    app.add_option(
+        "--public", request->public_data,
+        "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
+        "steps of them alone: training.public_batch_size, training.public_steps. Where a ledger pays, "
+        "only what holdfast account --public has checked");
     add_validation_options(app, request->validation,
                            "how well the run and its widest boxes do on them goes into metrics.jsonl, for "
                            "the owner. They decide nothing: a training that stops by them is no longer the "
