@@ -14,6 +14,7 @@
 #include "jobs/queries.hpp"
 #include "jobs/release/answered.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/samplers.hpp"
@@ -28,6 +29,7 @@ struct Request {
     AccessOptions how;
     double epsilon = 0;
     std::uint64_t first = 0;
+    bool public_queries = false;  ///< said, against their look
 };
 
 /// Whose neighbours the payer counts; one a fleet of whose data the ledger does not know is none of these.
@@ -62,10 +64,11 @@ Mechanism law_of(const Request& request, const AccessRule& rule, std::size_t cla
     return Mechanism(name, {request.epsilon, 0, static_cast<int>(classes), rule.cap(), 0});
 }
 
-Guarantee claim_of(const AccessRule& rule, const Mechanism& law, Relation relation) {
+Guarantee claim_of(const AccessRule& rule, const Mechanism& law, Relation relation, bool public_queries) {
     Guarantee claim = rule.claim();
     claim.combine(law.guarantee(name_of(relation)));
     claim.require(answered_condition);
+    state_queries(public_queries, claim);
     return claim;
 }
 
@@ -74,6 +77,7 @@ void access(const Context& context, const Request& request) {
     require_ledger(request.ledger);
     const FinishedFleet fleet = FinishedFleet::open(request.run);
     const Relation relation = agreed_relation(context, request, fleet);
+    require_public_queries(request.queries, fleet.manifest.dataset, request.public_queries);
     const Records queries = read_queries(context, fleet.networks.features(), request.queries, request.first);
     const auto rule = access_rule(context, fleet, request.how, relation);
     const Mechanism law = law_of(request, *rule, fleet.networks.network().classes());
@@ -91,7 +95,7 @@ void access(const Context& context, const Request& request) {
     Ledger ledger(request.ledger);
     check_payer(ledger, {fleet.manifest.dataset.digest, fleet.manifest.dataset.path,
                          fleet.manifest.public_records, name_of(relation), request.ledger});
-    const Guarantee claim = claim_of(*rule, law, relation);
+    const Guarantee claim = claim_of(*rule, law, relation, request.public_queries);
     SystemRandomBits bits;
     const auto draw = [&](std::span<const std::size_t> paid) {
         std::vector<int> labels;
@@ -113,35 +117,31 @@ void access(const Context& context, const Request& request) {
 Run declare_access(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet, of all records").required();
-    command
-        .add_option("--queries", request->queries,
-                    "Dataset FILE[:SPLIT], split test by default; labels are not read")
+    command.add_option("--queries", request->queries,
+                   "Dataset FILE[:SPLIT], split test by default; labels are not read")
         .required();
-    command
-        .add_option("--ledger", request->ledger,
-                    "SQLite file that knows the population's account (holdfast account opens it)")
+    command.add_option("--ledger", request->ledger,
+                   "SQLite file that knows the population's account (holdfast account opens it)")
         .required();
     command.add_option("--epsilon", request->epsilon, "Privacy per answer, public").required();
-    command
-        .add_option(
-            "--rule", request->how.rule,
-            "How it is told whether a label withstands that any one record is left out: bound compares "
-            "N's confidence with the bound of holdfast idp; vote asks every network; hybrid asks them "
-            "only below the bound; stable joins the vote with the distances of --boxes")
+    command.add_option(
+           "--rule", request->how.rule,
+           "How it is told whether a label withstands that any one record is left out: bound compares "
+           "N's confidence with the bound of holdfast idp; vote asks every network; hybrid asks them "
+           "only below the bound; stable joins the vote with the distances of --boxes")
         .one_of({"bound", "vote", "hybrid", "stable"})
         .show_default();
     command.add_option("--boxes", request->how.boxes,
-                       "Of the stable rule: run folder of holdfast train, of the same settings and data");
-    command
-        .add_option("--milliseconds", request->how.milliseconds,
-                    "Of the hybrid rule: the public time of an answer, until which it is held back, so that "
-                    "no time tells whether the networks were asked")
+                   "Of the stable rule: run folder of holdfast train, of the same settings and data");
+    command.add_option("--milliseconds", request->how.milliseconds,
+                   "Of the hybrid rule: the public time of an answer, until which it is held back, so that "
+                   "no time tells whether the networks were asked")
         .positive();
-    command
-        .add_option("--law", request->law,
-                    "one_record_rr (of votes; the default), or idp_exponential: no noise where the label "
-                    "withstands, as published")
+    command.add_option("--law", request->law,
+                   "one_record_rr (of votes; the default), or idp_exponential: no noise where the label "
+                   "withstands, as published")
         .one_of({"one_record_rr", "idp_exponential"});
+    add_public_queries_option(command, request->public_queries);
     command.add_option("--first", request->first, "Only the first so many queries; 0: all");
     command.add_footer(
         "Queries are clipped to the public range of the features, [0, 1] where the data declare none. The "

@@ -17,7 +17,7 @@ struct Configuration {
 
 /// Defaults, then the TOML file (may be empty), then each "key=value" of `overrides`.
 /// Errors (usage): unknown key (with the nearest known one), wrong type, out of range, settings that
-/// contradict.
+/// contradict, one that is given and means nothing to the kind of training.
 Configuration read_configuration(const std::string& toml_path, const std::vector<std::string>& overrides);
 
 /// {"section.key": value, …} of every option, and back.
