@@ -229,8 +229,7 @@ void bench_step(const Context& context, const Request& request) {
         make_backend(request.backend, settings.training.arithmetic(), settings.certificate.product, device));
     TrainingPlan plain = plan;
     plain.levels = {0};
-    const BlockCommunicator sums(context.world, context.world,
-                                 {request.transport, RunSettings{}.transport_timeout, plan.backend->name()});
+    const BlockCommunicator sums(context.world, context.world, {request.transport, plan.backend->name()});
     const Records records = random_records(workload, context.world);
 
     // 2. Plain and certified steps in turn, the fastest of each.
@@ -301,8 +300,7 @@ void bench_noisy(const Context& context, const Request& request) {
     const TrainingPlan plain = plan_of(plain_settings),
                        drawless = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::none)),
                        noisy = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::gaussian));
-    const BlockCommunicator sums(context.world, context.world,
-                                 {request.transport, RunSettings{}.transport_timeout, backend->name()});
+    const BlockCommunicator sums(context.world, context.world, {request.transport, backend->name()});
     const Records records = random_records(workload, context.world);
 
     // 2. In turn, the fastest of each.

@@ -290,6 +290,9 @@ std::vector<Finding> check_ranks(const Communicator& world) {
         {"MPI", MpiSession::library_version()},
         {"ranks", std::to_string(world.size()) + " (" + world.transport() + ") on " + std::to_string(hosts) +
                       (hosts == 1 ? " host" : " hosts")},
+        judged("network", hosts == 1 ? "nothing crosses it" : "sums, boxes and networks cross it in clear",
+               hosts == 1, Health::warn,
+               "keep it private to these hosts, or lay it through an encrypted one such as WireGuard"),
         check_program("mpirun", "apt-get install openmpi-bin"),
     };
 }

@@ -184,6 +184,7 @@ void fleet(const Context& context, const Request& request) {
     check_fleet(asked.settings);
     const Settings settings = settle_count(asked.settings, reader.info());
     const RunSettings& how = asked.run;
+    context.world.give_up_after(how.stall_seconds);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
 
     // 2. The records, on every rank, and whom the networks do without.

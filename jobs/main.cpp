@@ -139,30 +139,23 @@ struct Ending {
 Ending run_on_ranks(int argc, char** argv) {
     MpiSession session(argc, argv);
     const Communicator& world = session.world();
-    // Ranks mostly fail together: rank 0 speaks at once and ends the job, another only if rank 0 did not.
-    const auto report = [&](const std::string& text) {
-        if (!world.is_root())
-            std::this_thread::sleep_for(std::chrono::milliseconds(3000 + 100 * world.rank()));
-        std::cerr << "holdfast: " + text + "\n" << std::flush;  // at once, or mpirun's words come between
-    };
     int code = 0;
     try {
         return {run(argc, argv, session)};
     } catch (const Error& error) {
         code = static_cast<int>(error.code());
         if (error.code() == ExitCode::interrupted) {  // on all ranks, with nothing left to send
-            if (world.is_root()) report(error.what());
+            if (world.is_root()) std::cerr << std::string("holdfast: ") + error.what() + "\n" << std::flush;
             return {code, world.size() > 1, world.is_root()};
         }
-        report(error.what());
+        session.fail(code, error.what());
     } catch (const std::bad_alloc&) {
         code = out_of_memory;
-        report(memory_text());
+        session.fail(code, memory_text());
     } catch (const std::exception& error) {
         code = static_cast<int>(ExitCode::internal);
-        report(std::string("unexpected: ") + error.what());
+        session.fail(code, std::string("unexpected: ") + error.what());
     }
-    if (world.size() > 1) session.abort(code);
     return {code};
 }
 
@@ -177,7 +170,13 @@ int main(int argc, char** argv) {
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     install_signal_handlers();
-    const Ending ending = run_on_ranks(argc, argv);
+    Ending ending;
+    try {
+        ending = run_on_ranks(argc, argv);
+    } catch (const Error& error) {  // MPI does not start
+        std::cerr << std::string("holdfast: ") + error.what() + "\n";
+        return static_cast<int>(error.code());
+    }
     if (!ending.stopped) return ending.code;
     // mpirun and srun kill what is left once a rank ends with another code than 0: rank 0 says it last.
     if (!ending.speaks) return 0;

@@ -13,8 +13,11 @@ std::vector<BasicOption<RunSettings>> run_options() {
              "what adds a step's sums: auto | mpi (host memory) | nccl (GPU memory, one rank a GPU); "
              "auto: nccl where there are several such ranks",
              &S::transport, {"auto", "mpi", "nccl"}),
-        real("transport_timeout", "nccl: seconds to wait for the other ranks' sums", &S::transport_timeout,
-             above(0)),
+        real("stall_seconds",
+             "give up, with exit code 8, once no rank got any further for so many seconds: a host or a link "
+             "is "
+             "lost; a slow job goes on; 0: never",
+             &S::stall_seconds, at_least(0, 1e9)),
         integer("checkpoint_steps", "checkpoint every so many steps; 0: by time only", &S::checkpoint_steps,
                 0),
         real("checkpoint_seconds", "checkpoint after so many seconds; 0: never by time",

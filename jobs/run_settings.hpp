@@ -16,7 +16,7 @@ struct RunSettings {
     std::int64_t threads = 0;   ///< 0: as OpenMP decides
     std::string grid = "auto";  ///< MEMBERSxLEVELSxBLOCKS
     std::string transport = "auto";
-    double transport_timeout = 600;  ///< seconds
+    double stall_seconds = 900;
     std::int64_t checkpoint_steps = 0;
     double checkpoint_seconds = 600;
 };

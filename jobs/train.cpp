@@ -431,6 +431,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     asked.settings.features = asked.settings.features.pinned();
     asked.settings.network = asked.settings.network.pinned();
     const RunSettings& how = asked.run;
+    context.world.give_up_after(how.stall_seconds);
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
@@ -459,8 +460,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
                    request.joins() ? MemberStore::finished(request.out) : std::vector<std::size_t>());
     const ProcessGrid grid(context.world, how.grid, slice.size(), levels.size(),
                            slice.size() - trained.size());
-    const BlockCommunicator sums(context.world, grid.block_group(),
-                                 {how.transport, how.transport_timeout, backend->name()});
+    const BlockCommunicator sums(context.world, grid.block_group(), {how.transport, backend->name()});
     Records public_records = read_public(request.public_data, reader.info(), settings);
     TrainingPlan plan = make_plan(
         settings, {reader.info().features, reader.info().range, reader.info().rows, public_records.size()},
@@ -617,7 +617,10 @@ Run declare_train(const Command& command) {
         "too), and seconds by phase (in no file of the run, whose bytes are the same on any machine). "
         "For the owner alone: this log depends on the records without protection. Long runs log some "
         "200 lines, each with the time since the one before");
-    command.add_footer(options_help());
+    command.add_footer(options_help() +
+               "Between hosts sums, boxes and networks travel in clear, records not at all: every host reads "
+               "the whole of --data. Keep that network private, or lay it through an encrypted one such as "
+               "WireGuard.\n");
     return [request](const Context& context) { train(context, *request); };
 }
 

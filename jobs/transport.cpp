@@ -83,8 +83,7 @@ BlockCommunicator::BlockCommunicator(const Communicator& world, const Communicat
     : block_group_(block_group) {
     if (request.transport == "mpi" || !chooses_nccl(request.transport, survey(world, request.backend)))
         return;
-    nccl_ =
-        make_nccl_communicator(block_group, device_of(world), std::chrono::duration<double>(request.timeout));
+    nccl_ = make_nccl_communicator(block_group, device_of(world));
 }
 
 }  // namespace holdfast

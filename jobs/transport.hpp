@@ -17,7 +17,6 @@ std::size_t ranks_of_device(int device, const Communicator& world);
 
 struct TransportRequest {
     std::string transport;  ///< "auto", "mpi" or "nccl": run.transport
-    double timeout;         ///< seconds: run.transport_timeout
     std::string backend;    ///< that was made, by its own name
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +12,9 @@
 #include "kernels/ops/device_span.hpp"
 
 namespace holdfast {
+
+/// run.stall_seconds, until give_up_after() says another.
+constexpr double default_stall_seconds = 900;
 
 /// A group of ranks. Collective: every rank of the group calls the same operation in the same order.
 /// There is no sum of floating-point numbers: what ranks add is exact (dist/sum), so no order shows in a
@@ -24,6 +28,15 @@ class Communicator {
     virtual std::string transport() const = 0;  ///< "serial", "mpi", "nccl"
     /// 0, 1, … among the ranks of the whole program on this machine: what a rank picks its accelerator by.
     virtual int local_rank() const = 0;
+    /// [ranks]: equal numbers share a machine. Collective.
+    virtual std::vector<int> machines() const { return std::vector<int>(static_cast<std::size_t>(size())); }
+
+    /// Looks, ever less often, until done() holds: every wait for other ranks goes through here. Throws where
+    /// the whole job stands still for too long.
+    virtual void await(const std::function<bool()>& done) const;
+    /// A job in which no rank gets any further for so many seconds is given up; 0: never. One that is only
+    /// slow goes on.
+    virtual void give_up_after(double /*seconds*/) const {}
 
     virtual void sum(
         std::span<std::int64_t> values) const = 0;  ///< in place, wraps nowhere: the caller checks ranges
@@ -32,7 +45,7 @@ class Communicator {
     /// In place, in the order of the span's stream; returns before the sum is there.
     virtual void sum(DeviceSpan) const { ensure(false, "this transport adds host memory only"); }
     /// Before the host reads what sum(DeviceSpan) left: returns once everything on the span's stream is done,
-    /// throws if a rank is lost or stays away too long. A transport without such sums returns at once.
+    /// throws if a rank is lost. A transport without such sums returns at once.
     virtual void wait(void* /*stream*/) const {}
     virtual void min(std::span<std::int64_t> values) const = 0;  ///< in place
     virtual void max(std::span<std::int64_t> values) const = 0;  ///< in place

@@ -1,42 +1,21 @@
 #include "dist/comm/device_communicator.hpp"
 
-#include <algorithm>
-#include <cstdio>
+#include <chrono>
 #include <exception>
-#include <thread>
 
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
 
-using Seconds = std::chrono::duration<double>;
-
-/// A step's sums take about a millisecond: a sleeping host would miss it.
-void pause(Seconds waited) {
-    if (waited < std::chrono::milliseconds(10)) {
-        std::this_thread::yield();
-    } else {
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
-}
-
-std::string text(Seconds seconds) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g s", seconds.count());
-    return text;
-}
-
 class DeviceCommunicator final : public Communicator {
   public:
-    DeviceCommunicator(const Communicator& host, std::shared_ptr<const CollectiveLibrary> library,
-                       Seconds timeout)
-        : host_(host), library_(std::move(library)), timeout_(timeout) {
+    DeviceCommunicator(const Communicator& host, std::shared_ptr<const CollectiveLibrary> library)
+        : host_(host), library_(std::move(library)) {
         join();
     }
-    DeviceCommunicator(std::unique_ptr<Communicator> host, std::shared_ptr<const CollectiveLibrary> library,
-                       Seconds timeout)
-        : owned_host_(std::move(host)), host_(*owned_host_), library_(std::move(library)), timeout_(timeout) {
+    DeviceCommunicator(std::unique_ptr<Communicator> host, std::shared_ptr<const CollectiveLibrary> library)
+        : owned_host_(std::move(host)), host_(*owned_host_), library_(std::move(library)) {
         join();
     }
     DeviceCommunicator(const DeviceCommunicator&) = delete;
@@ -51,8 +30,12 @@ class DeviceCommunicator final : public Communicator {
         }
         try {
             group_->finish();
-            wait_until_done([&] { return group_->state(); }, "the end of the sums",
-                            std::min<Seconds>(timeout_, std::chrono::seconds(30)));
+            const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+            host_.await([&] {
+                return group_->state().is != CollectiveState::Is::working ||
+                       std::chrono::steady_clock::now() > late;
+            });
+            if (group_->state().is != CollectiveState::Is::done) group_->abort();
         } catch (const Error&) {
             group_->abort();  // every sum was waited for before: no result is lost
         }
@@ -62,6 +45,9 @@ class DeviceCommunicator final : public Communicator {
     int size() const override { return host_.size(); }
     std::string transport() const override { return library_->name(); }
     int local_rank() const override { return host_.local_rank(); }
+    std::vector<int> machines() const override { return host_.machines(); }
+    void await(const std::function<bool()>& done) const override { host_.await(done); }
+    void give_up_after(double seconds) const override { host_.give_up_after(seconds); }
     void sum(std::span<std::int64_t> values) const override { host_.sum(values); }
     void min(std::span<std::int64_t> values) const override { host_.min(values); }
     void max(std::span<std::int64_t> values) const override { host_.max(values); }
@@ -78,18 +64,18 @@ class DeviceCommunicator final : public Communicator {
     std::vector<std::byte> receive(int from) const override { return host_.receive(from); }
 
     std::unique_ptr<Communicator> split(int colour) const override {
-        return std::make_unique<DeviceCommunicator>(host_.split(colour), library_, timeout_);
+        return std::make_unique<DeviceCommunicator>(host_.split(colour), library_);
     }
 
     bool sums_on_device() const override { return true; }
     void sum(DeviceSpan values) const override {
         if (group_ == nullptr) return;
         group_->sum(values);
-        wait_until_done([&] { return group_->state(); }, "the start of a sum", timeout_);
+        wait_until_done([&] { return group_->state(); }, "the start of a sum");
     }
     void wait(void* stream) const override {
         if (group_ == nullptr) return;
-        wait_until_done([&] { return group_->state(stream); }, "a sum", timeout_);
+        wait_until_done([&] { return group_->state(stream); }, "a sum");
     }
 
   private:
@@ -99,27 +85,20 @@ class DeviceCommunicator final : public Communicator {
         if (host_.is_root()) id = library_->new_id();
         host_.broadcast(id, 0);
         group_ = library_->join(id, host_.rank(), host_.size());
-        wait_until_done([&] { return group_->state(); }, "the meeting of the ranks", timeout_);
+        wait_until_done([&] { return group_->state(); }, "the meeting of the ranks");
     }
 
     template <typename Look>
-    void wait_until_done(Look look, const std::string& what, Seconds timeout) const {
-        const auto start = std::chrono::steady_clock::now();
-        for (;;) {
-            const CollectiveState state = look();
-            if (state.is == CollectiveState::Is::done) return;
-            if (state.is == CollectiveState::Is::failed) {
-                give_up(what + " failed: " + state.what,
-                        "a rank or its GPU is lost: see its log, then --resume");
-            }
-            const Seconds waited = std::chrono::steady_clock::now() - start;
-            if (waited > timeout) {
-                give_up(what + " took longer than " + text(timeout),
-                        "a rank is lost or far behind: see its log, then --resume; run.transport_timeout "
-                        "waits longer");
-            }
-            pause(waited);
+    void wait_until_done(Look look, const std::string& what) const {
+        CollectiveState state;
+        try {
+            host_.await([&] { return (state = look()).is != CollectiveState::Is::working; });
+        } catch (const Error&) {
+            group_->abort();
+            throw;
         }
+        if (state.is == CollectiveState::Is::failed)
+            give_up(what + " failed: " + state.what, "a rank or its GPU is lost: see its log, then --resume");
     }
     [[noreturn]] void give_up(const std::string& message, const std::string& remedy) const {
         group_->abort();
@@ -129,16 +108,14 @@ class DeviceCommunicator final : public Communicator {
     std::unique_ptr<const Communicator> owned_host_;  // of a part
     const Communicator& host_;
     std::shared_ptr<const CollectiveLibrary> library_;
-    Seconds timeout_;
     std::unique_ptr<CollectiveGroup> group_;  // none for one rank alone
 };
 
 }  // namespace
 
 std::unique_ptr<Communicator> make_device_communicator(const Communicator& host,
-                                                       std::shared_ptr<const CollectiveLibrary> library,
-                                                       Seconds timeout) {
-    return std::make_unique<DeviceCommunicator>(host, std::move(library), timeout);
+                                                       std::shared_ptr<const CollectiveLibrary> library) {
+    return std::make_unique<DeviceCommunicator>(host, std::move(library));
 }
 
 }  // namespace holdfast

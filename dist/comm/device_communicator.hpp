@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,7 +12,7 @@ namespace holdfast {
 /// How far a library is with what it does on its own.
 struct CollectiveState {
     enum class Is { working, done, failed };
-    Is is;
+    Is is = Is::working;
     std::string what{};  ///< of a failure, in the library's words
 };
 
@@ -44,10 +43,9 @@ class CollectiveLibrary {
 
 /// `host`, whose every operation it forwards, with sums in device memory beside. Collective: rank 0's id is
 /// broadcast over `host`, which must outlive the result. One rank alone joins nothing: its sums are there.
-/// A failure of the library, or a wait for the other ranks longer than `timeout`, aborts the group and throws
-/// Error (communication), here and in sum() and wait().
+/// A failure of the library, or of the host's await(), aborts the group and throws Error (communication),
+/// here and in sum() and wait().
 std::unique_ptr<Communicator> make_device_communicator(const Communicator& host,
-                                                       std::shared_ptr<const CollectiveLibrary> library,
-                                                       std::chrono::duration<double> timeout);
+                                                       std::shared_ptr<const CollectiveLibrary> library);
 
 }  // namespace holdfast

@@ -6,7 +6,10 @@
 
 namespace holdfast {
 
-/// Owns MPI for the life of the program. Outside mpirun and srun no MPI is started and world() is serial.
+class MpiWatch;
+
+/// Owns MPI for the life of the program. Outside mpirun and srun no MPI is started and world() is serial. Its
+/// end waits for all ranks.
 class MpiSession {
   public:
     MpiSession(int& argc, char**& argv);
@@ -15,13 +18,14 @@ class MpiSession {
     MpiSession& operator=(const MpiSession&) = delete;
 
     const Communicator& world() const { return *world_; }
-    /// Ends every rank with this exit code: for a rank that fails alone.
-    [[noreturn]] void abort(int code) const;
+    /// For a rank that fails: says so on stderr, once for all that fail with it, and ends every rank with
+    /// this exit code. One rank alone goes on after its words.
+    void fail(int code, const std::string& text) const;
 
     static std::string library_version();
 
   private:
-    bool started_ = false;
+    std::unique_ptr<MpiWatch> watch_;  ///< none without MPI
     std::unique_ptr<Communicator> world_;
 };
 

@@ -195,9 +195,8 @@ std::shared_ptr<const CollectiveLibrary> make_nccl_library(int device) {
     return std::make_shared<NcclLibrary>(device);
 }
 
-std::unique_ptr<Communicator> make_nccl_communicator(const Communicator& host, int device,
-                                                     std::chrono::duration<double> timeout) {
-    return make_device_communicator(host, make_nccl_library(device), timeout);
+std::unique_ptr<Communicator> make_nccl_communicator(const Communicator& host, int device) {
+    return make_device_communicator(host, make_nccl_library(device));
 }
 
 }  // namespace holdfast

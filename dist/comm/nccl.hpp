@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,7 +16,6 @@ std::string nccl_version();
 std::shared_ptr<const CollectiveLibrary> make_nccl_library(int device);
 
 /// `host` with sums in the memory of GPUs: see make_device_communicator.
-std::unique_ptr<Communicator> make_nccl_communicator(const Communicator& host, int device,
-                                                     std::chrono::duration<double> timeout);
+std::unique_ptr<Communicator> make_nccl_communicator(const Communicator& host, int device);
 
 }  // namespace holdfast

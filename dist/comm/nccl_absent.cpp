@@ -14,8 +14,7 @@ std::shared_ptr<const CollectiveLibrary> make_nccl_library(int) {
                 "use mpi, or build where nccl.h and CUDA are (HOLDFAST_CUDA=ON)", "run.transport");
 }
 
-std::unique_ptr<Communicator> make_nccl_communicator(const Communicator&, int device,
-                                                     std::chrono::duration<double>) {
+std::unique_ptr<Communicator> make_nccl_communicator(const Communicator&, int device) {
     static_cast<void>(make_nccl_library(device));
     return nullptr;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <numeric>
+#include <set>
 
 #include "dist/layout/assignment.hpp"
 #include "kernels/base/error.hpp"
@@ -124,6 +126,34 @@ std::vector<std::size_t> numbers_in_grid(const Sharing& sharing) {
     return numbers;
 }
 
+/// Which ranks share this one's machine: records go from one to another there, over no network.
+class Machines {
+  public:
+    explicit Machines(const Communicator& world) : places_(world.size(), elsewhere) {
+        const std::vector<int> machines = world.machines();
+        const int mine = machines[world.rank()];
+        here_ = world.split(mine);
+        int place = 0;
+        for (std::size_t rank = 0; rank < machines.size(); ++rank) {
+            if (machines[rank] == mine) places_[rank] = place++;
+        }
+        const std::set<int> different(machines.begin(), machines.end());
+        count_ = different.size();
+        number_ = std::distance(different.begin(), different.find(mine));
+    }
+    std::size_t ranks() const { return places_.size(); }
+    const Communicator& here() const { return *here_; }
+    static constexpr int elsewhere = -1;
+    int place(int rank) const { return places_[rank]; }  ///< of a rank of the world, in here()
+    /// Every machine reads every slab; one of them takes its digest.
+    bool digests(std::uint64_t slab) const { return KeyedHash{0}(0, slab) % count_ == number_; }
+
+  private:
+    std::vector<int> places_;
+    std::unique_ptr<Communicator> here_;
+    std::uint64_t count_ = 1, number_ = 0;
+};
+
 }  // namespace
 
 Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
@@ -141,27 +171,28 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
     for (MemberRecords& member : held)
         member.records.reserve(usual_share(info.rows, sharing.members * grid.blocks()));
 
-    const auto ranks = static_cast<std::uint64_t>(world.size()),
-               rank = static_cast<std::uint64_t>(world.rank());
-    const std::uint64_t share = (info.rows + ranks - 1) / ranks;
-    for (std::uint64_t at = 0; at < share; at += slab_rows) {
-        const std::uint64_t first = std::min(rank * share + at, info.rows);
-        const std::uint64_t last = std::min({first + slab_rows, rank * share + share, info.rows});
-        std::vector<std::vector<std::byte>> outgoing(ranks);
-        if (last > first) {
-            const Records slab = reader.read(first, last - first);
+    const Machines machines(world);
+    const std::uint64_t rows = std::clamp<std::uint64_t>(info.rows / machines.ranks(), 1, slab_rows),
+                        slabs = (info.rows + rows - 1) / rows;
+    for (std::uint64_t round = 0; round < slabs; round += machines.here().size()) {
+        const std::uint64_t number_of_slab = round + machines.here().rank();
+        std::vector<std::vector<std::byte>> outgoing(machines.here().size());
+        if (number_of_slab < slabs) {
+            const std::uint64_t first = number_of_slab * rows;
+            const Records slab = reader.read(first, std::min(rows, info.rows - first));
             if (sharing.classes > 1) check_labels(slab, sharing.classes, info.path);
-            result.all.add(slab);
+            if (machines.digests(number_of_slab)) result.all.add(slab);
             for (std::size_t i = 0; i < slab.size(); ++i) {
                 const std::size_t number = numbers[assignment.member(slab.ids[i], sharing.members)],
                                   block = assignment.block(slab.ids[i], grid.blocks());
                 if (number == not_trained) continue;
                 for (std::size_t group = 0; group < grid.level_groups(); ++group) {
-                    packet.append(slab, i, outgoing[grid.rank_in_level_group(number, group, block)]);
+                    const int place = machines.place(grid.rank_in_level_group(number, group, block));
+                    if (place != Machines::elsewhere) packet.append(slab, i, outgoing[place]);
                 }
             }
         }
-        for (const std::vector<std::byte>& message : world.exchange(outgoing)) {
+        for (const std::vector<std::byte>& message : machines.here().exchange(outgoing)) {
             for (std::size_t offset = 0; offset < message.size(); offset += packet.size()) {
                 std::uint64_t id = 0;
                 std::memcpy(&id, message.data() + offset, sizeof id);

@@ -41,10 +41,11 @@ struct Distributed {
     RecordDigest all;  ///< of every record, of members that are not trained too; each on one rank
 };
 
-/// Collective. Every rank reads its share of the rows by hyperslab and sends each record to the ranks that
-/// need it (its member's, one block each); none ever holds more than its own records and one slab. Errors
-/// (input): what DatasetReader finds, two records of one id and one trained member, no labels, or one of
-/// `classes` or more; no targets for a regression.
+/// Collective. The ranks of a machine read all rows, each its share by hyperslab, and hand each record to
+/// those among them that need it (its member's, one block each): no record crosses the network between
+/// machines. None ever holds more than its own records and one slab. Errors (input): what DatasetReader
+/// finds, two records of one id and one trained member, no labels, or one of `classes` or more; no targets
+/// for a regression.
 Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
                        const Sharing& sharing);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "kernels/base/error.hpp"
 #include "tests/support/quiet_communicator.hpp"
@@ -13,19 +14,25 @@
 namespace holdfast {
 namespace {
 
-/// One rank of a world of `size`, alone in its process: exchange() notes what this rank sends and hands out
-/// what the others have noted. Every rank runs twice: first to note, then to receive. Rounds are numbered in
-/// order.
+/// One rank of a world of `size` on `hosts` machines, alone in its process: among the ranks of its machine,
+/// exchange() notes what it sends and hands out what the others have noted. Every rank runs twice: first to
+/// note, then to receive. Rounds are numbered in order. Over the whole world nothing can be sent.
 class RecordedWorld final : public QuietCommunicator {
   public:
     using Rounds = std::vector<std::map<int, std::vector<std::vector<std::byte>>>>;  // [round][from][to]
-    RecordedWorld(int rank, int size, Rounds& rounds, bool replay)
-        : rank_(rank), size_(size), rounds_(rounds), replay_(replay) {}
+    RecordedWorld(int rank, int size, int hosts, Rounds& rounds, bool replay)
+        : rank_(rank), size_(size), hosts_(hosts), rounds_(rounds), replay_(replay) {}
 
     int rank() const override { return rank_; }
     int size() const override { return size_; }
+    std::vector<int> machines() const override {
+        std::vector<int> machines;
+        for (int rank = 0; rank < size_; ++rank) machines.push_back(rank % hosts_);
+        return machines;
+    }
     std::vector<std::vector<std::byte>> exchange(
         const std::vector<std::vector<std::byte>>& outgoing) const override {
+        EXPECT_EQ(hosts_, 1) << "records go to other machines";
         const std::size_t round = round_++;
         std::vector<std::vector<std::byte>> incoming(static_cast<std::size_t>(size_));
         if (rounds_.size() <= round) rounds_.resize(round + 1);
@@ -36,9 +43,14 @@ class RecordedWorld final : public QuietCommunicator {
                 rounds_[round].at(from).at(static_cast<std::size_t>(rank_));
         return incoming;
     }
+    std::unique_ptr<Communicator> split(int) const override {
+        const int machine = rank_ % hosts_;
+        return std::make_unique<RecordedWorld>(rank_ / hosts_, (size_ - machine + hosts_ - 1) / hosts_, 1,
+                                               rounds_, replay_);
+    }
 
   private:
-    int rank_, size_;
+    int rank_, size_, hosts_;
     Rounds& rounds_;
     bool replay_;
     mutable std::size_t round_ = 0;
@@ -67,13 +79,14 @@ struct DistributeTest : ::testing::Test {
     }
     static Sharing sharing() { return {members, {0, 1, 2, 3, 4}, classes, 42}; }
     /// What every rank of a grid holds.
-    std::vector<std::vector<MemberRecords>> everywhere(int ranks, const std::string& grid) const {
-        RecordedWorld::Rounds rounds;
+    std::vector<std::vector<MemberRecords>> everywhere(int ranks, const std::string& grid,
+                                                       int hosts = 1) const {
+        std::vector<RecordedWorld::Rounds> rounds(hosts);
         std::vector<std::vector<MemberRecords>> held;
         for (const bool replay : {false, true}) {
             held.clear();
             for (int rank = 0; rank < ranks; ++rank) {
-                const RecordedWorld world(rank, ranks, rounds, replay);
+                const RecordedWorld world(rank, ranks, hosts, rounds[rank % hosts], replay);
                 const ProcessGrid place(world, grid, members, levels);
                 held.push_back(distribute(DatasetReader(path), place, world, sharing()).held);
             }
@@ -117,17 +130,18 @@ TEST_F(DistributeTest, EveryRecordIsOnceInEachLevelGroupOfItsMember) {
     for (const bool wide : {false, true}) {
         const Records all = make(257, wide);
         write(all);
-        for (const auto& [ranks, grid] : {std::pair{1, "auto"},
-                                          {2, "auto"},
-                                          {5, "auto"},
-                                          {7, "auto"},
-                                          {6, "3x2x1"},
-                                          {4, "1x1x4"},
-                                          {8, "2x2x2"},
-                                          {4, "1x4x1"}}) {
+        for (const auto& [ranks, grid, hosts] : {std::tuple{1, "auto", 1},
+                                                 {2, "auto", 1},
+                                                 {2, "auto", 2},
+                                                 {5, "auto", 2},
+                                                 {7, "auto", 3},
+                                                 {6, "3x2x1", 1},
+                                                 {4, "1x1x4", 2},
+                                                 {8, "2x2x2", 3},
+                                                 {4, "1x4x1", 4}}) {
             std::map<std::uint64_t, std::multiset<std::size_t>> members_of;  // id -> members that hold it
             std::size_t copies = 0;
-            for (const auto& rank : everywhere(ranks, grid)) {
+            for (const auto& rank : everywhere(ranks, grid, hosts)) {
                 for (const MemberRecords& held : rank) {
                     for (std::size_t i = 0; i < held.records.size(); ++i) {
                         const std::size_t row = held.records.rows[i];

@@ -68,23 +68,24 @@ TEST(Transport, NcclWhereItCannotBeIsRefusedWithTheRemedy) {
 TEST(BlockCommunicatorOfACpuRun, IsTheGroupItselfOrRefused) {
     const auto world = make_serial_communicator();
     for (const char* transport : {"auto", "mpi"}) {
-        const BlockCommunicator sums(*world, *world, {transport, 1, "cpu"});
+        const BlockCommunicator sums(*world, *world, {transport, "cpu"});
         EXPECT_EQ(&sums.group(), world.get());
     }
-    EXPECT_THROW(BlockCommunicator(*world, *world, {"nccl", 1, "cpu"}), Error);
+    EXPECT_THROW(BlockCommunicator(*world, *world, {"nccl", "cpu"}), Error);
     EXPECT_EQ(choose_device("cpu", *world), 0);  // asks for no GPU
 }
 
 TEST(TransportSettings, AreHowAndNotWhat) {
     const Configuration plain = read_configuration("", {});
     const Configuration changed =
-        read_configuration("", {"run.transport=mpi", "run.transport_timeout=5", "run.backend=cpu"});
+        read_configuration("", {"run.transport=mpi", "run.stall_seconds=5", "run.backend=cpu"});
     EXPECT_EQ(plain.run.transport, "auto");
     EXPECT_EQ(changed.run.transport, "mpi");
-    EXPECT_EQ(changed.run.transport_timeout, 5);
+    EXPECT_EQ(plain.run.stall_seconds, default_stall_seconds);
+    EXPECT_EQ(changed.run.stall_seconds, 5);
     EXPECT_EQ(deciding_settings(plain.settings), deciding_settings(changed.settings));
     EXPECT_THROW(read_configuration("", {"run.transport=pigeon"}), Error);
-    EXPECT_THROW(read_configuration("", {"run.transport_timeout=0"}), Error);
+    EXPECT_THROW(read_configuration("", {"run.stall_seconds=-1"}), Error);
 }
 
 }  // namespace
