@@ -118,4 +118,24 @@ for script in install quickstart test lint check_includes bench fuzz sanitize gp
 done
 [[ -x $root/.ci/run ]] || fail ".ci/run is not executable"
 
+# Where nobody reads what a tool writes, it ends without a word.
+python3 - "$root" <<'END' || fail "a tool complains about a closed pipe"
+import os, pathlib, subprocess, sys
+root = pathlib.Path(sys.argv[1])
+tools = [file for folder in ("slurm", "tools", "tools/python") for file in sorted((root / folder).iterdir())
+         if file.is_file() and file.open(errors="replace").readline().startswith("#!/usr/bin/env python")]
+said = {}
+for tool in tools:
+    if subprocess.run([sys.executable, tool, "--help"], capture_output=True).returncode != 0:
+        continue  # needs what is not installed here
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = subprocess.run([sys.executable, tool, "--help"], stdout=writing, stderr=subprocess.PIPE).stderr
+    os.close(writing)
+    said[tool.name] = words.decode()
+assert {"submit", "chaos", "paper_fleets", "batch_study"} <= said.keys(), said.keys()
+print("".join(f"{name}: {words}" for name, words in said.items() if words))
+sys.exit(any(said.values()))
+END
+
 ((failures == 0)) && echo "all scripts as they should be"

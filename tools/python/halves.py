@@ -15,6 +15,7 @@ Needs numpy and h5py.
 
 import argparse
 import hashlib
+import signal
 import sys
 
 import h5py
@@ -86,4 +87,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # where nobody reads on, it ends without a word
     main()

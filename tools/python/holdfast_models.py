@@ -20,6 +20,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import signal
 import sys
 import tempfile
 
@@ -511,4 +512,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # where nobody reads on, it ends without a word
     main()

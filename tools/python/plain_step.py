@@ -8,6 +8,7 @@ batch lies ready. Prints the fastest of the repeats, of each network in double a
 """
 
 import argparse
+import signal
 import time
 
 import torch
@@ -71,4 +72,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # where nobody reads on, it ends without a word
     main()

@@ -16,6 +16,7 @@ import importlib.metadata
 import importlib.util
 import json
 import math
+import signal
 import time
 import warnings
 
@@ -106,4 +107,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # where nobody reads on, it ends without a word
     main()
