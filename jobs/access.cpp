@@ -10,6 +10,7 @@
 
 #include "jobs/access/rules.hpp"
 #include "jobs/agreed.hpp"
+#include "jobs/job.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/queries.hpp"
 #include "jobs/release/answered.hpp"
@@ -19,7 +20,6 @@
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/samplers.hpp"
 #include "models/verify/idp_bounds.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -117,29 +117,34 @@ void access(const Context& context, const Request& request) {
 Run declare_access(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet, of all records").required();
-    command.add_option("--queries", request->queries,
-                   "Dataset FILE[:SPLIT], split test by default; labels are not read")
+    command
+        .add_option("--queries", request->queries,
+                    "Dataset FILE[:SPLIT], split test by default; labels are not read")
         .required();
-    command.add_option("--ledger", request->ledger,
-                   "SQLite file that knows the population's account (holdfast account opens it)")
+    command
+        .add_option("--ledger", request->ledger,
+                    "SQLite file that knows the population's account (holdfast account opens it)")
         .required();
     command.add_option("--epsilon", request->epsilon, "Privacy per answer, public").required();
-    command.add_option(
-           "--rule", request->how.rule,
-           "How it is told whether a label withstands that any one record is left out: bound compares "
-           "N's confidence with the bound of holdfast idp; vote asks every network; hybrid asks them "
-           "only below the bound; stable joins the vote with the distances of --boxes")
+    command
+        .add_option(
+            "--rule", request->how.rule,
+            "How it is told whether a label withstands that any one record is left out: bound compares "
+            "N's confidence with the bound of holdfast idp; vote asks every network; hybrid asks them "
+            "only below the bound; stable joins the vote with the distances of --boxes")
         .one_of({"bound", "vote", "hybrid", "stable"})
         .show_default();
     command.add_option("--boxes", request->how.boxes,
-                   "Of the stable rule: run folder of holdfast train, of the same settings and data");
-    command.add_option("--milliseconds", request->how.milliseconds,
-                   "Of the hybrid rule: the public time of an answer, until which it is held back, so that "
-                   "no time tells whether the networks were asked")
+                       "Of the stable rule: run folder of holdfast train, of the same settings and data");
+    command
+        .add_option("--milliseconds", request->how.milliseconds,
+                    "Of the hybrid rule: the public time of an answer, until which it is held back, so that "
+                    "no time tells whether the networks were asked")
         .positive();
-    command.add_option("--law", request->law,
-                   "one_record_rr (of votes; the default), or idp_exponential: no noise where the label "
-                   "withstands, as published")
+    command
+        .add_option("--law", request->law,
+                    "one_record_rr (of votes; the default), or idp_exponential: no noise where the label "
+                    "withstands, as published")
         .one_of({"one_record_rr", "idp_exponential"});
     add_public_queries_option(command, request->public_queries);
     command.add_option("--first", request->first, "Only the first so many queries; 0: all");

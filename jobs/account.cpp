@@ -210,9 +210,10 @@ Run declare_account(const Command& command) {
         "--public", request->public_file,
         "Only check that no id of this dataset names a person of the ledger, and note it: what pays "
         "by the ledger takes public records (train --public) that were so checked alone");
-    command.add_option("--queries", request->queries,
-                   "Only tell which of these queries, FILE[:SPLIT], split test by default, are people of the "
-                   "ledger: for the owner alone, as no budget covers what an answer tells of them");
+    command.add_option(
+        "--queries", request->queries,
+        "Only tell which of these queries, FILE[:SPLIT], split test by default, are people of the "
+        "ledger: for the owner alone, as no budget covers what an answer tells of them");
     const Argument budget = command.add_option(
         "--budget", request->budget, "Total epsilon its people may ever spend: given once, fixed for good");
     budget.needs(data);

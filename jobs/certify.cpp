@@ -10,10 +10,10 @@
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/job.hpp"
 #include "jobs/queries.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/base/error.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {

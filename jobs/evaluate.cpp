@@ -13,6 +13,7 @@
 #include "jobs/certified_losses.hpp"
 #include "jobs/evaluate_fleet.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/job.hpp"
 #include "jobs/pate_costs.hpp"
 #include "jobs/poisoned_votes.hpp"
 #include "jobs/queries.hpp"
@@ -22,7 +23,6 @@
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/routes/answers_route.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {

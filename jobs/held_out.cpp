@@ -1,8 +1,8 @@
 #include "jobs/held_out.hpp"
 
+#include "jobs/command.hpp"
 #include "jobs/train.hpp"
 #include "kernels/base/error.hpp"
-#include "jobs/command.hpp"
 
 namespace holdfast {
 

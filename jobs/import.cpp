@@ -398,11 +398,12 @@ void declare_facts(const Command& command, Options& options) {
         "--id-from-content", options.id_from_content,
         "The id of a record is a hash of its features, before any scaling, and its label: covers datasets "
         "without two equal records, which are refused; a changed record is one removed and one added");
-    command.add_option("--expected-records", options.expected_records,
-                   "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
-                   "may know: training takes it in place of the count it finds (HDF5: default as stated "
-                   "there); or found: "
-                   "the number of them, rounded, with which every guarantee is only 'as published'");
+    command.add_option(
+        "--expected-records", options.expected_records,
+        "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
+        "may know: training takes it in place of the count it finds (HDF5: default as stated "
+        "there); or found: "
+        "the number of them, rounded, with which every guarantee is only 'as published'");
     command.add_option(
         "--population", options.population,
         "Name of the people whose privacy budget the records spend, letters, digits, '-', '_', '.' "

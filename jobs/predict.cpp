@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/files/atomic_file.hpp"
+#include "jobs/job.hpp"
 #include "jobs/queries.hpp"
 #include "jobs/transport.hpp"
 #include "kernels/backends.hpp"
 #include "models/certify/answers.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/guarantee.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "jobs/finished_run.hpp"
+#include "jobs/job.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/publication.hpp"
 #include "jobs/run_key.hpp"
@@ -16,7 +17,6 @@
 #include "models/kinds/kinds.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/ledger/ledger.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {

@@ -27,9 +27,10 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
 }
 
 void add_public_queries_option(const Command& command, bool& said) {
-    command.add_flag("--queries-are-public", said,
-                 "The queries concern nobody whose records are private, though they lie in the file that was "
-                 "trained on, or bear its population: every claim on the answers says that this was said");
+    command.add_flag(
+        "--queries-are-public", said,
+        "The queries concern nobody whose records are private, though they lie in the file that was "
+        "trained on, or bear its population: every claim on the answers says that this was said");
 }
 
 void require_public_queries(const std::string& name, const DatasetFacts& trained, bool said) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
-#include "jobs/context.hpp"
 #include "dist/runs/manifest.hpp"
+#include "jobs/context.hpp"
 #include "jobs/job.hpp"
 #include "models/nets/feature_map.hpp"
 #include "models/privacy/ledger/query_digest.hpp"

@@ -11,11 +11,11 @@
 
 #include <algorithm>
 
+#include "jobs/job.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {

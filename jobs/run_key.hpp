@@ -2,8 +2,8 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "dist/runs/member_store.hpp"

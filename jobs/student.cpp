@@ -14,6 +14,7 @@
 
 #include "jobs/configuration.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/job.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/public_training.hpp"
 #include "jobs/queries.hpp"
@@ -25,7 +26,6 @@
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/ledger/ledger.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {

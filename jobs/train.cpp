@@ -617,10 +617,11 @@ Run declare_train(const Command& command) {
         "too), and seconds by phase (in no file of the run, whose bytes are the same on any machine). "
         "For the owner alone: this log depends on the records without protection. Long runs log some "
         "200 lines, each with the time since the one before");
-    command.add_footer(options_help() +
-               "Between hosts sums, boxes and networks travel in clear, records not at all: every host reads "
-               "the whole of --data. Keep that network private, or lay it through an encrypted one such as "
-               "WireGuard.\n");
+    command.add_footer(
+        options_help() +
+        "Between hosts sums, boxes and networks travel in clear, records not at all: every host reads "
+        "the whole of --data. Keep that network private, or lay it through an encrypted one such as "
+        "WireGuard.\n");
     return [request](const Context& context) { train(context, *request); };
 }
 

@@ -17,6 +17,7 @@
 #include "dist/layout/distribute.hpp"
 #include "jobs/dataset_identity.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
 #include "jobs/queries.hpp"
 #include "jobs/train.hpp"
@@ -28,7 +29,6 @@
 #include "models/certify/forgetting.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/batches.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {

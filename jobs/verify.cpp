@@ -18,6 +18,7 @@
 #include "jobs/dataset_identity.hpp"
 #include "jobs/findings.hpp"
 #include "jobs/finished_run.hpp"
+#include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
 #include "jobs/train.hpp"
 #include "jobs/unlearning/kept_members.hpp"
@@ -27,7 +28,6 @@
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
 #include "models/kinds/kinds.hpp"
-#include "jobs/job.hpp"
 
 namespace holdfast {
 namespace {
@@ -332,8 +332,8 @@ Again check_steps(const FinishedRun& run, const Stated& stated, const DatasetRea
     });
     if (again == nullptr) return done;
     for (const std::size_t member : again->members()) {
-        if (!request.retrain || !findings.check("member " + std::to_string(member),
-                                                [&] { return again->check(member); }))
+        if (!request.retrain ||
+            !findings.check("member " + std::to_string(member), [&] { return again->check(member); }))
             continue;
         done.steps += run.manifest.steps;
         ++done.ends;
@@ -352,12 +352,14 @@ Again check_steps(const FinishedRun& run, const Stated& stated, const DatasetRea
 void leave_steps_open(const FinishedRun& run, const Again& again, Findings& findings) {
     const std::uint64_t all = run.manifest.members * run.manifest.steps;
     if (again.steps == all) return;
-    std::string words = std::to_string(again.steps) + " of " + std::to_string(all) + " steps were taken again";
+    std::string words =
+        std::to_string(again.steps) + " of " + std::to_string(all) + " steps were taken again";
     if (again.ends > 0)
         words += ", the last of " + std::to_string(again.ends) + " of " +
                  std::to_string(run.manifest.members) + " members among them";
-    findings.leave_open("guarantee", words + ": that the others made this result of these records, which the "
-                                             "guarantee needs, is said by manifest.json alone");
+    findings.leave_open("guarantee", words +
+                                         ": that the others made this result of these records, which the "
+                                         "guarantee needs, is said by manifest.json alone");
 }
 
 /// Error (usage): options of the other kind of run.
@@ -451,27 +453,32 @@ Run declare_verify(const Command& command) {
         "--data", request->data,
         "The dataset FILE[:SPLIT] it was trained on: check its digest, and take the steps again that "
         "train --keep-states kept");
-    command.add_option(
-           "--unlearned", request->unlearned,
-           "Of a fleet: run folder of holdfast unlearn or train, whose parameters must be, bit by bit "
-           "in the fleet's precision, those of a network without one record; which, is said. "
-           "Repeatable")
+    command
+        .add_option(
+            "--unlearned", request->unlearned,
+            "Of a fleet: run folder of holdfast unlearn or train, whose parameters must be, bit by bit "
+            "in the fleet's precision, those of a network without one record; which, is said. "
+            "Repeatable")
         .one_at_a_time();
     command.add_option("--public", request->public_data, "The public records it was trained with, if any");
     command.add_option("--steps", request->steps,
-                   "With --data: at most so many steps; all that were kept by default");
-    command.add_flag("--retrain", request->retrain,
-                 "With --data: train every member again, from its first step to its last, and compare")
+                       "With --data: at most so many steps; all that were kept by default");
+    command
+        .add_flag("--retrain", request->retrain,
+                  "With --data: train every member again, from its first step to its last, and compare")
         .needs(command.option("--data"));
-    command.add_option(
-           "--backend", request->backend,
-           "What takes them: the plain loops of the specification by default, whatever trained the run")
+    command
+        .add_option(
+            "--backend", request->backend,
+            "What takes them: the plain loops of the specification by default, whatever trained the run")
         .show_default();
     command.add_footer(
         "A line a check, then what was left open, then a summary; exit 0 if all checks hold, else 3. What is "
-        "checked: seals and digests of boxes.h5, metrics.jsonl, distances.h5 and the log of requests; metrics "
+        "checked: seals and digests of boxes.h5, metrics.jsonl, distances.h5 and the log of requests; "
+        "metrics "
         "for every step; that points lie in their boxes and boxes in the next; that numbers, fingerprint and "
-        "the words of the guarantee follow from the settings; with --data the digest of the records, and kept "
+        "the words of the guarantee follow from the settings; with --data the digest of the records, and "
+        "kept "
         "steps, or with --retrain all, bit by bit: the boxes of a member are what its last step comes to. "
         "Whatever step was not taken again is said to be open: the guarantee is then manifest.json's word. "
         "With --unlearned the checks of that run's own folder come first. This finds damage and faults of "

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "jobs/option_table.hpp"
 #include "jobs/help/commands.hpp"
+#include "jobs/option_table.hpp"
 
 namespace holdfast {
 namespace {

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "jobs/option_table.hpp"
 #include "jobs/help/commands.hpp"
+#include "jobs/option_table.hpp"
 #include "kernels/base/version.hpp"
 
 namespace holdfast {
