@@ -302,7 +302,7 @@ std::vector<Finding> check_libraries() {
     const std::string fixed =
         fused.empty()
             ? "faster than single with training.activation_bits = 8; with 16 slower, having no AMX or VNNI"
-            : "by " + fused + ": faster than single";
+            : "by " + fused + ": no slower than single";
     return {check_blas(),
             judged("SIMD", simd, vectors, Health::warn,
                    "no vector instructions: training is several times slower"),
