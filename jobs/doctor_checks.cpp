@@ -26,6 +26,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
 #include "kernels/base/loaded_library.hpp"
+#include "kernels/cpu/fused_integers.hpp"
 #include "kernels/cpu/integer_tiles.hpp"
 #include "kernels/cpu/simd_target.hpp"
 
@@ -300,11 +301,17 @@ std::vector<Finding> check_ranks(const Communicator& world) {
 std::vector<Finding> check_libraries() {
     const std::string simd = simd_target();
     const bool vectors = simd.rfind("EMU", 0) != 0 && simd.rfind("SCALAR", 0) != 0;
+    const std::string fused = cpu::fused_integers();
+    const std::string fixed =
+        fused.empty()
+            ? "faster than single with training.activation_bits = 8; with 16 slower, having no AMX or VNNI"
+            : "by " + fused + ": no slower than single";
     return {check_blas(),
             judged("SIMD", simd, vectors, Health::warn,
                    "no vector instructions: training is several times slower"),
             check_fma(),
             {"AMX", cpu::amx_refusal().value_or("multiplies the integers of fixed precision")},
+            {"fixed precision", fixed},
             {"HDF5", hdf5_library_version()}};
 }
 

@@ -39,6 +39,8 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
+#include "kernels/base/version.hpp"
+#include "kernels/cpu/fused_integers.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/plan.hpp"
@@ -75,6 +77,17 @@ void check_against_count(const Settings& settings) {
                largest, "no dataset is so many records away: lower it");
     if (settings.ensemble.members > records)
         refuse("ensemble.members", settings.ensemble.members, "lower it, or train on more records");
+}
+
+/// For the owner: another setting would be faster here.
+void tell_slow_integers(const Context& context, const Settings& settings, const std::string& backend) {
+    const Arithmetic arithmetic = settings.training.arithmetic();
+    if (arithmetic.precision != Precision::fixed || arithmetic.activation_bits == 8 || backend != "cpu" ||
+        !cpu::fused_integers().empty())
+        return;
+    context.log->warn(
+        "integers of 16 bits are slower here than single precision, as the processor has no AMX or VNNI; "
+        "training.activation_bits = 8 is faster");
 }
 
 /// For the owner: what of the private records the public range clamps. Collective.
@@ -452,6 +465,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const int device = choose_device(computing, context.world);
     const auto backend =
         make_backend(computing, settings.training.arithmetic(), settings.certificate.product, device);
+    tell_slow_integers(context, settings, backend->name());
     const std::vector<std::int64_t> levels = settings.certificate.level_values();
     const auto members = static_cast<std::size_t>(settings.ensemble.members);
     const std::vector<std::size_t> slice = asked_members(request.members, members);

@@ -8,6 +8,8 @@
 
 #include "jobs/doctor_checks.hpp"
 #include "jobs/doctor_diagnosis.hpp"
+#include "kernels/cpu/fused_integers.hpp"
+#include "kernels/cpu/simd_target.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -54,6 +56,18 @@ TEST(Doctor, FindsAnotherRoundingModeWrong) {
     ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
     EXPECT_EQ(find(findings, "rounding").health, Health::wrong);
     EXPECT_FALSE(find(findings, "rounding").remedy.empty());
+}
+
+TEST(Doctor, SaysWhenFixedPrecisionPays) {
+    const auto said = [] { return find(check_libraries(), "fixed precision").value; };
+    EXPECT_EQ(said().rfind("by ", 0) == 0, !cpu::fused_integers().empty());
+    for (const std::string& target : simd_targets()) {
+        if (target.rfind("AVX3", 0) == 0) continue;
+        const SimdTargetOverride only(target);
+        EXPECT_NE(said().find("with 16 slower"), std::string::npos) << target;
+    }
+    // The last one has neither, wherever this runs.
+    EXPECT_NE(simd_targets().back().rfind("AVX3", 0), 0U);
 }
 
 #if defined(__x86_64__)
