@@ -26,7 +26,8 @@ bool Context::interrupted_by_signal() const {
 void Context::print(const nlohmann::json& object, const std::string& text) const {
     if (!world.is_root()) return;
     // A message may quote a damaged file, whose bytes need be no text.
-    std::cout << (json ? object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text) << std::flush;
+    std::cout << (json ? object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text)
+              << std::flush;
 }
 
 }  // namespace holdfast

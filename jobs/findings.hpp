@@ -37,7 +37,8 @@ class Findings {
                                               " checks" + (open_.empty() ? "" : "; what is open, is above")
                                         : "NOT verified: " + run + ", " + std::to_string(failed_) + " of " +
                                               std::to_string(list_.size()) + " checks failed";
-        context.print({{"run", run}, {"verified", sound()}, {"checks", list_}, {"open", open_}}, text_ + summary + "\n");
+        context.print({{"run", run}, {"verified", sound()}, {"checks", list_}, {"open", open_}},
+                      text_ + summary + "\n");
     }
     [[noreturn]] void refuse(const std::string& run) const {
         throw Error(ExitCode::input,

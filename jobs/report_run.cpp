@@ -2,9 +2,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <sstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "dist/runs/manifest.hpp"
 #include "jobs/report_fleet.hpp"

@@ -330,8 +330,8 @@ Again check_steps(const FinishedRun& run, const Stated& stated, const DatasetRea
     });
     if (again == nullptr) return done;
     for (const std::size_t member : again->members()) {
-        if (!request.retrain || !findings.check("member " + std::to_string(member),
-                                                [&] { return again->check(member); }))
+        if (!request.retrain ||
+            !findings.check("member " + std::to_string(member), [&] { return again->check(member); }))
             continue;
         done.steps += run.manifest.steps;
         ++done.ends;
@@ -350,12 +350,14 @@ Again check_steps(const FinishedRun& run, const Stated& stated, const DatasetRea
 void leave_steps_open(const FinishedRun& run, const Again& again, Findings& findings) {
     const std::uint64_t all = run.manifest.members * run.manifest.steps;
     if (again.steps == all) return;
-    std::string words = std::to_string(again.steps) + " of " + std::to_string(all) + " steps were taken again";
+    std::string words =
+        std::to_string(again.steps) + " of " + std::to_string(all) + " steps were taken again";
     if (again.ends > 0)
         words += ", the last of " + std::to_string(again.ends) + " of " +
                  std::to_string(run.manifest.members) + " members among them";
-    findings.leave_open("guarantee", words + ": that the others made this result of these records, which the "
-                                             "guarantee needs, is said by manifest.json alone");
+    findings.leave_open("guarantee", words +
+                                         ": that the others made this result of these records, which the "
+                                         "guarantee needs, is said by manifest.json alone");
 }
 
 /// Error (usage): options of the other kind of run.
@@ -467,9 +469,11 @@ Run declare_verify(CLI::App& app) {
         ->capture_default_str();
     app.footer(
         "A line a check, then what was left open, then a summary; exit 0 if all checks hold, else 3. What is "
-        "checked: seals and digests of boxes.h5, metrics.jsonl, distances.h5 and the log of requests; metrics "
+        "checked: seals and digests of boxes.h5, metrics.jsonl, distances.h5 and the log of requests; "
+        "metrics "
         "for every step; that points lie in their boxes and boxes in the next; that numbers, fingerprint and "
-        "the words of the guarantee follow from the settings; with --data the digest of the records, and kept "
+        "the words of the guarantee follow from the settings; with --data the digest of the records, and "
+        "kept "
         "steps, or with --retrain all, bit by bit: the boxes of a member are what its last step comes to. "
         "Whatever step was not taken again is said to be open: the guarantee is then manifest.json's word. "
         "With --unlearned the checks of that run's own folder come first. This finds damage and faults of "

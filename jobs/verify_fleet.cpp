@@ -85,11 +85,13 @@ void check_fleet_run(const std::string& run, const std::vector<std::string>& unl
                 throw Error(ExitCode::input, "its own folder does not hold: nothing is said of its deletion");
             return check_deletion(fleet->networks, path);
         });
-        findings.leave_open(path, "that it was trained, and not copied from the fleet, no parameters show "
-                                  "(verify its folder with --data)");
+        findings.leave_open(path,
+                            "that it was trained, and not copied from the fleet, no parameters show "
+                            "(verify its folder with --data)");
     }
-    findings.leave_open("guarantee", "no network was trained again: that each is what the training makes of "
-                                     "the other records is said by manifest.json alone");
+    findings.leave_open("guarantee",
+                        "no network was trained again: that each is what the training makes of "
+                        "the other records is said by manifest.json alone");
 }
 
 }  // namespace holdfast
