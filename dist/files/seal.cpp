@@ -88,8 +88,7 @@ Digest digest_of(const std::vector<Digest>& blocks, const Foot& foot) {
     crypto_generichash_init(&state, nullptr, 0, digest.size());
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(blocks.data()),
                               blocks.size() * sizeof(Digest));
-    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&foot),
-                              offsetof(Foot, digest));
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&foot), offsetof(Foot, digest));
     crypto_generichash_final(&state, digest.data(), digest.size());
     return digest;
 }
@@ -192,9 +191,10 @@ SealedFile::~SealedFile() {
 }
 
 void SealedFile::require_same(int descriptor) const {
-    struct stat here {}, there {};
-    if (::fstat(descriptor_, &here) == 0 && ::fstat(descriptor, &there) == 0 &&
-        here.st_dev == there.st_dev && here.st_ino == there.st_ino)
+    struct stat here {
+    }, there{};
+    if (::fstat(descriptor_, &here) == 0 && ::fstat(descriptor, &there) == 0 && here.st_dev == there.st_dev &&
+        here.st_ino == there.st_ino)
         return;
     throw Error(ExitCode::input, "was replaced while it was being opened", "start again", path_);
 }

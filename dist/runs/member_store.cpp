@@ -23,8 +23,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A file: magic, Digest of whose it is, length of the fingerprint, fingerprint; then member after member: Head,
-// values in order of level, metrics, Digest of all of that and of whose it is; at the end where each Head lies.
+// A file: magic, Digest of whose it is, length of the fingerprint, fingerprint; then member after member:
+// Head, values in order of level, metrics, Digest of all of that and of whose it is; at the end where each
+// Head lies.
 constexpr std::string_view magic = "HOLDFAST-MEMBERS-1\n";
 using Digest = std::array<char, 64>;  ///< hex
 
@@ -75,8 +76,7 @@ Error damaged(const std::string& path, const std::string& what) {
 /// Members that are finished and wait for their file.
 struct MemberStore::Group {
     Group(const std::string& name, const std::string& fingerprint)
-        : path(name, private_mode),
-          descriptor(::open(path.temporary().c_str(), O_WRONLY | O_CLOEXEC)) {
+        : path(name, private_mode), descriptor(::open(path.temporary().c_str(), O_WRONLY | O_CLOEXEC)) {
         StreamDigest digest;
         const Digest whose = digest_of(digest, fingerprint);
         const std::uint64_t length = fingerprint.size();

@@ -35,8 +35,8 @@ class RunFolder {
 
     const std::string& path() const { return path_; }
     std::string file(const std::string& name) const { return path_ + "/" + name; }
-    /// Sealed (dist/files/seal.hpp), as write_json() writes it. Error (input): missing, malformed or no longer
-    /// what was written.
+    /// Sealed (dist/files/seal.hpp), as write_json() writes it. Error (input): missing, malformed or no
+    /// longer what was written.
     nlohmann::json read_json(const std::string& name) const;
     void write_json(const std::string& name, const nlohmann::json& value) const;
     /// `digest`: of the text, kept in a sealed file; empty: none is. Error (input): missing, or another text.
@@ -48,8 +48,8 @@ class RunFolder {
     std::string path_;
 };
 
-/// Writes boxes.h5 level by level; nothing appears before commit(). The digest covers all values in order; the
-/// file states it, and is sealed.
+/// Writes boxes.h5 level by level; nothing appears before commit(). The digest covers all values in order;
+/// the file states it, and is sealed.
 class BoxesWriter {
   public:
     BoxesWriter(const RunFolder& run, std::size_t members, const std::vector<std::int64_t>& levels,

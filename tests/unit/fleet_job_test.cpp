@@ -125,8 +125,8 @@ TEST_F(FleetJob, AnAuditFindsWhatWasNotDeleted) {
     EXPECT_FALSE(verified({"--unlearned", folder.file("nowhere")}));
     EXPECT_THROW(run_job(declare_verify, {folder.file("all"), "--unlearned", folder.file("other")}), Error);
     EXPECT_THROW(run_job(declare_verify, {folder.file("fleet"), "--data", data}), Error);
-    // A network of the fleet, copied into the folder of another run: no proof of a deletion, least of all where
-    // that folder fails its own checks.
+    // A network of the fleet, copied into the folder of another run: no proof of a deletion, least of all
+    // where that folder fails its own checks.
     {
         const RunFolder copy = RunFolder::open(folder.file("all"));
         RunManifest stated = RunManifest::read(copy);

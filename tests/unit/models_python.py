@@ -34,6 +34,11 @@ def dataset(path, features, labels):
         file["x_test"], file["y_test"] = features, labels
 
 
+def seal(path):
+    with open(path, "r+b") as file:
+        file.write(models.seal_of(file, file.seek(0, os.SEEK_END)))
+
+
 def run(job, *words):
     done = subprocess.run([holdfast, job, "--quiet", *words], capture_output=True, text=True)
     if done.returncode:
@@ -298,16 +303,19 @@ def test_bad_models_are_refused():
     refused("damaged.h5", predict, "--model", "damaged.h5", "--queries", "queries.h5")
     with h5py.File("link.h5", "w") as file:
         file["description"] = h5py.ExternalLink("kept.h5", "/description")
+    seal("link.h5")
     refused("no dataset of this file", models.read_model, "link.h5")
     with h5py.File("inner.h5", "w") as file, h5py.File("kept.h5") as kept:
         for name in ("description", "digest"):
             file[name] = kept[name][...]
         file["layer_0"], file["layer_1"] = h5py.ExternalLink("kept.h5", "/layer_0"), h5py.SoftLink("/layer_0")
+    seal("inner.h5")
     refused("no dataset of this file", models.read_model, "inner.h5")
     refused("not followed", predict, "--model", "inner.h5", "--queries", "queries.h5")
     for text in (b"[1]", b"{}", b'{"format":"holdfast model","version":1,"layers":[[1e9,2]]}', b"[" * 100000):
         with h5py.File("odd.h5", "w") as file:
             file["description"] = np.frombuffer(text, np.uint8)
+        seal("odd.h5")
         refused("odd.h5", models.read_model, "odd.h5")
         refused("odd.h5", predict, "--model", "odd.h5", "--queries", "queries.h5")
         os.remove("odd.h5")

@@ -83,8 +83,8 @@ TEST_F(VerifyTest, APointIsAPointInsideItsBoxesAndWithinTheLimits) {
     EXPECT_EQ(verdict(), one);
 }
 
-// Boxes without width under a manifest that names them: no check of the files finds them, so none may speak for
-// them.
+// Boxes without width under a manifest that names them: no check of the files finds them, so none may speak
+// for them.
 TEST_F(VerifyTest, AClaimOfStepsThatWereNotTakenAgainIsNotRepeated) {
     const std::string run = folder.file("run"), data = folder.file("data.h5");
     const std::string retrained = run_job(declare_verify, {run, "--data", data, "--retrain"});
