@@ -57,6 +57,24 @@ TEST(LossDistribution, ProductsAreExactAndRoundedUp) {
     EXPECT_EQ(square.infinite, 0);
 }
 
+TEST(LossDistribution, CoarserLossesCostNoLessAndHardlyMore) {
+    const LossDistribution coarse = coarsened({-3, {8, 0, 8, 4}, 5}, {1, 4});
+    EXPECT_EQ(coarse.first, -2);
+    // Of 8 at -3/2 and at -1/2: 3.02 go down, 4.98 up. 4 at 0 stay.
+    EXPECT_EQ(coarse.masses, (std::vector<Integer>{4, 5 + 4, 5 + 4}));
+    EXPECT_EQ(coarse.infinite, 5);
+    const LossGrid half{grid.loss_bits - 1, grid.mass_bits};
+    for (const std::int64_t index : {1, 3, 4}) {
+        const LossDistribution fine = composed(response(index), 16, grid, Rational(1, 1000));
+        for (const Rational& delta : {Rational(1, 1000), Rational(1, 10)}) {
+            const auto exact = epsilon_of_loss(composed(fine, 9, grid, delta), grid, delta);
+            const auto found = epsilon_of_loss(composed(coarsened(fine, grid), 9, half, delta), half, delta);
+            EXPECT_GE(*found, *exact);
+            EXPECT_LE(*found, *exact * Rational(101, 100)) << index;
+        }
+    }
+}
+
 TEST(LossDistribution, InfinityStaysThere) {
     const LossGrid coarse{0, 4};
     const LossDistribution cube = composed({0, {14}, 2}, 3, coarse, 0);

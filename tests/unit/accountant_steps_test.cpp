@@ -135,6 +135,42 @@ TEST(CostOf, IsNothingWhereDeltaCoversEveryDraw) {
     EXPECT_EQ(cost_of(steps_of(Rational(1, 1 << 20), 1, 1), Rational(1, 1 << 20)).epsilon, 0);
 }
 
+TEST(CostOf, IsNothingWhereDeltaCoversWhomAnyStepTakes) {
+    for (const Relation relation : {Relation::add_remove, Relation::substitute}) {
+        const Rational rate(1, power_of_two(32));
+        EXPECT_EQ(cost_of(steps_of(rate, least_multiplier, 1, relation), delta).epsilon, 0);
+        EXPECT_EQ(cost_of(steps_of(rate, least_multiplier, 42949, relation), delta).epsilon, 0);
+        EXPECT_GT(cost_of(steps_of(rate, least_multiplier, 42950, relation), delta).epsilon, 1);
+    }
+}
+
+TEST(CostOf, OfOneSampledStepIsNoMoreThanItsGaussianSampled) {
+    // With so little noise that nothing else comes near: log(1 + (e^e - 1)/8) for e at 8 delta.
+    const Rational of_taken = gaussian_epsilon(16, 8 * delta);
+    const Rational sampled = log_upper(1 + (exp_upper(of_taken) - 1) / 8);
+    EXPECT_LE(cost_of(steps_of(Rational(1, 8), 0x1p-4, 1), delta).epsilon,
+              sampled * (1 + Rational(1) / power_of_two(60)));
+    // Of a removal it is exact, also where losses would be counted in whole numbers.
+    EXPECT_NEAR(cost_of(steps_of(Rational(1, 8), 0x1p-6, 1), delta).epsilon.get_d(),
+                Rational(gaussian_epsilon(64, 8 * delta)).get_d() - std::log(8), 1e-6);
+}
+
+TEST(CostOf, RisesSmoothlyWhereStepsAreMany) {
+    // Noise that grows with their root: so many steps are a Gaussian, and cost the same.
+    const auto cost = [](std::int64_t steps, double multiplier) {
+        const StepsCost found = cost_of(steps_of(Rational(1, 1024), multiplier, steps), delta);
+        EXPECT_EQ(found.accountant, "pld") << steps;
+        return found.epsilon.get_d();
+    };
+    const std::int64_t most = std::int64_t{1} << 24;
+    const double at_most = cost(most, 20), beyond = cost(most + 1, 20);
+    EXPECT_LE(at_most, beyond);
+    EXPECT_NEAR(beyond / at_most, 1, 1e-4);
+    const double of_few = cost(most / 64, 2.5);
+    EXPECT_GT(of_few, at_most);
+    EXPECT_NEAR(cost(std::int64_t{1} << 30, 160) / at_most, 1, 2e-3);
+}
+
 TEST(CostOf, StandsAtTheEndsOfItsRanges) {
     EXPECT_GT(cost_of(steps_of(Rational(1, 2), least_multiplier, 1), delta).epsilon, 2048);
     EXPECT_LT(cost_of(steps_of(Rational(1, 2), largest_multiplier, 1), delta).epsilon, Rational(1, 1000000));
@@ -154,6 +190,15 @@ TEST(NoiseMultiplierFor, AHugeBudgetTakesTheLeastOfTheRange) {
     EXPECT_EQ(noise_multiplier_for(100000, delta, 1, 1, Relation::add_remove), least_multiplier);
     EXPECT_EQ(noise_multiplier_for(1000000000, delta, Rational(1, 64), 10, Relation::add_remove),
               least_multiplier);
+}
+
+TEST(NoiseMultiplierFor, ARecordThatHardlyAnyStepTakesNeedsNoMoreNoiseForALaxerBudget) {
+    const auto multiplier = [](const Rational& epsilon) {
+        return noise_multiplier_for(epsilon, delta, Rational(1, power_of_two(32)), 1000000,
+                                    Relation::add_remove);
+    };
+    EXPECT_EQ(multiplier(1), 0.1865);
+    EXPECT_LE(multiplier(2), 0.1865);
 }
 
 // Of losses laid out by such an epsilon one alone would have 2^30 places and more.

@@ -21,8 +21,8 @@ struct GaussianSteps {
     Relation relation = Relation::add_remove;
 };
 
-/// An upper bound, and which accountant gave it: "gdp" (Gaussian differential privacy, exact without
-/// sampling), "rdp" (Renyi) or "pld" (the distribution of the privacy loss).
+/// An upper bound, and which accountant gave it: "gdp" (Gaussian differential privacy of those whom any step
+/// takes, exact without sampling), "rdp" (Renyi) or "pld" (the distribution of the privacy loss).
 struct StepsCost {
     Rational epsilon;
     std::string accountant;

@@ -95,6 +95,28 @@ LossDistribution composed(const LossDistribution& loss, std::int64_t times, cons
     return result;
 }
 
+LossDistribution coarsened(const LossDistribution& loss, const LossGrid& grid) {
+    // The part of a loss between that moves up, and the one that moves down: 1/(1 + e^-unit), 1/(1 + e^unit).
+    constexpr unsigned bits = 128;
+    const Rational unit = grid.loss_at(1);
+    const Integer up = ceil(power_of_two(bits) / (1 + exp_lower(-unit)));
+    const Integer down = ceil(power_of_two(bits) / (1 + exp_lower(unit)));
+    const std::int64_t last = loss.first + static_cast<std::int64_t>(loss.masses.size()) - 1;
+    LossDistribution result{loss.first >> 1, {}, loss.infinite};
+    result.masses.resize(static_cast<std::size_t>(((last + 1) >> 1) - result.first) + 1);
+    for (std::size_t i = 0; i < loss.masses.size(); ++i) {
+        const std::int64_t index = loss.first + static_cast<std::int64_t>(i);
+        Integer* const below = &result.masses[static_cast<std::size_t>((index >> 1) - result.first)];
+        if (index % 2 == 0) {
+            *below += loss.masses[i];
+        } else {
+            below[0] += shifted_up(loss.masses[i] * down, bits);
+            below[1] += shifted_up(loss.masses[i] * up, bits);
+        }
+    }
+    return result;
+}
+
 std::optional<Rational> epsilon_of_loss(const LossDistribution& loss, const LossGrid& grid,
                                         const Rational& delta) {
     const BigFloat allowed(Rational(delta * power_of_two(grid.mass_bits)), MPFR_RNDD);

@@ -26,6 +26,11 @@ struct LossDistribution {
     Integer infinite = 0;
 };
 
+/// The same, dominated on a grid of half as many losses, multiples of 2^-(loss_bits - 1); loss_bits > 0. A
+/// loss between two of them is split among both so that its mean of e^-loss stays: delta grows at no epsilon
+/// by more than that takes (models/mathematics.md, coarser losses).
+LossDistribution coarsened(const LossDistribution& loss, const LossGrid& grid);
+
 /// The loss of `times` (>= 1) mechanisms that follow each other, each with this loss: exact products of
 /// integers, masses rounded up. Both tails are cut on the way, to infinity and to the least loss kept; that
 /// costs at most 2^-13 log2(times) allowance in delta.
