@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "dist/data/width.hpp"
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
@@ -75,6 +76,7 @@ void require_features(const hdf5::Dataset& x, const std::string& where) {
                     "claims shape " + shape_text(x.shape()) + ", more than any machine holds",
                     "the file is damaged: make it again", where);
     }
+    require_width(x.shape()[1], where);
     const hdf5::Type type = x.type();
     if (type != hdf5::Type::float32 && type != hdf5::Type::float64 && type != hdf5::Type::uint8) {
         throw Error(ExitCode::input,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dist/data/width.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
 
@@ -35,6 +36,7 @@ class Hdf5Source : public RecordSource {
         }
         rows_ = features_.shape()[0];
         columns_ = features_.size() / rows_;
+        require_width(columns_, path + ":x_" + split);
         slab_ = std::max<std::uint64_t>(1, slab_values / columns_);
         labels_ = column("y_" + split);
         if (info_.ids != IdKind::row_number) ids_ = column("id_" + split);

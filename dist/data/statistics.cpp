@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "kernels/base/error.hpp"
@@ -12,7 +13,8 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t slab_values = 1 << 20, id_slab = 1 << 20;
+constexpr std::uint64_t slab_values = 1 << 20, id_slab = 1 << 20, most_held = 1 << 23;
+constexpr std::size_t most_labels = 1 << 20;
 
 void update(FeatureStatistics& feature, double value) {
     if (std::isnan(value)) {
@@ -47,38 +49,80 @@ std::uint64_t hash_record(const Records& records, std::size_t row, std::vector<u
     return hash;
 }
 
-std::uint64_t count_repeated(std::vector<std::uint64_t>& values) {
-    std::sort(values.begin(), values.end());
-    const auto distinct = std::unique(values.begin(), values.end()) - values.begin();
-    return values.size() - static_cast<std::uint64_t>(distinct);
-}
-
 struct NumberedId {
     std::uint64_t id, row;
+    auto operator<=>(const NumberedId&) const = default;
 };
 
-std::vector<NumberedId> sorted_ids(const DatasetReader& reader) {
-    std::vector<NumberedId> ids;
-    const std::uint64_t rows = reader.info().rows;
-    for (std::uint64_t first = 0; first < rows; first += id_slab) {
-        for (const std::uint64_t id : reader.read_ids(first, std::min(id_slab, rows - first))) {
-            ids.push_back({id, ids.size()});
-        }
+bool same(const NumberedId& one, const NumberedId& other) {
+    return one.id == other.id;
+}
+bool same(std::uint64_t one, std::uint64_t other) {
+    return one == other;
+}
+
+/// Counts which of many values were there before, of those of one part of all, in memory that does not grow
+/// with how often one is.
+template <class Value>
+class Distinct {
+  public:
+    /// Is called for pairs: the first of its kind, one that came behind it.
+    using Repeated = std::function<void(const Value&, const Value&)>;
+
+    explicit Distinct(Repeated repeated) : repeated_(std::move(repeated)) {}
+
+    void add(const Value& value) {
+        values_.push_back(value);
+        if (values_.size() >= 2 * std::max<std::size_t>(kept_, most_held / 2)) settle();
     }
-    std::sort(ids.begin(), ids.end(), [](const NumberedId& a, const NumberedId& b) {
-        return std::pair(a.id, a.row) < std::pair(b.id, b.row);
-    });
-    return ids;
+    void settle() {
+        std::sort(values_.begin(), values_.end());
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+            if (end > 0 && same(values_[end - 1], values_[i])) {
+                repeated_(values_[end - 1], values_[i]);
+            } else {
+                values_[end++] = values_[i];
+            }
+        }
+        values_.resize(kept_ = end);
+    }
+
+  private:
+    std::vector<Value> values_;
+    std::size_t kept_ = 0;
+    Repeated repeated_;
+};
+
+/// So many passes over the data that about most_held values of either kind are held in each.
+std::uint64_t passes_over(std::uint64_t rows) {
+    return (rows + most_held - 1) / most_held;
+}
+
+/// Which pass an id is looked at in; ids are often multiples of something.
+std::uint64_t pass_of(std::uint64_t id, std::uint64_t passes) {
+    return (id * 0x9E3779B97F4A7C15U >> 32) % passes;
 }
 
 void find_duplicate_ids(const DatasetReader& reader, DatasetStatistics& statistics) {
-    const auto ids = sorted_ids(reader);
-    for (std::size_t i = 1; i < ids.size(); ++i) {
-        if (ids[i].id != ids[i - 1].id) continue;
-        if (statistics.duplicate_ids++ > 0) continue;
-        statistics.first_duplicate_id = ids[i].id;
-        statistics.first_row = ids[i - 1].row;
-        statistics.second_row = ids[i].row;
+    const std::uint64_t rows = reader.info().rows, passes = passes_over(rows);
+    for (std::uint64_t pass = 0; pass < passes; ++pass) {
+        Distinct<NumberedId> ids([&](const NumberedId& one, const NumberedId& other) {
+            if (statistics.duplicate_ids++ > 0 &&
+                NumberedId{statistics.first_duplicate_id, statistics.second_row} < other)
+                return;
+            statistics.first_duplicate_id = one.id;
+            statistics.first_row = one.row;
+            statistics.second_row = other.row;
+        });
+        for (std::uint64_t first = 0; first < rows; first += id_slab) {
+            std::uint64_t row = first;
+            for (const std::uint64_t id : reader.read_ids(first, std::min(id_slab, rows - first))) {
+                if (pass_of(id, passes) == pass) ids.add({id, row});
+                ++row;
+            }
+        }
+        ids.settle();
     }
 }
 
@@ -125,6 +169,31 @@ std::uint64_t DatasetStatistics::infinite() const {
     return total;
 }
 
+namespace {
+
+template <class Visit>
+void for_each_slab(const DatasetReader& reader, Visit visit) {
+    const DatasetInfo& info = reader.info();
+    const std::uint64_t slab = std::max<std::uint64_t>(1, slab_values / info.features);
+    for (std::uint64_t first = 0; first < info.rows; first += slab)
+        visit(reader.read_unchecked(first, std::min(slab, info.rows - first)));
+}
+
+void update(DatasetStatistics& statistics, const Records& records) {
+    for (std::size_t row = 0; row < records.size(); ++row) {
+        for (std::size_t column = 0; column < statistics.features.size(); ++column)
+            update(statistics.features[column], records.features.at(row, column));
+    }
+    for (const std::int32_t label : records.labels) ++statistics.class_counts[label];
+    if (statistics.class_counts.size() > most_labels) {
+        throw Error(ExitCode::input, "has more than " + std::to_string(most_labels) + " different labels",
+                    "labels are class indices; numbers to be learned are stored as float64",
+                    statistics.info.path + ":y_" + statistics.info.split);
+    }
+}
+
+}  // namespace
+
 DatasetStatistics describe(const DatasetReader& reader) {
     const DatasetInfo& info = reader.info();
     constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -134,20 +203,19 @@ DatasetStatistics describe(const DatasetReader& reader) {
     empty.lowest = infinity;
     empty.highest = -infinity;
     statistics.features.assign(info.features, empty);
-    std::vector<std::uint64_t> hashes;
-    std::vector<unsigned char> bytes;
-    const std::uint64_t slab = std::max<std::uint64_t>(1, slab_values / info.features);
-    for (std::uint64_t first = 0; first < info.rows; first += slab) {
-        const Records records = reader.read_unchecked(first, std::min(slab, info.rows - first));
-        for (std::size_t row = 0; row < records.size(); ++row) {
-            for (std::size_t column = 0; column < info.features; ++column) {
-                update(statistics.features[column], records.features.at(row, column));
+    const std::uint64_t passes = passes_over(info.rows);
+    for (std::uint64_t pass = 0; pass < passes; ++pass) {
+        Distinct<std::uint64_t> hashes([&](std::uint64_t, std::uint64_t) { ++statistics.duplicate_rows; });
+        for_each_slab(reader, [&](const Records& records) {
+            if (pass == 0) update(statistics, records);
+            std::vector<unsigned char> bytes;
+            for (std::size_t row = 0; row < records.size(); ++row) {
+                const std::uint64_t hash = hash_record(records, row, bytes);
+                if (hash % passes == pass) hashes.add(hash);
             }
-            hashes.push_back(hash_record(records, row, bytes));
-        }
-        for (const std::int32_t label : records.labels) ++statistics.class_counts[label];
+        });
+        hashes.settle();
     }
-    statistics.duplicate_rows = count_repeated(hashes);
     find_duplicate_ids(reader, statistics);
     return statistics;
 }

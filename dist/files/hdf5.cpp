@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -205,6 +206,45 @@ void require_own_storage(hid_t dataset, const std::string& where) {
     }
 }
 
+std::uint64_t product(const Shape& shape) {
+    return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+/// No compression of HDF5's own makes values smaller than that: zlib's limit.
+constexpr double most_deflated = 1032;
+
+/// Of chunks that cover the shape, of which some may lie in the file.
+bool all_chunks_held(hid_t dataset, hid_t creation, hid_t space, const Shape& shape) {
+    std::vector<hsize_t> chunk(shape.size());
+    if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0) return false;
+    double needed = 1;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        needed *= std::ceil(static_cast<double>(shape[axis]) / static_cast<double>(chunk[axis]));
+    hsize_t held = 0;
+    return H5Dget_num_chunks(dataset, space, &held) >= 0 && static_cast<double>(held) >= needed;
+}
+
+/// Throws if the file does not hold what the dataset's shape claims: values that were never written, or more
+/// of them than any compression makes of so few bytes. A few kilobytes could else ask for any memory.
+void require_held(hid_t dataset, const std::string& where) {
+    const Handle creation(H5Dget_create_plist(dataset), H5Pclose), space(H5Dget_space(dataset), H5Sclose),
+        type(H5Dget_type(dataset), H5Tclose);
+    if (creation.id() < 0 || space.id() < 0 || type.id() < 0) fail_reading(where, "cannot be opened");
+    const Shape shape = extent(space.id());
+    double claimed = static_cast<double>(H5Tget_size(type.id()));
+    for (const std::uint64_t size : shape) claimed *= static_cast<double>(size);
+    if (claimed == 0) return;
+    const bool chunked = H5Pget_layout(creation.id()) == H5D_CHUNKED;
+    const auto stored = static_cast<double>(H5Dget_storage_size(dataset));
+    if (claimed <= (chunked ? most_deflated : 1) * stored &&
+        (!chunked || all_chunks_held(dataset, creation.id(), space.id(), shape)))
+        return;
+    std::string text;
+    for (const std::uint64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
+    throw Error(ExitCode::input, "claims shape [" + text + "], of which the file holds only a part",
+                "write every value, compressed by gzip at the most (h5repack -f GZIP=6)", where);
+}
+
 void require_regular_file(const std::string& path) {
     struct stat status;
     if (::stat(path.c_str(), &status) != 0) {
@@ -258,10 +298,6 @@ Handle variable_text_type() {
                H5Tset_cset(type.id(), H5T_CSET_UTF8) >= 0,
            "HDF5 has text of variable length");
     return type;
-}
-
-std::uint64_t product(const Shape& shape) {
-    return std::accumulate(shape.begin(), shape.end(), std::uint64_t{1}, std::multiplies<>());
 }
 
 std::string join(const std::vector<std::string>& parts) {
@@ -438,6 +474,9 @@ Dataset File::dataset(const std::string& name) const {
     Handle handle(H5Dopen2(handle_.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
     if (handle.id() < 0) fail_reading(path_ + ":" + name, "is not a dataset that can be opened");
     require_own_storage(handle.id(), path_ + ":" + name);
+    unsigned intent = 0;
+    if (H5Fget_intent(handle_.id(), &intent) >= 0 && intent == H5F_ACC_RDONLY)
+        require_held(handle.id(), path_ + ":" + name);
     return Dataset(path_, name, std::move(handle));
 }
 

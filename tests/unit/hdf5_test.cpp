@@ -187,6 +187,32 @@ TEST(Hdf5, LinksOutOfTheFileAreNotFollowed) {
     }
 }
 
+TEST(Hdf5, AShapeThatTheFileDoesNotHoldIsRefusedWhenItIsOpened) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("a.h5");
+    const auto make = [&](const Shape& shape, const Storage& storage, std::uint64_t written) {
+        {
+            File file = File::create(path);
+            Dataset values = file.create_dataset("x", Type::float32, shape, storage);
+            const std::vector<float> row(shape[1] * written, 1);
+            values.write({0, 0}, {written, shape[1]}, row.data());
+            file.create_dataset("y", Type::int32, {0});
+        }
+        File file = File::open_read(path);
+        EXPECT_EQ(file.dataset("y").size(), 0U);
+        return file;
+    };
+    EXPECT_EQ(make({4, 100}, {}, 4).dataset("x").size(), 400U);
+    EXPECT_EQ(make({4, 100000}, {{1, 1000}, 9}, 4).dataset("x").size(), 400000U);
+    for (const Storage& storage : {Storage{}, Storage{{1, 1000}}, Storage{{1, 1000}, 9}}) {
+        const std::uint64_t written = storage.chunk.empty() ? 0 : 3;
+        const File file = make({4, 100000}, storage, written);
+        const Error error = error_of([&] { file.dataset("x"); });
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_THAT(error.message(), HasSubstr("[4, 100000]"));
+    }
+}
+
 TEST(Hdf5, AMissingDatasetIsNamed) {
     TemporaryFolder folder;
     const File file = File::create(folder.file("a.h5"));

@@ -62,6 +62,25 @@ TEST(Inspect, CountsRangesClassesAndConstants) {
     EXPECT_EQ(guarantee_notes(found).size(), 3u);  // scaling, ids, and the count that is not stated
 }
 
+TEST(Inspect, MoreColumnsThanAreTakenAreRefusedBeforeAnyIsRead) {
+    const TemporaryFolder folder;
+    const std::string path = folder.file("wide.h5");
+    {
+        hdf5::File file = hdf5::File::create(path);
+        hdf5::Dataset x =
+            file.create_dataset("x_train", hdf5::Type::uint8, {1, (1 << 22) + 1}, {{1, 1 << 20}, 9});
+        const std::vector<std::uint8_t> row((1 << 22) + 1);
+        x.write({0, 0}, {1, row.size()}, row.data());
+    }
+    try {
+        DatasetReader reader(path);
+        FAIL() << "was taken";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_THAT(error.what(), HasSubstr("4194305 features"));
+    }
+}
+
 TEST(Inspect, CountsAllThatIsNotFinite) {
     Raw raw;
     const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
