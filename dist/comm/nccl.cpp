@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/loaded_library.hpp"
 #include "kernels/cuda/cuda.hpp"
 
 namespace holdfast {
@@ -14,9 +15,52 @@ namespace {
 
 constexpr const char* remedy = "NCCL_DEBUG=INFO says more; run.transport=mpi does without NCCL";
 
+/// NCCL of the version built against, loaded when it is first asked for: the program starts where it is not,
+/// and without the memory that it takes.
+class Nccl {
+    // Above the functions, which are looked up in it.
+    LoadedLibrary library_{"libnccl.so." + std::to_string(NCCL_MAJOR), HOLDFAST_NCCL_FOLDER};
+
+  public:
+    Nccl() {
+        if (!library_.found())
+            throw Error(ExitCode::usage, "libnccl.so." + std::to_string(NCCL_MAJOR) + " is not installed",
+                        "run.transport=mpi does without NCCL, or install it", "nccl");
+    }
+
+    decltype(ncclGetUniqueId)* get_unique_id = function<decltype(ncclGetUniqueId)>("ncclGetUniqueId");
+    decltype(ncclCommInitRankConfig)* init =
+        function<decltype(ncclCommInitRankConfig)>("ncclCommInitRankConfig");
+    decltype(ncclCommGetAsyncError)* async_error =
+        function<decltype(ncclCommGetAsyncError)>("ncclCommGetAsyncError");
+    decltype(ncclAllReduce)* all_reduce = function<decltype(ncclAllReduce)>("ncclAllReduce");
+    decltype(ncclCommFinalize)* finalize = function<decltype(ncclCommFinalize)>("ncclCommFinalize");
+    decltype(ncclCommAbort)* abort = function<decltype(ncclCommAbort)>("ncclCommAbort");
+    decltype(ncclCommDestroy)* destroy = function<decltype(ncclCommDestroy)>("ncclCommDestroy");
+    decltype(ncclGetErrorString)* error_string = function<decltype(ncclGetErrorString)>("ncclGetErrorString");
+    decltype(ncclGetLastError)* last_error = function<decltype(ncclGetLastError)>("ncclGetLastError");
+
+  private:
+    template <typename Function>
+    Function* function(const char* name) const {
+        auto* const found = library_.function<Function>(name);
+        if (found == nullptr && library_.found())
+            throw Error(ExitCode::usage, std::string("the NCCL that is installed has no ") + name,
+                        "install " + std::to_string(NCCL_MAJOR) + "." + std::to_string(NCCL_MINOR) +
+                            " or later, or use run.transport=mpi",
+                        "nccl");
+        return found;
+    }
+};
+
+const Nccl& nccl() {
+    static const Nccl loaded;
+    return loaded;
+}
+
 std::string words(ncclResult_t status, ncclComm_t group) {
-    const std::string detail = group == nullptr ? "" : ncclGetLastError(group);
-    return ncclGetErrorString(status) + (detail.empty() ? "" : ": " + detail);
+    const std::string detail = group == nullptr ? "" : nccl().last_error(group);
+    return nccl().error_string(status) + (detail.empty() ? "" : ": " + detail);
 }
 
 /// A group that does not block is in progress after a call that went well.
@@ -39,10 +83,10 @@ class Handle {
     ncclComm_t get() const { return group_; }
     // Both end the handle whatever they answer, and nothing could be done about a failure.
     void abort() noexcept {
-        if (group_ != nullptr) static_cast<void>(ncclCommAbort(std::exchange(group_, nullptr)));
+        if (group_ != nullptr) static_cast<void>(nccl().abort(std::exchange(group_, nullptr)));
     }
     void destroy() noexcept {
-        if (group_ != nullptr) static_cast<void>(ncclCommDestroy(std::exchange(group_, nullptr)));
+        if (group_ != nullptr) static_cast<void>(nccl().destroy(std::exchange(group_, nullptr)));
     }
 
   private:
@@ -54,7 +98,7 @@ Handle start_joining(const ncclUniqueId& id, int rank, int size) {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     ncclComm_t group = nullptr;
-    const ncclResult_t status = ncclCommInitRankConfig(&group, size, id, rank, &config);
+    const ncclResult_t status = nccl().init(&group, size, id, rank, &config);
     Handle handle(group);
     check(status, "ncclCommInitRankConfig", group);
     return handle;
@@ -72,7 +116,7 @@ class NcclGroup final : public CollectiveGroup {
     CollectiveState state() const override {
         if (handle_.get() == nullptr) return {CollectiveState::Is::failed, "it was aborted"};
         ncclResult_t of_group = ncclSuccess;
-        const ncclResult_t status = ncclCommGetAsyncError(handle_.get(), &of_group);
+        const ncclResult_t status = nccl().async_error(handle_.get(), &of_group);
         if (status != ncclSuccess)
             return {CollectiveState::Is::failed, "ncclCommGetAsyncError: " + words(status, handle_.get())};
         if (of_group == ncclInProgress) return {CollectiveState::Is::working};
@@ -91,14 +135,14 @@ class NcclGroup final : public CollectiveGroup {
 
     void sum(DeviceSpan values) override {
         ensure_joined();
-        check(ncclAllReduce(values.data, values.data, values.size, ncclInt64, ncclSum, handle_.get(),
-                            static_cast<cudaStream_t>(values.stream)),
+        check(nccl().all_reduce(values.data, values.data, values.size, ncclInt64, ncclSum, handle_.get(),
+                                static_cast<cudaStream_t>(values.stream)),
               "ncclAllReduce", handle_.get());
     }
 
     void finish() override {
         ensure_joined();
-        check(ncclCommFinalize(handle_.get()), "ncclCommFinalize", handle_.get());
+        check(nccl().finalize(handle_.get()), "ncclCommFinalize", handle_.get());
         finished_ = true;
     }
 
@@ -122,7 +166,7 @@ class NcclLibrary final : public CollectiveLibrary {
 
     std::vector<std::byte> new_id() const override {
         ncclUniqueId id;
-        check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+        check(nccl().get_unique_id(&id), "ncclGetUniqueId");
         std::vector<std::byte> bytes(sizeof id);
         std::memcpy(bytes.data(), &id, sizeof id);
         return bytes;
@@ -144,10 +188,7 @@ class NcclLibrary final : public CollectiveLibrary {
 }  // namespace
 
 std::string nccl_version() {
-    int version = 0;
-    check(ncclGetVersion(&version), "ncclGetVersion");
-    return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-           std::to_string(version % 100);
+    return std::to_string(NCCL_MAJOR) + "." + std::to_string(NCCL_MINOR) + "." + std::to_string(NCCL_PATCH);
 }
 
 std::shared_ptr<const CollectiveLibrary> make_nccl_library(int device) {
