@@ -60,6 +60,28 @@ void hold_by_groups(HostMemory& memory, const std::string& root) {
     }
 }
 
+/// Control groups v1, which say that they hold nothing by the largest number of pages.
+void hold_by_old_groups(HostMemory& memory, const std::string& root) {
+    constexpr double nothing = 0x1p62;
+    const std::string marker = ":memory:";
+    std::ifstream file(root + "/proc/self/cgroup");
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t at = line.find(marker);
+        if (at == std::string::npos) continue;
+        std::string group = line.substr(at + marker.size());
+        // In a container the group's own folder is often the root that it sees.
+        while (true) {
+            const std::string folder = root + "/sys/fs/cgroup/memory" + (group == "/" ? "" : group);
+            const double limit = number(first_line(folder + "/memory.limit_in_bytes"));
+            if (limit < nothing)
+                hold(memory, limit, limit - number(first_line(folder + "/memory.usage_in_bytes")),
+                     "memory.limit_in_bytes of its control group");
+            if (group.size() <= 1) break;
+            group.resize(std::max<std::size_t>(1, group.rfind('/')));
+        }
+    }
+}
+
 constexpr double mebibyte = 1 << 20;
 
 void hold_by_slurm(HostMemory& memory) {
@@ -74,13 +96,18 @@ struct Share {
     double need, left;
 };
 
-const char* remedy_of(const MemoryNeed& need) {
+const char* remedy_of(const MemoryNeed& need, double left_of_one) {
+    if (need.total() <= left_of_one)
+        return "the ranks take too much together: start fewer of them on a machine";
+    if (need.records > need.total() / 2)
+        return "the data take most of it: give the blocks to more ranks and machines (run.grid)";
     const double rest = need.records + need.state + need.step;
     return need.selections > rest
                ? "a level k keeps 2 k least values of every parameter: give the levels to more ranks and "
                  "machines (run.grid), list fewer (certificate.level_list), or set certificate.budget = "
                  "\"per_epoch\""
-               : "give the levels to more ranks and machines (run.grid), list fewer "
+               : "the levels take most of it: give the levels to more ranks and machines (run.grid), list "
+                 "fewer "
                  "(certificate.level_list), "
                  "or start fewer ranks here";
 }
@@ -94,6 +121,7 @@ HostMemory host_memory(const std::string& root) {
     memory.left = memory.available = memory_field(fields, "MemAvailable");
     memory.said_by = "MemAvailable of /proc/meminfo";
     hold_by_groups(memory, root);
+    hold_by_old_groups(memory, root);
     hold_by_slurm(memory);
     return memory;
 }
@@ -136,7 +164,8 @@ void tell_memory(const Context& context, const MemoryNeed& need) {
     }
     if (worst.left > 0 && worst.need > worst.left)
         context.log->warn("this takes about {} of memory on {}, which has {} left ({}): {}",
-                          size_text(worst.need), where, size_text(worst.left), here.said_by, remedy_of(need));
+                          size_text(worst.need), where, size_text(worst.left), here.said_by,
+                          remedy_of(need, worst.left));
 }
 
 }  // namespace holdfast

@@ -9,6 +9,7 @@
 
 #include "dist/comm/mpi.hpp"
 #include "jobs/build_info.hpp"
+#include "jobs/host_memory.hpp"
 #include "jobs/job.hpp"
 #include "jobs/passive_waiting.hpp"
 #include "kernels/base/error.hpp"
@@ -63,7 +64,8 @@ constexpr Job jobs[] = {
 constexpr const char* exit_codes =
     "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 this "
     "machine's arithmetic is not what the proofs assume, "
-    "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal.";
+    "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal, 10 out of "
+    "memory.";
 
 int run(int argc, char** argv, const MpiSession& session) {
     const Communicator& world = session.world();
@@ -114,6 +116,16 @@ int run(int argc, char** argv, const MpiSession& session) {
 namespace holdfast {
 namespace {
 
+constexpr int out_of_memory = 10;
+
+std::string memory_text() {
+    const HostMemory here = host_memory();
+    return "out of memory: this rank has " + size_text(resident_memory()) + ", its host " +
+           size_text(here.left) + " left by " + here.said_by +
+           " (what the data, the levels and the ranks take `holdfast plan` says, and train before its steps: "
+           "give the larger of them to more machines, or start fewer ranks on one)";
+}
+
 struct Ending {
     int code = 0;
     bool stopped = false;  ///< all of several ranks together, MPI ended as it should
@@ -141,8 +153,8 @@ Ending run_on_ranks(int argc, char** argv) {
         }
         report(error.what());
     } catch (const std::bad_alloc&) {
-        code = static_cast<int>(ExitCode::internal);
-        report("out of memory (use more ranks or fewer levels)");
+        code = out_of_memory;
+        report(memory_text());
     } catch (const std::exception& error) {
         code = static_cast<int>(ExitCode::internal);
         report(std::string("unexpected: ") + error.what());

@@ -61,6 +61,23 @@ TEST_F(HostMemoryTest, IsHeldByEveryGroupUpToTheRoot) {
     EXPECT_EQ(host_memory(root).left, 4 * mebibyte) << "a limit beyond the machine's";
 }
 
+TEST_F(HostMemoryTest, IsHeldByGroupsOfTheFirstVersionToo) {
+    write("/proc/self/cgroup", "12:cpu,cpuacct:/\n7:memory:/slurm/job\n1:name=systemd:/init\n");
+    const std::string folder_of_groups = "/sys/fs/cgroup/memory";
+    write(folder_of_groups + "/slurm/job/memory.limit_in_bytes", "9223372036854771712\n");
+    write(folder_of_groups + "/slurm/job/memory.usage_in_bytes", "5\n");
+    EXPECT_EQ(host_memory(root).limit, 0);
+    write(folder_of_groups + "/slurm/memory.limit_in_bytes", "3145728\n");
+    write(folder_of_groups + "/slurm/memory.usage_in_bytes", "1048576\n");
+    const HostMemory memory = host_memory(root);
+    EXPECT_EQ(memory.left, 2 * mebibyte);
+    EXPECT_EQ(memory.limit, 3 * mebibyte);
+    EXPECT_EQ(memory.said_by, "memory.limit_in_bytes of its control group");
+    write("/proc/self/cgroup", "7:memory:/a/folder/that/its/container/does/not/see\n");
+    write(folder_of_groups + "/memory.limit_in_bytes", "1048576\n");
+    EXPECT_EQ(host_memory(root).left, mebibyte);
+}
+
 TEST_F(HostMemoryTest, IsHeldBySlurm) {
     setenv("SLURM_MEM_PER_NODE", "3", 1);
     EXPECT_EQ(host_memory(root).left, 3 * mebibyte);
