@@ -17,6 +17,7 @@ std::string or_else(const std::string& text, const std::string& otherwise) {
 
 BuildInfo build_info() {
     return {{{"commit", commit()},
+             {"sources", sources()},
              {"compiler", HOLDFAST_COMPILER},
              {"build_type", or_else(HOLDFAST_BUILD_TYPE, "none")},
              {"options", HOLDFAST_OPTIONS},
@@ -25,6 +26,10 @@ BuildInfo build_info() {
              {"nccl", or_else(nccl_version(), "none")},
              {"hdf5", hdf5_library_version()},
              {"simd", simd_target()}}};
+}
+
+std::string program_identity() {
+    return std::string(version()) + "+" + sources();
 }
 
 std::string BuildInfo::text() const {

@@ -147,6 +147,7 @@ bool train_parts(const Context& context, const FleetTrainer& trainer, const Flee
 RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const DatasetInfo& info,
                         const std::string& data_digest, std::size_t networks) {
     RunManifest manifest;
+    manifest.version = program_identity();
     manifest.kind = "fleet";
     manifest.configuration = to_json({plan.settings, how});
     manifest.dataset = dataset_facts(info, plan.settings.network.classes, data_digest);

@@ -37,7 +37,6 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
-#include "kernels/base/version.hpp"
 #include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/plan.hpp"
@@ -302,10 +301,11 @@ class GroupTraining {
 }  // namespace
 
 std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
-                            const std::string& data_digest, const PublicRecords& beside) {
+                            const std::string& data_digest, const PublicRecords& beside,
+                            const std::string& program) {
     // The program too: what is proved is of the bits of one, and noise that another might put on another sum
     // is not drawn again.
-    nlohmann::json rest = {data_digest, beside.digest, plan.normaliser, range.low, range.high, version()};
+    nlohmann::json rest = {data_digest, beside.digest, plan.normaliser, range.low, range.high, program};
     if (!beside.order.empty()) rest.push_back(beside.order);
     if (plan.network.is_regression()) rest.push_back({targets.low, targets.high});
     return StreamDigest::of(deciding_settings(plan.settings) + rest.dump());
@@ -318,6 +318,7 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
                         const std::string& data_digest, const PublicRecords& public_records,
                         const nlohmann::json& arithmetic, const Guarantee& claim) {
     RunManifest manifest;
+    manifest.version = program_identity();
     manifest.kind = plan.settings.training.kind;
     manifest.configuration = to_json({plan.settings, how});
     manifest.dataset = dataset_facts(info, plan.settings.network.classes, data_digest);

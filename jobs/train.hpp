@@ -6,6 +6,7 @@
 
 #include "dist/data/dataset.hpp"
 #include "dist/runs/manifest.hpp"
+#include "jobs/build_info.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/held_out.hpp"
 #include "jobs/job.hpp"
@@ -40,8 +41,10 @@ void add_keep_options(CLI::App& app, StatesToKeep& keep);
 TrainingOutcome carry_out(const Context& context, const TrainingRequest& request);
 
 /// Whatever decides the result: what all that train one run must agree on, to come to the same bytes.
+/// `program`: of a finished run, its own.
 std::string run_fingerprint(const TrainingPlan& plan, FeatureRange range, FeatureRange targets,
-                            const std::string& data_digest, const PublicRecords& beside);
+                            const std::string& data_digest, const PublicRecords& beside,
+                            const std::string& program = program_identity());
 
 /// The settings with the public number of records that the dataset states, unless they state one themselves.
 Settings settle_count(Settings settings, const DatasetInfo& info);

@@ -23,7 +23,6 @@
 #include "jobs/unlearning/request_log.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/base/version.hpp"
 #include "models/certify/forgetting.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/batches.hpp"
@@ -77,10 +76,10 @@ void require_unlearnable(const FinishedRun& run) {
     if (run.network.is_regression())
         throw Error(ExitCode::usage, "a regression's predictions have no distances to be forgotten by",
                     "train it again without the records, by train", run.folder.path());
-    if (run.manifest.version != version())
+    if (run.manifest.version != program_identity())
         throw Error(ExitCode::usage,
-                    "it was trained by holdfast " + run.manifest.version + " and this is " + version() +
-                        ", whose members may differ from those that stay",
+                    "it was trained by holdfast " + run.manifest.version + " and this is " +
+                        program_identity() + ", whose members may differ from those that stay",
                     "use that program, or train the whole run again without the records", run.folder.path());
 }
 
@@ -321,7 +320,7 @@ void prepare(const FinishedRun& run, const Request& request, const DatasetReader
     if (log.entries().empty()) {
         log = RequestLog::read(run.folder);
         log.append(out, {{"kind", "asked"},
-                         {"program", std::string("holdfast ") + version()},
+                         {"program", "holdfast " + program_identity()},
                          {"tokens", tokens_of(key, forgetting.ids)},
                          {"retrained", plan.retrained},
                          {"data_before", forgetting.digest},

@@ -25,7 +25,6 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/base/version.hpp"
 #include "models/kinds/kinds.hpp"
 
 namespace holdfast {
@@ -64,9 +63,10 @@ class Stated {
         TrainingPlan as_trained = plan_;
         as_trained.settings = configuration_from_json(run_.manifest.configuration).settings;
         return run_fingerprint(as_trained, run_.manifest.dataset.range, run_.manifest.dataset.target_range,
-                               run_.manifest.dataset.digest, run_.manifest.public_records);
+                               run_.manifest.dataset.digest, run_.manifest.public_records,
+                               run_.manifest.version);
     }
-    bool same_program() const { return run_.manifest.version == version(); }
+    bool same_program() const { return run_.manifest.version == program_identity(); }
 
     std::string check_numbers() const {
         const RunManifest& manifest = run_.manifest;

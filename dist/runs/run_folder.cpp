@@ -57,7 +57,7 @@ bool RunFolder::claim(const std::string& fingerprint) const {
     std::string found;
     std::ifstream(name) >> found;
     if (found != fingerprint)
-        throw Error(ExitCode::usage, "the folder holds a run of another configuration or dataset",
+        throw Error(ExitCode::usage, "the folder holds a run of another configuration, dataset or program",
                     "give those it was started with, or train into a new folder", path_);
     return false;
 }

@@ -1,6 +1,6 @@
+#include "jobs/build_info.hpp"
 #include "jobs/release/release.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/base/version.hpp"
 
 namespace holdfast {
 namespace {
@@ -45,7 +45,7 @@ SessionOpening opening_of(const Release& release, const SessionTerms& terms) {
                                        {"refusals", terms.refusals}};
     return {release.request.session,
             release.run.public_name(),
-            "holdfast " + std::string(version()),
+            "holdfast " + program_identity(),
             {"", terms.epsilon(), terms.delta, {}, "session", parameters.dump(), claim.to_json().dump()}};
 }
 

@@ -19,7 +19,14 @@ assert {name: value for name, value in lines} == {k: v for k, v in said.items() 
 assert set(said) >= {"commit", "compiler", "build_type", "options", "mpi", "cuda", "nccl", "hdf5", "simd"}
 assert all(said.values()), said
 assert re.fullmatch("[0-9a-f]{40}(-modified)?|unknown", said["commit"]), said["commit"]
+assert re.fullmatch("[0-9a-f]{16}", said["sources"]), said["sources"]
 END_PYTHON
+# What names the program in its runs is a digest of what it is made of: of no other file, with git and without.
+mkdir -p tree/kernels tree/models && echo 'int one();' > tree/models/a.hpp && echo 'int two();' > tree/kernels/b.cpp
+sources() { cmake -D ROOT="$PWD/tree" -D OUT="$PWD/commit.cpp" -P "$root/jobs/commit.cmake" > out.txt 2>&1 || fail "commit.cmake: $(cat out.txt)"; grep -A 1 'sources()' commit.cpp; }
+first=$(sources)
+echo words > tree/README.md && [ "$(sources)" = "$first" ] || fail "words make another program"
+echo 'int three();' > tree/models/a.hpp && [ "$(sources)" != "$first" ] || fail "another source makes the same program"
 if [ -e "$root/.git" ] && git -C "$root" rev-parse HEAD > head.txt 2> /dev/null; then
     grep -q "unknown" version.txt && fail "in a clone, the commit is unknown"
 fi
