@@ -1,5 +1,4 @@
 #include <nlohmann/json.hpp>
-
 #include "jobs/build_info.hpp"
 #include "jobs/release/release.hpp"
 #include "kernels/base/error.hpp"

@@ -7,6 +7,7 @@
 
 #include "dist/data/statistics.hpp"
 #include "dist/files/hdf5.hpp"
+#include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {

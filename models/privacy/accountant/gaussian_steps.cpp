@@ -65,7 +65,7 @@ struct Fineness {
 /// variance, a fraction of 2^-12. Never so fine that one step's losses, or those of all, have many more than
 /// 2^17 units: then as many masses rounded up weigh less than the tails that are cut. Losses reach far beyond
 /// an epsilon that is small only because delta covers most of them. Of a record that hardly any step takes
-/// losses are few and large, and no Gaussian: fine enough is a 64th of epsilon, which is looked at again with
+/// losses are few and large, and no Gaussian: fine enough is a 32nd of epsilon, which is looked at again with
 /// what it gave.
 Fineness fineness_for(const GaussianSteps& steps, const Rational& delta, const Rational& epsilon) {
     const double sigma = steps.noise_multiplier, reach = reach_of(steps.relation);
@@ -75,7 +75,7 @@ Fineness fineness_for(const GaussianSteps& steps, const Rational& delta, const R
     const double greatest = reach * (reach / 2 + sigma * quantile) / (sigma * sigma);
     const double deviation = 0x1p-5 * mu / std::sqrt(static_cast<double>(steps.steps));
     double unit = std::max(deviation, 0x1p-17 * greatest);
-    if (takes_few(steps)) unit = std::max(unit, std::min(0x1p-12 * greatest, 0x1p-6 * epsilon.get_d()));
+    if (takes_few(steps)) unit = std::max(unit, std::min(0x1p-11 * greatest, 0x1p-5 * epsilon.get_d()));
     const auto bits_of = [](double least) {
         return static_cast<unsigned>(std::max(0.0, std::ceil(-std::log2(least))));
     };
