@@ -113,11 +113,14 @@ class MpiCommunicator final : public Communicator {
         for (int distance = 1; distance < size_; ++distance) {
             const int to = (rank_ + distance) % size_;
             const int from = (rank_ - distance + size_) % size_;
+            // What is empty is not sent: the other rank, which knows, does not wait for it.
             const auto swap = [&](const void* out, std::size_t sending, void* in, std::size_t receiving) {
                 run("MPI_Irecv and MPI_Isend", [&](Requests& requests) {
-                    const int status = MPI_Irecv(in, static_cast<int>(receiving), MPI_BYTE, from, message_tag,
-                                                 comm(), &requests[0]);
-                    if (status != MPI_SUCCESS) return status;
+                    int status = MPI_SUCCESS;
+                    if (receiving > 0)
+                        status = MPI_Irecv(in, static_cast<int>(receiving), MPI_BYTE, from, message_tag,
+                                           comm(), &requests[0]);
+                    if (status != MPI_SUCCESS || sending == 0) return status;
                     return MPI_Isend(out, static_cast<int>(sending), MPI_BYTE, to, message_tag, comm(),
                                      &requests[1]);
                 });

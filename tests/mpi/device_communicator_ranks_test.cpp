@@ -120,24 +120,6 @@ TEST_F(DeviceCommunicatorTest, LostPeerEndsEveryRankThatWaits) {
     EXPECT_EQ(of_all(log_.aborts), world->size());
 }
 
-TEST_F(DeviceCommunicatorTest, RankThatHangsEndsTheJobThatStandsStill) {
-    const auto group = make();
-    if (world->size() == 1) return;
-    world->give_up_after(1);
-    world->barrier();
-    log_.hangs = true;
-    if (world->rank() > 0) return;  // the others wait for the end of the job
-    try {
-        group->wait(nullptr);
-        FAIL() << "waited for nothing";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ExitCode::communication);
-        EXPECT_NE(std::string(error.what()).find("no rank got any further for 1 s"), std::string::npos)
-            << error.what();
-    }
-    EXPECT_EQ(log_.aborts, 1);
-}
-
 TEST(LocalRank, CountsTheRanksOfAMachine) {
     // All ranks of a test run on one machine.
     EXPECT_EQ(world->local_rank(), world->rank());

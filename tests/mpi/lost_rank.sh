@@ -43,4 +43,18 @@ for victim in 1 2 3; do
     cmp -s "$run/metrics.jsonl" undisturbed/metrics.jsonl || fail "the resumed run's metrics differ"
     [ "$(ls -A "$run")" = "$(ls -A undisturbed)" ] || fail "left behind: $(ls -A "$run")"
 done
+# One that is stopped is missed, and named.
+victim="one stopped"
+mpirun -n 3 "${train[@]}" "${slow[@]}" --set run.stall_seconds=3 --out stopped > /dev/null 2> stopped.log &
+launcher=$!
+until [ -n "$(newest stopped)" ]; do
+    kill -0 $launcher 2> /dev/null || fail "finished before its first checkpoint: $(cat stopped.log)"
+    sleep 0.01
+done
+kill -STOP "$(pgrep -P $launcher -x "$(basename "$holdfast" | cut -c1-15)" | sed -n 2p)"
+code=0
+timeout 60 tail --pid=$launcher -f /dev/null || fail "the others wait for it forever"
+wait $launcher || code=$?
+[ $code -eq 8 ] || fail "the job ends with $code: $(cat stopped.log)"
+grep -q "no rank got any further for 3 s, and no sign of life comes from rank" stopped.log || fail "$(cat stopped.log)"
 echo "a lost rank costs no more than the steps since its last checkpoint"
