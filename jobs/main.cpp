@@ -63,7 +63,8 @@ constexpr Job jobs[] = {
 constexpr const char* exit_codes =
     "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 this "
     "machine's arithmetic is not what the proofs assume, "
-    "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal.";
+    "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal, 128 + n "
+    "ended by signal n (SIGTERM and SIGUSR1 while train, fleet or unlearn trains: 7).";
 
 int run(int argc, char** argv, const MpiSession& session) {
     const Communicator& world = session.world();
@@ -161,7 +162,6 @@ int main(int argc, char** argv) {
     // each time.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    install_signal_handlers();
     const Ending ending = run_on_ranks(argc, argv);
     if (!ending.stopped) return ending.code;
     // mpirun and srun kill what is left once a rank ends with another code than 0: rank 0 says it last.
