@@ -27,7 +27,7 @@ struct Context {
     void print(const nlohmann::json& object, const std::string& text) const;
 };
 
-/// SIGTERM and SIGUSR1 are remembered; jobs look between steps.
+/// SIGTERM and SIGUSR1 are remembered from now on: for jobs that look between steps.
 void install_signal_handlers();
 
 }  // namespace holdfast

@@ -11,16 +11,20 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "dist/files/digest.hpp"
+#include "dist/runs/lease.hpp"
 #include "jobs/agreed.hpp"
 #include "jobs/all_records.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/dataset_identity.hpp"
 #include "jobs/fleet_part_queue.hpp"
 #include "jobs/fleet_passes.hpp"
+#include "jobs/host_name.hpp"
 #include "jobs/job.hpp"
+#include "jobs/late_files.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/train.hpp"
 #include "jobs/unlearning/forgotten.hpp"
@@ -206,7 +210,8 @@ void fleet(const Context& context, const Request& request) {
     passes.check(plan.network.shape(), settings.clip);
     const FleetTrainer trainer(plan, data.records, left_out);
 
-    // 4. A new folder, or this fleet's where it was interrupted.
+    // 4. A new folder, or this fleet's where it was interrupted, and no other job's meanwhile.
+    install_signal_handlers();
     const nlohmann::json whose = {
         "fleet", run_fingerprint(plan, reader.info().range, reader.info().target_range, data.digest, {}),
         ids};
@@ -214,6 +219,8 @@ void fleet(const Context& context, const Request& request) {
     if (context.world.is_root()) RunFolder::create(request.out, request.resume).claim(fingerprint);
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
+    std::optional<Lease> lease;
+    if (context.world.is_root() && !run.finished()) lease = Lease::take(run, 0, 1, host_name());
     const FleetParts parts(run, fingerprint,
                            {settings.training.precision, left_out.size(), plan.network.parameters()});
     const bool finished = context.world.any(context.world.is_root() && run.finished());
@@ -241,6 +248,8 @@ void fleet(const Context& context, const Request& request) {
         settings.network.keep_initial(run.path());
         RunManifest manifest = manifest_of(plan, how, reader.info(), data.digest, left_out.size());
         manifest.sample = !request.records.empty();
+        await_files(
+            run.path(), [&] { return parts.all_there(); }, "every part that is finished");
         manifest.digest = parts.join(ids);
         manifest.write(run);
     }

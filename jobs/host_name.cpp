@@ -13,12 +13,15 @@ std::string host_name() {
     return name.data();
 }
 
-std::vector<std::string> host_names(const Communicator& world) {
-    const std::string mine = host_name();
-    std::vector<std::string> names;
+std::vector<std::string> gathered_text(const Communicator& world, const std::string& mine) {
+    std::vector<std::string> all;
     for (const std::vector<std::byte>& bytes : world.all_gather(std::as_bytes(std::span(mine))))
-        names.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return names;
+        all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return all;
+}
+
+std::vector<std::string> host_names(const Communicator& world) {
+    return gathered_text(world, host_name());
 }
 
 }  // namespace holdfast

@@ -68,7 +68,7 @@ constexpr const char* exit_codes =
     "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 this "
     "machine's arithmetic is not what the proofs assume, "
     "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal, 10 out of "
-    "memory.";
+    "memory, 128 + n ended by signal n (SIGTERM and SIGUSR1 while train, fleet or unlearn trains: 7).";
 
 int run(int argc, char** argv, const MpiSession& session) {
     const Communicator& world = session.world();
@@ -119,8 +119,6 @@ int run(int argc, char** argv, const MpiSession& session) {
 namespace holdfast {
 namespace {
 
-constexpr int out_of_memory = 10;
-
 std::string memory_text() {
     const HostMemory here = host_memory();
     return "out of memory: this rank has " + size_text(resident_memory()) + ", its host " +
@@ -150,7 +148,7 @@ Ending run_on_ranks(int argc, char** argv) {
         }
         session.fail(code, error.what());
     } catch (const std::bad_alloc&) {
-        code = out_of_memory;
+        code = static_cast<int>(ExitCode::memory);
         session.fail(code, memory_text());
     } catch (const std::exception& error) {
         code = static_cast<int>(ExitCode::internal);
@@ -169,7 +167,6 @@ int main(int argc, char** argv) {
     // each time.
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    install_signal_handlers();
     Ending ending;
     try {
         ending = run_on_ranks(argc, argv);

@@ -5,12 +5,16 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "dist/files/atomic_file.hpp"
 #include "jobs/build_info.hpp"
 #include "jobs/date.hpp"
 #include "jobs/host_name.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/cpu/simd_target.hpp"
 
 namespace holdfast {
 namespace {
@@ -27,11 +31,23 @@ bool append(const std::string& path, const std::string& line) {
 
 }  // namespace
 
-void record_provenance(const RunFolder& run, const nlohmann::json& how) {
+nlohmann::json machines_of(const Communicator& world) {
+    nlohmann::json machines;
+    const auto count = [&](const char* what, const std::vector<std::string>& names) {
+        std::map<std::string, int> ranks;
+        for (const std::string& name : names) ++ranks[name];
+        machines[what] = ranks;
+    };
+    count("hosts", host_names(world));
+    count("instruction_sets", gathered_text(world, simd_target()));
+    return machines;
+}
+
+void record_provenance(const RunFolder& run, const nlohmann::json& machines, const nlohmann::json& how) {
     using namespace std::chrono;
     nlohmann::json line = build_info().to_json();
-    line["host"] = host_name();
     line["started"] = time_of(duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count());
+    line.update(machines);
     line.update(how);
     const std::string path = run.file("provenance.jsonl");
     if (!append(path, line.dump() + "\n"))

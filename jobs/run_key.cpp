@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "jobs/late_files.hpp"
 #include "jobs/payer.hpp"
 #include "kernels/base/error.hpp"
 
@@ -14,6 +15,11 @@ std::string key_file(const RunFolder& run) {
     return run.file("key");
 }
 
+bool there(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
 /// A run that has drawn already cannot be given another key, nor one that another job has just finished.
 void require_unbegun(const RunFolder& run, const MemberStore& store) {
     if (run.finished())
@@ -21,7 +27,7 @@ void require_unbegun(const RunFolder& run, const MemberStore& store) {
                     "there is nothing left to do", run.path());
     if (store.checkpoints(0).load_latest().empty() && MemberStore::finished(run.path()).empty()) return;
     throw Error(ExitCode::input, "the key of this run is gone, and its noise with it",
-                "restore the file, or train into a new folder, which is charged anew", key_file(run));
+                "restore the file: whatever is trained without it is charged anew", key_file(run));
 }
 
 nlohmann::json text_of(const Payment& payment) {
@@ -35,8 +41,7 @@ nlohmann::json text_of(const Payment& payment) {
 /// On rank 0: the key is on the disk before it is paid for, or a crash between would cost for nothing.
 nlohmann::json prepare(const Context& context, const RunFolder& run, const MemberStore& store,
                        std::optional<Payment> payment, const Payee& payee) {
-    std::error_code ignored;
-    const bool fresh = !std::filesystem::exists(key_file(run), ignored);
+    const bool fresh = !there(key_file(run));
     if (fresh) {
         require_unbegun(run, store);
         SecretKey::fresh().write_new(key_file(run));
@@ -74,13 +79,14 @@ RunKey paid_run_key(const Context& context, const RunFolder& run, const MemberSt
     nlohmann::json paid;
     if (context.world.is_root()) paid = prepare(context, run, store, std::move(payment), payee);
     context.world.barrier();
+    await_files(
+        run.path(), [&] { return there(key_file(run)); }, "the key of the run");
     return {SecretKey::read(key_file(run)).derived("run", store.fingerprint()), std::move(paid)};
 }
 
 void record_bought(const RunFolder& run, const MemberStore& store, const Payee& payee,
                    const std::string& digest) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(key_file(run), ignored)) return;
+    if (!there(key_file(run))) return;
     const std::string token = SecretKey::read(key_file(run)).token(store.fingerprint());
     Ledger(payee.ledger).record_result(payee.dataset, token, digest);
 }

@@ -20,14 +20,17 @@
 
 #include "dist/files/digest.hpp"
 #include "dist/layout/distribute.hpp"
+#include "dist/runs/lease.hpp"
 #include "dist/runs/manifest.hpp"
 #include "dist/runs/member_store.hpp"
 #include "jobs/agreed.hpp"
 #include "jobs/configuration.hpp"
 #include "jobs/dataset_identity.hpp"
 #include "jobs/host_memory.hpp"
+#include "jobs/host_name.hpp"
 #include "jobs/job.hpp"
 #include "jobs/kept_states.hpp"
+#include "jobs/late_files.hpp"
 #include "jobs/member_progress.hpp"
 #include "jobs/payer.hpp"
 #include "jobs/progress.hpp"
@@ -263,6 +266,14 @@ class GroupTraining {
         if (group_.size() > 1) group_.max(flags);
         return {flags[0] != 0, flags[1] != 0};
     }
+    /// What the group's first rank has found, on all of its ranks: another host may see the folder otherwise.
+    void share(std::vector<CheckpointFolder::Payload>& saved) {
+        const std::vector<std::size_t> found =
+            holdfast::agreed(group_, std::vector<std::size_t>{saved.size(), from_kept_ ? std::size_t{1} : 0});
+        saved.resize(found[0]);
+        from_kept_ = found[1] != 0;
+        for (CheckpointFolder::Payload& part : saved) group_.broadcast(part, 0);
+    }
     /// From the newest checkpoint that is sound; where there is none, from the last state that was kept; its
     /// group's first rank says which are not.
     std::unique_ptr<Trainer> start(std::size_t member, Records records, const CheckpointFolder& checkpoints,
@@ -272,14 +283,16 @@ class GroupTraining {
                 std::cerr << std::string("holdfast: ") + error.what() + "; the one before it is used\n";
         };
         std::vector<CheckpointFolder::Payload> saved;
-        if (joins) saved = checkpoints.load_latest(passed_over);
         from_kept_ = false;
-        if (joins && saved.empty()) {
-            std::optional<KeptStates::State> kept =
-                kept_.last(member, std::numeric_limits<std::int64_t>::max(), passed_over);
+        if (joins && group_.is_root()) {
+            saved = checkpoints.load_latest(passed_over);
+            std::optional<KeptStates::State> kept;
+            if (saved.empty())
+                kept = kept_.last(member, std::numeric_limits<std::int64_t>::max(), passed_over);
             from_kept_ = kept.has_value();
             if (kept) saved = std::move(kept->parts);
         }
+        if (joins) share(saved);
         std::unique_ptr<Trainer> trainer = training_.start(member, std::move(records), saved);
         if (trainer->steps_done() > 0 && !secret_)
             context_.log->info("member {} goes on from step {} of {}", member, trainer->steps_done(),
@@ -413,6 +426,29 @@ bool finish(const RunFolder& run, const MemberStore& store, const Training& trai
     return true;
 }
 
+/// For one rank. Of a slice that others train, too, a job waits for none, and says who does.
+Lease take_lease(const Context& context, const RunFolder& run, const std::vector<std::size_t>& slice) {
+    Lease lease = Lease::take(run, slice.front(), slice.back() + 1, host_name());
+    if (!lease.is_locked())
+        context.log->warn("{}: this file system has no locks: see to it that no other job trains the same",
+                          run.path());
+    return lease;
+}
+
+/// For one rank, once all others are done. Files of members that are finished may be seen late here: those of
+/// this job, and once all jobs have said that they are done, everybody's, or nobody would join them.
+void await_members(const RunFolder& run, const std::vector<std::size_t>& slice, std::size_t members,
+                   const std::optional<Lease>& lease) {
+    std::set<std::size_t> finished(slice.begin(), slice.end());
+    if (lease) finished.merge(lease->finish());
+    if (finished.size() < members) finished = {slice.begin(), slice.end()};
+    const auto there = [&] {
+        const std::vector<std::size_t> seen = MemberStore::finished(run.path());
+        return run.finished() || std::includes(seen.begin(), seen.end(), finished.begin(), finished.end());
+    };
+    await_files(run.path(), there, "every member that is finished");
+}
+
 /// What a slice leaves where others are still to come.
 void print_slice(const Context& context, const RunFolder& run, std::size_t trained, std::uint64_t members) {
     const std::size_t there = MemberStore::finished(run.path()).size();
@@ -507,7 +543,9 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
 
     plan.held_out = read_held_out(request.validation, reader.info(), settings, features);
 
-    // 4. A new folder, or this run's: where it was interrupted, or where others train their members.
+    // 4. A new folder, or this run's: where it was interrupted, or where others train their members, each its
+    // own.
+    install_signal_handlers();
     const std::string whose =
         run_fingerprint(plan, reader.info().range, reader.info().target_range, data_digest, beside);
     const bool first_here =
@@ -515,6 +553,8 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     context.world.barrier();
     const RunFolder run = RunFolder::create(request.out, true);
     const MemberStore store(run, whose, seconds_of_a_group);
+    std::optional<Lease> lease;
+    if (context.world.is_root() && !trained.empty()) lease = take_lease(context, run, slice);
     const bool finished_before = context.world.any(context.world.is_root() && run.finished());
 
     // 5. What it costs is charged; then train, and where no member is missing, the result and its manifest.
@@ -536,17 +576,20 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
         const KeptStates kept(run, whose, settings, request.keep);
         GroupTraining group(context, how, grid, sums.group(), *training, store, kept, members, kind.secret,
                             request.trace);
+        const nlohmann::json who = machines_of(context.world);
         if (context.world.is_root() && !finished_before)
-            record_provenance(run, {{"ranks", context.world.size()},
-                                    {"grid", grid.text()},
-                                    {"threads", omp_get_max_threads()},
-                                    {"backend", backend->name()},
-                                    {"transport", sums.group().transport()}});
+            record_provenance(run, who,
+                              {{"ranks", context.world.size()},
+                               {"grid", grid.text()},
+                               {"threads", omp_get_max_threads()},
+                               {"backend", backend->name()},
+                               {"transport", sums.group().transport()}});
         const bool stopped = !finished_before &&
                              !group.run(std::move(records.held), settings.training.steps(), request.joins());
         if (context.world.any(stopped))
             throw Error(ExitCode::interrupted, "interrupted by a signal; a checkpoint was written",
                         request.go_on);
+        if (context.world.is_root()) await_members(run, slice, members, lease);
         finished = context.world.any(context.world.is_root() && finish(run, store, *training, manifest));
         if (finished && kind.secret && context.world.is_root()) {
             if (payment) record_bought(run, store, payee, RunManifest::read(run).digest);

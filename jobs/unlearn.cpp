@@ -15,9 +15,11 @@
 
 #include "dist/layout/assignment.hpp"
 #include "dist/layout/distribute.hpp"
+#include "dist/runs/lease.hpp"
 #include "jobs/dataset_identity.hpp"
 #include "jobs/finished_run.hpp"
 #include "jobs/job.hpp"
+#include "jobs/host_name.hpp"
 #include "jobs/kept_states.hpp"
 #include "jobs/queries.hpp"
 #include "jobs/train.hpp"
@@ -318,6 +320,9 @@ void prepare(const FinishedRun& run, const Request& request, const DatasetReader
     const bool written = is_written(reader, forgetting, request.out_data);
     const RunFolder out = RunFolder::create(request.out, true);
     out.claim(fingerprint);
+    const std::size_t members = run.members();
+    const std::optional<Lease> lease =
+        out.finished() ? std::nullopt : std::optional(Lease::take(out, 0, members, host_name()));
     const SecretKey key = request_key(out, run.folder);
     RequestLog log = RequestLog::read(out);
     if (log.entries().empty()) {

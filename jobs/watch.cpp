@@ -34,6 +34,7 @@ void wait(const Context& context, double seconds) {
 
 void watch(const Options& options, const Context& context) {
     if (!context.world.is_root()) return;
+    install_signal_handlers();
     const bool in_place = !context.json && !options.once && ::isatty(STDOUT_FILENO) == 1;
     while (true) {
         // 1. What the folder shows now.

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "dist/files/descriptor.hpp"
+
 namespace holdfast {
 
 /// File modes: what is private stays so (models/mathematics.md, what may leave); the rest follows the umask.
@@ -13,8 +15,9 @@ inline constexpr unsigned public_mode = 0644;
 
 /// A file that appears under its name complete or not at all, written by whoever is given temporary().
 /// The temporary file exists (empty, with `mode`) from construction on and lies in the same folder; commit()
-/// syncs it, renames it over `path` and syncs the folder; without commit() the destructor removes it. Errors
-/// (ExitCode::output): folder missing or unwritable, `path` is a folder, full disk.
+/// syncs it, renames it over `path` and syncs the folder; without commit() the destructor removes it. It is
+/// locked for as long, so that one which a killed process has left is known, and removed by whoever writes
+/// `path` next. Errors (ExitCode::output): folder missing or unwritable, `path` is a folder, full disk.
 class AtomicPath {
   public:
     explicit AtomicPath(std::string path, unsigned mode = private_mode);
@@ -24,6 +27,7 @@ class AtomicPath {
 
     const std::string& path() const { return path_; }
     const std::string& temporary() const { return temporary_; }
+    void write(std::span<const std::byte> bytes);  ///< behind what is there
     void commit();
     /// The same, over another name in the folder.
     void commit_as(const std::string& path);
@@ -32,7 +36,10 @@ class AtomicPath {
     bool commit_unless_there();
 
   private:
+    void sync() const;
+
     std::string path_, temporary_;
+    Descriptor file_;
     bool pending_ = true;
 };
 

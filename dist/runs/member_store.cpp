@@ -15,6 +15,8 @@
 
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
+#include "dist/files/hdf5.hpp"
+#include "dist/runs/lease.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -180,6 +182,7 @@ void MemberStore::remove_all() const {
     std::error_code ignored;
     for (const char* folder : {"members", "checkpoints", "progress"})
         fs::remove_all(run_.file(folder), ignored);
+    fs::remove(run_.file(Lease::file_name), ignored);
 }
 
 void MemberStore::remove_if_empty() const {
@@ -188,11 +191,13 @@ void MemberStore::remove_if_empty() const {
     for (const char* folder : {"members", "checkpoints"}) fs::remove(run_.file(folder), ignored);
     fs::remove_all(run_.file("progress"), ignored);  // of nothing that was kept
     fs::directory_iterator entry(run_.path(), ignored);
-    const auto others = std::count_if(entry, fs::directory_iterator(), [](const fs::directory_entry& each) {
-        return each.path().filename() != "fingerprint" && each.path().filename() != "provenance.jsonl";
+    constexpr std::array nothing_kept{"fingerprint", "provenance.jsonl", Lease::file_name};
+    const auto others = std::count_if(entry, fs::directory_iterator(), [&](const fs::directory_entry& each) {
+        return std::find(nothing_kept.begin(), nothing_kept.end(), each.path().filename()) ==
+               nothing_kept.end();
     });
     if (ignored || others > 0) return;
-    for (const char* file : {"fingerprint", "provenance.jsonl"}) fs::remove(run_.file(file), ignored);
+    for (const char* file : nothing_kept) fs::remove(run_.file(file), ignored);
 }
 
 std::vector<std::size_t> MemberStore::finished(const std::string& run) {

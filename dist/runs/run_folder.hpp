@@ -17,8 +17,8 @@ namespace holdfast {
 ///   prefix.h5       the public model that features.prefix named
 ///   initial.h5      the public model that network.initial named
 ///   fingerprint     whose run it is, from the start: of configuration and data
-///   provenance.jsonl   a line for every job that trained on it: program, libraries, host, ranks
-///   members/, checkpoints/, progress/   while it trains (dist/runs/member_store.hpp)
+///   provenance.jsonl   a line for every job that trained on it: program, libraries, hosts, ranks
+///   lease, members/, checkpoints/, progress/   while it trains (dist/runs/member_store.hpp)
 class RunFolder {
   public:
     /// A new run. Error (output): the folder holds a run already (unless `resume`), or cannot be made.

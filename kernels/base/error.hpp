@@ -16,6 +16,7 @@ enum class ExitCode : int {
     interrupted = 7,    ///< SIGTERM or SIGUSR1: a checkpoint was written, `--resume` continues
     communication = 8,  ///< a rank was lost or a message failed
     internal = 9,       ///< a broken invariant: please report it
+    memory = 10,        ///< out of it
 };
 
 /// What the program throws on bad input: what happened, where, and what to do about it.

@@ -8,6 +8,7 @@
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
+#include "dist/runs/lease.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -107,6 +108,13 @@ void FleetParts::make_folder() const {
     fs::permissions(folder, fs::perms::owner_all, status);
 }
 
+bool FleetParts::all_there() const {
+    std::error_code ignored;
+    for (std::size_t part = 0; part < count(); ++part)
+        if (!fs::exists(file(part), ignored)) return false;
+    return true;
+}
+
 bool FleetParts::finished(std::size_t part) const {
     std::error_code ignored;
     if (!fs::exists(file(part), ignored)) return false;
@@ -170,6 +178,7 @@ std::string FleetParts::join(const std::vector<std::uint64_t>& left_out) const {
 void FleetParts::remove_all() const {
     std::error_code ignored;
     fs::remove_all(run_.file("parts"), ignored);
+    fs::remove(run_.file(Lease::file_name), ignored);
 }
 
 struct FleetReader::File {

@@ -47,6 +47,7 @@ class FleetParts {
     /// Is it there, and whole? A damaged one is not: it is to be trained again. Error (usage): it is of
     /// another configuration or dataset.
     bool finished(std::size_t part) const;
+    bool all_there() const;  ///< by name alone
     /// parameters: [size(part), parameters], parameter units. Appears complete or not at all.
     void write(std::size_t part, std::span<const std::int64_t> parameters) const;
     /// Once all are there: fleet.h5 of them, part after part, and its digest. left_out: ids, [networks - 1].

@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <vector>
 
 #include "dist/data/generate.hpp"
 #include "kernels/base/error.hpp"
@@ -82,6 +85,41 @@ TEST(AtomicFile, TwoGuardsOfOnePathDoNotMeet) {
     TemporaryFolder folder;
     AtomicPath first(folder.file("a")), second(folder.file("a"));
     EXPECT_NE(first.temporary(), second.temporary());
+}
+
+/// Leaves so many unfinished writers of `path`, of a process that was killed.
+void leave_behind(const std::string& path, int writers) {
+    const pid_t child = fork();
+    if (child == 0) {
+        std::vector<std::unique_ptr<AtomicPath>> guards;
+        for (int i = 0; i < writers; ++i) guards.push_back(std::make_unique<AtomicPath>(path));
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(child, nullptr, 0);
+}
+
+TEST(AtomicFile, WhatAKilledWriterLeftIsRemovedByTheNext) {
+    TemporaryFolder folder;
+    leave_behind(folder.file("a"), 3);
+    ASSERT_EQ(folder.names().size(), 3u);
+    write_file_atomically(folder.file("b"), "another");
+    ASSERT_EQ(folder.names().size(), 4u);
+    write_file_atomically(folder.file("a"), "next");
+    EXPECT_EQ(folder.read("a"), "next");
+    EXPECT_THAT(folder.names(), testing::UnorderedElementsAre("a", "b"));
+}
+
+TEST(AtomicFile, AWriterThatLivesKeepsItsFile) {
+    TemporaryFolder folder;
+    leave_behind(folder.file("a"), 2);
+    AtomicPath living(folder.file("a"));
+    write_file_atomically(folder.file("a"), "first");
+    leave_behind(folder.file("a"), 1);
+    write_file_atomically(folder.file("a"), "second");
+    std::ofstream(living.temporary()) << "third";
+    living.commit();
+    EXPECT_EQ(folder.read("a"), "third");
+    EXPECT_THAT(folder.names(), ElementsAre("a"));
 }
 
 TEST(AtomicFile, AMissingFolderIsNamed) {

@@ -2,11 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "kernels/base/error.hpp"
@@ -45,17 +51,57 @@ TEST(SecretKey, FreshKeysDiffer) {
     EXPECT_EQ(keys.size(), 100U);
 }
 
-TEST(SecretKey, IsWipedWhereItIsLeftBehind) {
+/// Of the memory that holds this address, as the kernel tells: "rd wr … lo … dd".
+std::string memory_flags(const void* address) {
+    std::ifstream maps("/proc/self/smaps");
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t first = 0, last = 0;
+        if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) inside = first <= at && at < last;
+        if (inside && line.starts_with("VmFlags:")) return line + " ";
+    }
+    return "";
+}
+
+TEST(SecretKey, IsInGuardedMemoryAndMovesWithoutACopy) {
     SecretKey key = test::known_key(1);
     const std::string before = text(key);
+    const unsigned char* const place = key.bytes().data();
+    EXPECT_THAT(memory_flags(place), HasSubstr(" dd ")) << "a core file would have it";
+    EXPECT_THAT(memory_flags(place), HasSubstr(" lo ")) << "it may be swapped (ulimit -l)";
     SecretKey moved = std::move(key);
-    EXPECT_EQ(text(moved), before);
-    EXPECT_EQ(text(key), std::string(32, '\0'));  // NOLINT(bugprone-use-after-move)
+    EXPECT_EQ(moved.bytes().data(), place);
     SecretKey other = SecretKey::fresh();
     other = std::move(moved);
+    EXPECT_EQ(other.bytes().data(), place);
     EXPECT_EQ(text(other), before);
-    EXPECT_EQ(text(moved), std::string(32, '\0'));  // NOLINT(bugprone-use-after-move)
     static_assert(!std::is_copy_constructible_v<SecretKey> && !std::is_copy_assignable_v<SecretKey>);
+}
+
+/// Who asks for the memory of a key that is gone is ended by the kernel.
+TEST(SecretKeyDeathTest, IsGoneWithItsOwner) {
+    const unsigned char* place = nullptr;
+    {
+        const SecretKey key = SecretKey::fresh();
+        place = key.bytes().data();
+    }
+    EXPECT_EXIT(std::exit(*static_cast<const volatile unsigned char*>(place) == 0),
+                testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST(SecretKey, AProcessThatHasOneLeavesNoCoreFile) {
+    const pid_t child = fork();
+    if (child == 0) {
+        rlimit cores{4096, 1 << 30};
+        setrlimit(RLIMIT_CORE, &cores);
+        const SecretKey key = SecretKey::fresh();
+        getrlimit(RLIMIT_CORE, &cores);
+        std::_Exit(cores.rlim_cur == 1 && cores.rlim_max == 1 ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(SecretKey, AFileGivesItBackToItsOwnerAlone) {

@@ -16,6 +16,7 @@
 #include "models/privacy/ledger/public_files.hpp"
 #include "models/privacy/ledger/sessions.hpp"
 #include "models/privacy/mechanisms/outcome_law.hpp"
+#include "models/privacy/noise/secret_key.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,6 +30,7 @@ std::int64_t now_in_milliseconds() {
 
 Ledger::Ledger(const std::string& path, int patience) : patience_(patience) {
     start_sodium();
+    leave_no_core_file();
     database_ = std::make_unique<LedgerDatabase>(path, patience);
     create_or_migrate_layout(*database_);
 }

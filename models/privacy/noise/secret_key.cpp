@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 #include <sodium.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <utility>
+#include <new>
 
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
@@ -22,13 +24,11 @@ namespace {
 constexpr std::array<unsigned char, 8> magic = {'h', 'o', 'l', 'd', 'k', 'e', 'y', 1};
 constexpr std::size_t checksum_size = 16, checksum_at = magic.size() + SecretKey::size;
 
-/// The bytes of a key file, wiped when no longer needed.
+/// The bytes of a key file.
 struct Image {
-    std::array<unsigned char, checksum_at + checksum_size> bytes{};
-    Image() = default;
-    Image(const Image&) = delete;
-    Image& operator=(const Image&) = delete;
-    ~Image() { sodium_memzero(bytes.data(), bytes.size()); }
+    static constexpr std::size_t size = checksum_at + checksum_size;
+    GuardedBytes memory = guarded_bytes(size);
+    std::span<unsigned char, size> bytes{memory.get(), size};
 
     std::array<unsigned char, checksum_size> checksum() const {
         std::array<unsigned char, checksum_size> sum;
@@ -43,10 +43,9 @@ class KeyFile {
     explicit KeyFile(const std::string& path)
         : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
         if (file_ < 0) {
-            throw Error(
-                ExitCode::input, std::string("the key cannot be opened: ") + std::strerror(errno),
-                "a run is resumed where it was started, with its own key: restore the file, or start anew",
-                path);
+            throw Error(ExitCode::input, std::string("the key cannot be opened: ") + std::strerror(errno),
+                        "a run goes on with its own key alone, and was paid for under it: restore the file",
+                        path);
         }
     }
     ~KeyFile() { ::close(file_); }
@@ -95,20 +94,38 @@ void keyed_hash(std::span<const unsigned char, SecretKey::size> key, std::string
 
 }  // namespace
 
-SecretKey SecretKey::fresh() {
+void FreeGuarded::operator()(unsigned char* bytes) const {
+    sodium_free(bytes);
+}
+
+GuardedBytes guarded_bytes(std::size_t size) {
     start_sodium();
+    leave_no_core_file();
+    GuardedBytes bytes(static_cast<unsigned char*>(sodium_malloc(size)));
+    if (!bytes) throw std::bad_alloc();
+    sodium_memzero(bytes.get(), size);
+    return bytes;
+}
+
+void leave_no_core_file() {
+    // Of a byte, not of none: a kernel that hands cores to a program takes a limit of 0 for none, and that of
+    // 1 for a process that must not be dumped (core(5), fs/coredump.c). The memory of this process stays
+    // readable to its own user's processes: ranks of one host pass each other messages so.
+    const rlimit none{1, 1};
+    ::setrlimit(RLIMIT_CORE, &none);
+}
+
+SecretKey SecretKey::fresh() {
     SecretKey key;
-    randombytes_buf(key.bytes_.data(), size);
+    randombytes_buf(key.bytes_.get(), size);
     return key;
 }
 
 SecretKey SecretKey::known_to_all(std::uint64_t seed) {
-    start_sodium();
     return SecretKey().derived("known to all", std::to_string(seed));
 }
 
 SecretKey SecretKey::read(const std::string& path) {
-    start_sodium();
     const KeyFile file(path);
     file.require_private();
     Image image;
@@ -120,33 +137,17 @@ SecretKey SecretKey::read(const std::string& path) {
                     "restore the file, or start the run anew", path);
     }
     SecretKey key;
-    std::copy_n(image.bytes.begin() + magic.size(), size, key.bytes_.begin());
+    std::copy_n(image.bytes.begin() + magic.size(), size, key.bytes_.get());
     return key;
-}
-
-SecretKey::SecretKey(SecretKey&& other) noexcept {
-    *this = std::move(other);
-}
-
-SecretKey& SecretKey::operator=(SecretKey&& other) noexcept {
-    if (this != &other) {
-        bytes_ = other.bytes_;
-        sodium_memzero(other.bytes_.data(), size);
-    }
-    return *this;
-}
-
-SecretKey::~SecretKey() {
-    sodium_memzero(bytes_.data(), size);
 }
 
 void SecretKey::write_new(const std::string& path) const {
     Image image;
     std::copy(magic.begin(), magic.end(), image.bytes.begin());
-    std::copy(bytes_.begin(), bytes_.end(), image.bytes.begin() + magic.size());
+    std::copy_n(bytes_.get(), size, image.bytes.begin() + magic.size());
     const auto sum = image.checksum();
     std::copy(sum.begin(), sum.end(), image.bytes.begin() + checksum_at);
-    if (!write_file_unless_there(path, std::as_bytes(std::span(image.bytes)), private_mode)) {
+    if (!write_file_unless_there(path, std::as_bytes(image.bytes), private_mode)) {
         throw Error(ExitCode::output, "there is a file already, and a key is never replaced",
                     "name another folder, or resume the run whose key this is", path);
     }
@@ -154,13 +155,13 @@ void SecretKey::write_new(const std::string& path) const {
 
 SecretKey SecretKey::derived(std::string_view purpose, std::string_view context) const {
     SecretKey key;
-    keyed_hash(bytes_, "holdfast derived key", purpose, context, key.bytes_);
+    keyed_hash(bytes(), "holdfast derived key", purpose, context, key.writable());
     return key;
 }
 
 std::string SecretKey::token(std::string_view context) const {
     std::array<unsigned char, size> hash;
-    keyed_hash(bytes_, "holdfast key token", "", context, hash);
+    keyed_hash(bytes(), "holdfast key token", "", context, hash);
     return hex_of(hash);
 }
 

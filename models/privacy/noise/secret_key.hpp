@@ -1,16 +1,28 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace holdfast {
 
+/// Zeroed memory for secrets: never swapped where the limit of locked memory allows it, in no core file,
+/// wiped when it is given back. It lies between pages that nobody may touch.
+struct FreeGuarded {
+    void operator()(unsigned char* bytes) const;
+};
+using GuardedBytes = std::unique_ptr<unsigned char[], FreeGuarded>;
+GuardedBytes guarded_bytes(std::size_t size);  ///< Error (internal) where libsodium cannot start
+
+/// From now on this process leaves no core file: what a secret was computed with passes through other memory
+/// too. Of every process that has a key or a ledger.
+void leave_no_core_file();
+
 /// 32 secret bytes on which all noise of a run rests: whoever knows them can subtract the noise from what was
-/// published. Move-only; the bytes are wiped where they are left behind.
+/// published. In guarded memory. Move-only; what was moved from has none.
 class SecretKey {
   public:
     static constexpr std::size_t size = 32;
@@ -24,9 +36,8 @@ class SecretKey {
     /// is damaged.
     static SecretKey read(const std::string& path);
 
-    SecretKey(SecretKey&& other) noexcept;
-    SecretKey& operator=(SecretKey&& other) noexcept;
-    ~SecretKey();
+    SecretKey(SecretKey&& other) noexcept = default;
+    SecretKey& operator=(SecretKey&& other) noexcept = default;
 
     /// A file of mode 0600 that outlasts a crash once this returns. Error (output): `path` is there already
     /// (it stays as it is), or cannot be written.
@@ -40,11 +51,14 @@ class SecretKey {
     std::string token(std::string_view context) const;
 
     /// For the keyed functions of this folder alone.
-    std::span<const unsigned char, size> bytes() const { return bytes_; }
+    std::span<const unsigned char, size> bytes() const {
+        return std::span<const unsigned char, size>(bytes_.get(), size);
+    }
 
   private:
-    SecretKey() = default;
-    std::array<unsigned char, size> bytes_{};
+    SecretKey() : bytes_(guarded_bytes(size)) {}
+    std::span<unsigned char, size> writable() { return std::span<unsigned char, size>(bytes_.get(), size); }
+    GuardedBytes bytes_;
 };
 
 /// The file of a key is overwritten, removed, its folder synced; nothing happens where there is none. (A file
