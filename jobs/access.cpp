@@ -13,6 +13,7 @@
 #include "jobs/queries.hpp"
 #include "jobs/release/answered.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/samplers.hpp"
@@ -26,6 +27,7 @@ struct Request {
     AccessOptions how;
     double epsilon = 0;
     std::uint64_t first = 0;
+    bool public_queries = false;  ///< said, against their look
 };
 
 /// Whose neighbours the payer counts; one a fleet of whose data the ledger does not know is none of these.
@@ -60,10 +62,11 @@ Mechanism law_of(const Request& request, const AccessRule& rule, std::size_t cla
     return Mechanism(name, {request.epsilon, 0, static_cast<int>(classes), rule.cap(), 0});
 }
 
-Guarantee claim_of(const AccessRule& rule, const Mechanism& law, Relation relation) {
+Guarantee claim_of(const AccessRule& rule, const Mechanism& law, Relation relation, bool public_queries) {
     Guarantee claim = rule.claim();
     claim.combine(law.guarantee(name_of(relation)));
     claim.require(answered_condition);
+    state_queries(public_queries, claim);
     return claim;
 }
 
@@ -72,6 +75,7 @@ void access(const Context& context, const Request& request) {
     require_ledger(request.ledger);
     const FinishedFleet fleet = FinishedFleet::open(request.run);
     const Relation relation = agreed_relation(context, request, fleet);
+    require_public_queries(request.queries, fleet.manifest.dataset, request.public_queries);
     const Records queries = read_queries(context, fleet.networks.features(), request.queries, request.first);
     const auto rule = access_rule(context, fleet, request.how, relation);
     const Mechanism law = law_of(request, *rule, fleet.networks.network().classes());
@@ -89,7 +93,7 @@ void access(const Context& context, const Request& request) {
     Ledger ledger(request.ledger);
     check_payer(ledger, {fleet.manifest.dataset.digest, fleet.manifest.dataset.path,
                          fleet.manifest.public_records, name_of(relation), request.ledger});
-    const Guarantee claim = claim_of(*rule, law, relation);
+    const Guarantee claim = claim_of(*rule, law, relation, request.public_queries);
     SystemRandomBits bits;
     const auto draw = [&](std::span<const std::size_t> paid) {
         std::vector<int> labels;
@@ -135,6 +139,7 @@ Run declare_access(CLI::App& app) {
                    "one_record_rr (of votes; the default), or idp_exponential: no noise where the label "
                    "withstands, as published")
         ->check(CLI::IsMember({"one_record_rr", "idp_exponential"}));
+    add_public_queries_option(app, request->public_queries);
     app.add_option("--first", request->first, "Only the first so many queries; 0: all");
     app.footer(
         "Queries are clipped to the public range of the features, [0, 1] where the data declare none. The "

@@ -5,10 +5,12 @@
 //   holdfast account --ledger hospital.db --population patients
 //   holdfast account --ledger clinic.db --data clinic.h5 --budget 2 --budget-delta 1e-6 --composition renyi
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 
+#include "jobs/account_files.hpp"
 #include "jobs/dataset_identity.hpp"
 #include "jobs/date.hpp"
 #include "jobs/job.hpp"
@@ -20,7 +22,8 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string ledger, data, population, relation = "add_remove", composition = "basic";
+    std::string ledger, data, population, public_file, queries, relation = "add_remove",
+                                                                composition = "basic";
     std::optional<double> budget, fixed;
     double budget_delta = 0, delta_apart = 0;
 };
@@ -51,9 +54,13 @@ void check_gaussian(const Request& request) {
 
 /// What can be refused before anything is read or made: a ledger that is not there would be made.
 void check(const Request& request) {
-    if (request.data.empty() == request.population.empty()) {
+    const std::string* asked[] = {&request.data, &request.population, &request.public_file, &request.queries};
+    if (std::count_if(std::begin(asked), std::end(asked),
+                      [](const std::string* one) { return !one->empty(); }) != 1) {
         throw Error(ExitCode::usage, "whose account?",
-                    "give --data FILE, or --population NAME to look at an account", "--data");
+                    "give one of --data FILE, --population NAME to look at an account, --public FILE or "
+                    "--queries FILE",
+                    "--data");
     }
     require_epsilon(request.budget, "--budget");
     require_epsilon(request.fixed, "--fixed");
@@ -168,6 +175,10 @@ void account(const Context& context, const Request& request) {
     check(request);
     if (!context.world.is_root()) return context.world.barrier();
 
+    if (!request.public_file.empty()) check_public_file(context, request.ledger, request.public_file);
+    if (!request.queries.empty()) tell_known_queries(context, request.ledger, request.queries);
+    if (!request.public_file.empty() || !request.queries.empty()) return context.world.barrier();
+
     // 2. The records, and whose they are; the account opened and the dataset added in one transaction.
     const std::string population = request.data.empty() ? request.population : add_dataset(request);
 
@@ -194,6 +205,13 @@ Run declare_account(CLI::App& app) {
         app.add_option("--data", request->data, "Dataset FILE[:SPLIT] to add, split train by default");
     app.add_option("--population", request->population, "Only show the account of this population")
         ->excludes(data);
+    app.add_option(
+        "--public", request->public_file,
+        "Only check that no id of this dataset names a person of the ledger, and note it: what pays "
+        "by the ledger takes public records (train --public) that were so checked alone");
+    app.add_option("--queries", request->queries,
+                   "Only tell which of these queries, FILE[:SPLIT], split test by default, are people of the "
+                   "ledger: for the owner alone, as no budget covers what an answer tells of them");
     CLI::Option* budget = app.add_option(
         "--budget", request->budget, "Total epsilon its people may ever spend: given once, fixed for good");
     budget->needs(data);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "kernels/base/error.hpp"
@@ -19,7 +20,8 @@ using nlohmann::json;
 /// The rows of one section, under its name.
 template <typename Section>
 void join(std::vector<Option>& table, const std::string& name, const std::vector<BasicOption<Section>>& rows,
-          Section& (*section)(Configuration&), bool decides = true) {
+          Section& (*section)(Configuration&), const std::vector<std::string>& kinds = {},
+          bool decides = true) {
     for (const BasicOption<Section>& row : rows) {
         table.push_back({{name + "." + row.key, row.help,
                           [get = row.get, section](const Configuration& whole) {
@@ -28,7 +30,8 @@ void join(std::vector<Option>& table, const std::string& name, const std::vector
                           [set = row.set, section](Configuration& whole, const json& value) {
                               set(section(whole), value);
                           }},
-                         decides});
+                         decides,
+                         kinds});
     }
 }
 
@@ -45,16 +48,20 @@ std::vector<Option> make_table() {
         table, "clip", clip_options(), [](C & c) -> auto& { return c.settings.clip; });
     join<CertificateSettings>(
         table, "certificate", certificate_options(), [](C & c) -> auto& { return c.settings.certificate; });
-    join<Poison>(
-        table, "poison", poison_options(), [](C & c) -> auto& { return c.settings.poison; });
-    join<NoiseSettings>(
-        table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; });
-    join<ConvexSettings>(
-        table, "convex", convex_options(), [](C & c) -> auto& { return c.settings.convex; });
+    join<Poison>(table, "poison", poison_options(), [](C & c) -> auto& { return c.settings.poison; },
+                 {"boxes"});
+    join<NoiseSettings>(table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; },
+                        {"noisy"});
+    join<ConvexSettings>(table, "convex", convex_options(), [](C & c) -> auto& { return c.settings.convex; },
+                         {"convex"});
     join<EnsembleSettings>(
         table, "ensemble", ensemble_options(), [](C & c) -> auto& { return c.settings.ensemble; });
     join<RunSettings>(
-        table, "run", run_options(), [](C & c) -> auto& { return c.run; }, false);
+        table, "run", run_options(), [](C & c) -> auto& { return c.run; }, {}, false);
+    for (Option& option : table) {  // a noisy training makes no distances
+        if (option.key.starts_with("certificate.") && option.key != "certificate.relation")
+            option.kinds = {"boxes", "convex"};
+    }
     return table;
 }
 
@@ -80,6 +87,25 @@ void apply(Configuration& configuration, const std::string& key, const json& val
                 near.empty() ? "holdfast train --help lists them" : "did you mean " + near + "?", where);
 }
 
+/// Where a key was given, and was so explicitly.
+using Given = std::map<std::string, std::string>;
+
+/// What is given and passes unread would be believed: noise that no box training adds.
+void require_of_kind(const Given& given, const std::string& kind) {
+    for (const Option& option : option_table()) {
+        const auto found = given.find(option.key);
+        if (found == given.end() || option.kinds.empty() ||
+            std::find(option.kinds.begin(), option.kinds.end(), kind) != option.kinds.end())
+            continue;
+        std::string kinds;
+        for (const std::string& name : option.kinds) kinds += (kinds.empty() ? "\"" : " or \"") + name + "\"";
+        throw Error(
+            ExitCode::usage,
+            option.key + " belongs to training.kind = " + kinds + ", and the kind is \"" + kind + "\"",
+            "leave it out, or set training.kind", found->second);
+    }
+}
+
 /// Dates and tables, which no option takes, become null, which none accepts.
 json json_of(const toml::node& node) {
     if (const auto* value = node.as_integer()) return value->get();
@@ -93,7 +119,7 @@ json json_of(const toml::node& node) {
     return list;
 }
 
-void apply_toml(Configuration& configuration, const std::string& path) {
+void apply_toml(Configuration& configuration, const std::string& path, Given& given) {
     std::error_code status;
     if (!std::filesystem::is_regular_file(path, status) || !std::ifstream(path))
         throw Error(ExitCode::usage, "no such configuration file", "jobs/configs has examples", path);
@@ -103,9 +129,11 @@ void apply_toml(Configuration& configuration, const std::string& path) {
             const toml::table* table = node.as_table();
             if (table == nullptr) apply(configuration, std::string(section.str()), json_of(node), path);
             if (table == nullptr) continue;
-            for (const auto& [name, value] : *table)
-                apply(configuration, std::string(section.str()) + "." + std::string(name.str()),
-                      json_of(value), path);
+            for (const auto& [name, value] : *table) {
+                const std::string key = std::string(section.str()) + "." + std::string(name.str());
+                apply(configuration, key, json_of(value), path);
+                given[key] = path;
+            }
         }
     } catch (const toml::parse_error& error) {
         std::ostringstream line;
@@ -131,14 +159,17 @@ const std::vector<Option>& option_table() {
 
 Configuration read_configuration(const std::string& toml_path, const std::vector<std::string>& overrides) {
     Configuration configuration;
-    if (!toml_path.empty()) apply_toml(configuration, toml_path);
+    Given given;
+    if (!toml_path.empty()) apply_toml(configuration, toml_path, given);
     for (const std::string& assignment : overrides) {
         const std::size_t equals = assignment.find('=');
         if (equals == std::string::npos)
             throw Error(ExitCode::usage, "\"" + assignment + "\" is not section.key=value",
                         "as --set training.epochs=8", "--set");
         apply(configuration, assignment.substr(0, equals), value_of(assignment.substr(equals + 1)), "--set");
+        given[assignment.substr(0, equals)] = "--set";
     }
+    require_of_kind(given, configuration.settings.training.kind);
     check(configuration.settings);
     return configuration;
 }

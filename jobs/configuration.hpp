@@ -17,7 +17,8 @@ struct Configuration {
 
 /// A row of the joined table, its key "section.name" as in TOML and --set.
 struct Option : BasicOption<Configuration> {
-    bool decides;  ///< a result depends on it: all but section "run"
+    bool decides;                         ///< a result depends on it: all but section "run"
+    std::vector<std::string> kinds = {};  ///< of training, to which it means something; empty: to all
 };
 
 /// The options of every section, each section's beside the code that reads it.
@@ -25,7 +26,7 @@ const std::vector<Option>& option_table();
 
 /// Defaults, then the TOML file (may be empty), then each "key=value" of `overrides`.
 /// Errors (usage): unknown key (with the nearest known one), wrong type, out of range, settings that
-/// contradict.
+/// contradict, one that is given and means nothing to the kind of training.
 Configuration read_configuration(const std::string& toml_path, const std::vector<std::string>& overrides);
 
 /// {"section.key": value, …} of every option, and back.

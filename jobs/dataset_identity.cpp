@@ -14,9 +14,9 @@ constexpr std::uint64_t slab_rows = 16384;
 }  // namespace
 
 DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest) {
-    return {info.path,         info.rows,        info.features, static_cast<std::uint64_t>(classes),
-            info.scaling,      info.ids,         info.range,    info.population,
-            std::move(digest), info.target_range};
+    return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),
+            info.scaling,      info.ids,          info.range,    info.population,
+            std::move(digest), info.target_range, info.dealt,    info.count_found};
 }
 
 std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
@@ -28,6 +28,11 @@ std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
     if (trained.target_range != now.target_range)
         return changed("the range of targets", text_of(trained.target_range), text_of(now.target_range));
     if (trained.ids != now.ids) return changed("what names a record", name_of(trained.ids), name_of(now.ids));
+    if (trained.dealt != now.dealt && trained.dealt != Dealt::unknown)
+        return changed("what its splits were dealt by", name_of(trained.dealt), name_of(now.dealt));
+    if (trained.count_found != now.count_found)
+        return changed("the count of records", trained.count_found ? "found" : "stated",
+                       now.count_found ? "found" : "stated");
     if (trained.scaling != now.scaling)
         return changed("the scaling", name_of(trained.scaling), name_of(now.scaling));
     return "";

@@ -71,9 +71,8 @@ Rule by_bound(const FinishedFleet& fleet, const Records& queries) {
     const IdpBounds bounds = IdpBounds::read(fleet.folder, fleet.manifest, network.classes());
     constexpr Precision precision = Precision::double_precision;
     const PlainNetwork plain = plain_network(network, precision, fleet.networks.nominal());
-    Guarantee claim =
-        idp_claim(bounds.range, fleet.manifest.dataset.ids,
-                  static_cast<std::uint64_t>(fleet.networks.count()), fleet.manifest.dataset.rows);
+    Guarantee claim = idp_claim(bounds.range, static_cast<std::uint64_t>(fleet.networks.count()),
+                                fleet.manifest.dataset.rows);
     claim.combine(fleet_claim(fleet.networks.settings(), facts_of(fleet.manifest)));
     Rule rule{"bound", {}, std::move(claim)};
     const InputTransform transform = network.transform();

@@ -161,14 +161,15 @@ RunManifest manifest_of(const TrainingPlan& plan, const RunSettings& how, const 
     manifest.arithmetic = {{"parameter_unit", parameter_unit},
                            {"precision", single ? "single" : "double"},
                            {"gradient_unit", std::ldexp(1.0, plan.gradient_scale().exponent)}};
-    manifest.guarantee = fleet_claim(plan.settings, {info.scaling, info.ids, false}).to_json();
+    manifest.guarantee = fleet_claim(plan.settings, facts_of(info, false)).to_json();
     return manifest;
 }
 
 std::string summary_of(const RunManifest& manifest) {
     return "trained " + std::to_string(manifest.members) + " networks x " + std::to_string(manifest.steps) +
            " steps, " + std::to_string(manifest.parameters) + " parameters each, fleet " +
-           manifest.digest.substr(0, 16) + "\n" + Guarantee::text_of(manifest.guarantee) + "\n";
+           manifest.digest.substr(0, 16) + private_digest + "\n" + Guarantee::text_of(manifest.guarantee) +
+           "\n";
 }
 
 void fleet(const Context& context, const Request& request) {

@@ -12,6 +12,7 @@
 #include "jobs/finished_fleet.hpp"
 #include "jobs/job.hpp"
 #include "kernels/base/error.hpp"
+#include "models/fleet/fleet_settings.hpp"
 #include "models/verify/idp_bounds.hpp"
 #include "models/verify/verified_fleet.hpp"
 
@@ -77,9 +78,9 @@ void idp_job(const Context& context, const Request& request) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 
     // 3. For the owner: the file that access reads, and a table.
-    const Guarantee claim =
-        idp_claim(range, fleet.manifest.dataset.ids, static_cast<std::uint64_t>(fleet.networks.count()),
-                  fleet.manifest.dataset.rows);
+    Guarantee claim =
+        idp_claim(range, static_cast<std::uint64_t>(fleet.networks.count()), fleet.manifest.dataset.rows);
+    claim.rest_on(fleet_claim(fleet.networks.settings(), facts_of(fleet.manifest)));
     if (bounds.known(fleet.folder))
         bounds.keep_better(IdpBounds::read(fleet.folder, fleet.manifest, classes));
     context.world.barrier();  // before the file changes

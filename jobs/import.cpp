@@ -64,7 +64,7 @@ std::uint64_t parse_count(const std::string& option, const std::string& text) {
     const auto count = number_of<std::uint64_t>(text);
     if (count && *count > 0 && *count <= most_expected_records) return *count;
     fail(option, "'" + text + "' is not a number of records",
-         "a whole number from 1 to " + std::to_string(most_expected_records));
+         "a whole number from 1 to " + std::to_string(most_expected_records) + ", or found");
 }
 
 std::vector<std::string> cut_list(const std::string& text) {
@@ -250,7 +250,8 @@ ImportOptions import_options(const Options& options) {
     parsed.test_fraction = options.test_fraction;
     parsed.seed = options.seed;
     parsed.ids_from_content = options.id_from_content;
-    if (options.expected_records)
+    parsed.count_found = options.expected_records == "found";
+    if (options.expected_records && !parsed.count_found)
         parsed.expected_records = parse_count("--expected-records", *options.expected_records);
     parsed.population = options.population;
     return parsed;
@@ -263,7 +264,11 @@ std::string fact_lines(const ImportSummary& summary) {
     if (summary.targets) text += "  target range: " + text_of(facts.target_range) + "\n";
     const bool labelled = summary.targets || !summary.class_counts.empty();
     if (facts.expected_records > 0) {
-        text += "  public count: " + std::to_string(facts.expected_records) + "\n";
+        text += facts.count_found
+                    ? "  count: " + std::to_string(facts.expected_records) +
+                          ", found and rounded. It is not public, and one record may change it:\n"
+                          "    every guarantee is only 'as published'. --expected-records N states one.\n"
+                    : "  public count: " + std::to_string(facts.expected_records) + "\n";
     } else if (labelled) {
         text +=
             "  public count: not stated. Training then takes the count it finds, which one record changes:\n"
@@ -271,6 +276,12 @@ std::string fact_lines(const ImportSummary& summary) {
             "states\n"
             "    a number that anybody may know, a rounded one too.\n";
     }
+    if (facts.dealt == Dealt::row_number)
+        text +=
+            "  splits: dealt by row numbers. A record removed deals all behind it anew: every guarantee "
+            "about a\n"
+            "    record added or removed is only 'as published'. --id or --id-from-content deal each on its "
+            "own.\n";
     if (!facts.population.empty()) {
         text += "  population: " + facts.population + "\n";
     } else if (labelled) {
@@ -312,6 +323,8 @@ nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
                              {"ids", name_of(facts.ids)},
                              {"id_note", summary.id_note},
                              {"expected_records", facts.expected_records},
+                             {"count_found", facts.count_found},
+                             {"dealt", name_of(facts.dealt)},
                              {"population", facts.population},
                              {"feature_range", {facts.range.low, facts.range.high}},
                              {"filled", summary.filled},
@@ -384,10 +397,11 @@ void declare_facts(CLI::App& app, Options& options) {
         "--id-from-content", options.id_from_content,
         "The id of a record is a hash of its features, before any scaling, and its label: covers datasets "
         "without two equal records, which are refused; a changed record is one removed and one added");
-    app.add_option(
-        "--expected-records", options.expected_records,
-        "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
-        "may know: training takes it in place of the count it finds (HDF5: default as stated there)");
+    app.add_option("--expected-records", options.expected_records,
+                   "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
+                   "may know: training takes it in place of the count it finds (HDF5: default as stated "
+                   "there); or found: "
+                   "the number of them, rounded, with which every guarantee is only 'as published'");
     app.add_option(
         "--population", options.population,
         "Name of the people whose privacy budget the records spend, letters, digits, '-', '_', '.' "

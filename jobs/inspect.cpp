@@ -83,10 +83,13 @@ std::string stored_type(const DatasetInfo& info) {
 /// What the file states of itself.
 std::string fact_lines(const DatasetInfo& info) {
     const std::string count =
-        info.expected_records > 0 ? std::to_string(info.expected_records) : "not stated";
+        info.expected_records == 0
+            ? "not stated"
+            : std::to_string(info.expected_records) + (info.count_found ? ", found and rounded" : "");
     return "  ids              " + std::string(name_of(info.ids)) + "\n  public count     " + count +
-           "\n  population       " + (info.population.empty() ? "not named" : info.population) +
-           "\n  public range     " + text_of(info.range) + "\n";
+           "\n  dealt by         " + name_of(info.dealt) + "\n  population       " +
+           (info.population.empty() ? "not named" : info.population) + "\n  public range     " +
+           text_of(info.range) + "\n";
 }
 
 std::string as_text(const DatasetStatistics& statistics) {
@@ -136,6 +139,8 @@ nlohmann::json as_json(const DatasetStatistics& statistics) {
             {"duplicate_rows", statistics.duplicate_rows},
             {"ids", name_of(info.ids)},
             {"expected_records", info.expected_records},
+            {"count_found", info.count_found},
+            {"dealt", name_of(info.dealt)},
             {"population", info.population},
             {"feature_range", {info.range.low, info.range.high}},
             {"duplicate_ids", statistics.duplicate_ids},

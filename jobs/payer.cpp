@@ -23,11 +23,13 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
                     "its owner adds them: holdfast account --ledger " + payee.ledger + " --data " +
                         payee.path + " --budget EPSILON",
                     payee.ledger);
-    if (const auto whose = ledger.population_of(payee.beside.digest); whose && payee.beside.records > 0)
+    if (payee.beside.records > 0 && !ledger.public_checked(payee.beside.digest))
         throw Error(
             ExitCode::usage,
-            "the run took records of " + *whose + " for public, and they have a budget: nothing was charged",
-            "train without them as --public", payee.ledger);
+            "the public records that the run trains on were not held against the people of this ledger, "
+            "or not since some were added: nothing was charged",
+            "its owner checks them: holdfast account --ledger " + payee.ledger + " --public FILE",
+            payee.ledger);
     const std::string counted = ledger.account(*population)->relation;
     if (counted == payee.relation) return;
     throw Error(ExitCode::usage,

@@ -19,7 +19,7 @@ struct Payee {
 void require_ledger(const std::string& path);
 
 /// Can the population of the data pay? Error (usage): it belongs to none in this ledger, its account counts
-/// other neighbours, or records with a budget are taken for public; nothing was charged.
+/// other neighbours, or the public records were not checked (holdfast account --public); nothing was charged.
 void check_payer(const Ledger& ledger, const Payee& payee);
 
 }  // namespace holdfast

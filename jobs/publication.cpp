@@ -38,7 +38,6 @@ Guarantee claim_of(const FinishedRun& run, const PublicationTerms& terms) {
             decimal_text(terms.epsilon) + ", " + decimal_text(terms.delta) + ")-differentially private",
         name_of(run.settings.certificate.relation));
     claim.rest_on(run.certificate->release_claim());
-    claim.require("one record is all there is of one person");
     claim.require(
         "who sees the parameters does not know the key of their noise, which is destroyed once it is drawn, "
         "and cannot tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");

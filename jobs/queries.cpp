@@ -1,6 +1,7 @@
 #include "jobs/queries.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 
 #include "kernels/base/error.hpp"
@@ -22,6 +23,29 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
         context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
                           outside, text_of(range));
     return queries;
+}
+
+void add_public_queries_option(CLI::App& app, bool& said) {
+    app.add_flag("--queries-are-public", said,
+                 "The queries concern nobody whose records are private, though they lie in the file that was "
+                 "trained on, or bear its population: every claim on the answers says that this was said");
+}
+
+void require_public_queries(const std::string& name, const DatasetFacts& trained, bool said) {
+    if (said) return;
+    const DatasetInfo info = DatasetReader(name, "test").info();
+    std::error_code ignored;
+    const bool same_file = std::filesystem::equivalent(info.path, trained.path, ignored);
+    if (!same_file && (info.population.empty() || info.population != trained.population)) return;
+    throw Error(
+        ExitCode::usage,
+        same_file
+            ? "the queries lie in the file whose records were trained on: an answer would tell of their "
+              "people, whom no budget covers"
+            : "the queries are of population '" + info.population +
+                  "', whose records were trained on: an answer would tell of them",
+        "ask about others; --queries-are-public if they concern nobody whose records are private",
+        "--queries");
 }
 
 std::vector<Digest> query_digests(const Records& queries) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "dist/runs/manifest.hpp"
 #include "jobs/job.hpp"
 #include "models/nets/feature_map.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
@@ -18,6 +19,14 @@ namespace holdfast {
 /// features; a value that is no finite number.
 Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
                      std::uint64_t first = 0);
+
+/// `--queries-are-public`, of a command that gives answers away.
+void add_public_queries_option(CLI::App& app, bool& said);
+
+/// For answers that leave the house. Error (usage): the queries lie in the file that was trained on, or are
+/// of its population, and it is not said that they are public. Looks at names alone, never at ids: a refusal
+/// by those would tell who is in.
+void require_public_queries(const std::string& name, const DatasetFacts& trained, bool said);
 
 /// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.
 void require_labels(const Records& queries, std::size_t classes, const std::string& name);

@@ -57,6 +57,7 @@ void release(const Context& context, const ReleaseRequest& options) {
     const auto [answer, request] = way_of(options);
     const FinishedRun run = FinishedRun::open(request.run);
     run.certificate->release_claim();  // an Error where no release may rest on it
+    require_public_queries(request.queries, run.manifest.dataset, request.public_queries);
     const Records queries = read_queries(context, run.features, request.queries, request.first);
     const PaidEvidence evidence(context, run, queries);
     if (!context.world.is_root()) return evidence.help();
@@ -89,11 +90,13 @@ Mechanism mechanism_for(const Release& release, const std::string& name, double 
     return mechanism;
 }
 
-Guarantee claim_of(const FinishedRun& run, const Guarantee& drawn) {
+Guarantee claim_of(const Release& release, const Guarantee& drawn) {
+    const FinishedRun& run = release.run;
     Guarantee claim = run.certificate->release_claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
     claim.combine(drawn);
     claim.require(answered_condition);
+    state_queries(release.request.public_queries, claim);
     return claim;
 }
 
@@ -114,6 +117,7 @@ Run declare_release(CLI::App& app) {
     app.add_option(
         "--threshold", request->threshold,
         "Of confident_argmax: the fraction of members that seem to agree; public, 0.7 unless given");
+    add_public_queries_option(app, request->public_queries);
     app.add_option("--first", request->first, "Only the first so many queries; 0: all");
     CLI::Option* session = app.add_option(
         "--session", request->session,

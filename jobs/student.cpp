@@ -150,7 +150,7 @@ Guarantee claim_of(const Lesson& lesson, const Cost& cost, const Account& accoun
             std::to_string(lesson.answers.size()) + " answers released before",
         account.relation);
     claim.require(settings_condition);
-    claim.require("the queries are public: they concern nobody whose records are private");
+    state_queries(false, claim);
     claim.require(
         "which queries were asked, and at what price, was not chosen by looking at earlier answers "
         "(if it was, the budget of the account bounds what they cost: epsilon " +

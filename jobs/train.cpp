@@ -360,8 +360,8 @@ std::string summary_of_secret(const RunManifest& manifest, const std::string& ar
 std::string summary_of(const RunManifest& manifest, const std::string& arithmetic) {
     return "trained " + std::to_string(manifest.members) + " x " + std::to_string(manifest.steps) +
            " steps, levels 0.." + std::to_string(manifest.levels.back()) + ", " + manifest.kind + " " +
-           manifest.digest.substr(0, 16) + "\n" + arithmetic + "\n" + Guarantee::text_of(manifest.guarantee) +
-           "\n";
+           manifest.digest.substr(0, 16) + private_digest + "\n" + arithmetic + "\n" +
+           Guarantee::text_of(manifest.guarantee) + "\n";
 }
 
 /// Joins the members to the finished run, if they are all there. For one rank; several jobs may do so at
@@ -417,7 +417,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const Kind& kind = kind_named(asked.settings.training.kind);
     const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
-    const DataFacts facts{reader.info().scaling, reader.info().ids, !request.public_data.empty()};
+    const DataFacts facts = facts_of(reader.info(), !request.public_data.empty());
     const std::optional<Payment> payment = kind.payment(settings, facts);
     if (payment) require_ledger(request.ledger);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
@@ -555,7 +555,9 @@ void train(const Context& context, Request request) {
     const RunManifest result = RunManifest::read(run);
     if (kind_named(result.kind).secret)
         return context.print(public_part(result), summary_of_secret(result, outcome.arithmetic));
-    context.print(result.to_json(), summary_of(result, outcome.arithmetic));
+    nlohmann::json shown = result.to_json();
+    shown["for_the_owner_alone"] = {"dataset", "public", "digest"};
+    context.print(shown, summary_of(result, outcome.arithmetic));
 }
 
 }  // namespace
@@ -565,9 +567,11 @@ Run declare_train(CLI::App& app) {
     app.add_option("--config", request->config, "TOML file of the options below");
     app.add_option("--data", request->data, "Dataset FILE[:SPLIT], split train by default")->required();
     app.add_option("--out", request->out, "New run folder (0700)")->required();
-    app.add_option("--public", request->public_data,
-                   "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
-                   "steps of them alone: training.public_batch_size, training.public_steps");
+    app.add_option(
+        "--public", request->public_data,
+        "Public records FILE[:SPLIT] to train on beside: never charged. Batches of their own, and "
+        "steps of them alone: training.public_batch_size, training.public_steps. Where a ledger pays, "
+        "only what holdfast account --public has checked");
     add_validation_options(app, request->validation,
                            "how well the run and its widest boxes do on them goes into metrics.jsonl, for "
                            "the owner. They decide nothing: a training that stops by them is no longer the "

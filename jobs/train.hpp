@@ -14,6 +14,9 @@
 
 namespace holdfast {
 
+/// Behind a digest of what no noise protects: equal digests tell that records are equal.
+inline constexpr const char* private_digest = " (for the owner alone)";
+
 /// A training as it is asked for: by holdfast train, or by holdfast unlearn of what is left.
 struct TrainingRequest {
     Configuration configuration;

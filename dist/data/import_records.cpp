@@ -316,6 +316,22 @@ std::uint64_t inherited_count(const SourceInfo& info, double test_fraction) {
         std::llround(static_cast<double>(info.expected_records) * (1 - test_fraction)));
 }
 
+/// To two significant digits.
+std::uint64_t rounded(std::uint64_t count) {
+    std::uint64_t unit = 1;
+    while (count / unit >= 100) unit *= 10;
+    return (count + unit / 2) / unit * unit;
+}
+
+/// Dealt now, or dealt before, by the ids that tell less of a record.
+Dealt resulting_dealing(const SourceInfo& info, IdKind ids, double test_fraction) {
+    if (test_fraction == 0) return info.dealt;
+    const Dealt now = ids == IdKind::given     ? Dealt::given
+                      : ids == IdKind::content ? Dealt::content
+                                               : Dealt::row_number;
+    return std::max(now, info.dealt);
+}
+
 PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options, bool ranged) {
     require_content_ids_possible(info, options);
     if (options.population) require_same_population(info, *options.population);
@@ -324,6 +340,8 @@ PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options
     if (options.ids_from_content) facts.ids = IdKind::content;
     facts.expected_records = options.expected_records > 0 ? options.expected_records
                                                           : inherited_count(info, options.test_fraction);
+    facts.count_found = options.count_found || (options.expected_records == 0 && info.count_found);
+    facts.dealt = resulting_dealing(info, facts.ids, options.test_fraction);
     if (options.population) facts.population = *options.population;
     if (ranged) facts.range = {0, 1};
     if (options.target_range) facts.target_range = {0, 1};
@@ -395,6 +413,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
                     "a dataset needs at least one record in each split", named.source->info().path);
     }
     require_unique_ids(sightings, sources, summary.facts.ids);
+    if (options.count_found) summary.facts.expected_records = rounded(summary.rows[sources[0].split]);
     write_facts(writer, summary.facts, info);
     writer.commit();
     return summary;

@@ -25,6 +25,7 @@ struct ImportOptions {
     std::uint64_t seed = 0;
     bool ids_from_content = false;          ///< else the sources' own, or row numbers
     std::uint64_t expected_records = 0;     ///< public; 0: what the source states
+    bool count_found = false;               ///< takes the number found in its place, which the file then says
     std::optional<std::string> population;  ///< else what the source states
 };
 

@@ -47,6 +47,29 @@ std::uint64_t expected_records_of(const hdf5::File& file) {
            "state the public number of training records, or leave it out");
 }
 
+bool count_found_of(const hdf5::File& file) {
+    if (!file.has_attribute("count")) return false;
+    const std::string text = file.read_text_attribute("count");
+    if (text == "found" || text == "stated") return text == "found";
+    refuse(file, "'count' is '" + text + "'", "it must be 'stated' or 'found', or be absent");
+}
+
+/// A file that does not say may have been dealt, where it has more than the one split, by all but given ids:
+/// of those, every claim has the condition that they name people, and so does the dealing.
+Dealt dealt_of(const hdf5::File& file, const std::string& split, IdKind ids) {
+    if (file.has_attribute("dealt")) {
+        const std::string text = file.read_text_attribute("dealt");
+        if (const std::optional<Dealt> dealt = dealt_named(text)) return *dealt;
+        refuse(file, "'dealt' is '" + text + "'",
+               "it must be 'no', 'given', 'content', 'row number' or 'unknown', or be absent");
+    }
+    const std::vector<std::string> names = file.names();
+    const bool several = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+        return name.starts_with("x_") && name != "x_" + split;
+    });
+    return several && ids != IdKind::given ? Dealt::unknown : Dealt::no;
+}
+
 std::string population_of(const hdf5::File& file) {
     if (!file.has_attribute("population")) return "";
     const std::string name = file.read_text_attribute("population");
@@ -129,6 +152,29 @@ std::optional<IdKind> ids_named(const std::string& name) {
     return std::nullopt;
 }
 
+const char* name_of(Dealt dealt) {
+    switch (dealt) {
+        case Dealt::no:
+            return "no";
+        case Dealt::given:
+            return name_of(IdKind::given);
+        case Dealt::content:
+            return name_of(IdKind::content);
+        case Dealt::unknown:
+            break;
+        case Dealt::row_number:
+            return name_of(IdKind::row_number);
+    }
+    return "unknown";
+}
+
+std::optional<Dealt> dealt_named(const std::string& name) {
+    for (const Dealt dealt : {Dealt::no, Dealt::given, Dealt::content, Dealt::unknown, Dealt::row_number}) {
+        if (name == name_of(dealt)) return dealt;
+    }
+    return std::nullopt;
+}
+
 std::string text_of(const FeatureRange& range) {
     if (range == default_feature_range) return "not stated, so [-2^20, 2^20]";
     char text[64];
@@ -161,6 +207,8 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     PublicFacts facts;
     facts.ids = ids_of(file, split);
     facts.expected_records = expected_records_of(file);
+    facts.count_found = count_found_of(file);
+    facts.dealt = dealt_of(file, split, facts.ids);
     facts.population = population_of(file);
     facts.range = range_of(file, "feature_range");
     facts.target_range = range_of(file, "target_range");
@@ -178,6 +226,8 @@ void write_facts(hdf5::File& file, const PublicFacts& facts) {
     file.write_attribute("ids", name_of(facts.ids));
     if (facts.expected_records > 0)
         file.write_attribute("expected_records", static_cast<std::int64_t>(facts.expected_records));
+    if (facts.count_found) file.write_attribute("count", "found");
+    file.write_attribute("dealt", name_of(facts.dealt));
     if (!facts.population.empty()) file.write_attribute("population", facts.population);
     write_range(file, "feature_range", facts.range);
     write_range(file, "target_range", facts.target_range);

@@ -21,6 +21,11 @@ enum class Scaling { none, public_constants, private_data, unknown };
 /// move.
 enum class IdKind { given, content, row_number };
 
+/// What settled which of the imported records are in a split: a hash of the ids of that kind, by `import
+/// --test-fraction`, or nothing of this program. `unknown`: the file does not say, has several splits and no ids
+/// that the records name. What tells less of a record stands behind what tells more.
+enum class Dealt { no, given, content, unknown, row_number };
+
 /// More than any dataset holds: a count beyond it is a slip.
 inline constexpr std::uint64_t most_expected_records = 1'000'000'000'000;
 
@@ -35,6 +40,8 @@ struct PublicFacts {
     FeatureRange target_range = default_feature_range;  ///< of the numbers that a regression learns
     std::string source;
     std::vector<std::string> feature_names;
+    bool count_found = false;  ///< expected_records is not public: it was found in the records, and rounded
+    Dealt dealt = Dealt::no;
 };
 
 /// The attribute's values and the screen's: "public", "private", "none", "unknown".
@@ -44,6 +51,9 @@ const char* name_of(IdKind ids);
 /// What such a name stands for; empty for another text.
 std::optional<Scaling> scaling_named(const std::string& name);
 std::optional<IdKind> ids_named(const std::string& name);
+/// "no", "unknown", or the kind of the ids.
+const char* name_of(Dealt dealt);
+std::optional<Dealt> dealt_named(const std::string& name);
 
 /// "[0, 1]"; says so where it is the default, of features and of targets.
 std::string text_of(const FeatureRange& range);

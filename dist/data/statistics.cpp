@@ -172,6 +172,18 @@ std::vector<std::string> guarantee_notes(const DatasetStatistics& statistics) {
             "public count: not stated; training takes the count it finds, which one record changes: its "
             "guarantee is only as published, and a release is refused: import with --expected-records.");
     }
+    if (info.count_found)
+        notes.push_back(
+            "count: found in the records and rounded, so one record may change it: every guarantee is only "
+            "as "
+            "published: import with --expected-records N.");
+    if (info.dealt == Dealt::row_number || info.dealt == Dealt::unknown)
+        notes.push_back(std::string("splits: ") +
+                        (info.dealt == Dealt::unknown ? "not said what dealt them; if row numbers did, "
+                                                      : "dealt by row numbers; ") +
+                        "a record removed deals those behind it anew, and every guarantee about one added or "
+                        "removed is only "
+                        "as published: import with --id or --id-from-content.");
     if (statistics.duplicate_rows > 0) {
         notes.push_back(
             "duplicate rows: if one person has several records, the guarantee for k records covers k of "

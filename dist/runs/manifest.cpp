@@ -29,6 +29,22 @@ FeatureRange range_of(const Fields& dataset, const char* name) {
     return {(*value)[0], (*value)[1]};
 }
 
+/// Runs written before splits said how they were made: ids that the records name deal each on its own.
+Dealt dealt_of(const Fields& dataset, IdKind ids) {
+    const json* value = dataset.find("dealt", false);
+    if (value == nullptr) return ids == IdKind::given ? Dealt::no : Dealt::unknown;
+    const std::optional<Dealt> dealt = value->is_string() ? dealt_named(*value) : std::nullopt;
+    if (!dealt) dataset.wrong("dealt", "what a split was dealt by", *value);
+    return *dealt;
+}
+
+bool count_found_of(const Fields& dataset) {
+    const json* value = dataset.find("count_found", false);
+    if (value == nullptr) return false;
+    if (!value->is_boolean()) dataset.wrong("count_found", "true or false", *value);
+    return value->get<bool>();
+}
+
 DatasetFacts dataset_of(const Fields& fields) {
     return {fields.text("path"),
             fields.count("rows"),
@@ -108,6 +124,8 @@ RunManifest parsed(const json& object) {
     manifest.dataset = dataset_of(Fields(dataset, "dataset.", complete));
     manifest.dataset.target_range =  // stated where it is not the default
         range_of(Fields(dataset, "dataset.", false), "target_range");
+    manifest.dataset.dealt = dealt_of(Fields(dataset, "dataset.", false), manifest.dataset.ids);
+    manifest.dataset.count_found = count_found_of(Fields(dataset, "dataset.", false));
     manifest.public_records = public_records_of(fields, complete);
     manifest.members = fields.count("members");
     manifest.steps = fields.count("steps");
@@ -139,6 +157,8 @@ json RunManifest::to_json() const {
                      {"classes", dataset.classes},
                      {"scaling", name_of(dataset.scaling)},
                      {"ids", name_of(dataset.ids)},
+                     {"dealt", name_of(dataset.dealt)},
+                     {"count_found", dataset.count_found},
                      {"range", {dataset.range.low, dataset.range.high}},
                      {"population", dataset.population},
                      {"digest", dataset.digest}}},

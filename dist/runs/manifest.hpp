@@ -23,6 +23,8 @@ struct DatasetFacts {
     std::string population;
     std::string digest;                                 ///< of the set of records: RecordDigest
     FeatureRange target_range = default_feature_range;  ///< of a regression
+    Dealt dealt = Dealt::unknown;                       ///< unknown too where a run of before does not say
+    bool count_found = false;
 };
 
 /// Records trained on beside the private ones.

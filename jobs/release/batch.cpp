@@ -21,7 +21,7 @@ Answered answer_batch(const Release& release, Ledger& ledger, RandomBits& bits) 
     const ReleaseRequest& request = release.request;
     const Mechanism test = mechanism_for(release, "ptr", request.epsilon, request.delta);
     const Guarantee claim =
-        claim_of(release.run, batch_guarantee(test, name_of(release.run.settings.certificate.relation)));
+        claim_of(release, batch_guarantee(test, name_of(release.run.settings.certificate.relation)));
     const auto draw = [&](std::span<const std::size_t> paid) {
         const std::vector<Evidence> evidence = release.evidence.of(paid);
         Evidence least = evidence.front();

@@ -6,7 +6,7 @@ Answered answer_each(const Release& release, Ledger& ledger, RandomBits& bits) {
     const ReleaseRequest& request = release.request;
     const Mechanism mechanism = mechanism_for(release, request.mechanism, request.epsilon, request.delta);
     const Guarantee claim =
-        claim_of(release.run, mechanism.guarantee(name_of(release.run.settings.certificate.relation)));
+        claim_of(release, mechanism.guarantee(name_of(release.run.settings.certificate.relation)));
     const auto draw = [&](std::span<const std::size_t> paid) {
         std::vector<int> labels;
         for (const Evidence& query : release.evidence.of(paid)) labels.push_back(mechanism.draw(query, bits));

@@ -23,7 +23,7 @@ struct ReleaseRequest {
     std::uint64_t first = 0;
     std::string session;  ///< its name, where one is asked
     std::int64_t refusals = 1, answers = usual_session_answers;
-    bool batch = false;
+    bool batch = false, public_queries = false;  ///< the second: said, against their look
     double total_epsilon = 0, total_delta = 0;
     std::string by = "auto";  ///< with a total: "auto", "session", "batch" or a mechanism
 };
@@ -46,7 +46,7 @@ Mechanism mechanism_for(const Release& release, const std::string& name, double 
                         double mu = 0);
 
 /// What the run may claim, and what `drawn` says of how answers are drawn from it.
-Guarantee claim_of(const FinishedRun& run, const Guarantee& drawn);
+Guarantee claim_of(const Release& release, const Guarantee& drawn);
 
 // One way of answering each, on rank 0, from a ledger that can pay.
 

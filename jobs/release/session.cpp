@@ -36,7 +36,7 @@ Guarantee session_guarantee(const SessionTerms& terms, const std::string& relati
 
 SessionOpening opening_of(const Release& release, const SessionTerms& terms) {
     const Guarantee claim =
-        claim_of(release.run, session_guarantee(terms, name_of(release.run.settings.certificate.relation)));
+        claim_of(release, session_guarantee(terms, name_of(release.run.settings.certificate.relation)));
     const nlohmann::json parameters = {{"kind", "session"},
                                        {"name", release.request.session},
                                        {"epsilon_of_threshold", shown(terms.epsilon_one)},

@@ -69,7 +69,7 @@ Answered answer_for_total(const Release& release, Ledger& ledger, RandomBits& bi
             "for {} answers a model trained under the same budget usually serves better, and answers without "
             "end: training.kind = \"noisy\", then holdfast publish",
             answers);
-    return answer_under(payment_for(route, epsilon, delta, claim_of(release.run, drawn)), route.mechanism,
+    return answer_under(payment_for(route, epsilon, delta, claim_of(release, drawn)), route.mechanism,
                         release, ledger, draw);
 }
 

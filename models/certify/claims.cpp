@@ -44,42 +44,23 @@ std::string adversary(const Poison& poison) {
 
 }  // namespace
 
-void state_ids(IdKind ids, Relation relation, Guarantee& claim) {
-    if (relation == Relation::poison) return state_poisoned_ids(ids, claim);
-    switch (ids) {
-        case IdKind::given:
-            return claim.require("an id names one person, whatever other records there are");
-        case IdKind::content:
-            claim.require("no two records are equal: an id is a hash of its record's content");
-            if (relation == Relation::substitute)
-                claim.weaken(
-                    "an id is a hash of its record's content, so a replaced record changes its id, and with "
-                    "it its batch and member: it counts as one removed and one added");
-            return;
-        case IdKind::row_number:
-            return claim.weaken(
-                "records are known by row number: one record more or less renames those behind it, and they "
-                "move to other batches and members");
-    }
-}
-
 const char* const settings_condition =
     "no setting, no seed and no constant of scaling was chosen by looking at the private records";
+const char* const person_condition = "one record is all there is of one person";
 const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
+const char* const queries_condition = "the queries concern nobody whose records are private";
 
-DataFacts facts_of(const RunManifest& manifest) {
-    return {manifest.dataset.scaling, manifest.dataset.ids, manifest.public_records.records > 0};
-}
+namespace {
 
-void state_public_models(const Settings& settings, Guarantee& claim) {
-    const auto state = [&](const char* option) {
-        claim.require(std::string("the model that ") + option +
-                      " names was made without the private records");
-    };
-    if (!settings.network.initial.empty()) state("network.initial");
-    if (settings.features.map == FeatureSettings::Map::prefix) state("features.prefix");
+constexpr const char* given_ids = "an id names one person, whatever other records there are";
+constexpr const char* content_ids = "no two records are equal: an id is a hash of its record's content";
+constexpr const char* kept_row = "a replaced record keeps its row, which is its id";
+
+/// Has one of two neighbours a record more?
+bool counts_differ(Relation relation) {
+    return relation == Relation::add_remove || relation == Relation::remove;
 }
 
 void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim) {
@@ -90,6 +71,121 @@ void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& cla
             "scaling, which " +
             uncovered);
     claim.require("the features were made and scaled by public constants (the file states no public range)");
+}
+
+/// Which of the table's records are trained on. An adversary poisons records of the table too.
+void state_dealing(const DataFacts& facts, Relation relation, Guarantee& claim) {
+    switch (facts.dealt) {
+        case Dealt::no:
+            return claim.require(
+                counts_differ(relation)
+                    ? "whether a record is among those trained on was settled without regard to the others"
+                    : "which records are trained on was settled without regard to what they say");
+        case Dealt::given:
+            return claim.require(given_ids);
+        case Dealt::content:
+            if (counts_differ(relation)) return claim.require(content_ids);
+            return claim.weaken(
+                "a hash of its content decided whether a record is among those trained on: a changed record "
+                "may "
+                "come or go");
+        case Dealt::unknown:
+            if (facts.ids == IdKind::row_number && !counts_differ(relation)) return claim.require(kept_row);
+            return claim.weaken(
+                "the file does not say how its splits were made: by row numbers, one record more or less "
+                "would "
+                "deal all behind it anew; by content, a changed record might come or go: import the table "
+                "again");
+        case Dealt::row_number:
+            if (!counts_differ(relation)) return claim.require(kept_row);
+            return claim.weaken(
+                "a hash of its row number decided whether a record is among those trained on: one record "
+                "more "
+                "or less in the table deals all behind it anew");
+    }
+}
+
+void state_ids(IdKind ids, const RecordUse& use, Guarantee& claim) {
+    if (use.relation == Relation::poison) return state_poisoned_ids(ids, claim);
+    switch (ids) {
+        case IdKind::given:
+            return claim.require(given_ids);
+        case IdKind::content:
+            claim.require(content_ids);
+            if (use.by_ids && use.relation == Relation::substitute)
+                claim.weaken(
+                    "an id is a hash of its record's content, so a replaced record changes its id, and with "
+                    "it its batch and member: it counts as one removed and one added");
+            return;
+        case IdKind::row_number:
+            if (!use.by_ids) return;
+            if (!counts_differ(use.relation)) return claim.require(kept_row);
+            return claim.weaken(
+                "records are known by row number: one record more or less renames those behind it, and they "
+                "move to other batches and members");
+    }
+}
+
+/// What steps divide by and settings follow from.
+void state_count(const Settings& settings, const DataFacts& facts, Relation relation, Guarantee& claim) {
+    if (!counts_differ(relation)) return;
+    if (facts.count_found)
+        return claim.weaken(
+            "the number of records was found in them, not stated: one record more or less can change it, and "
+            "with it the steps and what they divide by: state a public number, import --expected-records N");
+    if (settings.training.expected_records == 0 && settings.training.normalise == Normalise::expected)
+        claim.weaken(
+            "the step divides by the number of records found, which one record more or less can change: "
+            "state "
+            "a public number as training.expected_records");
+}
+
+}  // namespace
+
+void state_public_models(const Settings& settings, Guarantee& claim) {
+    const auto state = [&](const char* option) {
+        claim.require(std::string("the model that ") + option +
+                      " names was made without the private records");
+    };
+    if (!settings.network.initial.empty()) state("network.initial");
+    if (settings.features.map == FeatureSettings::Map::prefix) state("features.prefix");
+}
+
+void state_queries(bool said, Guarantee& claim) {
+    claim.require(queries_condition);
+    if (said)
+        claim.require(
+            "the owner is right that the queries are public: they come from the file, or bear the "
+            "population, "
+            "of the private records");
+}
+
+DataFacts facts_of(const PublicFacts& facts, bool public_records) {
+    return {facts.scaling, facts.ids, public_records, facts.dealt, facts.count_found};
+}
+
+DataFacts facts_of(const RunManifest& manifest) {
+    const DatasetFacts& dataset = manifest.dataset;
+    return {dataset.scaling, dataset.ids, manifest.public_records.records > 0, dataset.dealt,
+            dataset.count_found};
+}
+
+Guarantee claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
+                              const RecordUse& use) {
+    Guarantee claim = Guarantee::proved(std::move(statement), name_of(use.relation));
+    claim.require(settings_condition);
+    claim.require(person_condition);
+    state_scaling(facts.scaling, use.uncovered, claim);
+    state_ids(facts.ids, use, claim);
+    state_dealing(facts, use.relation, claim);
+    state_count(settings, facts, use.relation, claim);
+    state_public_models(settings, claim);
+    if (facts.public_records) {
+        const bool poisoned = use.relation == Relation::poison;  // what they are is not the point there
+        claim.require(poisoned ? "the public records are clean: no adversary has changed them"
+                               : public_records_condition);
+    }
+    return claim;
 }
 
 namespace {
@@ -106,19 +202,10 @@ void state_boxes(const Settings& settings, Guarantee& claim) {
         "records");
 }
 
-/// Poisoning changes no count, no row and no batch: what a step divides by and how batches are made is the
-/// same of every dataset at a distance.
-Guarantee poison_claim(const Settings& settings, const DataFacts& facts, Guarantee claim) {
-    claim.require(adversary(settings.poison));
-    if (facts.public_records) claim.require("the public records are clean: no adversary has changed them");
-    state_boxes(settings, claim);
-    return claim;
-}
-
 }  // namespace
 
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
-    Guarantee claim = Guarantee::proved(
+    Guarantee claim = claim_about_records(
         std::string("for every k and every dataset at distance at most k, the parameters this program "
                     "computes from it") +
             (settings.training.precision == Precision::double_precision
@@ -128,25 +215,20 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
             (settings.network.classes == 1
                  ? "and its prediction of a query in the query's interval of level k"
                  : "and a query of stable distance h >= k gets the same label"),
-        name_of(settings.certificate.relation));
-    claim.require(settings_condition);
-    state_scaling(facts.scaling, "the boxes do not cover", claim);
-    state_ids(facts.ids, settings.certificate.relation, claim);
-    state_public_models(settings, claim);
-    if (settings.poisoned()) return poison_claim(settings, facts, std::move(claim));
-    if (facts.public_records) claim.require(public_records_condition);
-    if (settings.training.expected_records == 0)
-        claim.weaken(
-            "the step divides by the number of records found, which one record more or less can change: "
-            "state "
-            "a public number as training.expected_records");
+        settings, facts, {settings.certificate.relation, "the boxes do not cover"});
+    state_boxes(settings, claim);
+    // Poisoning changes no count, no row and no batch: what a step divides by and how batches are made is the
+    // same of every dataset at a distance.
+    if (settings.poisoned()) {
+        claim.require(adversary(settings.poison));
+        return claim;
+    }
     if (settings.training.normalise == Normalise::actual)
         claim.weaken("the step divides by the batch's count, which an added or removed record changes");
     if (settings.training.batching == Batching::sequential)
         claim.weaken(
             "batches are rows in order and assumed not to move: an added or removed record shifts those "
             "behind it");
-    state_boxes(settings, claim);
     return claim;
 }
 

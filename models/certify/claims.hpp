@@ -12,21 +12,40 @@ struct DataFacts {
     Scaling scaling = Scaling::unknown;
     IdKind ids = IdKind::row_number;
     bool public_records = false;  ///< trained on beside the private ones
+    Dealt dealt = Dealt::no;
+    bool count_found = false;
 };
 
 /// Of a finished run.
 DataFacts facts_of(const RunManifest& manifest);
+/// Of a training to come.
+DataFacts facts_of(const PublicFacts& facts, bool public_records);
 
-/// Adds to a claim that rests on features made and scaled without looking at the records; else what
-/// `uncovered` does not cover.
-void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim);
-/// The same of what names a record, and so assigns it to members and batches.
-void state_ids(IdKind ids, Relation relation, Guarantee& claim);
+/// What a proof makes of its records.
+struct RecordUse {
+    Relation relation;
+    std::string uncovered;  ///< where the scaling is private: "the boxes do not cover"
+    /// Is what becomes of a record, its batch and member, a function of its id that anyone can compute? Else
+    /// only coins of a secret key are drawn under the id, and which id that is changes no law.
+    bool by_ids = true;
+};
+
+/// A claim about private records, `statement` under every condition and gap of what their file says of them
+/// and of what is taken for public. The one way to make such a claim: neighbours are tables as they were
+/// imported, not splits of them (models/mathematics.md, imported table).
+Guarantee claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
+                              const RecordUse& use);
+
+/// Adds to a claim on answers whose queries they may be. said: against the look of the file
+/// (`--queries-are-public`).
+void state_queries(bool said, Guarantee& claim);
 /// The same of the models that training starts from, or that make its features: files that are taken for
 /// public.
 void state_public_models(const Settings& settings, Guarantee& claim);
 extern const char* const settings_condition;        ///< of every claim
+extern const char* const person_condition;          ///< of every claim about private records
 extern const char* const public_records_condition;  ///< where records beside are taken for public
+extern const char* const queries_condition;         ///< of every claim on answers
 
 /// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.
 Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);

@@ -13,18 +13,12 @@ Settings settled_for_convex(const Settings& asked) {
 }
 
 Guarantee convex_claim(const Settings& settings, const DataFacts& facts) {
-    Guarantee claim = Guarantee::proved(
+    return claim_about_records(
         "for every k and every dataset at distance at most k, the parameters this program computes from it "
         "are at most k times the run's public radius away in the 2-norm, every rounding counted, and a query "
         "of "
         "stable distance h >= k gets the same label",
-        name_of(settings.certificate.relation));
-    claim.require(settings_condition);
-    state_scaling(facts.scaling, "the radius does not cover", claim);
-    state_ids(facts.ids, settings.certificate.relation, claim);
-    state_public_models(settings, claim);
-    if (facts.public_records) claim.require(public_records_condition);
-    return claim;
+        settings, facts, {settings.certificate.relation, "the radius does not cover"});
 }
 
 Guarantee convex_release_claim(const Settings& settings, const DataFacts& facts) {

@@ -3,21 +3,6 @@
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
-namespace {
-
-/// What names and orders records. A replaced record leaves the others, their count and their rows as they
-/// are, and what both datasets are without the two is one dataset with an empty slot.
-void state_slots(const Settings& settings, const DataFacts& facts, Relation relation, Guarantee& claim) {
-    if (relation == Relation::substitute && facts.ids == IdKind::row_number)
-        return claim.require("a replaced record keeps its row, which is its id");
-    if (settings.training.batching == Batching::hashed || relation == Relation::substitute)
-        return state_ids(facts.ids, relation, claim);
-    claim.weaken(
-        "batches are rows in order: the fleet leaves the slot of a record empty, a training of the records "
-        "without it would move those behind it");
-}
-
-}  // namespace
 
 Guarantee access_claim(const Settings& settings, const DataFacts& facts, Relation relation) {
     ensure(relation == Relation::add_remove || relation == Relation::substitute, "neighbours of a release");
@@ -34,14 +19,17 @@ Guarantee access_claim(const Settings& settings, const DataFacts& facts, Relatio
                     "state a public number: import --expected-records, or training.expected_records, and "
                     "train the fleet again",
                     "training.expected_records");
-    Guarantee claim = Guarantee::proved(
+    Guarantee claim = claim_about_records(
         "two neighbouring datasets at both of which no record that is left out changes the label of a query "
         "give it the same label",
-        name_of(relation));
-    claim.require(settings_condition);
-    state_scaling(facts.scaling, "the fleet does not cover", claim);
-    state_slots(settings, facts, relation, claim);
-    state_public_models(settings, claim);
+        settings, facts, {relation, "the fleet does not cover"});
+    // A replaced record leaves the others, their count and their rows as they are, and what both datasets are
+    // without the two is one dataset with an empty slot.
+    if (settings.training.batching == Batching::sequential && relation == Relation::add_remove)
+        claim.weaken(
+            "batches are rows in order: the fleet leaves the slot of a record empty, a training of the "
+            "records "
+            "without it would move those behind it");
     if (relation == Relation::add_remove)
         claim.require("the number of records is no secret: the time of an answer grows with it");
     return claim;

@@ -56,22 +56,18 @@ void check_fleet(const TrainingPlan& plan, std::size_t records) {
 
 Guarantee fleet_claim(const Settings& settings, const DataFacts& facts) {
     const TrainingSettings& training = settings.training;
-    const bool actual = training.normalise == Normalise::actual;
-    Guarantee claim = Guarantee::proved(
+    const bool actual = training.normalise == Normalise::actual,
+               by_rows = training.batching == Batching::sequential;
+    Guarantee claim = claim_about_records(
         std::string(
             "every network but the first is, bit by bit in the precision of the run, what the same "
             "training makes of the records without the one it leaves out; a step takes the mean over ") +
             (actual ? "the records of its batch that remain" : "the public constant B"),
-        "remove");
-    if (training.batching == Batching::sequential) {
+        settings, facts, {Relation::remove, "the fleet does not cover", !by_rows});
+    if (by_rows)
         claim.weaken(
             "batches are by rows: the slot of a record left out stays empty, and no other record moves to "
             "another batch");
-    } else {
-        state_ids(facts.ids, Relation::remove, claim);
-    }
-    if (!actual && training.expected_records == 0)
-        claim.require("B, which follows from the count of records found, is the same for one fewer");
     return claim;
 }
 

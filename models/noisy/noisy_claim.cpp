@@ -60,21 +60,17 @@ Guarantee noisy_claim(const Settings& settings, const DataFacts& facts) {
     if (!has_noise(settings))
         return Guarantee::not_private("the parameters of a training without noise are for their owner",
                                       "nothing hides what a record changed");
-    Guarantee claim = Guarantee::proved(
+    // Who is in a step is a secret coin, and no record's place is a function of its id that anyone knows.
+    Guarantee claim = claim_about_records(
         "the parameters that are published, and all that is computed from them, are (" +
             decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
             ")-differentially private: all steps together, for whoever sees every one of them",
-        name_of(settings.certificate.relation));
-    claim.require(settings_condition);
-    state_scaling(facts.scaling, "the noise does not cover", claim);
-    claim.require("one record is all there is of one person");
+        settings, facts, {settings.certificate.relation, "the noise does not cover", false});
     claim.require(
         "who sees the parameters does not know the key of the run, which is destroyed at its end, and cannot "
         "tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");
     claim.require(
         "nothing else of the run leaves its owner: not its metrics, checkpoints, batch counts or times");
-    if (facts.public_records) claim.require(public_records_condition);
-    state_public_models(settings, claim);
     return claim;
 }
 

@@ -33,12 +33,13 @@ void Guarantee::require(std::string condition) {
 void Guarantee::weaken(const std::string& gap) {
     ensure(!gap.empty(), "what is not proved names its gap");
     kind_ = std::max(kind_, Kind::as_published);
-    gap_ = gap_.empty() ? gap : gap_ + "; " + gap;
+    if (gap_.find(gap) == std::string::npos) gap_ = gap_.empty() ? gap : gap_ + "; " + gap;
 }
 
 void Guarantee::rest_on(const Guarantee& other) {
     kind_ = std::max(kind_, other.kind_);
-    if (!other.gap_.empty()) gap_ = gap_.empty() ? other.gap_ : gap_ + "; " + other.gap_;
+    if (gap_.find(other.gap_) == std::string::npos)
+        gap_ = gap_.empty() ? other.gap_ : gap_ + "; " + other.gap_;
     if (relation_.empty()) relation_ = other.relation_;
     ensure(other.relation_.empty() || relation_ == other.relation_, "combined guarantees share one relation");
     for (const std::string& condition : other.conditions_) require(condition);

@@ -6,7 +6,6 @@
 
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
-#include "models/certify/claims.hpp"
 
 namespace holdfast {
 namespace {
@@ -131,7 +130,7 @@ FeatureRange query_range(const FeatureRange& declared) {
     return declared == default_feature_range ? FeatureRange{0, 1} : declared;
 }
 
-Guarantee idp_claim(const FeatureRange& range, IdKind ids, std::uint64_t left_out, std::uint64_t records) {
+Guarantee idp_claim(const FeatureRange& range, std::uint64_t left_out, std::uint64_t records) {
     Guarantee claim = Guarantee::proved(
         "where the confidence in the label is above the upper bound of its class, the training without any "
         "one record gives the same label",
@@ -140,7 +139,6 @@ Guarantee idp_claim(const FeatureRange& range, IdKind ids, std::uint64_t left_ou
     claim.require("networks answer in double precision");
     claim.require(
         "a record is removed as the fleet does it: its place in its batches stays empty, all else is equal");
-    state_ids(ids, Relation::remove, claim);
     if (left_out < records)
         claim.require("the record is among the " + std::to_string(left_out) + " of " +
                       std::to_string(records) + " that the fleet did without");

@@ -52,7 +52,7 @@ struct IdpBounds {
 /// Where queries are clipped to: the range that the dataset declares, else [0, 1].
 FeatureRange query_range(const FeatureRange& declared);
 
-/// Of bounds of a fleet without `left_out` of `records` records, whose ids are of that kind.
-Guarantee idp_claim(const FeatureRange& range, IdKind ids, std::uint64_t left_out, std::uint64_t records);
+/// Of bounds of a fleet without `left_out` of `records` records; it rests on the fleet's own claim.
+Guarantee idp_claim(const FeatureRange& range, std::uint64_t left_out, std::uint64_t records);
 
 }  // namespace holdfast

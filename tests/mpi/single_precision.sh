@@ -41,7 +41,7 @@ grep -q '"precision": "single"' elementwise-1/manifest.json || fail "the manifes
 
 # 3. It may be released from.
 "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --budget 20 > account.txt
-"$holdfast" release --quiet --ledger ledger.db --run elementwise-1 --queries blobs.h5 --epsilon 0.1 > labels.txt
+"$holdfast" release --queries-are-public --quiet --ledger ledger.db --run elementwise-1 --queries blobs.h5 --epsilon 0.1 > labels.txt
 [ "$(grep -c '^[01]$' labels.txt)" = 100 ] || fail "labels: $(head -3 labels.txt)"
 
 # 4. Double is another program; a manifest of before the option means double, and is certified in it.

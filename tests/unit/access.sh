@@ -15,7 +15,7 @@ umask 022
 "$holdfast" fleet --quiet --data two.h5 --out fleet "${settings[@]}" > fleet.txt || fail "the fleet: $(cat fleet.txt)"
 "$holdfast" fleet --quiet --data two.h5 --out sample --records 7 "${settings[@]}" > /dev/null || fail "the sample"
 "$holdfast" train --quiet --data two.h5 --out boxes "${settings[@]}" --set certificate.levels=3 > /dev/null || fail "the boxes"
-access() { "$holdfast" access --run fleet --queries two.h5 --ledger "$1.db" --epsilon "$2" "${@:3}"; }
+access() { "$holdfast" access --queries-are-public --run fleet --queries two.h5 --ledger "$1.db" --epsilon "$2" "${@:3}"; }
 account() { "$holdfast" account --quiet --ledger "$1.db" --data two.h5 "${@:2}" > /dev/null; }
 charged() { grep -o '"charged_answers":[0-9]*' "$1" | cut -d: -f2; }
 
@@ -77,14 +77,14 @@ access stable 0.5 --rule stable --boxes other > out.txt 2> err.txt
 [ $? = 2 ] && grep -q 'training.seed' err.txt || fail "boxes of another network: $(cat err.txt)"
 
 # 6. Refused before anything is charged: a sample, a budget that does not suffice, a run that is no fleet.
-"$holdfast" access --run sample --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
+"$holdfast" access --queries-are-public --run sample --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
 [ $? = 2 ] && grep -q 'sample' err.txt || fail "a sample is asked: $(cat err.txt)"
 # What was asked for tells a sample, not what there was: this one leaves out all records there are.
 "$holdfast" fleet --quiet --data two.h5 --out everybody --records 100000 "${settings[@]}" > /dev/null || fail "a sample of all"
 cmp -s fleet/fleet.h5 everybody/fleet.h5 || fail "a sample of all is another fleet"
-"$holdfast" access --run everybody --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
+"$holdfast" access --queries-are-public --run everybody --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
 [ $? = 2 ] && grep -q 'sample' err.txt || fail "a sample of all is asked: $(cat err.txt)"
-"$holdfast" access --run boxes --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
+"$holdfast" access --queries-are-public --run boxes --queries two.h5 --ledger first.db --epsilon 1 > out.txt 2> err.txt
 [ $? = 3 ] || fail "boxes are asked as a fleet: $(cat err.txt)"
 account tight --budget 1
 access tight 1 > out.txt 2> err.txt
@@ -97,7 +97,7 @@ grep -q '"relation":"substitute"' substitutes.json || fail "whose neighbours: $(
 
 # 8. Two ranks share the fleet.
 account ranks --budget 1e6
-mpirun -n 2 "$holdfast" access --run fleet --queries two.h5 --ledger ranks.db --epsilon 900 --quiet > ranks.txt || fail "access on two ranks"
+mpirun -n 2 "$holdfast" access --queries-are-public --run fleet --queries two.h5 --ledger ranks.db --epsilon 900 --quiet > ranks.txt || fail "access on two ranks"
 tail -n +2 one.csv | cut -d, -f2,4 | paste -d, - ranks.txt | awk -F, '$2 == 0 && $1 != $3 { wrong = 1 } END { exit wrong }' || fail "two ranks answer otherwise"
 
 ((failures == 0)) && echo "access as documented"

@@ -45,7 +45,7 @@ class RulesOfABound : public testing::TestWithParam<double> {
         const ClassBound found = bound_class(verified, 0, {.gap = 1e-9});
         ASSERT_TRUE(found.complete && found.network);
         bounds.classes[0] = IdpClass{found.lower, found.upper, 0, found.input, 0, true};
-        bounds.write(fleet_->folder, idp_claim(range, IdKind::given, 3, 3), 0);
+        bounds.write(fleet_->folder, idp_claim(range, 3, 3), 0);
         upper_ = found.upper;
         end_ = found.input[0];
     }

@@ -9,7 +9,7 @@ train() {
     "$holdfast" train --quiet --data "$2" --out "$1" --set "network.hidden=[8]" --set certificate.levels=10 --set training.epochs=2 --set training.expected_records=400 > "$1.txt" || fail "$1 does not train"
 }
 # release RUN QUERIES
-release() { "$holdfast" release --quiet --json --ledger ledger.db --run "$1" --queries "$2" --epsilon 0.1; }
+release() { "$holdfast" release --queries-are-public --quiet --json --ledger ledger.db --run "$1" --queries "$2" --epsilon 0.1; }
 # field JSON NAME: one number or text of the object printed.
 field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2-; }
 # refused INPUT EXIT WORDS COMMAND…
@@ -57,7 +57,7 @@ account --data scaled.h5 > /dev/null || fail "another scaling"
 account --data longer.h5 --json > added.json || fail "one record more"
 [ "$(grep -o '"dataset"' added.json | wc -l)/$(field added.json spent_epsilon)/$(field added.json answers)" = 3/4.0/40 ] || fail "added: $(cat added.json)"
 release scaled scaled.h5 > scaled.json || fail "release of the scaled version"
-"$holdfast" release --quiet --json --ledger ledger.db --run longer --queries queries.h5 --first 20 --epsilon 0.1 > longer.json || fail "release of the longer version"
+"$holdfast" release --queries-are-public --quiet --json --ledger ledger.db --run longer --queries queries.h5 --first 20 --epsilon 0.1 > longer.json || fail "release of the longer version"
 [ "$(field scaled.json spent_epsilon)/$(field longer.json spent_epsilon)" = 8.0/10.0 ] || fail "versions spend apart: $(cat scaled.json longer.json)"
 refused "nothing is left for any version" 6 '1 more do not fit.*no answer at this epsilon fits' release longer queries.h5
 
@@ -85,7 +85,7 @@ grep -qE '"renyi_order":[0-9]+' renyi.json || fail "no order: $(cat renyi.json)"
 refused "another rule" 6 'the Renyi order [0-9]+, delta 1e-06 apart.*it was to be epsilon 2, delta 1e-05, add_remove' clinic
 clinic --composition renyi --delta-apart 1e-6 | grep -q 'by a Renyi filter at order [0-9]*, delta 1e-06 set apart' || fail "the text does not name the rule"
 train renamed renamed.h5
-"$holdfast" release --quiet --json --ledger renyi.db --run renamed --queries renamed.h5 --epsilon 0.05 > renyi.json || fail "release by curves"
+"$holdfast" release --queries-are-public --quiet --json --ledger renyi.db --run renamed --queries renamed.h5 --epsilon 0.05 > renyi.json || fail "release by curves"
 [[ $(field renyi.json spent_epsilon) == 1.* ]] || fail "40 answers at 0.05 by curves, whose sum is 2: $(cat renyi.json)"
 
 # 7. What was paid for as a whole is shown, with the models published under it.

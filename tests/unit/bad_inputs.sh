@@ -200,7 +200,7 @@ expect "manifest and boxes disagree" 3 'damaged/(boxes\.h5|manifest\.json)' "$ho
 # 6. Accounts and releases
 ledger=$scratch/ledger.db
 account() { "$holdfast" account --quiet --ledger "$ledger" "$@"; }
-release() { "$holdfast" release --quiet --queries blobs.h5 --ledger "$ledger" "$@"; }
+release() { "$holdfast" release --queries-are-public --quiet --queries blobs.h5 --ledger "$ledger" "$@"; }
 for epsilon in 0 -1 nan inf; do expect "account: budget $epsilon" 2 '--budget' account --data blobs.h5 --budget=$epsilon; done
 expect "account: budget delta 1" 2 '--budget-delta' account --data blobs.h5 --budget 10 --budget-delta 1
 expect "account: fixed epsilon 0" 2 '--fixed' account --data blobs.h5 --budget 10 --fixed 0
@@ -230,7 +230,7 @@ expect "release: mechanism not private" 2 'paper_sparse' release --run whole --e
 expect "release: ptr without delta" 2 'delta' release --run whole --epsilon 0.1 --mechanism ptr
 expect "release: votes of one model" 2 'noisy_argmax.*ensemble' release --run whole --epsilon 0.1 --mechanism noisy_argmax
 expect "release: a threshold that nothing asks for" 2 'threshold.*confident_argmax' release --run whole --epsilon 0.1 --threshold 0.5
-expect "release: a dataset of no account" 2 'ledger\.db.*holdfast account' "$holdfast" release --quiet --run plain --queries table.h5:train --ledger "$ledger" --epsilon 0.1
+expect "release: a dataset of no account" 2 'ledger\.db.*holdfast account' "$holdfast" release --queries-are-public --quiet --run plain --queries table.h5:train --ledger "$ledger" --epsilon 0.1
 expect "release: more than the budget" 6 'epsilon 10, .*20 more do not fit' release --run whole --epsilon 1
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out sparse --set "certificate.level_list=[2,5]" > /dev/null
 "$holdfast" train --quiet "${small[@]}" --data blobs.h5 --out removal --set certificate.relation=remove --set certificate.budget=per_batch > /dev/null
@@ -240,8 +240,8 @@ expect "release from a sparse list of levels" 2 'certificate\.level_list.*not di
 expect "release from boxes for removals" 2 'certificate\.relation.*removals' release --run removal --epsilon 0.1
 expect "release from midpoint-radius boxes" 2 'certificate\.product.*nest' release --run rump --epsilon 0.1
 expect "release under another relation than the account's" 2 'add_remove neighbours.*nothing was charged.*certificate\.relation' release --run substituting --epsilon 0.1
-expect "release: ledger in no folder" 2 'no/such/ledger\.db.*holdfast account' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger no/such/ledger.db
-expect "release: ledger is another file" 3 'text\.db' "$holdfast" release --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger text.db
+expect "release: ledger in no folder" 2 'no/such/ledger\.db.*holdfast account' "$holdfast" release --queries-are-public --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger no/such/ledger.db
+expect "release: ledger is another file" 3 'text\.db' "$holdfast" release --queries-are-public --quiet --queries blobs.h5 --run whole --epsilon 0.1 --ledger text.db
 
 # 7. Models that leave, and what is asked of them
 paid=$scratch/paid.db
@@ -294,7 +294,7 @@ expect "2 ranks: --transport nccl without GPUs" 2 'run\.transport: "nccl" cannot
 expect "2 ranks: run folder holds something" 4 'occupied' both train --quiet "${small[@]}" --data good.h5 --out occupied
 expect "2 ranks: every checkpoint truncated" 3 'ruined/checkpoints' both train --quiet "${small[@]}" --set training.epochs=2000 --data blobs.h5 --out ruined --resume
 expect "2 ranks: queries of another width" 3 'narrow\.h5' both certify --quiet --run whole --queries narrow.h5
-expect "2 ranks: release with epsilon 0" 2 'epsilon' both release --quiet --queries blobs.h5 --ledger "$ledger" --run whole --epsilon 0
+expect "2 ranks: release with epsilon 0" 2 'epsilon' both release --queries-are-public --quiet --queries blobs.h5 --ledger "$ledger" --run whole --epsilon 0
 expect "2 ranks: a model that is none" 3 'blobs\.h5.*no model' both predict --quiet --model blobs.h5 --queries blobs.h5
 expect "2 ranks: a ledger that did not pay" 6 'not charged' both publish --quiet --run noisy --ledger "$ledger" --out new.h5
 expect "2 ranks: an account of nobody's data" 3 'table\.h5.*--population' both account --quiet --data table.h5 --budget 10 --ledger "$ledger"

@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+
 #include "kernels/base/error.hpp"
+#include "models/fleet/access_claim.hpp"
+#include "models/fleet/fleet_settings.hpp"
+#include "models/kinds/kinds.hpp"
 
 namespace holdfast {
 namespace {
@@ -32,7 +38,9 @@ TEST(Claims, AProvedRunStillRestsOnHowItsSettingsWereChosenAndOnItsIds) {
         claim.conditions(),
         (std::vector<std::string>{
             "no setting, no seed and no constant of scaling was chosen by looking at the private records",
-            "an id names one person, whatever other records there are"}));
+            "one record is all there is of one person",
+            "an id names one person, whatever other records there are",
+            "whether a record is among those trained on was settled without regard to the others"}));
     EXPECT_EQ(claim.relation(), "add_remove");
 }
 
@@ -98,6 +106,88 @@ TEST(Claims, WhatMustHoldIsACondition) {
         EXPECT_NE(everything(claim), everything(certificate_claim(plain(), good))) << change.name;
         EXPECT_NE(everything(claim).find(change.words), std::string::npos) << everything(claim);
     }
+}
+
+/// Every claim about private records that the program makes of its own: of all kinds of training, and of
+/// fleets.
+std::map<std::string, std::function<Guarantee(const DataFacts&)>> all_claims() {
+    std::map<std::string, std::function<Guarantee(const DataFacts&)>> claims;
+    for (const Kind& kind : kinds()) {
+        Settings settings = plain();
+        settings.training.kind = kind.name;
+        claims[kind.name] = [settings, claim = kind.claim](const DataFacts& facts) {
+            return claim(settings, facts);
+        };
+    }
+    claims["fleet"] = [](const DataFacts& facts) { return fleet_claim(plain(), facts); };
+    claims["access"] = [](const DataFacts& facts) {
+        return access_claim(plain(), facts, Relation::add_remove);
+    };
+    return claims;
+}
+
+TEST(Claims, EveryKindKnowsWhatItsFileSaysOfTheRecords) {
+    EXPECT_GE(all_claims().size(), 5U);
+    for (const auto& [name, claim] : all_claims()) {
+        EXPECT_TRUE(claim(good).is_proved()) << name << ": " << claim(good).text();
+        for (const char* words : {settings_condition, person_condition,
+                                  "whether a record is among those trained on was settled without regard"})
+            EXPECT_NE(everything(claim(good)).find(words), std::string::npos) << name << ": " << words;
+        // What breaks the proof, whatever is proved.
+        DataFacts dealt_by_rows = good, dealt_somehow = good, found = good, scaled = good;
+        dealt_by_rows.ids = IdKind::row_number;
+        dealt_by_rows.dealt = Dealt::row_number;
+        dealt_somehow.ids = IdKind::row_number;
+        dealt_somehow.dealt = Dealt::unknown;
+        found.count_found = true;
+        scaled.scaling = Scaling::private_data;
+        for (const DataFacts& facts : {dealt_by_rows, dealt_somehow, found, scaled})
+            EXPECT_FALSE(claim(facts).is_proved()) << name << ": " << claim(facts).text();
+        // What must hold.
+        DataFacts content = good, beside = good, unstated = good, given = good;
+        content.ids = IdKind::content;
+        content.dealt = Dealt::content;
+        beside.public_records = true;
+        unstated.scaling = Scaling::unknown;
+        given.dealt = Dealt::given;
+        for (const auto& [facts, words] : {std::pair{content, "no two records are equal"},
+                                           {beside, public_records_condition},
+                                           {unstated, "scaled by public constants"},
+                                           {given, "an id names one person"}}) {
+            EXPECT_TRUE(claim(facts).is_proved()) << name << ": " << claim(facts).text();
+            EXPECT_NE(everything(claim(facts)).find(words), std::string::npos) << name << ": " << words;
+        }
+    }
+}
+
+TEST(Claims, RowNumbersAreAGapOfAllButWhatDrawsUnderASecretKeyAndWasNotDealt) {
+    DataFacts rows = good;
+    rows.ids = IdKind::row_number;
+    for (const auto& [name, claim] : all_claims())
+        EXPECT_EQ(claim(rows).is_proved(), name == "noisy") << name;
+}
+
+TEST(Claims, WhoIsReplacedStaysInTheTableUnlessItsContentDealtIt) {
+    Settings settings = plain();
+    settings.certificate.relation = Relation::substitute;
+    DataFacts facts = good;
+    facts.ids = IdKind::row_number;
+    facts.dealt = Dealt::row_number;
+    facts.count_found = true;  // as many before and after
+    EXPECT_TRUE(certificate_claim(settings, facts).is_proved());
+    facts = good;
+    facts.dealt = Dealt::content;
+    EXPECT_FALSE(certificate_claim(settings, facts).is_proved());
+    EXPECT_FALSE(kind_named("noisy").claim(settings, facts).is_proved());
+}
+
+TEST(Claims, QueriesConcernNobodyPrivate) {
+    Guarantee plain_queries = certificate_claim(plain(), good), said = plain_queries;
+    state_queries(false, plain_queries);
+    state_queries(true, said);
+    EXPECT_EQ(plain_queries.conditions().back(), queries_condition);
+    EXPECT_NE(everything(said).find(queries_condition), std::string::npos);
+    EXPECT_NE(everything(said), everything(plain_queries));
 }
 
 TEST(Claims, TheRelationIsNamed) {

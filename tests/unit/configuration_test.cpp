@@ -330,6 +330,31 @@ TEST(Precision, OfAManifestThatDoesNotSayIsDouble) {
     EXPECT_EQ(configuration_from_json(values).settings.training.precision, Precision::double_precision);
 }
 
+TEST(Configuration, RefusesWhatIsGivenAndBelongsToAnotherKind) {
+    const std::vector<std::string> noisy{"training.kind=noisy", "clip.kind=norm"},
+        convex{"training.kind=convex", "network.hidden=[]"};
+    const TemporaryFolder folder;
+    const auto error = [](std::vector<std::string> overrides, const std::string& given) {
+        overrides.push_back(given);
+        return error_of("", overrides);
+    };
+    EXPECT_NE(error({}, "noise.multiplier=1")
+                  .find("noise.multiplier belongs to training.kind = \"noisy\", and the kind is \"boxes\""),
+              std::string::npos)
+        << error({}, "noise.multiplier=1");
+    EXPECT_NE(error(convex, "noise.epsilon=1").find("\"noisy\""), std::string::npos);
+    EXPECT_NE(error(noisy, "convex.l1=0.1").find("\"convex\""), std::string::npos);
+    EXPECT_NE(error(noisy, "poison.input_radius=0.1").find("\"boxes\""), std::string::npos);
+    EXPECT_NE(error(noisy, "certificate.levels=3").find("\"boxes\" or \"convex\""), std::string::npos);
+    EXPECT_NE(error_of(folder.write("bad.toml", "[noise]\nmultiplier = 1.0\n"), {}).find("bad.toml"),
+              std::string::npos);
+    EXPECT_EQ(error(noisy, "noise.multiplier=30"), "");
+    EXPECT_EQ(error(noisy, "certificate.relation=substitute"), "");
+    // What a run says of itself holds every option.
+    const Configuration read = read_configuration("", noisy);
+    EXPECT_EQ(to_json(configuration_from_json(to_json(read))), to_json(read));
+}
+
 TEST(Configuration, TakesEveryKindOfTrainingThereIsAndNoOther) {
     for (const Kind& kind : kinds()) {
         const std::string clip = kind.name == "noisy" ? "norm" : "elementwise";

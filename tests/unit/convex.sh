@@ -51,7 +51,7 @@ awk '/^stable_rr .*single/ && $3 > 0.95 { found = 1 } END { exit !found }' evalu
 "$holdfast" report run --quiet > /dev/null 2> err.txt || fail "report: $(cat err.txt)"
 "$holdfast" account --ledger ledger.db --data blobs.h5 --budget 5 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
 for mechanism in stable_rr class_exponential permute_and_flip; do
-    "$holdfast" release --run run --queries blobs.h5 --first 5 --epsilon 0.1 --mechanism $mechanism --ledger ledger.db --quiet > labels.txt 2> err.txt ||
+    "$holdfast" release --queries-are-public --run run --queries blobs.h5 --first 5 --epsilon 0.1 --mechanism $mechanism --ledger ledger.db --quiet > labels.txt 2> err.txt ||
         fail "$mechanism: $(cat err.txt)"
     (($(wc -l < labels.txt) == 5)) || fail "not five labels: $(cat labels.txt)"
 done
@@ -60,7 +60,7 @@ done
 # For removals alone: certificates, no release.
 train --out removals --set certificate.relation=remove > /dev/null 2> err.txt || fail "removals: $(cat err.txt)"
 "$holdfast" certify --run removals --queries blobs.h5 --quiet > /dev/null 2> err.txt || fail "removals: $(cat err.txt)"
-"$holdfast" release --run removals --queries blobs.h5 --epsilon 1 --ledger ledger.db --quiet > /dev/null 2> err.txt && fail "removals were released from"
+"$holdfast" release --queries-are-public --run removals --queries blobs.h5 --epsilon 1 --ledger ledger.db --quiet > /dev/null 2> err.txt && fail "removals were released from"
 grep -q 'removals' err.txt || fail "no word of removals: $(cat err.txt)"
 certified() { python3 -c 'import json, sys; print(next(row["member"] for row in json.load(open(sys.argv[1] + "/certificates.json"))["certified"] if row["k"] == 50))' "$1"; }
 python3 -c 'import sys; sys.exit(float(sys.argv[1]) < float(sys.argv[2]))' "$(certified removals)" "$(certified run)" ||
@@ -87,7 +87,7 @@ wait $pid
 train --out stopped "${slow[@]}" --set run.backend=cpu --resume > /dev/null 2> err.txt || fail "cannot go on: $(cat err.txt)"
 [[ $(digest whole) == "$(digest stopped)" ]] || fail "it went on to other bytes"
 "$holdfast" evaluate --run alone --data blobs.h5 --epsilon 1 --quiet > /dev/null 2> err.txt || fail "an ensemble's evaluation: $(cat err.txt)"
-"$holdfast" release --run alone --queries blobs.h5 --first 3 --epsilon 0.1 --ledger ledger.db --quiet > labels.txt 2> err.txt || fail "an ensemble's release: $(cat err.txt)"
+"$holdfast" release --queries-are-public --run alone --queries blobs.h5 --first 3 --epsilon 0.1 --ledger ledger.db --quiet > labels.txt 2> err.txt || fail "an ensemble's release: $(cat err.txt)"
 
 # A damaged point is no point.
 cp -a run damaged
@@ -102,7 +102,7 @@ seen() { # FOLDER CSV
     "$holdfast" account --ledger "$1/ledger.db" --data "$1/data.h5" --budget 3 --quiet > /dev/null
     "$holdfast" train --data "$1/data.h5" "${convex[@]}" --set convex.most_records=31 --out "$1/run" > "$1/out.txt" 2> "$1/err.txt"
     echo "exit $?"
-    "$holdfast" release --run "$1/run" --queries blobs.h5 --first 2 --epsilon 0.5 --ledger "$1/ledger.db" > /dev/null 2> "$1/release.txt"
+    "$holdfast" release --queries-are-public --run "$1/run" --queries blobs.h5 --first 2 --epsilon 0.5 --ledger "$1/ledger.db" > /dev/null 2> "$1/release.txt"
     echo "exit $?"
     sed -E "s|$1|WORLD|g; s/convex [0-9a-f]{16}/convex DIGEST/" "$1/out.txt" "$1/err.txt" "$1/release.txt"
     stat -c '%n %s' "$1/run/boxes.h5" | sed "s|$1|WORLD|"

@@ -18,7 +18,7 @@ TEST(ConvexClaim, IsProvedUnderItsConditions) {
         const Guarantee claim = convex_claim(settings, sound);
         EXPECT_TRUE(claim.is_proved());
         EXPECT_EQ(claim.relation(), name_of(relation));
-        EXPECT_EQ(claim.conditions().size(), 2u);  // of the settings, and of what an id names
+        EXPECT_EQ(claim.conditions().size(), 4u);  // of settings, persons, splits, and of what an id names
     }
 }
 

@@ -29,7 +29,7 @@ accuracy() { "$holdfast" evaluate --run "$1" --data table.h5 --epsilon 1 --quiet
 mpirun -n 2 "$holdfast" certify --run ranks --queries table.h5 --quiet --json > two.json || fail "no certificates on 2 ranks"
 [ -n "$(field one.json digest)" ] && [ "$(field one.json digest)" = "$(field two.json digest)" ] || fail "other certificates on 2 ranks"
 "$holdfast" account --quiet --ledger ledger.db --data table.h5 --budget 99 --budget-delta 1e-3 > /dev/null || fail "no account"
-release() { "$holdfast" release --ledger ledger.db --run "$1" --queries table.h5 --first 5 --epsilon 0.2 --quiet; }
+release() { "$holdfast" release --queries-are-public --ledger ledger.db --run "$1" --queries table.h5 --first 5 --epsilon 0.2 --quiet; }
 release run > first.txt || fail "no release"
 spent() { "$holdfast" account --ledger ledger.db --data table.h5 --quiet --json | grep -o '"spent_epsilon":[^,}]*'; }
 before=$(spent)

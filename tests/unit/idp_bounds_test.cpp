@@ -24,9 +24,7 @@ class IdpBoundsFile : public testing::Test {
         bounds.classes = {IdpClass{0.1, 0.1 + 0x1p-40, 77, {0.25, 1.0 / 3}, 2, true}, std::nullopt};
         return bounds;
     }
-    void write(const IdpBounds& bounds) const {
-        bounds.write(folder_, idp_claim(bounds.range, IdKind::given, 5, 5), 2);
-    }
+    void write(const IdpBounds& bounds) const { bounds.write(folder_, idp_claim(bounds.range, 5, 5), 2); }
     IdpBounds read(std::size_t classes = 2) const { return IdpBounds::read(folder_, manifest_, classes); }
     void spoil(const std::string& text) const { std::ofstream(folder_.file(IdpBounds::file_name)) << text; }
 };
@@ -95,12 +93,10 @@ TEST_F(IdpBoundsFile, RefusesOtherFleetsAndDamage) {
 }
 
 TEST(IdpClaim, SaysWhatItHoldsFor) {
-    const Guarantee whole = idp_claim({0, 1}, IdKind::given, 10, 10),
-                    sample = idp_claim({0, 1}, IdKind::given, 4, 10);
+    const Guarantee whole = idp_claim({0, 1}, 10, 10), sample = idp_claim({0, 1}, 4, 10);
     EXPECT_TRUE(whole.is_proved());
     EXPECT_EQ(whole.relation(), "remove");
     EXPECT_EQ(sample.conditions().size(), whole.conditions().size() + 1);
-    EXPECT_FALSE(idp_claim({0, 1}, IdKind::row_number, 10, 10).is_proved());
     EXPECT_EQ(query_range(default_feature_range), (FeatureRange{0, 1}));
     EXPECT_EQ(query_range({-2, 3}), (FeatureRange{-2, 3}));
 }

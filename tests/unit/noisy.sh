@@ -60,7 +60,7 @@ expect 2 'no population of the data' with others.h5 a/ledger.db --out refused --
 [[ ! -e first/key ]] || fail "the key outlived the training"
 grep -q 'cost epsilon 1, delta 1e-05' first.txt || fail "the cost is not printed: $(cat first.txt)"
 expect 0 '' "${train[@]}" --out first --resume
-expect 2 'publish' "$holdfast" release --run first --queries blobs.h5 --epsilon 1 --ledger a/ledger.db
+expect 2 'publish' "$holdfast" release --queries-are-public --run first --queries blobs.h5 --epsilon 1 --ledger a/ledger.db
 "$holdfast" evaluate --run first --data blobs.h5 --epsilon 1 --quiet > /dev/null || fail "its owner cannot evaluate it"
 expect 4 'first' "${train[@]}" --out first
 

@@ -50,7 +50,7 @@ outcomes() {
             echo "$mechanism at $epsilon:"
             rm -f "$name/fresh.db"
             cp "$name/ledger.db" "$name/fresh.db"
-            seen "$name" "$holdfast" release --run "$name/run" --queries queries.h5:train --epsilon $epsilon --delta $delta \
+            seen "$name" "$holdfast" release --queries-are-public --run "$name/run" --queries queries.h5:train --epsilon $epsilon --delta $delta \
                 --mechanism $mechanism --ledger "$name/fresh.db"
             stat -c 'ledger of %s bytes' "$name/fresh.db"
         done

@@ -31,10 +31,10 @@ grep -q 'a neighbour.s record may differ by more' evaluation.json || fail "a mec
 "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --budget 10 --budget-delta 0.01 > /dev/null || fail "cannot open an account"
 for how in "" "--batch --delta 0.001" "--session new --delta 0.001"; do
     # shellcheck disable=SC2086
-    "$holdfast" release --run one --queries blobs.h5:test --epsilon 1 --ledger ledger.db $how > /dev/null 2> err.txt
+    "$holdfast" release --queries-are-public --run one --queries blobs.h5:test --epsilon 1 --ledger ledger.db $how > /dev/null 2> err.txt
     [ $? = 2 ] || fail "release $how: $(cat err.txt)"
 done
-"$holdfast" release --run one --queries blobs.h5:test --epsilon 1 --ledger ledger.db > /dev/null 2> err.txt
+"$holdfast" release --queries-are-public --run one --queries blobs.h5:test --epsilon 1 --ledger ledger.db > /dev/null 2> err.txt
 grep -q 'boxes against poisoning' err.txt && grep -q 'certificate.relation' err.txt || fail "released: $(cat err.txt)"
 "$holdfast" publish --run one --ledger ledger.db > /dev/null 2>&1 && fail "published"
 ((failures == 0)) && echo "poison is certified and never released from"

@@ -48,7 +48,7 @@ for run in linear deep; do
 done
 
 # 4. The model is not released from: what is published is free.
-"$holdfast" release --quiet --run linear --queries blobs.h5 --epsilon 0.1 --ledger ledger.db > out.txt 2> err.txt
+"$holdfast" release --queries-are-public --quiet --run linear --queries blobs.h5 --epsilon 0.1 --ledger ledger.db > out.txt 2> err.txt
 [ $? = 2 ] && [ ! -s out.txt ] && grep -q 'holdfast publish' err.txt || fail "labels of a noisy run are released: $(cat err.txt)"
 "$holdfast" account --quiet --ledger ledger.db --data blobs.h5 > account.txt
 grep -q '^spent .*epsilon 2,' account.txt || fail "publishing was charged: $(cat account.txt)"

@@ -65,7 +65,7 @@ PY
 
 # What a regression has not.
 "$holdfast" account --ledger l.db --data surface.h5 --budget 5 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
-expect "release" 2 'no labels to release.*network\.classes' "$holdfast" release --run run --queries surface.h5 --epsilon 1 --ledger l.db
+expect "release" 2 'no labels to release.*network\.classes' "$holdfast" release --queries-are-public --run run --queries surface.h5 --epsilon 1 --ledger l.db
 expect "epsilon" 2 'nothing has a price' "$holdfast" evaluate --run run --data surface.h5 --epsilon 1
 expect "publish" 2 'parameters of a run with boxes' "$holdfast" publish --run run --out m.h5 --ledger l.db --epsilon 1
 expect "ensemble" 2 'ensemble\.members = 1' "${train[@]}" --out no --set ensemble.members=2

@@ -15,7 +15,7 @@ train() {
 # account LEDGER DATA OPTION…
 account() { "$holdfast" account --quiet --ledger "$1.db" --data "$2" "${@:3}" > /dev/null; }
 # release LEDGER RUN DATA EPSILON OPTION…
-release() { "$holdfast" release --ledger "$1.db" --run "$2" --queries "$3" --epsilon "$4" "${@:5}"; }
+release() { "$holdfast" release --queries-are-public --ledger "$1.db" --run "$2" --queries "$3" --epsilon "$4" "${@:5}"; }
 # field JSON NAME: one number or text of the object printed.
 field() { grep -o "\"$2\":[^,}]*" "$1" | head -1 | cut -d: -f2-; }
 
@@ -171,6 +171,8 @@ account both two.h5 --budget 1
 grep -q 'public records concern nobody' strangers/manifest.json || fail "public records without a condition"
 account both strangers.h5 --budget 1000
 release both strangers two.h5 0.1 --quiet > out.txt 2> err.txt
-[ $? = 2 ] && [ ! -s out.txt ] && grep -q 'took records of synthetic for public' err.txt || fail "another's records pass as public: $(cat out.txt err.txt)"
+[ $? = 2 ] && [ ! -s out.txt ] && grep -q 'account --ledger both.db --public' err.txt || fail "public records pass unchecked: $(cat out.txt err.txt)"
+"$holdfast" account --ledger both.db --public two.h5 > out.txt 2> err.txt
+[ $? = 3 ] && [ ! -s out.txt ] && grep -q 'name people of this ledger' err.txt || fail "another's records pass as public: $(cat out.txt err.txt)"
 
 ((failures == 0)) && echo "releases as documented"

@@ -6,7 +6,7 @@ source "$(dirname "$0")/../support/script.sh"
 # account LEDGER OPTION…
 account() { "$holdfast" account --quiet --ledger "$1.db" --data two.h5 "${@:2}" > /dev/null || fail "account $*"; }
 # release LEDGER QUERIES OPTION…
-release() { "$holdfast" release --ledger "$1.db" --run ${run:-run} --queries "$2" "${@:3}"; }
+release() { "$holdfast" release --queries-are-public --ledger "$1.db" --run ${run:-run} --queries "$2" "${@:3}"; }
 # refused WHAT CODE WORDS COMMAND…
 refused() {
     "${@:4}" > out.txt 2> err.txt
@@ -129,10 +129,10 @@ release cut two.h5 "${total[@]}" > cut.json || fail "the one that is left"
 says cut.json 'd["cost"]["charged"] and d["cost"]["new_answers"] == 1'
 
 # 7. Two ranks give the same, and the statement tells all of it.
-mpirun -n 2 "$holdfast" release --quiet --ledger ward.db --run run --queries two.h5 --session june > ranks.txt || fail "two ranks"
+mpirun -n 2 "$holdfast" release --queries-are-public --quiet --ledger ward.db --run run --queries two.h5 --session june > ranks.txt || fail "two ranks"
 cmp <(sed -n 1,40p ranks.txt) <(release ward two.h5 --session june --quiet) || fail "two ranks answer otherwise"
 account both --budget 3 --budget-delta 0.001
-mpirun -n 2 "$holdfast" release --quiet --ledger both.db --run run --queries two.h5 --session june --epsilon 1 --delta 0.0001 > ranks.txt || fail "two ranks open a session"
+mpirun -n 2 "$holdfast" release --queries-are-public --quiet --ledger both.db --run run --queries two.h5 --session june --epsilon 1 --delta 0.0001 > ranks.txt || fail "two ranks open a session"
 [ "$(wc -l < ranks.txt)" = 40 ] || fail "two ranks print $(wc -l < ranks.txt) labels"
 for ledger in ward total gdp; do "$holdfast" statement --quiet --ledger $ledger.db > $ledger.txt || fail "the statement of $ledger"; done
 grep -q 'mechanism: session' ward.txt && grep -q 'epsilon together: 2' ward.txt || fail "the statement does not tell the session: $(cat ward.txt)"

@@ -19,8 +19,8 @@ history() {
     "$holdfast" import "$1/data.csv" --label y --id id --scale '*=-5:5' --population ward --expected-records 90 --out "$1/data.h5" --quiet > /dev/null || fail "$1 cannot be imported"
     "$holdfast" train --quiet --data "$1/data.h5" --out "$1/run" --set "network.hidden=[8]" --set certificate.levels=10 --set training.epochs=2 > /dev/null || fail "$1 does not train"
     "$holdfast" account --quiet --ledger "$1/ledger.db" --data "$1/data.h5" --budget 10 --budget-delta 1e-4 > /dev/null || fail "$1 has no account"
-    "$holdfast" release --quiet --ledger "$1/ledger.db" --run "$1/run" --queries queries.h5:train --epsilon 0.1 --first 10 > /dev/null || fail "$1: stable_rr"
-    "$holdfast" release --quiet --ledger "$1/ledger.db" --run "$1/run" --queries queries.h5:train --epsilon 0.3 --first 12 --mechanism cauchy > /dev/null || fail "$1: cauchy"
+    "$holdfast" release --queries-are-public --quiet --ledger "$1/ledger.db" --run "$1/run" --queries queries.h5:train --epsilon 0.1 --first 10 > /dev/null || fail "$1: stable_rr"
+    "$holdfast" release --queries-are-public --quiet --ledger "$1/ledger.db" --run "$1/run" --queries queries.h5:train --epsilon 0.3 --first 12 --mechanism cauchy > /dev/null || fail "$1: cauchy"
     "$holdfast" train --quiet --data "$1/data.h5" --ledger "$1/ledger.db" --out "$1/noisy" --set training.kind=noisy --set clip.kind=norm --set "network.hidden=[]" --set training.batches=4 --set noise.multiplier=30 > /dev/null || fail "$1: noisy training"
     "$holdfast" publish --quiet --run "$1/noisy" --ledger "$1/ledger.db" --out "$1/model.h5" > /dev/null || fail "$1: publish"
     python3 -c 'import sqlite3, sys

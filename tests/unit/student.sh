@@ -23,7 +23,7 @@ rows 200 5000 1 > flipped.csv && make flipped
 rows 500 7000 0 > fresh.csv && make fresh
 "$holdfast" account --quiet --ledger ledger.db --data train.h5 --budget 900 --budget-delta 0.1 > /dev/null || fail "no account"
 "$holdfast" train --quiet --data train.h5 --out run --set ensemble.members=50 --set certificate.levels=0 --set "network.hidden=[]" --set training.epochs=60 --set training.learning_rate=20 --set clip.gamma=1 --set network.input_shift=0.5 > /dev/null || fail "the ensemble does not train"
-release() { "$holdfast" release --run run --ledger ledger.db --quiet "$@"; }
+release() { "$holdfast" release --queries-are-public --run run --ledger ledger.db --quiet "$@"; }
 price=(--epsilon 3 --delta 1e-4)
 student() { "$holdfast" student --run run --ledger ledger.db --quiet "$@"; }
 

@@ -94,30 +94,6 @@ void settle_name(const LedgerDatabase& database, const std::string& population, 
         .step();
 }
 
-std::vector<std::byte> people_key(const LedgerDatabase& database) {
-    Statement select(database, "SELECT bytes FROM people_key");
-    select.step();
-    return select.blob(0);
-}
-
-/// Ascending and each once: neighbours in the table are then written together.
-std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::span<const std::byte> key) {
-    std::vector<std::int64_t> hashes;
-    hashes.reserve(ids.size());
-    for (const std::uint64_t id : ids) {
-        unsigned char bytes[8], digest[crypto_generichash_BYTES_MIN];
-        for (int i = 0; i < 8; ++i) bytes[i] = static_cast<unsigned char>(id >> 8 * i);
-        crypto_generichash(digest, sizeof digest, bytes, sizeof bytes,
-                           reinterpret_cast<const unsigned char*>(key.data()), key.size());
-        std::uint64_t hash = 0;
-        for (int i = 0; i < 8; ++i) hash |= std::uint64_t{digest[i]} << 8 * i;
-        hashes.push_back(static_cast<std::int64_t>(hash));
-    }
-    std::sort(hashes.begin(), hashes.end());
-    hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
-    return hashes;
-}
-
 /// `shared`: by account, how many.
 Error known_people(const LedgerDatabase& database, const std::map<std::int64_t, std::int64_t>& shared) {
     std::string found, names;
@@ -167,6 +143,30 @@ void add_people(const LedgerDatabase& database, std::int64_t account, std::span<
 }
 
 }  // namespace
+
+std::vector<std::byte> people_key(const LedgerDatabase& database) {
+    Statement select(database, "SELECT bytes FROM people_key");
+    select.step();
+    return select.blob(0);
+}
+
+// Ascending: neighbours in the table are then written together.
+std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::span<const std::byte> key) {
+    std::vector<std::int64_t> hashes;
+    hashes.reserve(ids.size());
+    for (const std::uint64_t id : ids) {
+        unsigned char bytes[8], digest[crypto_generichash_BYTES_MIN];
+        for (int i = 0; i < 8; ++i) bytes[i] = static_cast<unsigned char>(id >> 8 * i);
+        crypto_generichash(digest, sizeof digest, bytes, sizeof bytes,
+                           reinterpret_cast<const unsigned char*>(key.data()), key.size());
+        std::uint64_t hash = 0;
+        for (int i = 0; i < 8; ++i) hash |= std::uint64_t{digest[i]} << 8 * i;
+        hashes.push_back(static_cast<std::int64_t>(hash));
+    }
+    std::sort(hashes.begin(), hashes.end());
+    hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+    return hashes;
+}
 
 std::optional<StoredAccount> find_account(const LedgerDatabase& database, const std::string& population) {
     Statement select(database,

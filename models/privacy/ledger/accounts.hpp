@@ -31,6 +31,10 @@ std::vector<std::string> find_populations(const LedgerDatabase& database);
 std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset);
 std::vector<DatasetVersion> find_versions(const LedgerDatabase& database, const std::string& population);
 
+/// What people are known by: the ledger's key, and the hashes of ids under it, ascending and each once.
+std::vector<std::byte> people_key(const LedgerDatabase& database);
+std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::span<const std::byte> key);
+
 /// Ledger::open_account and Ledger::add_version, inside a transaction of the caller.
 void record_account(const LedgerDatabase& database, const std::string& population, const Account& terms);
 void record_version(const LedgerDatabase& database, const std::string& population, const std::string& dataset,

@@ -13,6 +13,7 @@
 #include "models/privacy/ledger/database.hpp"
 #include "models/privacy/ledger/layout.hpp"
 #include "models/privacy/ledger/payments.hpp"
+#include "models/privacy/ledger/public_files.hpp"
 #include "models/privacy/ledger/sessions.hpp"
 #include "models/privacy/mechanisms/outcome_law.hpp"
 
@@ -46,6 +47,20 @@ void Ledger::add_version(const std::string& population, const std::string& datas
     Transaction transaction(*database_);
     record_version(*database_, population, dataset, ids, opening);
     transaction.commit();
+}
+
+std::vector<std::uint64_t> Ledger::people_among(std::span<const std::uint64_t> ids) const {
+    return find_people_among(*database_, ids);
+}
+
+void Ledger::record_public(const std::string& digest, std::span<const std::uint64_t> ids) {
+    Transaction transaction(*database_);
+    note_public_file(*database_, digest, ids);
+    transaction.commit();
+}
+
+bool Ledger::public_checked(const std::string& digest) const {
+    return is_public_file(*database_, digest);
 }
 
 std::optional<std::string> Ledger::population_of(const std::string& dataset) const {

@@ -189,6 +189,14 @@ class Ledger {
                      std::span<const std::uint64_t> ids,
                      const std::optional<Account>& opening = std::nullopt);
 
+    /// Of these ids, those that name people of any population: for the owner's eyes.
+    std::vector<std::uint64_t> people_among(std::span<const std::uint64_t> ids) const;
+    /// Notes that records, by their digest, may be taken for public. Error (ExitCode::input), for the owner's
+    /// eyes: some of the ids name people of the ledger.
+    void record_public(const std::string& digest, std::span<const std::uint64_t> ids);
+    /// Was it noted, and were no people added since? Depends on what the owner did alone.
+    bool public_checked(const std::string& digest) const;
+
     /// Empty where the dataset was added to none.
     std::optional<std::string> population_of(const std::string& dataset) const;
     /// Empty where there is no such account.

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# table_claims.sh HOLDFAST: a claim is about the table that was imported. Two tables of one row more and less, whose split is
+# dealt by row numbers, make models that are told apart with certainty: none may be called proved.
+set -uo pipefail
+source "$(dirname "$0")/../support/script.sh"
+
+# 1. The attack: 4000 rows of one feature. Labels are the side that the hash of its number deals a row to, so that all who are
+# trained on have label 0. In the neighbour, without its first row, the others move up by one and are dealt anew.
+import() { "$holdfast" import "$1.csv" --label y --scale x=0:1 --test-fraction 0.25 --expected-records 3000 --population "$1" --out "$1.h5" --quiet "${@:2}" > "$1.txt" || fail "cannot import $1: $(cat "$1.txt")"; }
+# Where every row of a table of so many goes: its number as its label.
+{ echo x,y; for ((i = 0; i < 4000; ++i)); do echo "0.5,$i"; done; } > places.csv
+import places
+"$holdfast" inspect places.h5:train --json --quiet > places.json || fail "cannot inspect where rows were dealt"
+python3 - <<'PY' || fail "no table of the attack"
+import json
+trained = {int(label) for label in json.load(open("places.json"))["splits"][0]["classes"]}
+rows = [f"0.5,{0 if i in trained else 1}" for i in range(4000)]
+open("whole.csv", "w").write("x,y\n" + "\n".join(rows) + "\n")
+open("without.csv", "w").write("x,y\n" + "\n".join(rows[1:]) + "\n")
+PY
+for table in whole without; do
+    import $table
+    "$holdfast" account --ledger $table.db --data $table.h5 --budget 1 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
+    "$holdfast" train --data $table.h5 --out run-$table --ledger $table.db --set training.kind=noisy --set clip.kind=norm --set 'network.hidden=[]' \
+        --set network.classes=2 --set noise.epsilon=1 --set training.batches=1 --set training.epochs=8 --quiet > claim-$table.txt || fail "no training"
+    grep -q '^as published (gap: .*row number' claim-$table.txt || fail "called proved: $(cat claim-$table.txt)"
+    "$holdfast" publish --run run-$table --ledger $table.db --out $table-model.h5 --quiet > published.txt || fail "not published"
+    grep -q 'as published (gap: .*row number' published.txt || fail "published as proved: $(cat published.txt)"
+    "$holdfast" statement --ledger $table.db | grep -q 'row number' || fail "the statement does not say it"
+done
+# In the whole table nobody trained on has label 1; in the neighbour many have.
+"$holdfast" inspect whole.h5:train --json --quiet > counts.json && python3 - <<'PY' || fail "the attack deals nothing apart"
+import json
+assert json.load(open("counts.json"))["splits"][0]["classes"].keys() == {"0"}
+PY
+"$holdfast" inspect without.h5:train --json --quiet | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["splits"][0]["classes"].get("1", 0) < 300)' || fail "the neighbour is dealt alike"
+
+# 2. Given ids deal each on its own: proved. A count that was found is a gap, however it is rounded.
+{ echo id,x,y; for ((i = 0; i < 305; ++i)); do echo "$((i + 7)),0.$((i % 9)),$((i % 2))"; done; } > given.csv
+import given --id id
+train() { # DATA OUT: the claim of every kind of training
+    for kind in boxes noisy convex; do
+        case $kind in
+            boxes) how=() ;;
+            noisy) how=(--set clip.kind=norm --set noise.epsilon=1 --ledger "$1.db") ;;
+            convex) how=(--set features.norm_limit=1 --set training.l2=0.001 --set training.batches=2 --set training.learning_rate=1) ;;
+        esac
+        "$holdfast" train --data "$1.h5" --out "$2-$kind" --set training.kind=$kind --set 'network.hidden=[]' --set training.epochs=1 "${how[@]}" --quiet > "$2-$kind.txt" 2> err.txt ||
+            fail "$kind does not train: $(cat err.txt)"
+    done
+}
+"$holdfast" account --ledger given.db --data given.h5 --budget 1 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
+train given stated
+for kind in boxes noisy convex; do grep -q '^proved' stated-$kind.txt || fail "$kind by given ids: $(cat stated-$kind.txt)"; done
+"$holdfast" import given.csv --label y --id id --scale x=0:1 --test-fraction 0.25 --expected-records found --population found --out found.h5 > found.txt || fail "no count found"
+grep -q 'found and rounded' found.txt || fail "the count is not said to be found: $(cat found.txt)"
+"$holdfast" account --ledger found.db --data found.h5 --budget 1 --budget-delta 1e-5 --quiet > /dev/null || fail "no account"
+train found counted
+for kind in boxes noisy convex; do grep -q '^as published (gap: .*number of records was found' counted-$kind.txt || fail "$kind launders a count: $(cat counted-$kind.txt)"; done
+# A copy keeps what its source says, and is no way around it.
+"$holdfast" import found.h5 --out copy.h5 --json --quiet | grep -q '"count_found":true' || fail "a copy forgets that its count was found"
+"$holdfast" import places.h5 --id-from-content --out copy.h5 --json --quiet | grep -q '"dealt":"row number"' || fail "a copy forgets what dealt its splits"
+
+# 3. Answers about people of the table are in no account: refused by names alone, in every way of asking.
+"$holdfast" account --ledger answers.db --data given.h5 --budget 100 --budget-delta 1e-3 --quiet > /dev/null || fail "no account"
+ask() { "$holdfast" release --run stated-boxes --ledger answers.db --first 2 --quiet "$@"; }
+for way in '--epsilon 0.1' '--session s --epsilon 1 --delta 1e-6' '--batch --epsilon 1 --delta 1e-6' '--total-epsilon 1 --total-delta 1e-6'; do
+    ask --queries given.h5 $way > out.txt 2> err.txt
+    [[ $? == 2 && ! -s out.txt ]] && grep -q 'queries-are-public' err.txt || fail "answered about the table's own people ($way): $(cat out.txt err.txt)"
+    ask --queries given.h5 --queries-are-public $way > out.txt 2> err.txt || fail "said public ($way): $(cat err.txt)"
+done
+"$holdfast" statement --ledger answers.db > said.txt
+grep -q 'the queries concern nobody whose records are private' said.txt || fail "the statement has no condition on queries"
+grep -q 'owner is right that the queries are public' said.txt || fail "the statement does not say that it was said"
+grep -q 'number of records is no secret' said.txt || fail "the statement does not say what access assumes"
+# The same people under another name of the file.
+cp given.h5 moved.h5
+ask --queries moved.h5 --epsilon 0.1 > out.txt 2> err.txt
+[[ $? == 2 ]] && grep -q "population 'given'" err.txt || fail "the population's own people: $(cat out.txt err.txt)"
+ask --queries found.h5 --epsilon 0.1 > out.txt 2> err.txt || fail "other people's queries: $(cat err.txt)"
+# The owner asks which of them are people of the ledger.
+"$holdfast" account --ledger answers.db --queries given.h5:train --json --quiet | python3 -c 'import json, sys; found = json.load(sys.stdin); sys.exit(len(found["known"]) != found["queries"])' || fail "people of the ledger are not known"
+"$holdfast" account --ledger answers.db --queries whole.h5 > out.txt 2> err.txt
+[[ $? == 3 ]] && grep -q 'have no ids' err.txt || fail "row numbers are taken for people: $(cat out.txt err.txt)"
+
+# 4. Public records are held against the ledger by its owner; training looks at no id.
+{ echo id,x,y; for ((i = 0; i < 20; ++i)); do echo "$((i + 9000)),0.3,$((i % 2))"; done; } > open.csv
+{ cat open.csv; echo 7,0.1,0; } > shared.csv
+for table in open shared; do "$holdfast" import $table.csv --label y --id id --scale x=0:1 --out $table.h5 --quiet > /dev/null || fail "cannot import $table"; done
+beside() { "$holdfast" train --data given.h5 --ledger given.db --public "$1.h5" --out "beside-$1" --set training.kind=noisy --set clip.kind=norm --set 'network.hidden=[]' --set noise.epsilon=1 --quiet; }
+beside open > out.txt 2> err.txt
+[[ $? == 2 ]] && grep -q 'account --ledger given.db --public' err.txt || fail "unchecked public records: $(cat err.txt)"
+beside shared > out.txt 2> shared.txt
+[[ $? == 2 ]] && diff -q err.txt shared.txt > /dev/null || fail "training tells who is in: $(cat shared.txt)"
+"$holdfast" account --ledger given.db --public shared.h5 > out.txt 2> err.txt
+[[ $? == 3 ]] && grep -q 'name people of this ledger' err.txt || fail "a shared person passes as public: $(cat err.txt)"
+"$holdfast" account --ledger given.db --public open.h5 > out.txt 2> err.txt || fail "public records are refused: $(cat err.txt)"
+beside open > out.txt 2> err.txt
+[[ $? == 6 ]] || fail "checked public records, and no budget left: $(cat err.txt)"
+
+# 5. Digests of what no noise protects are marked as the owner's.
+grep -q 'boxes [0-9a-f]\{16\} (for the owner alone)' stated-boxes.txt || fail "the digest of boxes is not marked: $(cat stated-boxes.txt)"
+
+((failures == 0)) && echo "claims are about tables"
