@@ -1,6 +1,7 @@
 #include "jobs/advise/configuration_text.hpp"
 
 #include <nlohmann/json.hpp>
+#include <algorithm>
 #include <sstream>
 
 #include "jobs/option_table.hpp"
@@ -22,7 +23,9 @@ std::string configuration_text(const Settings& settings, const std::string& head
     std::string text = commented(head), section;
     for (const Option& option : option_table()) {
         const nlohmann::json value = option.get(asked);
-        if (value == option.get(usual)) continue;
+        const bool belongs = option.kinds.empty() || std::find(option.kinds.begin(), option.kinds.end(),
+                                                               settings.training.kind) != option.kinds.end();
+        if (value == option.get(usual) || !belongs) continue;
         const std::size_t dot = option.key.find('.');
         if (option.key.substr(0, dot) != section) {
             section = option.key.substr(0, dot);

@@ -6,6 +6,9 @@
 #include <functional>
 #include <map>
 
+#include <functional>
+#include <map>
+
 #include "kernels/base/error.hpp"
 #include "models/fleet/access_claim.hpp"
 #include "models/fleet/fleet_settings.hpp"

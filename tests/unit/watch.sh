@@ -73,7 +73,7 @@ python3 -c 'import json
 said, version = json.load(open("provenance.json")), json.load(open("version.json"))
 assert version.items() <= said.items(), (version, said)
 assert said["ranks"] == 1 and said["grid"] == "1x1x1" and said["backend"] == "reference" and said["started"].endswith("Z"), said
-assert said["host"]' || fail "provenance: $(cat provenance.json)"
+assert said["hosts"]' || fail "provenance: $(cat provenance.json)"
 ! grep -q "$(hostname)" run/manifest.json || fail "the manifest names the machine"
 
 # 5. Ranks that share levels: one of them tells, and it holds the widest.
