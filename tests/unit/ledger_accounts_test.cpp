@@ -100,7 +100,7 @@ TEST_F(AccountsTest, TheHashesOfIdsAreKeyedByTheLedger) {
             static_cast<std::vector<std::int64_t>*>(into)->push_back(std::atoll(row[0]));
             return 0;
         };
-        sqlite3_exec(handle, "SELECT id_hash FROM people ORDER BY id_hash", keep, &found, nullptr);
+        sqlite3_exec(handle, "SELECT hash FROM people ORDER BY hash", keep, &found, nullptr);
         sqlite3_close(handle);
         return found;
     };
@@ -430,7 +430,7 @@ TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutOneIsRefusedAndLeftAsItWas) {
     EXPECT_EQ(error_of([&] { Ledger ledger(path); }).code(), ExitCode::input);
     EXPECT_EQ(folder.read("ledger.db"), before);
     const std::string later = folder.file("later.db");
-    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 5;");
+    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 6;");
     EXPECT_EQ(error_of([&] { Ledger ledger(later); }).code(), ExitCode::input);
 }
 

@@ -30,6 +30,7 @@ Ledger::Ledger(const std::string& path, int patience) : patience_(patience) {
     start_sodium();
     database_ = std::make_unique<LedgerDatabase>(path, patience);
     create_or_migrate_layout(*database_);
+    verify_ledger(*database_);
 }
 Ledger::~Ledger() = default;
 Ledger::Ledger(Ledger&&) noexcept = default;
@@ -42,10 +43,23 @@ void Ledger::open_account(const std::string& population, const Account& terms) {
 }
 
 void Ledger::add_version(const std::string& population, const std::string& dataset,
-                         std::span<const std::uint64_t> ids, const std::optional<Account>& opening) {
+                         std::span<const std::uint64_t> ids, const std::optional<Account>& opening,
+                         const RecordMarks& marks) {
     Transaction transaction(*database_);
-    record_version(*database_, population, dataset, ids, opening);
+    record_version(*database_, population, dataset, ids, opening, marks);
     transaction.commit();
+}
+
+std::vector<std::string> Ledger::uncompared(const std::string& population) const {
+    return find_uncompared(*database_, population);
+}
+
+ChainState Ledger::chain() const {
+    return chain_state(*database_);
+}
+
+bool Ledger::had_head(const std::string& head) const {
+    return chain_had(*database_, head);
 }
 
 std::optional<std::string> Ledger::population_of(const std::string& dataset) const {
