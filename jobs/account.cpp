@@ -178,13 +178,14 @@ void check_chain(const Context& context, const Request& request) {
         throw Error(ExitCode::input, "its chain never had the head " + request.head,
                     "it was put back, cut or written anew, or the head is of another ledger", request.ledger);
     const ChainState chain = ledger.chain();
-    std::string text = "chain       " + std::to_string(chain.entries) + " entries, every row as it was written\n" +
-                       "head        " + chain.head + "\n";
+    std::string text = "chain       " + std::to_string(chain.entries) +
+                       " entries, every row as it was written\n" + "head        " + chain.head + "\n";
     if (chain.migrated_from > 0)
         text += "begins      where the ledger left layout " + std::to_string(chain.migrated_from) +
                 ": what was changed before is not shown\n";
     if (!request.head.empty()) text += "kept head   the chain had it\n";
-    context.print({{"chain_entries", chain.entries}, {"chain_head", chain.head},
+    context.print({{"chain_entries", chain.entries},
+                   {"chain_head", chain.head},
                    {"migrated_from", chain.migrated_from}},
                   text);
 }
@@ -224,9 +225,10 @@ Run declare_account(CLI::App& app) {
         app.add_option("--data", request->data, "Dataset FILE[:SPLIT] to add, split train by default");
     app.add_option("--population", request->population, "Only show the account of this population")
         ->excludes(data);
-    app.add_flag("--other-people", request->other_people,
-                 "These people are in no other account of the ledger, though their ids are of another kind or "
-                 "some records have equal features. Copies whose ids and features both differ are never seen")
+    app.add_flag(
+           "--other-people", request->other_people,
+           "These people are in no other account of the ledger, though their ids are of another kind or "
+           "some records have equal features. Copies whose ids and features both differ are never seen")
         ->needs(data);
     CLI::Option* check = app.add_flag(
         "--check", request->check,

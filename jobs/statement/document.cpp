@@ -37,7 +37,8 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
         std::string names;
         for (const std::string& name : uncompared) names += (names.empty() ? "" : ", ") + name;
         statement["not_covered"]["other_accounts"] =
-            "Ids of different kinds cannot be compared: who is in an account of this ledger with other ids (" +
+            "Ids of different kinds cannot be compared: who is in an account of this ledger with other ids "
+            "(" +
             names + ") too has a second budget there. That nobody is rests on the owner's word.";
     }
     statement["nist_sp_800_226"] = nist_section(statement);
@@ -46,13 +47,14 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
 }
 
 Json chain_section(const ChainState& chain) {
-    Json section = {{"chain_head", chain.head},
-                    {"chain_entries", chain.entries},
-                    {"meaning",
-                     "Every row of the ledger is in a hash chain and was verified for this statement. Who keeps "
-                     "this head can have it looked for later (holdfast account --check --head): a ledger that "
-                     "was put back, cut or written anew does not have it. Without a kept head nothing shows "
-                     "that."}};
+    Json section = {
+        {"chain_head", chain.head},
+        {"chain_entries", chain.entries},
+        {"meaning",
+         "Every row of the ledger is in a hash chain and was verified for this statement. Who keeps "
+         "this head can have it looked for later (holdfast account --check --head): a ledger that "
+         "was put back, cut or written anew does not have it. Without a kept head nothing shows "
+         "that."}};
     if (chain.migrated_from > 0)
         section["begins"] = "The chain begins where the ledger left layout " +
                             std::to_string(chain.migrated_from) + ": what was changed before is not shown.";

@@ -138,9 +138,10 @@ Error known_people(const LedgerDatabase& database, const std::map<std::int64_t, 
 /// An account taken over from layout 1 says of which dataset it is, not of whom. Until its data is added,
 /// anybody could be its people, and a new account a second budget for them.
 void require_named_accounts(const LedgerDatabase& database) {
-    Statement select(database,
-                     
-                     "SELECT population, dataset FROM accounts a JOIN versions ON account = a.id WHERE ids = 0");
+    Statement select(
+        database,
+
+        "SELECT population, dataset FROM accounts a JOIN versions ON account = a.id WHERE ids = 0");
     while (select.step()) {
         const std::string population = select.text(0);
         if (population != migrated_population(select.text(1))) continue;
@@ -260,9 +261,10 @@ std::optional<std::string> find_population(const LedgerDatabase& database, const
 }
 
 std::vector<DatasetVersion> find_versions(const LedgerDatabase& database, const std::string& population) {
-    Statement select(database,
-                     "SELECT dataset, ids FROM versions JOIN accounts a ON a.id = account WHERE population = ? "
-                     "ORDER BY dataset");
+    Statement select(
+        database,
+        "SELECT dataset, ids FROM versions JOIN accounts a ON a.id = account WHERE population = ? "
+        "ORDER BY dataset");
     select.bind(population);
     std::vector<DatasetVersion> versions;
     while (select.step()) versions.push_back({select.text(0), select.integer(1)});
@@ -310,7 +312,8 @@ void record_version(const LedgerDatabase& database, const std::string& populatio
     const std::vector<std::string> equal = add_contents(database, account, marks.contents);
     if (!is_new || marks.other_people) return;
     if (!equal.empty())
-        throw maybe_same_people(database, equal, "the dataset holds records with the very features of some in");
+        throw maybe_same_people(database, equal,
+                                "the dataset holds records with the very features of some in");
     const std::vector<std::string> uncompared = find_uncompared(database, population, dataset);
     if (!uncompared.empty())
         throw maybe_same_people(database, uncompared,

@@ -68,7 +68,7 @@ struct Sums {
 Sums sums_of(const LedgerDatabase& database, const StoredAccount& account) {
     const Budget& budget = account.terms.budget;
     Sums sums;
-    Statement answers(database, 
+    Statement answers(database,
                       "SELECT epsilon, delta, count(*) FROM charges WHERE account = ? AND payment IS NULL "
                       "GROUP BY epsilon, delta");
     answers.bind(account.id);

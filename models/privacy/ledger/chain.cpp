@@ -16,7 +16,7 @@ namespace holdfast {
 namespace {
 
 // Their numbers are part of the format: 1 and up.
-constexpr std::array chained_rows{"accounts", "versions", "people_key", "guarantees", "charges", "answers",
+constexpr std::array chained_rows{"accounts", "versions", "people_key", "guarantees",   "charges", "answers",
                                   "payments", "curves",   "results",    "publications", "sessions"};
 // Covered as a whole; their rows in the order of all their columns.
 constexpr std::array chained_wholes{"people", "contents"};
@@ -151,7 +151,8 @@ class Findings {
 };
 
 std::string name_of_row(std::int64_t table, std::int64_t row) {
-    return is_whole(table) ? "the table " + name_of(table) : "row " + std::to_string(row) + " of " + name_of(table);
+    return is_whole(table) ? "the table " + name_of(table)
+                           : "row " + std::to_string(row) + " of " + name_of(table);
 }
 
 /// By tables and rows, what the chain says of each last.
@@ -168,7 +169,8 @@ LastDigests walk_chain(const LedgerDatabase& database, const std::vector<std::by
         const Entry entry{entries.integer(1), entries.integer(2), digest_at(entries, 3)};
         head = head_after(key, head, entry);
         ++expected;
-        const bool known = expected == 1 ? entry.table == beginning : entry.table >= 1 && entry.table <= tables;
+        const bool known =
+            expected == 1 ? entry.table == beginning : entry.table >= 1 && entry.table <= tables;
         if (entries.integer(0) != expected || !known || digest_at(entries, 4) != head) {
             findings.add("its chain breaks at entry " + std::to_string(expected));
             return last;

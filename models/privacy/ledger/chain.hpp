@@ -13,12 +13,12 @@ class LedgerDatabase;
 
 /// Every row that was ever written or changed, one entry each in the order of the transactions, each with a
 /// digest of the row (BLAKE2b under the ledger's own key) and a head that covers all before it. Of people and
-/// contents, which are many, an entry covers the whole table. It shows whatever was changed, deleted, added or
-/// put in another's place by anything but this program. It cannot show a chain that was written anew from its
-/// beginning, nor its last entries gone with their rows: only a head that was kept elsewhere does.
+/// contents, which are many, an entry covers the whole table. It shows whatever was changed, deleted, added
+/// or put in another's place by anything but this program. It cannot show a chain that was written anew from
+/// its beginning, nor its last entries gone with their rows: only a head that was kept elsewhere does.
 struct ChainState {
-    std::string head;               ///< in hexadecimal
-    std::int64_t entries = 0;       ///< how many
+    std::string head;                ///< in hexadecimal
+    std::int64_t entries = 0;        ///< how many
     std::int64_t migrated_from = 0;  ///< the layout that the ledger had when its chain began; 0: it was new
 };
 

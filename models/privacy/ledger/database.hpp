@@ -53,7 +53,7 @@ class LedgerDatabase {
     sqlite3* handle_ = nullptr;
     mutable std::mutex idle_mutex_;
     mutable std::multimap<std::string, sqlite3_stmt*> idle_;  // by their texts
-    mutable TouchedRows touched_;  // by the transaction that is open
+    mutable TouchedRows touched_;                             // by the transaction that is open
 };
 
 /// A prepared statement: bind in order, step, read columns.

@@ -19,8 +19,8 @@ namespace {
 constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other SQLite files
 constexpr int layout_version = 5;
 
-// Layout 5: every row has an id that stays, so that the chain can name it, and what it names is there. Rows name
-// their account by number: millions of people take little room, and an account can be renamed. An
+// Layout 5: every row has an id that stays, so that the chain can name it, and what it names is there. Rows
+// name their account by number: millions of people take little room, and an account can be renamed. An
 // answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
 // It answers a query about one version of the data.
 constexpr const char* layout = R"(
@@ -79,7 +79,8 @@ constexpr Moved moved_from_layout_4[] = {
     {"people_key", "bytes", nullptr},
     {"guarantees", "id, text", nullptr},
     {"payments",
-     "id, account, dataset, token, epsilon, delta, mechanism, parameters, guarantee, time, mu_squared", nullptr},
+     "id, account, dataset, token, epsilon, delta, mechanism, parameters, guarantee, time, mu_squared",
+     nullptr},
     {"charges", "id, account, dataset, query, epsilon, delta, mechanism, guarantee, time, payment", nullptr},
     {"answers", "account, dataset, query, charge, label", nullptr},
     {"curves", "payment, renyi_order, rho", nullptr},
@@ -87,7 +88,8 @@ constexpr Moved moved_from_layout_4[] = {
     {"publications", "payment, model, time", nullptr},
     {"sessions",
      "id, account, name, run, program, epsilon_one, epsilon_two, delta, width, refusals, refused, threshold",
-     "payment, account, name, run, program, epsilon_one, epsilon_two, delta, width, refusals, refused, threshold"},
+     "payment, account, name, run, program, epsilon_one, epsilon_two, delta, width, refusals, refused, "
+     "threshold"},
 };
 
 // Charges that layout 4 counted as spent and does not have, or has and did not count.
@@ -199,7 +201,8 @@ std::string layout_text() {
         const std::string column = text.substr(at + call.size(), end - at - call.size());
         text.replace(at, end + 1 - at,
                      column + " = '0' OR (" + column + " GLOB '[1-9]*/[1-9]*' AND CAST(" + column +
-                         " AS REAL) <= CAST(substr(" + column + ", instr(" + column + ", '/') + 1) AS REAL))");
+                         " AS REAL) <= CAST(substr(" + column + ", instr(" + column +
+                         ", '/') + 1) AS REAL))");
     }
     return text;
 }
@@ -260,14 +263,16 @@ void migrate_layout_3(const LedgerDatabase& database) {
 /// What its charges say it has spent must be what it was said to have.
 void migrate_layout_4(const LedgerDatabase& database, std::int64_t migrated_from) {
     if (database.number(miscounted_in_layout_4) > 0)
-        throw Error(ExitCode::input, "the ledger is damaged: what was spent is not what its charges add up to",
+        throw Error(ExitCode::input,
+                    "the ledger is damaged: what was spent is not what its charges add up to",
                     "restore it from its last copy", database.path());
     for (const Moved& moved : moved_from_layout_4)
         database.run("ALTER TABLE " + std::string(moved.table) + " RENAME TO old_" + moved.table);
     database.run(layout_text());
     for (const Moved& moved : moved_from_layout_4) {
         const std::string from = moved.from ? moved.from : moved.columns, table = moved.table;
-        database.run("INSERT INTO " + table + "(" + moved.columns + ") SELECT " + from + " FROM old_" + table);
+        database.run("INSERT INTO " + table + "(" + moved.columns + ") SELECT " + from + " FROM old_" +
+                     table);
     }
     for (auto moved = std::rbegin(moved_from_layout_4); moved != std::rend(moved_from_layout_4); ++moved)
         database.run("DROP TABLE old_" + std::string(moved->table));

@@ -175,9 +175,9 @@ struct SessionOpening {
 /// and names.
 class Ledger {
   public:
-    /// Opens `path`, creating it if need be, and verifies every row (verify_ledger); one of an earlier layout is brought up to date
-    /// (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait for another process's
-    /// answer.
+    /// Opens `path`, creating it if need be, and verifies every row (verify_ledger); one of an earlier layout
+    /// is brought up to date (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait
+    /// for another process's answer.
     explicit Ledger(const std::string& path, int patience = 10000);
     ~Ledger();
     Ledger(Ledger&&) noexcept;
@@ -196,8 +196,8 @@ class Ledger {
     /// where a new version's features are those of records of another population, or its ids are of another
     /// kind, so that nobody can compare them.
     void add_version(const std::string& population, const std::string& dataset,
-                     std::span<const std::uint64_t> ids,
-                     const std::optional<Account>& opening = std::nullopt, const RecordMarks& marks = {});
+                     std::span<const std::uint64_t> ids, const std::optional<Account>& opening = std::nullopt,
+                     const RecordMarks& marks = {});
     /// The other populations of which some version's ids cannot be compared with this one's.
     std::vector<std::string> uncompared(const std::string& population) const;
 

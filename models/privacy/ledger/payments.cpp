@@ -74,7 +74,7 @@ void record_bought(const LedgerDatabase& database, std::int64_t payment, const s
 }
 
 void record_model(const LedgerDatabase& database, std::int64_t payment, const Publication& publication) {
-    Statement(database, 
+    Statement(database,
               "INSERT INTO publications(payment, model, time) VALUES(?, ?, ?) ON CONFLICT DO NOTHING")
         .bind(payment)
         .bind(publication.model_digest)

@@ -50,10 +50,7 @@ void record_session(const LedgerDatabase& database, std::int64_t account, std::i
 }
 
 void record_refusals(const LedgerDatabase& database, std::int64_t payment, std::int64_t refused) {
-    Statement(database, "UPDATE sessions SET refused = ? WHERE id = ?")
-        .bind(refused)
-        .bind(payment)
-        .step();
+    Statement(database, "UPDATE sessions SET refused = ? WHERE id = ?").bind(refused).bind(payment).step();
 }
 
 }  // namespace holdfast
