@@ -3,6 +3,7 @@
 //   holdfast account --ledger hospital.db --data patients.h5 --budget 10
 //   holdfast account --ledger hospital.db --data patients_2025.h5
 //   holdfast account --ledger hospital.db --population patients
+//   holdfast account --ledger hospital.db --check --head HASH
 //   holdfast account --ledger clinic.db --data clinic.h5 --budget 2 --budget-delta 1e-6 --composition renyi
 
 #include <algorithm>
@@ -27,6 +28,8 @@ struct Request {
                                                                 composition = "basic";
     std::optional<double> budget, fixed;
     double budget_delta = 0, delta_apart = 0;
+    bool check = false, other_people = false;
+    std::string head;
 };
 
 void require_epsilon(const std::optional<double>& value, const std::string& option) {
@@ -55,6 +58,11 @@ void check_gaussian(const Request& request) {
 
 /// What can be refused before anything is read or made: a ledger that is not there would be made.
 void check(const Request& request) {
+    std::error_code ignored;
+    if (request.check) {
+        if (std::filesystem::exists(request.ledger, ignored)) return;
+        throw Error(ExitCode::usage, "no such ledger", "name the file to check", request.ledger);
+    }
     const std::string* asked[] = {&request.data, &request.population, &request.public_file, &request.queries};
     if (std::count_if(std::begin(asked), std::end(asked),
                       [](const std::string* one) { return !one->empty(); }) != 1) {
@@ -69,7 +77,6 @@ void check(const Request& request) {
         throw Error(ExitCode::usage, "not in [0, 1)", "give 0, or a value such as 1e-6", "--budget-delta");
     if (request.composition == "renyi") check_renyi(request);
     if (request.composition == "gdp") check_gaussian(request);
-    std::error_code ignored;
     if (request.budget || std::filesystem::exists(request.ledger, ignored)) return;
     throw Error(ExitCode::usage, "no such ledger",
                 "give --data FILE and --budget EPSILON once: it cannot be changed later", request.ledger);
@@ -92,7 +99,8 @@ std::optional<Account> opening(const Request& request) {
 std::string add_dataset(const Request& request) {
     const DatasetIdentity dataset = identify(DatasetReader(request.data));
     Ledger ledger(request.ledger);
-    ledger.add_version(dataset.population, dataset.digest, dataset.ids, opening(request));
+    ledger.add_version(dataset.population, dataset.digest, dataset.ids, opening(request),
+                       {dataset.id_kind, dataset.contents, request.other_people});
     return dataset.population;
 }
 
@@ -171,10 +179,33 @@ nlohmann::json as_json(const Balance& balance) {
     return object;
 }
 
+/// The whole ledger against its chain, and its chain against a head that was kept.
+void check_chain(const Context& context, const Request& request) {
+    const Ledger ledger(request.ledger);  // verifies every row
+    if (!request.head.empty() && !ledger.had_head(request.head))
+        throw Error(ExitCode::input, "its chain never had the head " + request.head,
+                    "it was put back, cut or written anew, or the head is of another ledger", request.ledger);
+    const ChainState chain = ledger.chain();
+    std::string text = "chain       " + std::to_string(chain.entries) +
+                       " entries, every row as it was written\n" + "head        " + chain.head + "\n";
+    if (chain.migrated_from > 0)
+        text += "begins      where the ledger left layout " + std::to_string(chain.migrated_from) +
+                ": what was changed before is not shown\n";
+    if (!request.head.empty()) text += "kept head   the chain had it\n";
+    context.print({{"chain_entries", chain.entries},
+                   {"chain_head", chain.head},
+                   {"migrated_from", chain.migrated_from}},
+                  text);
+}
+
 void account(const Context& context, const Request& request) {
     // 1. What is asked for. One rank keeps the ledger; the others wait.
     check(request);
     if (!context.world.is_root()) return context.world.barrier();
+    if (request.check) {
+        check_chain(context, request);
+        return context.world.barrier();
+    }
 
     if (!request.public_file.empty()) check_public_file(context, request.ledger, request.public_file);
     if (!request.queries.empty()) tell_known_queries(context, request.ledger, request.queries);
@@ -214,6 +245,21 @@ Run declare_account(const Command& command) {
         "--queries", request->queries,
         "Only tell which of these queries, FILE[:SPLIT], split test by default, are people of the "
         "ledger: for the owner alone, as no budget covers what an answer tells of them");
+    command
+        .add_flag("--other-people", request->other_people,
+                  "These people are in no other account of the ledger, though their ids are of another kind "
+                  "or some records have equal features. Copies whose ids and features both differ are never "
+                  "seen")
+        .needs(data);
+    const Argument check = command.add_flag(
+        "--check", request->check,
+        "Only verify the ledger: every row against its hash chain, as every opening does. A chain that its "
+        "owner wrote anew, or an old copy put back, is shown by a kept head alone");
+    command
+        .add_option("--head", request->head,
+                    "With --check: a head that a statement printed; exit 3 where the chain never had it")
+        .needs(check);
+    check.excludes(data);
     const Argument budget = command.add_option(
         "--budget", request->budget, "Total epsilon its people may ever spend: given once, fixed for good");
     budget.needs(data);

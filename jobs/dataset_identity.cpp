@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dist/comm/communicator.hpp"
+#include "dist/data/record_id.hpp"
 #include "dist/layout/distribute.hpp"
 #include "kernels/base/error.hpp"
 
@@ -51,11 +52,17 @@ DatasetIdentity identify(const DatasetReader& reader) {
         throw Error(ExitCode::input, "does not say whose records it holds",
                     "make it again with: holdfast import … --population NAME", info.path);
     }
-    DatasetIdentity identity{info.population, "", {}};
+    DatasetIdentity identity{info.population, "", {}, name_of(info.ids), {}};
     RecordDigest digest;
     for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
         const Records slab = reader.read(first, std::min(slab_rows, info.rows - first));
         digest.add(slab);
+        std::vector<double> features(info.features);
+        for (std::size_t row = 0; row < slab.size(); ++row) {
+            for (std::size_t column = 0; column < features.size(); ++column)
+                features[column] = slab.features.at(row, column);
+            identity.contents.push_back(id_of_content(features, true, std::int32_t{0}));
+        }
         if (info.ids != IdKind::row_number)
             identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());
     }

@@ -34,9 +34,33 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
                       {"data_handling", data_handling()},
                       {"assumptions", assumptions()},
                       {"not_covered", not_covered()}};
+    const std::vector<std::string> uncompared = ledger.uncompared(population);
+    if (!uncompared.empty()) {
+        std::string names;
+        for (const std::string& name : uncompared) names += (names.empty() ? "" : ", ") + name;
+        statement["not_covered"]["other_accounts"] =
+            "Ids of different kinds cannot be compared: who is in an account of this ledger with other ids "
+            "(" +
+            names + ") too has a second budget there. That nobody is rests on the owner's word.";
+    }
     statement["nist_sp_800_226"] = nist_section(statement);
     statement["registry_entry"] = registry_entry(statement, versions.size() > 1);
     return statement;
+}
+
+Json chain_section(const ChainState& chain) {
+    Json section = {
+        {"chain_head", chain.head},
+        {"chain_entries", chain.entries},
+        {"meaning",
+         "Every row of the ledger is in a hash chain and was verified for this statement. Who keeps "
+         "this head can have it looked for later (holdfast account --check --head): a ledger that "
+         "was put back, cut or written anew does not have it. Without a kept head nothing shows "
+         "that."}};
+    if (chain.migrated_from > 0)
+        section["begins"] = "The chain begins where the ledger left layout " +
+                            std::to_string(chain.migrated_from) + ": what was changed before is not shown.";
+    return section;
 }
 
 }  // namespace
@@ -44,7 +68,9 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
 Json statement_document(const Ledger& ledger, const std::vector<std::string>& populations) {
     Json statements = Json::array();
     for (const std::string& population : populations) statements.push_back(statement_of(ledger, population));
-    return {{"software", {{"name", "Holdfast"}, {"version", version()}}}, {"statements", statements}};
+    return {{"software", {{"name", "Holdfast"}, {"version", version()}}},
+            {"ledger", chain_section(ledger.chain())},
+            {"statements", statements}};
 }
 
 }  // namespace holdfast

@@ -83,6 +83,7 @@ std::string article(const Json& statement) {
 std::string statement_page(const Json& document) {
     std::string body;
     for (const Json& statement : document.at("statements")) body += article(statement);
+    body += section("ledger", document.at("ledger"));
     const Json& software = document.at("software");
     const std::string writer =
         software.at("name").get<std::string>() + " " + software.at("version").get<std::string>();

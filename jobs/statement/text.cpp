@@ -80,7 +80,7 @@ std::string statement_text(const Json& document) {
         for (const auto& [key, value] : statement.items())
             text += "\n" + capitals(title_of(key)) + "\n" + block(value, 2);
     }
-    return text;
+    return text + "\nLEDGER\n" + block(document.at("ledger"), 2);
 }
 
 }  // namespace holdfast

@@ -1,8 +1,9 @@
 # Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
 # folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for a minute;
-# releasable_mechanisms: a name and its needs a line.
+# releasable_mechanisms: a name and its needs a line; $support: the folder of this file.
 
 holdfast=$(realpath "$1")
+support=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1

@@ -89,14 +89,9 @@ train renamed renamed.h5
 [[ $(field renyi.json spent_epsilon) == 1.* ]] || fail "40 answers at 0.05 by curves, whose sum is 2: $(cat renyi.json)"
 
 # 7. What was paid for as a whole is shown, with the models published under it.
-python3 - renyi.db << 'END'
-import sqlite3, sys
-ledger = sqlite3.connect(sys.argv[1])
-dataset, account = ledger.execute("SELECT dataset, account FROM versions").fetchone()
-ledger.execute("INSERT INTO payments VALUES(1, ?, ?, ?, '1/2', '1/10000000', 'noisy', '{}', 1, 1700000000000, NULL)", (account, dataset, "0123456789abcdef" * 4))
-ledger.execute("INSERT INTO publications VALUES(1, ?, 1700100000000)", ("fedcba9876543210" * 4,))
-ledger.commit()
-END
+cp renyi.db before.db
+token=$(printf '0123456789abcdef%.0s' 1 2 3 4) model=$(printf 'fedcba9876543210%.0s' 1 2 3 4)
+python3 "$support/chain_anew.py" renyi.db "INSERT INTO payments SELECT 1, account, dataset, '$token', '1/2', '1/10000000', 'noisy', '{}', 1, 1700000000000, NULL FROM versions; INSERT INTO publications VALUES(1, 1, '$model', 1700100000000);"
 "$holdfast" account --quiet --ledger renyi.db --population clinic > shown.txt || fail "cannot show payments"
 grep -q 'on 40 answers and 1 payments' shown.txt && grep -q '^payment  *2023-11-14 noisy, epsilon 0.5, delta 1e-07, token 0123456789abcdef$' shown.txt && grep -q '^published  *2023-11-16 model fedcba9876543210$' shown.txt || fail "payments: $(cat shown.txt)"
 "$holdfast" account --quiet --ledger renyi.db --population clinic --json > shown.json || fail "cannot show payments"

@@ -80,6 +80,25 @@ TEST_F(AccountsTest, OnePersonInTwoPopulationsIsRefusedAndNothingIsAdded) {
     EXPECT_EQ(error_of([&] { ledger.add_version("ward", "d", ids(150, 1)); }).code(), ExitCode::input);
 }
 
+TEST_F(AccountsTest, ATableUnderOtherIdsOpensNoSecondAccountUnsaid) {
+    Ledger ledger(path);
+    const Ids contents = ids(500, 10);
+    ledger.add_version("ward", "a", ids(0, 10), terms(1), {"given", contents, false});
+    const Error equal = error_of([&] {
+        ledger.add_version("clinic", "b", ids(20, 10), terms(1), {"given", contents, false});
+    });
+    EXPECT_EQ(equal.code(), ExitCode::input);
+    EXPECT_THAT(equal.message(), HasSubstr("very features"));
+    EXPECT_EQ(error_of([&] {
+                  ledger.add_version("clinic", "b", ids(20, 10), terms(1), {"content", {}, false});
+              }).code(),
+              ExitCode::input);
+    EXPECT_FALSE(ledger.account("clinic").has_value());
+    EXPECT_TRUE(ledger.uncompared("ward").empty());
+    ledger.add_version("clinic", "b", ids(20, 10), terms(1), {"content", contents, true});
+    EXPECT_EQ(ledger.uncompared("ward"), std::vector<std::string>{"clinic"});
+}
+
 TEST_F(AccountsTest, ADatasetBelongsToOnePopulation) {
     Ledger ledger(path);
     ledger.add_version("ward", "a", {}, terms(1));
@@ -100,7 +119,7 @@ TEST_F(AccountsTest, TheHashesOfIdsAreKeyedByTheLedger) {
             static_cast<std::vector<std::int64_t>*>(into)->push_back(std::atoll(row[0]));
             return 0;
         };
-        sqlite3_exec(handle, "SELECT id_hash FROM people ORDER BY id_hash", keep, &found, nullptr);
+        sqlite3_exec(handle, "SELECT hash FROM people ORDER BY hash", keep, &found, nullptr);
         sqlite3_close(handle);
         return found;
     };
@@ -430,7 +449,7 @@ TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutOneIsRefusedAndLeftAsItWas) {
     EXPECT_EQ(error_of([&] { Ledger ledger(path); }).code(), ExitCode::input);
     EXPECT_EQ(folder.read("ledger.db"), before);
     const std::string later = folder.file("later.db");
-    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 5;");
+    run_sql(later, std::string(layout_1) + "PRAGMA user_version = 6;");
     EXPECT_EQ(error_of([&] { Ledger ledger(later); }).code(), ExitCode::input);
 }
 

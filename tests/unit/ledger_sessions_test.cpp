@@ -214,7 +214,7 @@ TEST_F(SessionsTest, OpenedMeanwhileAtOtherTermsItIsNotAskedByThose) {
 
 TEST_F(SessionsTest, ALostThresholdIsNotDrawnAgain) {
     with_budget().open_session("a", opening, law, bits);
-    run_sql(path, "DELETE FROM sessions;");
+    run_sql(path, std::string("DELETE FROM sessions;") + as_layout_4);
     Ledger ledger(path);
     const Error error = error_of([&] { ledger.open_session("a", opening, law, bits); });
     EXPECT_EQ(error.code(), ExitCode::budget);
@@ -493,8 +493,11 @@ TEST_F(SessionsTest, ALedgerOfLayoutThreeKeepsEverythingAndTakesSessions) {
     // What layout 4 added, taken away.
     run_sql(
         path,
-        "DROP TABLE sessions; ALTER TABLE accounts DROP COLUMN gaussian; ALTER TABLE payments DROP COLUMN "
-        "mu_squared; ALTER TABLE charges DROP COLUMN payment; PRAGMA user_version = 3;");
+        std::string(as_layout_4) +
+            "DROP TABLE sessions; ALTER TABLE accounts DROP COLUMN gaussian; ALTER TABLE payments DROP COLUMN "
+            "mu_squared; CREATE TABLE kept AS SELECT id, account, dataset, query, epsilon, delta, mechanism, "
+            "guarantee, time FROM charges; DROP TABLE charges; ALTER TABLE kept RENAME TO charges; "
+            "PRAGMA user_version = 3;");
     Ledger ledger(path);
     EXPECT_EQ(ledger.spending("people")->epsilon, Rational(3, 2));
     EXPECT_EQ(ledger.answer("a", {Rational(1, 2), 0, "stable_rr", proved}, queries(0, 1), no_draw)[0].label,

@@ -120,10 +120,10 @@ says other.json 'd["cost"]["charged"] and d["cost"]["spent_epsilon"] == 3'
 account cut --budget 5 --budget-delta 0.01 --composition gdp
 total=(--first 20 --total-epsilon 1 --total-delta 0.000001 --by stable_rr --json --quiet)
 release cut two.h5 "${total[@]}" > /dev/null || fail "a total of 20"
-python3 -c 'import sqlite3; d = sqlite3.connect("cut.db"); d.executescript("DELETE FROM answers; DELETE FROM charges; DELETE FROM results")'
+python3 "$support/chain_anew.py" cut.db "DELETE FROM answers; DELETE FROM charges; DELETE FROM results"
 release cut two.h5 "${total[@]}" > cut.json || fail "a total of 20 after a crash"
 says cut.json 'not d["cost"]["charged"] and d["cost"]["new_answers"] == 20'
-python3 -c 'import sqlite3; d = sqlite3.connect("cut.db"); d.executescript("DELETE FROM answers; DELETE FROM charges; DELETE FROM results")'
+python3 "$support/chain_anew.py" cut.db "DELETE FROM answers; DELETE FROM charges; DELETE FROM results"
 release cut two.h5 --first 19 --epsilon 0.01 --quiet > /dev/null || fail "19 answers"
 release cut two.h5 "${total[@]}" > cut.json || fail "the one that is left"
 says cut.json 'd["cost"]["charged"] and d["cost"]["new_answers"] == 1'

@@ -23,10 +23,7 @@ history() {
     "$holdfast" release --queries-are-public --quiet --ledger "$1/ledger.db" --run "$1/run" --queries queries.h5:train --epsilon 0.3 --first 12 --mechanism cauchy > /dev/null || fail "$1: cauchy"
     "$holdfast" train --quiet --data "$1/data.h5" --ledger "$1/ledger.db" --out "$1/noisy" --set training.kind=noisy --set clip.kind=norm --set "network.hidden=[]" --set training.batches=4 --set noise.multiplier=30 > /dev/null || fail "$1: noisy training"
     "$holdfast" publish --quiet --run "$1/noisy" --ledger "$1/ledger.db" --out "$1/model.h5" > /dev/null || fail "$1: publish"
-    python3 -c 'import sqlite3, sys
-ledger = sqlite3.connect(sys.argv[1])
-for table in "charges", "payments", "publications": ledger.execute(f"UPDATE {table} SET time = 1700000000000")
-ledger.commit()' "$1/ledger.db"
+    python3 "$support/chain_anew.py" "$1/ledger.db" 'UPDATE charges SET time = 1700000000000; UPDATE payments SET time = 1700000000000; UPDATE publications SET time = 1700000000000'
 }
 
 # 1. Where there is nothing to say: an error that makes nothing.

@@ -47,8 +47,10 @@ void write_history(const std::string& path, const std::string& dataset, std::siz
         ledger.answer(dataset, {Rational(1, 10), 0, "stable_rr", guarantee(true)}, query(1), always(4));
     }
     run_sql(path,
-            "UPDATE payments SET time = 1700000000000; UPDATE publications SET time = 1700100000000;"
-            "UPDATE charges SET time = 1700200000000");
+            std::string("UPDATE payments SET time = 1700000000000;"
+                        "UPDATE publications SET time = 1700100000000;"
+                        "UPDATE charges SET time = 1700200000000;") +
+                as_layout_4);
 }
 
 struct StatementTest : ::testing::Test {
@@ -163,7 +165,7 @@ TEST_F(StatementTest, RefusesWhatItCannotSay) {
     const Ledger ledger(path);
     EXPECT_EQ(error_of([&] { statement_document(ledger, {"nobody"}); }).code(), ExitCode::usage);
     for (const std::string damaged : {"{", "[]", "{}"}) {
-        run_sql(path, "UPDATE guarantees SET text = '" + damaged + "'");
+        run_sql(path, "UPDATE guarantees SET text = '" + damaged + "';" + as_layout_4);
         EXPECT_EQ(error_of([&] { statement(path); }).code(), ExitCode::input) << damaged;
     }
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/renyi.hpp"
@@ -113,8 +114,10 @@ Error known_people(const LedgerDatabase& database, const std::map<std::int64_t, 
 /// An account taken over from layout 1 says of which dataset it is, not of whom. Until its data is added,
 /// anybody could be its people, and a new account a second budget for them.
 void require_named_accounts(const LedgerDatabase& database) {
-    Statement select(database,
-                     "SELECT population, dataset FROM accounts JOIN versions ON account = id WHERE ids = 0");
+    Statement select(
+        database,
+
+        "SELECT population, dataset FROM accounts a JOIN versions ON account = a.id WHERE ids = 0");
     while (select.step()) {
         const std::string population = select.text(0);
         if (population != migrated_population(select.text(1))) continue;
@@ -128,7 +131,7 @@ void require_named_accounts(const LedgerDatabase& database) {
 
 void add_people(const LedgerDatabase& database, std::int64_t account, std::span<const std::uint64_t> ids) {
     std::map<std::int64_t, std::int64_t> shared;  // ids known under other accounts
-    Statement find(database, "SELECT account FROM people WHERE id_hash = ?");
+    Statement find(database, "SELECT account FROM people WHERE hash = ?");
     Statement insert(database, "INSERT INTO people VALUES(?, ?)");
     for (const std::int64_t hash : hashes_of(ids, people_key(database))) {
         if (!find.bind(hash).step()) {
@@ -140,6 +143,35 @@ void add_people(const LedgerDatabase& database, std::int64_t account, std::span<
         find.reset();
     }
     if (!shared.empty()) throw known_people(database, shared);
+}
+
+/// Notes the contents of records; returns the populations of which some have the same.
+std::vector<std::string> add_contents(const LedgerDatabase& database, std::int64_t account,
+                                      std::span<const std::uint64_t> contents) {
+    Statement find(database,
+                   "SELECT population FROM contents JOIN accounts a ON a.id = account "
+                   "WHERE hash = ? AND account <> ?");
+    Statement insert(database, "INSERT INTO contents VALUES(?, ?) ON CONFLICT DO NOTHING");
+    std::set<std::string> shared;
+    for (const std::int64_t hash : hashes_of(contents, people_key(database))) {
+        find.bind(hash).bind(account);
+        while (find.step()) shared.insert(find.text(0));
+        find.reset();
+        insert.bind(hash).bind(account).step();
+        insert.reset();
+    }
+    return {shared.begin(), shared.end()};
+}
+
+Error maybe_same_people(const LedgerDatabase& database, const std::vector<std::string>& populations,
+                        const std::string& why) {
+    std::string names;
+    for (const std::string& name : populations) names += (names.empty() ? "'" : " or '") + name + "'";
+    return Error(ExitCode::input, why + " " + names,
+                 "the same people: import it with --population " + names +
+                     "; surely other people, none of whom is there under another id: say so with "
+                     "--other-people",
+                 database.path());
 }
 
 }  // namespace
@@ -166,6 +198,20 @@ std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::spa
     std::sort(hashes.begin(), hashes.end());
     hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
     return hashes;
+}
+
+std::vector<std::string> find_uncompared(const LedgerDatabase& database, const std::string& population,
+                                         const std::string& dataset) {
+    Statement select(database,
+                     "SELECT DISTINCT a.population FROM versions mine JOIN versions other "
+                     "ON other.account <> mine.account AND (other.id_kind <> mine.id_kind OR "
+                     "mine.id_kind NOT IN ('given', 'content')) JOIN accounts a ON a.id = other.account "
+                     "WHERE mine.account = (SELECT id FROM accounts WHERE population = ?1) "
+                     "AND (?2 = '' OR mine.dataset = ?2) ORDER BY a.population");
+    select.bind(population).bind(dataset);
+    std::vector<std::string> populations;
+    while (select.step()) populations.push_back(select.text(0));
+    return populations;
 }
 
 std::optional<StoredAccount> find_account(const LedgerDatabase& database, const std::string& population) {
@@ -209,15 +255,16 @@ std::vector<std::string> find_populations(const LedgerDatabase& database) {
 
 std::optional<std::string> find_population(const LedgerDatabase& database, const std::string& dataset) {
     Statement select(database,
-                     "SELECT population FROM versions JOIN accounts ON id = account WHERE dataset = ?");
+                     "SELECT population FROM versions JOIN accounts a ON a.id = account WHERE dataset = ?");
     if (!select.bind(dataset).step()) return std::nullopt;
     return select.text(0);
 }
 
 std::vector<DatasetVersion> find_versions(const LedgerDatabase& database, const std::string& population) {
-    Statement select(database,
-                     "SELECT dataset, ids FROM versions JOIN accounts ON id = account WHERE population = ? "
-                     "ORDER BY dataset");
+    Statement select(
+        database,
+        "SELECT dataset, ids FROM versions JOIN accounts a ON a.id = account WHERE population = ? "
+        "ORDER BY dataset");
     select.bind(population);
     std::vector<DatasetVersion> versions;
     while (select.step()) versions.push_back({select.text(0), select.integer(1)});
@@ -247,17 +294,30 @@ void record_account(const LedgerDatabase& database, const std::string& populatio
 }
 
 void record_version(const LedgerDatabase& database, const std::string& population, const std::string& dataset,
-                    std::span<const std::uint64_t> ids, const std::optional<Account>& opening) {
+                    std::span<const std::uint64_t> ids, const std::optional<Account>& opening,
+                    const RecordMarks& marks) {
+    const bool is_new = !find_population(database, dataset);
     settle_name(database, population, dataset);
     if (opening) record_account(database, population, *opening);
     const std::int64_t account = require_account(database, population).id;
     Statement(database,
-              "INSERT INTO versions VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET ids = max(ids, excluded.ids)")
+              "INSERT INTO versions(dataset, account, ids, id_kind) VALUES(?, ?, ?, ?) "
+              "ON CONFLICT DO UPDATE SET ids = max(ids, excluded.ids), id_kind = excluded.id_kind")
         .bind(dataset)
         .bind(account)
         .bind(static_cast<std::int64_t>(ids.size()))
+        .bind(marks.id_kind)
         .step();
     add_people(database, account, ids);
+    const std::vector<std::string> equal = add_contents(database, account, marks.contents);
+    if (!is_new || marks.other_people) return;
+    if (!equal.empty())
+        throw maybe_same_people(database, equal,
+                                "the dataset holds records with the very features of some in");
+    const std::vector<std::string> uncompared = find_uncompared(database, population, dataset);
+    if (!uncompared.empty())
+        throw maybe_same_people(database, uncompared,
+                                "the dataset's ids (" + marks.id_kind + ") cannot be compared with those of");
 }
 
 }  // namespace holdfast

@@ -68,7 +68,9 @@ struct Sums {
 Sums sums_of(const LedgerDatabase& database, const StoredAccount& account) {
     const Budget& budget = account.terms.budget;
     Sums sums;
-    Statement answers(database, "SELECT epsilon, delta, answers FROM spent WHERE account = ?");
+    Statement answers(database,
+                      "SELECT epsilon, delta, count(*) FROM charges WHERE account = ? AND payment IS NULL "
+                      "GROUP BY epsilon, delta");
     answers.bind(account.id);
     while (answers.step()) {
         const Cost cost = cost_of_answer(budget, parse_rational(answers.text(0), "ledger"),

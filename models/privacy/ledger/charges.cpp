@@ -3,6 +3,14 @@
 #include "models/privacy/mechanisms/outcome_law.hpp"
 
 namespace holdfast {
+namespace {
+
+// Replaces what is there in its own row, so that the chain follows it.
+constexpr const char* record_answer =
+    "INSERT INTO answers(account, dataset, query, charge, label) VALUES(?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET charge = excluded.charge, label = excluded.label";
+
+}  // namespace
 
 KnownAnswers::KnownAnswers(const LedgerDatabase& database, std::int64_t account, const std::string& dataset,
                            std::optional<std::int64_t> payment)
@@ -61,25 +69,19 @@ std::int64_t id_of_guarantee(const LedgerDatabase& database, const std::string& 
 std::vector<std::int64_t> record_charges(const LedgerDatabase& database, const ChargeOrigin& origin,
                                          const Charge& charge, std::span<const Digest> queries) {
     const std::string epsilon = charge.epsilon.get_str(), delta = charge.delta.get_str();
-    Statement(database,
-              "INSERT INTO spent VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET answers = answers + ?4")
-        .bind(origin.account)
-        .bind(epsilon)
-        .bind(delta)
-        .bind(static_cast<std::int64_t>(queries.size()))
-        .step();
     Statement entry(
         database,
         "INSERT INTO charges(account, dataset, query, epsilon, delta, mechanism, guarantee, time) "
         "VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
-    Statement reserve(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, NULL)");
+    Statement reserve(database, record_answer);
     std::vector<std::int64_t> rows;
     for (const Digest& query : queries) {
         entry.bind(origin.account).bind(origin.dataset).bind(query).bind(epsilon).bind(delta);
         entry.bind(charge.mechanism).bind(origin.guarantee).bind(origin.now).step();
         entry.reset();
         rows.push_back(database.last_row());
-        reserve.bind(origin.account).bind(origin.dataset).bind(query).bind(rows.back()).step();
+        reserve.bind(origin.account).bind(origin.dataset).bind(query).bind(rows.back());
+        reserve.bind_null().step();
         reserve.reset();
     }
     return rows;
@@ -111,7 +113,7 @@ void record_covered_answer(const LedgerDatabase& database, const ChargeOrigin& o
     entry.bind(origin.account).bind(origin.dataset).bind(query).bind(mechanism);
     entry.bind(origin.guarantee).bind(origin.now).bind(payment);
     entry.step();
-    Statement(database, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, ?)")
+    Statement(database, record_answer)
         .bind(origin.account)
         .bind(origin.dataset)
         .bind(query)

@@ -45,8 +45,15 @@ LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(pa
         sqlite3_extended_result_codes(handle_, 1);
         sqlite3_busy_timeout(handle_, std::max(patience, 60000));
         run("PRAGMA journal_mode = DELETE");
+        run("PRAGMA foreign_keys = ON");
         run("PRAGMA synchronous = EXTRA");
         run("PRAGMA cache_size = -65536");  // in KiB: what ten thousands of answers change is written once
+        sqlite3_update_hook(
+            handle_,
+            [](void* database, int, const char*, const char* table, sqlite3_int64 row) {
+                static_cast<const LedgerDatabase*>(database)->note_touched(table, row);
+            },
+            this);
     } catch (...) {
         sqlite3_close(handle_);
         throw;
@@ -80,6 +87,10 @@ void LedgerDatabase::give_back(const std::string& sql, sqlite3_stmt* statement) 
     }
 }
 
+void LedgerDatabase::note_touched(const char* table, std::int64_t row) const {
+    if (const auto number = chained_table(table)) touched_.emplace(*number, row);
+}
+
 void LedgerDatabase::fail(const std::string& what) const {
     const int code = handle_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle_) & 0xff;
     const std::string detail = handle_ == nullptr ? "out of memory" : sqlite3_errmsg(handle_);
@@ -88,6 +99,9 @@ void LedgerDatabase::fail(const std::string& what) const {
         case SQLITE_NOTADB:
         case SQLITE_CORRUPT:
         case SQLITE_ERROR:
+        case SQLITE_CONSTRAINT:
+        case SQLITE_MISMATCH:
+        case SQLITE_TOOBIG:
             throw Error(ExitCode::input, message,
                         "name a ledger of this program; restore a damaged one from its last copy", path_);
         case SQLITE_BUSY:
@@ -179,8 +193,27 @@ std::vector<std::byte> Statement::blob(int column) const {
     return {begin, begin + sqlite3_column_bytes(statement_, column)};
 }
 
+std::vector<std::byte> Statement::canonical_row() const {
+    std::vector<std::byte> bytes;
+    const auto append = [&](std::int64_t value) {
+        for (int shift = 0; shift < 64; shift += 8)
+            bytes.push_back(static_cast<std::byte>(static_cast<std::uint64_t>(value) >> shift));
+    };
+    for (int column = 0; column < sqlite3_column_count(statement_); ++column) {
+        const int type = sqlite3_column_type(statement_, column);
+        bytes.push_back(static_cast<std::byte>(type));
+        if (type == SQLITE_INTEGER) append(integer(column));
+        if (type == SQLITE_NULL || type == SQLITE_INTEGER) continue;
+        const std::vector<std::byte> value = blob(column);  // of a text its UTF-8
+        append(static_cast<std::int64_t>(value.size()));
+        bytes.insert(bytes.end(), value.begin(), value.end());
+    }
+    return bytes;
+}
+
 Transaction::Transaction(const LedgerDatabase& database) : database_(database) {
     database.run("BEGIN IMMEDIATE");
+    database.touched_.clear();
 }
 
 Transaction::~Transaction() {
@@ -188,8 +221,17 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
+    extend_chain(database_, database_.touched_);
     database_.run("COMMIT");
     open_ = false;
+}
+
+ReadTransaction::ReadTransaction(const LedgerDatabase& database) : database_(database) {
+    database.run("BEGIN");
+}
+
+ReadTransaction::~ReadTransaction() {
+    sqlite3_exec(database_.handle_, "ROLLBACK", nullptr, nullptr, nullptr);  // nothing was written
 }
 
 }  // namespace holdfast

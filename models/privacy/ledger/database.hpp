@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "models/privacy/ledger/chain.hpp"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
@@ -33,11 +35,15 @@ class LedgerDatabase {
     /// Of the last statement that wrote: the row it inserted, and how many it changed.
     std::int64_t last_row() const;
     std::int64_t changed_rows() const;
+    /// All rows are chained already: none of what this transaction touched is left to be.
+    void forget_touched() const { touched_.clear(); }
 
   private:
     friend class Statement;
     friend class Transaction;
+    friend class ReadTransaction;
     [[noreturn]] void fail(const std::string& what) const;
+    void note_touched(const char* table, std::int64_t row) const;
 
     /// Of this text: one that nobody uses, or a new one. Preparing a statement takes longer than running it.
     sqlite3_stmt* take(const std::string& sql) const;
@@ -47,6 +53,7 @@ class LedgerDatabase {
     sqlite3* handle_ = nullptr;
     mutable std::mutex idle_mutex_;
     mutable std::multimap<std::string, sqlite3_stmt*> idle_;  // by their texts
+    mutable TouchedRows touched_;                             // by the transaction that is open
 };
 
 /// A prepared statement: bind in order, step, read columns.
@@ -67,6 +74,8 @@ class Statement {
     std::int64_t integer(int column) const;
     std::string text(int column) const;
     std::vector<std::byte> blob(int column) const;
+    /// The row as bytes that no other row has: of each column its type, its length and its value.
+    std::vector<std::byte> canonical_row() const;
 
   private:
     void check(int status) const;
@@ -77,7 +86,7 @@ class Statement {
 };
 
 /// Begun IMMEDIATE: the writers' lock is held from the first read on, so what was read still holds at commit.
-/// Undone unless committed.
+/// Undone unless committed; what it touched is chained then.
 class Transaction {
   public:
     explicit Transaction(const LedgerDatabase& database);
@@ -89,6 +98,18 @@ class Transaction {
   private:
     const LedgerDatabase& database_;
     bool open_ = true;
+};
+
+/// What is read within it was there at one moment.
+class ReadTransaction {
+  public:
+    explicit ReadTransaction(const LedgerDatabase& database);
+    ~ReadTransaction();
+    ReadTransaction(const ReadTransaction&) = delete;
+    ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+  private:
+    const LedgerDatabase& database_;
 };
 
 }  // namespace holdfast

@@ -6,22 +6,108 @@
 #include <cstddef>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <iterator>
 #include <string>
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/guarantee.hpp"
+#include "models/privacy/ledger/chain.hpp"
 #include "models/privacy/ledger/database.hpp"
 
 namespace holdfast {
 namespace {
 
 constexpr int application_id = 0x486c6466;  // "Hldf": tells a ledger from other SQLite files
-constexpr int layout_version = 4;
+constexpr int layout_version = 5;
 
-// Rows name their account by number: millions of people take little room, and an account can be renamed. An
+// Layout 5: every row has an id that stays, so that the chain can name it, and what it names is there. Rows
+// name their account by number: millions of people take little room, and an account can be renamed. An
 // answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
 // It answers a query about one version of the data.
 constexpr const char* layout = R"(
+CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
+                      relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
+                      epsilon TEXT NOT NULL CHECK(epsilon GLOB '[1-9]*'), delta TEXT NOT NULL CHECK(IS_DELTA(delta)),
+                      fixed_epsilon TEXT CHECK(fixed_epsilon GLOB '[1-9]*'), renyi_order INTEGER CHECK(renyi_order > 1),
+                      delta_apart TEXT NOT NULL CHECK(IS_DELTA(delta_apart)), gaussian INTEGER NOT NULL) STRICT;
+CREATE TABLE versions(id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE,
+                      account INTEGER NOT NULL REFERENCES accounts(id), ids INTEGER NOT NULL CHECK(ids >= 0),
+                      id_kind TEXT NOT NULL DEFAULT 'unknown', id_source TEXT NOT NULL DEFAULT '') STRICT;
+CREATE TABLE people(hash INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts(id)) STRICT;
+CREATE TABLE contents(hash INTEGER NOT NULL, account INTEGER NOT NULL REFERENCES accounts(id),
+                      PRIMARY KEY(hash, account)) STRICT;
+CREATE TABLE people_key(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE guarantees(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE payments(id INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts(id),
+                      dataset TEXT NOT NULL REFERENCES versions(dataset), token TEXT NOT NULL,
+                      epsilon TEXT NOT NULL CHECK(epsilon GLOB '[0-9]*'), delta TEXT NOT NULL CHECK(IS_DELTA(delta)),
+                      mechanism TEXT NOT NULL, parameters TEXT NOT NULL,
+                      guarantee INTEGER NOT NULL REFERENCES guarantees(id), time INTEGER NOT NULL,
+                      mu_squared TEXT CHECK(mu_squared GLOB '[0-9]*'), UNIQUE(dataset, token)) STRICT;
+CREATE TABLE charges(id INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts(id),
+                     dataset TEXT NOT NULL REFERENCES versions(dataset), query BLOB NOT NULL,
+                     epsilon TEXT NOT NULL CHECK(epsilon GLOB '[0-9]*'), delta TEXT NOT NULL CHECK(IS_DELTA(delta)),
+                     mechanism TEXT NOT NULL, guarantee INTEGER NOT NULL REFERENCES guarantees(id),
+                     time INTEGER NOT NULL, payment INTEGER REFERENCES payments(id)) STRICT;
+CREATE INDEX charges_costs ON charges(account, epsilon, delta) WHERE payment IS NULL;
+CREATE TABLE answers(id INTEGER PRIMARY KEY, account INTEGER NOT NULL, dataset TEXT NOT NULL, query BLOB NOT NULL,
+                     charge INTEGER NOT NULL REFERENCES charges(id), label INTEGER CHECK(label >= -1),
+                     UNIQUE(account, dataset, query)) STRICT;
+CREATE TABLE curves(id INTEGER PRIMARY KEY, payment INTEGER NOT NULL REFERENCES payments(id),
+                    renyi_order INTEGER NOT NULL, rho TEXT NOT NULL CHECK(rho GLOB '[0-9]*'),
+                    UNIQUE(payment, renyi_order)) STRICT;
+CREATE TABLE results(id INTEGER PRIMARY KEY REFERENCES payments(id), digest TEXT NOT NULL) STRICT;
+CREATE TABLE publications(id INTEGER PRIMARY KEY, payment INTEGER NOT NULL REFERENCES payments(id),
+                          model TEXT NOT NULL, time INTEGER NOT NULL, UNIQUE(payment, model)) STRICT;
+CREATE TABLE sessions(id INTEGER PRIMARY KEY REFERENCES payments(id), account INTEGER NOT NULL REFERENCES accounts(id),
+                      name TEXT NOT NULL, run TEXT NOT NULL, program TEXT NOT NULL, epsilon_one TEXT NOT NULL,
+                      epsilon_two TEXT NOT NULL, delta TEXT NOT NULL CHECK(IS_DELTA(delta)), width INTEGER NOT NULL,
+                      refusals INTEGER NOT NULL CHECK(refusals >= 0), refused INTEGER NOT NULL CHECK(refused >= 0),
+                      threshold INTEGER NOT NULL, UNIQUE(account, name)) STRICT;
+CREATE TABLE public_files(id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE,
+                          people INTEGER NOT NULL CHECK(people >= 0)) STRICT;
+CREATE TABLE chain(id INTEGER PRIMARY KEY, subject INTEGER NOT NULL, row INTEGER NOT NULL, digest BLOB NOT NULL,
+                   head BLOB NOT NULL) STRICT;
+)";
+
+// What layout 4 called its columns, tables that others name first.
+struct Moved {
+    const char *table, *columns, *from;
+};
+constexpr Moved moved_from_layout_4[] = {
+    {"accounts",
+     "id, population, relation, epsilon, delta, fixed_epsilon, renyi_order, delta_apart, gaussian", nullptr},
+    {"versions", "dataset, account, ids", nullptr},
+    {"people", "hash, account", "id_hash, account"},
+    {"people_key", "bytes", nullptr},
+    {"guarantees", "id, text", nullptr},
+    {"payments",
+     "id, account, dataset, token, epsilon, delta, mechanism, parameters, guarantee, time, mu_squared",
+     nullptr},
+    {"charges", "id, account, dataset, query, epsilon, delta, mechanism, guarantee, time, payment", nullptr},
+    {"answers", "account, dataset, query, charge, label", nullptr},
+    {"curves", "payment, renyi_order, rho", nullptr},
+    {"results", "id, digest", "payment, digest"},
+    {"publications", "payment, model, time", nullptr},
+    {"sessions",
+     "id, account, name, run, program, epsilon_one, epsilon_two, delta, width, refusals, refused, threshold",
+     "payment, account, name, run, program, epsilon_one, epsilon_two, delta, width, refusals, refused, "
+     "threshold"},
+};
+
+// Charges that layout 4 counted as spent and does not have, or has and did not count.
+constexpr const char* miscounted_in_layout_4 = R"(
+SELECT count(*) FROM (
+    SELECT account, epsilon, delta, answers FROM spent WHERE answers <> 0
+    EXCEPT SELECT account, epsilon, delta, count(*) FROM charges WHERE payment IS NULL GROUP BY account, epsilon, delta
+    UNION ALL
+    SELECT * FROM (
+        SELECT account, epsilon, delta, count(*) FROM charges WHERE payment IS NULL GROUP BY account, epsilon, delta
+        EXCEPT SELECT account, epsilon, delta, answers FROM spent))
+)";
+
+// The tables of layout 1 and 2.
+constexpr const char* layout_4_base = R"(
 CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
                       relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
                       epsilon TEXT NOT NULL, delta TEXT NOT NULL, fixed_epsilon TEXT,
@@ -109,20 +195,44 @@ void set_version(const LedgerDatabase& database) {
     database.run("PRAGMA user_version = " + std::to_string(layout_version));
 }
 
-void create_layout(const LedgerDatabase& database) {
-    database.run(layout);
-    database.run(payments_layout);
-    database.run(sessions_layout);
+/// `layout` with its short form of a range written out: a fraction below 1.
+std::string layout_text() {
+    std::string text = layout;
+    const std::string call = "IS_DELTA(";
+    for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call)) {
+        const std::size_t end = text.find(')', at);
+        const std::string column = text.substr(at + call.size(), end - at - call.size());
+        text.replace(at, end + 1 - at,
+                     column + " = '0' OR (" + column + " GLOB '[1-9]*/[1-9]*' AND CAST(" + column +
+                         " AS REAL) <= CAST(substr(" + column + ", instr(" + column +
+                         ", '/') + 1) AS REAL))");
+    }
+    return text;
+}
+
+void make_key(const LedgerDatabase& database) {
     std::array<std::byte, 32> key;
     randombytes_buf(key.data(), key.size());
-    Statement(database, "INSERT INTO people_key VALUES(?)").bind(key).step();
+    Statement(database, "INSERT INTO people_key(bytes) VALUES(?)").bind(key).step();
+}
+
+void set_application(const LedgerDatabase& database) {
     database.run("PRAGMA application_id = " + std::to_string(application_id));
-    set_version(database);
+}
+
+void create_layout(const LedgerDatabase& database) {
+    database.run(layout_text());
+    make_key(database);
+    set_application(database);
+    begin_chain(database, 0);
 }
 
 void migrate_layout_1(const LedgerDatabase& database) {
     database.run(set_layout_1_aside);
-    create_layout(database);
+    database.run(layout_4_base);
+    database.run(payments_layout);
+    database.run(sessions_layout);
+    make_key(database);
     for (const char* relation : {"add_remove", "substitute"}) {
         const Guarantee unrecorded =
             Guarantee::as_published("a label drawn by an earlier version of this program",
@@ -145,14 +255,32 @@ void migrate_layout_2(const LedgerDatabase& database) {
     database.run(take_over_layout_2);
     database.run(payments_layout);
     database.run(sessions_layout);
-    set_version(database);
 }
 
 void migrate_layout_3(const LedgerDatabase& database) {
     require_tables(database, {"versions", "people", "people_key", "spent", "guarantees", "charges", "answers",
                               "payments", "curves", "results", "publications"});
     database.run(sessions_layout);
-    set_version(database);
+}
+
+/// What its charges say it has spent must be what it was said to have.
+void migrate_layout_4(const LedgerDatabase& database, std::int64_t migrated_from) {
+    if (database.number(miscounted_in_layout_4) > 0)
+        throw Error(ExitCode::input,
+                    "the ledger is damaged: what was spent is not what its charges add up to",
+                    "restore it from its last copy", database.path());
+    for (const Moved& moved : moved_from_layout_4)
+        database.run("ALTER TABLE " + std::string(moved.table) + " RENAME TO old_" + moved.table);
+    database.run(layout_text());
+    for (const Moved& moved : moved_from_layout_4) {
+        const std::string from = moved.from ? moved.from : moved.columns, table = moved.table;
+        database.run("INSERT INTO " + table + "(" + moved.columns + ") SELECT " + from + " FROM old_" +
+                     table);
+    }
+    for (auto moved = std::rbegin(moved_from_layout_4); moved != std::rend(moved_from_layout_4); ++moved)
+        database.run("DROP TABLE old_" + std::string(moved->table));
+    database.run("DROP TABLE spent");
+    begin_chain(database, migrated_from);
 }
 
 }  // namespace
@@ -160,7 +288,10 @@ void migrate_layout_3(const LedgerDatabase& database) {
 void create_or_migrate_layout(const LedgerDatabase& database) {
     Transaction transaction(database);
     const std::int64_t tables = database.number("SELECT count(*) FROM sqlite_master");
-    if (tables == 0 && database.number("PRAGMA application_id") == 0) create_layout(database);
+    if (tables == 0 && database.number("PRAGMA application_id") == 0) {
+        create_layout(database);
+        set_version(database);
+    }
     if (database.number("PRAGMA application_id") != application_id) {
         throw Error(ExitCode::input, "an SQLite file, but not a ledger",
                     "name a ledger of this program, or a new file", database.path());
@@ -169,6 +300,10 @@ void create_or_migrate_layout(const LedgerDatabase& database) {
     if (version == 1) migrate_layout_1(database);
     if (version == 2) migrate_layout_2(database);
     if (version == 3) migrate_layout_3(database);
+    if (version >= 1 && version < layout_version) {
+        migrate_layout_4(database, version);
+        set_version(database);
+    }
     if (database.number("PRAGMA user_version") != layout_version) {
         throw Error(ExitCode::input, "a ledger of another version of this program",
                     "use the version that wrote it", database.path());

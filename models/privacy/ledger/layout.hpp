@@ -15,6 +15,8 @@ class LedgerDatabase;
 /// charges and answers; their guarantees, which nobody wrote down, then say so.
 /// Layout 2 had no payments and no Renyi order, layout 3 no sessions, no answers that a payment covers and no
 /// accounts of Gaussian privacy: they are added, and all that was there stays.
+/// Layout 4 had no chain, and believed what it had noted as spent: refused (ExitCode::input) where that is
+/// not what its charges add up to. The chain begins with what was there then.
 void create_or_migrate_layout(const LedgerDatabase& database);
 
 /// The name that the account of `dataset` (a digest) was given when its ledger left layout 1.

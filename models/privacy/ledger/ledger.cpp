@@ -33,6 +33,7 @@ Ledger::Ledger(const std::string& path, int patience) : patience_(patience) {
     leave_no_core_file();
     database_ = std::make_unique<LedgerDatabase>(path, patience);
     create_or_migrate_layout(*database_);
+    verify_ledger(*database_);
 }
 Ledger::~Ledger() = default;
 Ledger::Ledger(Ledger&&) noexcept = default;
@@ -45,9 +46,10 @@ void Ledger::open_account(const std::string& population, const Account& terms) {
 }
 
 void Ledger::add_version(const std::string& population, const std::string& dataset,
-                         std::span<const std::uint64_t> ids, const std::optional<Account>& opening) {
+                         std::span<const std::uint64_t> ids, const std::optional<Account>& opening,
+                         const RecordMarks& marks) {
     Transaction transaction(*database_);
-    record_version(*database_, population, dataset, ids, opening);
+    record_version(*database_, population, dataset, ids, opening, marks);
     transaction.commit();
 }
 
@@ -63,6 +65,18 @@ void Ledger::record_public(const std::string& digest, std::span<const std::uint6
 
 bool Ledger::public_checked(const std::string& digest) const {
     return is_public_file(*database_, digest);
+}
+
+std::vector<std::string> Ledger::uncompared(const std::string& population) const {
+    return find_uncompared(*database_, population);
+}
+
+ChainState Ledger::chain() const {
+    return chain_state(*database_);
+}
+
+bool Ledger::had_head(const std::string& head) const {
+    return chain_had(*database_, head);
 }
 
 std::optional<std::string> Ledger::population_of(const std::string& dataset) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/privacy/evidence.hpp"
+#include "models/privacy/ledger/chain.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
 #include "models/privacy/rational.hpp"
 #include "models/privacy/session/session_law.hpp"
@@ -54,6 +55,13 @@ struct Account {
 struct DatasetVersion {
     std::string dataset;   ///< digest of its records
     std::int64_t ids = 0;  ///< how many of its ids name people; 0: they are row numbers, or layout 1 added it
+};
+
+/// What a version's records are known by, beside their ids.
+struct RecordMarks {
+    std::string id_kind = "given";  ///< "given", "content" or "row number"; of a migrated version "unknown"
+    std::span<const std::uint64_t> contents = {};  ///< a hash of each record's features, in any order
+    bool other_people = false;  ///< the owner's word that these are in no other account of the ledger
 };
 
 /// What a population has spent.
@@ -167,9 +175,9 @@ struct SessionOpening {
 /// and names.
 class Ledger {
   public:
-    /// Opens `path`, creating it if need be; one of an earlier layout is brought up to date
-    /// (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait for another process's
-    /// answer.
+    /// Opens `path`, creating it if need be, and verifies every row (verify_ledger); one of an earlier layout
+    /// is brought up to date (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait
+    /// for another process's answer.
     explicit Ledger(const std::string& path, int patience = 10000);
     ~Ledger();
     Ledger(Ledger&&) noexcept;
@@ -184,10 +192,18 @@ class Ledger {
     /// in the same transaction, so that a refused version leaves none behind. A dataset whose account layout
     /// 1 kept gives that account its population's name, unless the population has one. Errors:
     /// ExitCode::budget where there is no account; ExitCode::input where the dataset or some of the ids are
-    /// known under another population.
+    /// known under another population, and, unless the owner says that these are other people,
+    /// where a new version's features are those of records of another population, or its ids are of another
+    /// kind, so that nobody can compare them.
     void add_version(const std::string& population, const std::string& dataset,
-                     std::span<const std::uint64_t> ids,
-                     const std::optional<Account>& opening = std::nullopt);
+                     std::span<const std::uint64_t> ids, const std::optional<Account>& opening = std::nullopt,
+                     const RecordMarks& marks = {});
+    /// The other populations of which some version's ids cannot be compared with this one's.
+    std::vector<std::string> uncompared(const std::string& population) const;
+
+    ChainState chain() const;
+    /// Whether the chain had this head (hexadecimal) once: else the ledger was put back, cut or written anew.
+    bool had_head(const std::string& head) const;
 
     /// Of these ids, those that name people of any population: for the owner's eyes.
     std::vector<std::uint64_t> people_among(std::span<const std::uint64_t> ids) const;

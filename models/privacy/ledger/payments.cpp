@@ -56,7 +56,7 @@ std::int64_t record_payment(const LedgerDatabase& database, const ChargeOrigin& 
     payment.mu_squared ? entry.bind(payment.mu_squared->get_str()) : entry.bind_null();
     entry.step();
     const std::int64_t row = entry.integer(0);
-    Statement point(database, "INSERT INTO curves VALUES(?, ?, ?)");
+    Statement point(database, "INSERT INTO curves(payment, renyi_order, rho) VALUES(?, ?, ?)");
     for (std::size_t i = 0; i < payment.curve.size(); ++i) {
         point.bind(row).bind(renyi_orders()[i]).bind(payment.curve[i].get_str()).step();
         point.reset();
@@ -65,16 +65,17 @@ std::int64_t record_payment(const LedgerDatabase& database, const ChargeOrigin& 
 }
 
 std::string find_result(const LedgerDatabase& database, std::int64_t payment) {
-    Statement select(database, "SELECT digest FROM results WHERE payment = ?");
+    Statement select(database, "SELECT digest FROM results WHERE id = ?");
     return select.bind(payment).step() ? select.text(0) : "";
 }
 
 void record_bought(const LedgerDatabase& database, std::int64_t payment, const std::string& digest) {
-    Statement(database, "INSERT INTO results VALUES(?, ?)").bind(payment).bind(digest).step();
+    Statement(database, "INSERT INTO results(id, digest) VALUES(?, ?)").bind(payment).bind(digest).step();
 }
 
 void record_model(const LedgerDatabase& database, std::int64_t payment, const Publication& publication) {
-    Statement(database, "INSERT INTO publications VALUES(?, ?, ?) ON CONFLICT DO NOTHING")
+    Statement(database,
+              "INSERT INTO publications(payment, model, time) VALUES(?, ?, ?) ON CONFLICT DO NOTHING")
         .bind(payment)
         .bind(publication.model_digest)
         .bind(publication.time)

@@ -7,9 +7,9 @@ namespace holdfast {
 std::optional<StoredSession> find_session(const LedgerDatabase& database, std::int64_t account,
                                           const std::string& name) {
     Statement select(database,
-                     "SELECT s.payment, p.dataset, s.run, s.program, s.epsilon_one, s.epsilon_two, s.delta, "
+                     "SELECT s.id, p.dataset, s.run, s.program, s.epsilon_one, s.epsilon_two, s.delta, "
                      "s.width, s.refusals, s.refused, s.threshold FROM sessions s "
-                     "JOIN payments p ON p.id = s.payment WHERE s.account = ? AND s.name = ?");
+                     "JOIN payments p ON p.id = s.id WHERE s.account = ? AND s.name = ?");
     if (!select.bind(account).bind(name).step()) return std::nullopt;
     const SessionTerms terms{parse_rational(select.text(4), "ledger"),
                              parse_rational(select.text(5), "ledger"),
@@ -50,10 +50,7 @@ void record_session(const LedgerDatabase& database, std::int64_t account, std::i
 }
 
 void record_refusals(const LedgerDatabase& database, std::int64_t payment, std::int64_t refused) {
-    Statement(database, "UPDATE sessions SET refused = ? WHERE payment = ?")
-        .bind(refused)
-        .bind(payment)
-        .step();
+    Statement(database, "UPDATE sessions SET refused = ? WHERE id = ?").bind(refused).bind(payment).step();
 }
 
 }  // namespace holdfast
