@@ -14,7 +14,7 @@ struct DatasetIdentity {
     std::string population;          ///< as the file names it
     std::string digest;              ///< of the records, as training writes it into a run's manifest
     std::vector<std::uint64_t> ids;  ///< of the records; empty where they are row numbers and name nobody
-    std::string id_kind;                  ///< as name_of(IdKind) says
+    std::string id_kind;             ///< as name_of(IdKind) says
     std::vector<std::uint64_t> contents;  ///< a hash of each record's features
 };
 

@@ -1,7 +1,7 @@
 #include "jobs/advise/configuration_text.hpp"
 
-#include <nlohmann/json.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "jobs/option_table.hpp"

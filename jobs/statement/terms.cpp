@@ -48,7 +48,8 @@ Json unit_of(const std::vector<DatasetVersion>& versions) {
         {"person",
          "An id names one person: one record is one person. Versions, copies and rescalings of the "
          "population's "
-         "data draw on this one account, and an id known from another population is refused. Copies under new ids are noticed where their "
+         "data draw on this one account, and an id known from another population is refused. Copies under "
+         "new ids are noticed where their "
          "features are equal to the last bit, and not otherwise."},
         {"group",
          "Who has k records, under k ids, is covered as a group: with k times epsilon, and delta times "

@@ -17,7 +17,8 @@ TEST(LateFiles, WhatComesLateIsWaitedForAndSaid) {
     const TemporaryFolder folder;
     int looks = 0;
     testing::internal::CaptureStderr();
-    await_files(folder.path(), [&] { return ++looks > 15; }, "the key");
+    await_files(
+        folder.path(), [&] { return ++looks > 15; }, "the key");
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
                 AllOf(HasSubstr(folder.path()), HasSubstr("the key"), HasSubstr("waits")));
     EXPECT_EQ(looks, 16);
@@ -27,7 +28,8 @@ TEST(LateFiles, WhatComesLateIsWaitedForAndSaid) {
 TEST(LateFiles, WhatDoesNotComeIsAnErrorThatStartsNothingAnew) {
     const TemporaryFolder folder;
     try {
-        await_files(folder.path(), [] { return false; }, "the key", std::chrono::milliseconds(0));
+        await_files(
+            folder.path(), [] { return false; }, "the key", std::chrono::milliseconds(0));
         FAIL() << "it was never there";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::output);

@@ -50,9 +50,7 @@ TEST_F(LeaseTest, SlicesOfOneRunGoTogetherAndWhereTheyMeetTheHolderIsNamed) {
 }
 
 TEST_F(LeaseTest, IsFreeWhenItsHolderEndsHoweverItEnds) {
-    {
-        const Lease gone = take(0, 1);
-    }
+    { const Lease gone = take(0, 1); }
     int said[2];
     ASSERT_EQ(pipe(said), 0);
     const pid_t child = fork();

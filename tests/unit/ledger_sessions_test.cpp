@@ -494,7 +494,8 @@ TEST_F(SessionsTest, ALedgerOfLayoutThreeKeepsEverythingAndTakesSessions) {
     run_sql(
         path,
         std::string(as_layout_4) +
-            "DROP TABLE sessions; ALTER TABLE accounts DROP COLUMN gaussian; ALTER TABLE payments DROP COLUMN "
+            "DROP TABLE sessions; ALTER TABLE accounts DROP COLUMN gaussian; ALTER TABLE payments DROP "
+            "COLUMN "
             "mu_squared; CREATE TABLE kept AS SELECT id, account, dataset, query, epsilon, delta, mechanism, "
             "guarantee, time FROM charges; DROP TABLE charges; ALTER TABLE kept RENAME TO charges; "
             "PRAGMA user_version = 3;");

@@ -46,11 +46,10 @@ void write_history(const std::string& path, const std::string& dataset, std::siz
         ledger.record_publication(dataset, "token of " + dataset, "model digest");
         ledger.answer(dataset, {Rational(1, 10), 0, "stable_rr", guarantee(true)}, query(1), always(4));
     }
-    run_sql(path,
-            std::string("UPDATE payments SET time = 1700000000000;"
-                        "UPDATE publications SET time = 1700100000000;"
-                        "UPDATE charges SET time = 1700200000000;") +
-                as_layout_4);
+    run_sql(path, std::string("UPDATE payments SET time = 1700000000000;"
+                              "UPDATE publications SET time = 1700100000000;"
+                              "UPDATE charges SET time = 1700200000000;") +
+                      as_layout_4);
 }
 
 struct StatementTest : ::testing::Test {

@@ -16,8 +16,9 @@ namespace holdfast {
 namespace {
 
 // Their numbers are part of the format: 1 and up.
-constexpr std::array chained_rows{"accounts", "versions", "people_key", "guarantees",   "charges", "answers",
-                                  "payments", "curves",   "results",    "publications", "sessions", "public_files"};
+constexpr std::array chained_rows{"accounts", "versions",     "people_key", "guarantees",
+                                  "charges",  "answers",      "payments",   "curves",
+                                  "results",  "publications", "sessions",   "public_files"};
 // Covered as a whole; their rows in the order of all their columns.
 constexpr std::array chained_wholes{"people", "contents"};
 constexpr std::int64_t beginning = 0;  // the table of the first entry; its row is the layout before

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "kernels/base/error.hpp"

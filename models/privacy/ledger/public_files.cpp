@@ -32,7 +32,7 @@ void note_public_file(const LedgerDatabase& database, const std::string& digest,
                     std::to_string(shared) + " of its ids name people of this ledger: it is not public",
                     "take them out; for the owner alone: who they are is as private as the records",
                     database.path());
-    Statement(database, 
+    Statement(database,
               "INSERT INTO public_files(digest, people) VALUES(?, ?) "
               "ON CONFLICT(digest) DO UPDATE SET people = excluded.people")
         .bind(digest)
