@@ -22,8 +22,8 @@ enum class Scaling { none, public_constants, private_data, unknown };
 enum class IdKind { given, content, row_number };
 
 /// What settled which of the imported records are in a split: a hash of the ids of that kind, by `import
-/// --test-fraction`, or nothing of this program. `unknown`: the file does not say, has several splits and no ids
-/// that the records name. What tells less of a record stands behind what tells more.
+/// --test-fraction`, or nothing of this program. `unknown`: the file does not say, has several splits and no
+/// ids that the records name. What tells less of a record stands behind what tells more.
 enum class Dealt { no, given, content, unknown, row_number };
 
 /// More than any dataset holds: a count beyond it is a slip.
