@@ -72,6 +72,8 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "network.image") return {{"network.layers", json::array({"conv 2 1x1"})}};
     if (key == "network.initial_digest") return {{"network.initial", "model.h5"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};
+    if (key.starts_with("noise.")) return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
+    if (key.starts_with("convex.")) return {{"training.kind", "convex"}, {"network.hidden", json::array()}};
     std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
                                                         {"certificate.budget", "per_batch"}};
     if (key == "poison.target_radius") adversary.emplace_back("network.classes", 1);

@@ -16,6 +16,7 @@ levels = 5
 [ensemble]
 members = 3
 END_TOML
+sed '/certificate/,+1d' job.toml > noisy.toml  # levels are of other kinds
 # holds FILE PYTHON: of the object in FILE, as `said`, its layouts by (ranks, layout) as `at`.
 holds() {
     python3 -c "import json, math, sys
@@ -46,7 +47,6 @@ rm -r run
 "$holdfast" plan --config job.toml --data blobs.h5 --ranks 64 --latency 0.1 --json > slow.json 2> err.txt || fail "$(cat err.txt)"
 holds slow.json "at[64, 'data']['communication'] > 1" || fail "a slow link: $(cat slow.json)"
 
-sed '/certificate/,+1d' job.toml > noisy.toml  # levels are of other kinds
 # Of every kind, and of what boxes can be charged by.
 for words in "training.kind=noisy clip.kind=norm noise.law=none ensemble.members=1" "training.kind=convex network.hidden=[] features.norm_limit=1 training.learning_rate=0.1" \
     "certificate.relation=substitute certificate.budget=per_batch" "training.precision=single" "training.precision=fixed" "network.classes=3 network.loss=cross_entropy"; do
