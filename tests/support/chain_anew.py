@@ -7,7 +7,7 @@ import sys
 ledger = sqlite3.connect(sys.argv[1])
 ledger.executescript(sys.argv[2])
 ledger.executescript("""
-DROP TABLE chain; DROP TABLE contents; DROP INDEX charges_costs;
+DROP TABLE chain; DROP TABLE contents; DROP TABLE public_files; DROP INDEX charges_costs;
 CREATE TABLE spent AS SELECT account, epsilon, delta, count(*) AS answers FROM charges WHERE payment IS NULL GROUP BY 1, 2, 3;
 ALTER TABLE people RENAME COLUMN hash TO id_hash; ALTER TABLE results RENAME COLUMN id TO payment;
 ALTER TABLE sessions RENAME COLUMN id TO payment; PRAGMA user_version = 4;

@@ -48,7 +48,7 @@ inline void run_sql(const std::string& path, const std::string& sql) {
 /// After what was done to it, a ledger of layout 4, as its owner could make it: the next opening migrates it,
 /// and begins its chain with what is there then.
 inline constexpr const char* as_layout_4 = R"(
-DROP TABLE chain; DROP TABLE contents; DROP INDEX charges_costs;
+DROP TABLE chain; DROP TABLE contents; DROP TABLE public_files; DROP INDEX charges_costs;
 CREATE TABLE spent AS SELECT account, epsilon, delta, count(*) AS answers FROM charges WHERE payment IS NULL
     GROUP BY 1, 2, 3;
 ALTER TABLE people RENAME COLUMN hash TO id_hash; ALTER TABLE results RENAME COLUMN id TO payment;

@@ -34,7 +34,7 @@ import os, random, shutil, subprocess, sys
 
 holdfast, count = sys.argv[1], int(sys.argv[2])
 chance = random.Random(7)
-ask, asks = ["--queries", "queries.h5"], ["--ledger", "ledger.db", "--epsilon", "0.1"]
+ask, asks = ["--queries", "queries.h5"], ["--ledger", "ledger.db", "--epsilon", "0.1", "--queries-are-public"]
 release = ["release", "--run", "run", *ask, *asks]
 readers_of_run = [release, ["certify", "--run", "run", *ask], ["evaluate", "--run", "run", "--data", "queries.h5", "--epsilon", "1"], ["verify", "run"]]
 resume = ["train", "--out", "slice", "--resume", "--data", "data.h5", "--set", "training.expected_records=120", "--set", "training.epochs=3",
@@ -115,7 +115,7 @@ print(f"{count} damages, {silent} not refused")
 sys.exit(silent > 0)
 END
 [ "$(spent)" = "$before" ] || fail "damage was charged for: $(spent), before $before"
-"$holdfast" release --run run --queries queries.h5 --ledger ledger.db --epsilon 0.1 --quiet > /dev/null || fail "nothing is released at all"
+"$holdfast" release --run run --queries queries.h5 --ledger ledger.db --epsilon 0.1 --queries-are-public --quiet > /dev/null || fail "nothing is released at all"
 [ "$(spent)" != "$before" ] || fail "the charge of a release is not seen here"
 
 ((failures == 0)) && echo "no damage is believed"

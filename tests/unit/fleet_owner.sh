@@ -72,7 +72,7 @@ first=$(sed -n 2p fleet/influence_records.csv | cut -d, -f1)
 for words in 'asking every network' 'the greatest first' "<code>$first</code>" 'gap closed' memorised; do grep -qF "$words" page.html || fail "the report lacks $words"; done
 grep -q 'Not computed yet' page.html && fail "the report misses a file"
 sed 's/^record,/recrod,/' fleet/influence_records.csv > damaged && cp damaged fleet/influence_records.csv
-refuses 3 'has no column record' report fleet --out other.html
+refuses 3 'another text than was written' report fleet --out other.html
 [ ! -e other.html ] || fail "a report of a damaged table"
 
 # 7. Bounds of another fleet are no bounds of this one.

@@ -26,8 +26,7 @@ LD_DEBUG=libs "$holdfast" --version > version.txt 2> libraries.txt || fail "--ve
 grep -q 'libnccl\|libcuda\.' libraries.txt && fail "loads $(grep -m 1 'libnccl\|libcuda\.' libraries.txt)"
 grep -q 'find library=libhdf5' libraries.txt || fail "the loader does not say what it loads"
 # Out of memory is said, and has a code.
-"$holdfast" synth blobs --records 400000 --features 100 --out big.h5 --quiet > /dev/null || fail "no big blobs"
-(ulimit -v 600000; OMP_NUM_THREADS=1 exec "$holdfast" train --quiet --data big.h5 --set network.hidden=[2] --set certificate.levels=1 --set training.epochs=1 --out big > /dev/null 2> err.txt)
+(ulimit -v 600000; OMP_NUM_THREADS=1 exec "$holdfast" train --quiet --data blobs.h5 --set network.hidden=[8000] --set certificate.levels=400 --set certificate.budget=per_batch --set certificate.relation=substitute --out big > /dev/null 2> err.txt)
 code=$?
 [ $code = 10 ] && grep -q 'out of memory: .*holdfast plan' err.txt || fail "out of memory: exit $code, $(cat err.txt)"
 

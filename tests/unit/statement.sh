@@ -35,6 +35,7 @@ refused "no option" 2 '--ledger' --json
 "$holdfast" import queries.csv --no-labels --out queries.h5 --quiet > /dev/null || fail "cannot import the queries"
 history here 90
 history there 91
+for place in here there; do statement --ledger $place/ledger.db > moved.txt || fail "$place is not migrated"; done
 before=$(sha256sum < here/ledger.db)
 
 # 2. JSON: what was released, in numbers that can be taken further.
@@ -81,9 +82,13 @@ END
 mpirun -n 2 "$holdfast" statement --quiet --ledger here/ledger.db > ranks.txt && cmp -s here.txt ranks.txt || fail "two ranks say something else"
 [ "$before" = "$(sha256sum < here/ledger.db)" ] || fail "looking changed the ledger"
 
-# 4. The neighbour, of one record more, with the same releases: the same bytes, but for the name of the public model.
+# 4. The neighbour, of one record more, with the same releases: the same bytes, but for the name of the public model and
+# the head of the chain, a hash under the ledger's own random key.
 model_of() { grep -o '"digest":"[0-9a-f]*"' "$1.json" | cut -d'"' -f4; }
-same() { cmp <(sed "s/$(model_of here)/MODEL/" "here.$1") <(sed "s/$(model_of there)/MODEL/" "there.$1") || fail "$1 differs between neighbours"; }
+head_of() { grep -o '"head":"[0-9a-f]*"' "$1.json" | cut -d'"' -f4; }
+[ "$(head_of here | wc -c)" = 65 ] || fail "no head: $(head_of here)"
+plain() { sed "s/$(model_of "$1")/MODEL/; s/$(head_of "$1")/HEAD/" "$1.$2"; }
+same() { cmp <(plain here "$1") <(plain there "$1") || fail "$1 differs between neighbours"; }
 cmp -s here/ledger.db there/ledger.db && fail "the neighbours are one"
 statement --ledger there/ledger.db --json > there.json && [ "$(model_of here)" != "$(model_of there)" ] && same json
 statement --ledger there/ledger.db > there.txt && same txt
