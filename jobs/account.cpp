@@ -60,8 +60,11 @@ void check_gaussian(const Request& request) {
 void check(const Request& request) {
     std::error_code ignored;
     if (request.check) {
-        if (std::filesystem::exists(request.ledger, ignored)) return;
-        throw Error(ExitCode::usage, "no such ledger", "name the file to check", request.ledger);
+        if (!std::filesystem::exists(request.ledger, ignored))
+            throw Error(ExitCode::usage, "no such ledger", "name the file to check", request.ledger);
+        if (std::filesystem::file_size(request.ledger, ignored) > 0) return;
+        throw Error(ExitCode::input, "is empty: no ledger is", "restore it from its last copy",
+                    request.ledger);
     }
     const std::string* asked[] = {&request.data, &request.population, &request.public_file, &request.queries};
     if (std::count_if(std::begin(asked), std::end(asked),

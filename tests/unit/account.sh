@@ -89,12 +89,76 @@ train renamed renamed.h5
 [[ $(field renyi.json spent_epsilon) == 1.* ]] || fail "40 answers at 0.05 by curves, whose sum is 2: $(cat renyi.json)"
 
 # 7. What was paid for as a whole is shown, with the models published under it.
-cp renyi.db before.db
 token=$(printf '0123456789abcdef%.0s' 1 2 3 4) model=$(printf 'fedcba9876543210%.0s' 1 2 3 4)
 python3 "$support/chain_anew.py" renyi.db "INSERT INTO payments SELECT 1, account, dataset, '$token', '1/2', '1/10000000', 'noisy', '{}', 1, 1700000000000, NULL FROM versions; INSERT INTO publications VALUES(1, 1, '$model', 1700100000000);"
 "$holdfast" account --quiet --ledger renyi.db --population clinic > shown.txt || fail "cannot show payments"
 grep -q 'on 40 answers and 1 payments' shown.txt && grep -q '^payment  *2023-11-14 noisy, epsilon 0.5, delta 1e-07, token 0123456789abcdef$' shown.txt && grep -q '^published  *2023-11-16 model fedcba9876543210$' shown.txt || fail "payments: $(cat shown.txt)"
 "$holdfast" account --quiet --ledger renyi.db --population clinic --json > shown.json || fail "cannot show payments"
 [ "$(field shown.json mechanism)/$(field shown.json date)/$(field shown.json digest)" = '"noisy"/"2023-11-14"/"fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"' ] || fail "payments: $(cat shown.json)"
+
+# 8. A ledger that another program touched, or that is damaged, is believed by nobody: exit 3, and nothing is charged.
+check() { "$holdfast" account --quiet --check --ledger "$@"; }
+check ledger.db > checked.txt || fail "a sound ledger: $(cat checked.txt)"
+"$holdfast" statement --quiet --ledger ledger.db --json > kept.json || fail "no statement"
+head=$(field kept.json chain_head | tr -d '"')
+check ledger.db --head "$head" > /dev/null || fail "the head it printed is not known"
+refused "a head it never had" 3 'head' check ledger.db --head "${head//[0-7]/8}"
+python3 - renyi.db << 'END' || fail "no tampered ledgers"
+import os, random, shutil, sqlite3, sys
+source = sys.argv[1]
+tampers = {
+    "charge": "DELETE FROM charges WHERE id = 1", "all": "DELETE FROM charges; DELETE FROM answers",
+    "payment": "DELETE FROM payments; DELETE FROM publications", "budget": "UPDATE accounts SET epsilon = '200'",
+    "label": "UPDATE answers SET label = 7 WHERE id = 1", "flipped": "UPDATE answers SET label = 1 - label WHERE id = 2",
+    "swapped": "UPDATE charges SET query = (SELECT query FROM charges c WHERE c.id = 3 - charges.id) WHERE id < 3",
+    "price": "UPDATE charges SET epsilon = '1/2000' WHERE id = 5", "cut": "DELETE FROM chain WHERE id = (SELECT max(id) FROM chain)",
+    "person": "DELETE FROM people WHERE hash = (SELECT min(hash) FROM people)", "chainless": "DELETE FROM chain",
+    "added": "INSERT INTO guarantees VALUES(99, 'anything')", "cost": "UPDATE payments SET epsilon = '0'",
+}
+for name, sql in tampers.items():
+    shutil.copy(source, f"tampered-{name}.db")
+    with sqlite3.connect(f"tampered-{name}.db") as ledger:
+        ledger.executescript(sql)
+whole = open(source, "rb").read()
+open("tampered-half.db", "wb").write(whole[:len(whole) // 2])
+open("tampered-page.db", "wb").write(whole[:-4096])
+chance = random.Random(3)
+for i in range(20):
+    bytes_ = bytearray(whole)
+    bytes_[chance.randrange(len(whole))] ^= 1 << chance.randrange(8)
+    open(f"bit-{i}.db", "wb").write(bytes_)
+for name in os.listdir("."):
+    if name.startswith(("tampered-", "bit-")):
+        os.chmod(name, 0o600)
+END
+for ledger in tampered-*.db; do
+    refused "$ledger" 3 "$ledger" check "$ledger"
+    before=$(sha256sum < "$ledger")
+    refused "$ledger, asked" 3 "$ledger" "$holdfast" release --queries-are-public --quiet --ledger "$ledger" --run renamed --queries renamed.h5 --epsilon 0.001 --first 1
+    [ "$before" = "$(sha256sum < "$ledger")" ] || fail "$ledger was written to"
+done
+for ledger in bit-*.db; do # a bit that SQLite uses for nothing changes nothing that is said
+    "$holdfast" account --quiet --ledger "$ledger" --population clinic --json > bit.json 2> err.txt
+    code=$?
+    [ $code = 3 ] || { [ $code = 0 ] && cmp -s bit.json shown.json; } || fail "$ledger: exit $code, $(cat err.txt bit.json)"
+done
+: > empty.db && chmod 600 empty.db
+refused "an emptied ledger" 3 'empty' check empty.db
+
+# 9. One table under three names of its records: one account, unless its owner says that these are other people.
+{ echo id,other,x,y,label; for ((i = 0; i < 60; ++i)); do echo "$i,P$i,$((i * 7 % 60)).5,$i.25,$((i % 2))"; done; } > three.csv
+import() { "$holdfast" import three.csv --label label --scale '*=0:60' --drop id --drop other --expected-records 60 --quiet "$@" > /dev/null 2> err.txt; }
+import --id id --population by-id --out given.h5 && import --id-from-content --population by-content --out content.h5 && import --id other --population by-other --out other.h5 || fail "three imports: $(cat err.txt)"
+three() { "$holdfast" account --quiet --ledger three.db --budget 1 "$@"; }
+three --data given.h5 > /dev/null || fail "the first account"
+refused "ids from content" 3 "by-id.*--other-people" three --data content.h5
+refused "ids with a P in front" 3 "by-id.*--other-people" three --data other.h5
+for name in by-content by-other; do refused "no account is left behind" 2 'no account' "$holdfast" account --quiet --ledger three.db --population $name; done
+cp three.db put_back.db
+three --data content.h5 --other-people > /dev/null 2> err.txt || fail "other people: $(cat err.txt)"
+"$holdfast" statement --quiet --ledger three.db | tr -s '\n ' ' ' | grep -q "cannot be compared" || fail "the statement does not say what is not covered"
+head=$("$holdfast" statement --quiet --ledger three.db --json | grep -o '"chain_head":"[^"]*"' | cut -d'"' -f4)
+check three.db --head "$head" > /dev/null || fail "its own head"
+refused "a ledger that was put back" 3 'never had the head' check put_back.db --head "$head"
 
 ((failures == 0)) && echo "accounts as documented"

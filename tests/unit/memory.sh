@@ -26,7 +26,7 @@ LD_DEBUG=libs "$holdfast" --version > version.txt 2> libraries.txt || fail "--ve
 grep -q 'libnccl\|libcuda\.' libraries.txt && fail "loads $(grep -m 1 'libnccl\|libcuda\.' libraries.txt)"
 grep -q 'find library=libhdf5' libraries.txt || fail "the loader does not say what it loads"
 # Out of memory is said, and has a code.
-(ulimit -v 600000; OMP_NUM_THREADS=1 exec "$holdfast" train --quiet --data blobs.h5 --set network.hidden=[8000] --set certificate.levels=400 --set certificate.budget=per_batch --set certificate.relation=substitute --out big > /dev/null 2> err.txt)
+(ulimit -v 600000; OMP_NUM_THREADS=1 exec "$holdfast" train --quiet --data blobs.h5 --set network.hidden=[20000] --set certificate.levels=200 --set certificate.budget=per_batch --set certificate.relation=substitute --out big > /dev/null 2> err.txt)
 code=$?
 [ $code = 10 ] && grep -q 'out of memory: .*holdfast plan' err.txt || fail "out of memory: exit $code, $(cat err.txt)"
 

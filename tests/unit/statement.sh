@@ -85,7 +85,7 @@ mpirun -n 2 "$holdfast" statement --quiet --ledger here/ledger.db > ranks.txt &&
 # 4. The neighbour, of one record more, with the same releases: the same bytes, but for the name of the public model and
 # the head of the chain, a hash under the ledger's own random key.
 model_of() { grep -o '"digest":"[0-9a-f]*"' "$1.json" | cut -d'"' -f4; }
-head_of() { grep -o '"head":"[0-9a-f]*"' "$1.json" | cut -d'"' -f4; }
+head_of() { grep -o '"chain_head":"[0-9a-f]*"' "$1.json" | cut -d'"' -f4; }
 [ "$(head_of here | wc -c)" = 65 ] || fail "no head: $(head_of here)"
 plain() { sed "s/$(model_of "$1")/MODEL/; s/$(head_of "$1")/HEAD/" "$1.$2"; }
 same() { cmp <(plain here "$1") <(plain there "$1") || fail "$1 differs between neighbours"; }

@@ -91,7 +91,10 @@ TEST_F(StatementTest, IsTheSameForNeighbours) {
     const std::string other = folder.file("other.db");
     write_history(path, "digest of the records", 3);
     write_history(other, "another digest", 4);
-    EXPECT_EQ(statement(path).dump(), statement(other).dump());
+    Json ours = statement(path), theirs = statement(other);
+    for (Json* document : {&ours, &theirs})  // a hash under the ledger's own random key
+        EXPECT_EQ((*document)["ledger"].erase("chain_head"), 1u);
+    EXPECT_EQ(ours.dump(), theirs.dump());
     const std::string all =
         statement(path).dump() + statement_text(statement(path)) + statement_page(statement(path));
     for (const char* hidden : {"digest of the records", "token of", "7000000", "1700000000000", path.c_str()})
