@@ -83,7 +83,7 @@ wait $job || code=$?
 [ $code -eq 8 ] || fail "a stopped rank ends the job with $code: $(cat stopped.words)"
 
 # One host is done at once and waits, several times as long as a job may stand still, for the other, which computes.
-heavy=("${train[@]}" --set run.grid=1x1x2 --set "network.hidden=[100,100]" --set training.batches=1 --set training.epochs=1
+heavy=("${train[@]}" --set run.grid=1x1x2 --set "network.hidden=[400,400]" --set training.batches=1 --set training.epochs=1
        --set certificate.levels=20 --set run.stall_seconds=1 --out slow)
 SECONDS=0
 on_hosts -n 1 "${heavy[@]}" --set run.backend=cpu : -n 1 "${heavy[@]}" --set run.backend=reference > words 2>&1 ||

@@ -50,6 +50,7 @@ certified() { "$holdfast" certify --run "$1" --queries blobs.h5 --json --quiet |
 cmp -s <(grep -o '"digest": "[0-9a-f]*"' double/manifest.json) <(grep -o '"digest": "[0-9a-f]*"' elementwise-1/manifest.json) && fail "double and single are the same program"
 in_double=$(certified double)
 sed -i '/"training.precision"/d' double/manifest.json
+reseal double/manifest.json
 [ "$(certified double)" = "$in_double" ] || fail "a manifest without the option is not double's"
 
 # 5. A checkpoint of the other precision is refused, as of any other setting.
