@@ -2,10 +2,7 @@
 # single_precision.sh HOLDFAST: train, certify, evaluate and release in single precision. Another program than double:
 # other boxes; but its own bytes are the same on any ranks, threads and backends, and it is never mixed with double.
 set -euo pipefail
-holdfast=$(realpath "$1")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+source "$(dirname "$0")/../support/script.sh"
 "$holdfast" synth blobs --centre 0.6 --spread 0.7 --records 1500 --test 100 --seed 3 --out blobs.h5 --quiet > /dev/null
 fail() {
     echo "FAILED: $*"
