@@ -88,7 +88,8 @@ Guarantee claim_of(const Settings& settings) {
         "from it, or looks through it, starts from a public constant",
         "add_remove");
     claim.require(
-        "the records of --data and --validation are public: they concern nobody whose records are private");
+        "the records of --data and --validation are public: they concern nobody whose records are private, "
+        "and were not chosen by looking at those");
     claim.require(settings_condition);
     state_public_models(settings, claim);
     return claim;

@@ -35,7 +35,7 @@ Rational sensitivity_of_average(const FinishedRun& run, const Rational& of_membe
 
 Guarantee claim_of(const FinishedRun& run, const PublicationTerms& terms) {
     Guarantee claim = Guarantee::proved(
-        "the parameters that are published, and all that is computed from them, are (" +
+        "the parameters that are published, and all that is computed from them alone, are (" +
             decimal_text(terms.epsilon) + ", " + decimal_text(terms.delta) + ")-differentially private",
         name_of(run.settings.certificate.relation));
     claim.rest_on(run.certificate->release_claim());

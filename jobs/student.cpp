@@ -145,13 +145,15 @@ Cost cost_of(const std::vector<LedgerAnswer>& answers, const Spending& spent) {
 }
 
 /// Post-processing: what holds of the answers together (models/mathematics.md, student).
-Guarantee claim_of(const Lesson& lesson, const Cost& cost, const Account& account) {
-    Guarantee claim = Guarantee::proved(
-        "the parameters, and all that is computed from them, are (" + decimal_text(cost.epsilon) + ", " +
-            decimal_text(cost.delta) + ")-differentially private: a function of public queries and of " +
-            std::to_string(lesson.answers.size()) + " answers released before",
-        account.relation);
+Guarantee claim_of(const Settings& settings, const Lesson& lesson, const Cost& cost, const Account& account) {
+    Guarantee claim =
+        Guarantee::proved("the parameters, and all that is computed from them alone, are (" +
+                              decimal_text(cost.epsilon) + ", " + decimal_text(cost.delta) +
+                              ")-differentially private: a function of public queries and models and of " +
+                              std::to_string(lesson.answers.size()) + " answers released before",
+                          account.relation);
     claim.require(settings_condition);
+    state_public_models(settings, claim);
     state_queries(false, claim);
     claim.require(
         "which queries were asked, and at what price, was not chosen by looking at earlier answers "
@@ -214,7 +216,7 @@ void student(const Context& context, const Request& request) {
     const std::string population = ledger.population_of(dataset).value();
     const Account account = ledger.account(population).value();
     const Cost cost = cost_of(lesson.answers, ledger.spending(population).value());
-    const Guarantee claim = claim_of(lesson, cost, account);
+    const Guarantee claim = claim_of(settings, lesson, cost, account);
 
     // 2. Trained on these labels as on any public records, all of which count.
     Records records = chosen_records(queries, lesson.labelled);

@@ -176,8 +176,8 @@ Plan shared(const Communicator& world, Plan plan) {
 Guarantee unchanged_guarantee(const FinishedRun& run) {
     Guarantee claim = Guarantee::proved(
         "the label of every query that is said to stay is, bit by bit, the one that this program gives when "
-        "it "
-        "trains afresh without the forgotten records",
+        "it trains afresh on the dataset without the forgotten records, as --out-data writes it: whatever "
+        "else the file says, its number of records too, stays as it is",
         name_of(run.settings.certificate.relation));
     claim.rest_on(run.certificate->claim());
     return claim;

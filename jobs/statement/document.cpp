@@ -39,8 +39,8 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
         std::string names;
         for (const std::string& name : uncompared) names += (names.empty() ? "" : ", ") + name;
         statement["not_covered"]["other_accounts"] =
-            "Ids of different kinds cannot be compared: who is in an account of this ledger with other ids "
-            "(" +
+            "Ids of different kinds cannot be compared, and records of equal features under other ids may be "
+            "the same people: who is in another such account of this ledger (" +
             names + ") too has a second budget there. That nobody is rests on the owner's word.";
     }
     statement["nist_sp_800_226"] = nist_section(statement);

@@ -90,7 +90,10 @@ void state_dealing(const DataFacts& facts, Relation relation, Guarantee& claim) 
                 "may "
                 "come or go");
         case Dealt::unknown:
-            if (facts.ids == IdKind::row_number && !counts_differ(relation)) return claim.require(kept_row);
+            if (facts.ids == IdKind::row_number && !counts_differ(relation)) {
+                claim.require("which records are trained on was settled without regard to what they say");
+                return claim.require(kept_row);
+            }
             return claim.weaken(
                 "the file does not say how its splits were made: by row numbers, one record more or less "
                 "would "

@@ -62,7 +62,7 @@ Guarantee noisy_claim(const Settings& settings, const DataFacts& facts) {
                                       "nothing hides what a record changed");
     // Who is in a step is a secret coin, and no record's place is a function of its id that anyone knows.
     Guarantee claim = claim_about_records(
-        "the parameters that are published, and all that is computed from them, are (" +
+        "the parameters that are published, and all that is computed from them alone, are (" +
             decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
             ")-differentially private: all steps together, for whoever sees every one of them",
         settings, facts, {settings.certificate.relation, "the noise does not cover", false});

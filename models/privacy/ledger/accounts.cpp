@@ -202,12 +202,15 @@ std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::spa
 
 std::vector<std::string> find_uncompared(const LedgerDatabase& database, const std::string& population,
                                          const std::string& dataset) {
-    Statement select(database,
-                     "SELECT DISTINCT a.population FROM versions mine JOIN versions other "
-                     "ON other.account <> mine.account AND (other.id_kind <> mine.id_kind OR "
-                     "mine.id_kind NOT IN ('given', 'content')) JOIN accounts a ON a.id = other.account "
-                     "WHERE mine.account = (SELECT id FROM accounts WHERE population = ?1) "
-                     "AND (?2 = '' OR mine.dataset = ?2) ORDER BY a.population");
+    Statement select(
+        database,
+        "SELECT DISTINCT a.population FROM versions mine JOIN versions other "
+        "ON other.account <> mine.account AND (other.id_kind <> mine.id_kind OR "
+        "mine.id_kind NOT IN ('given', 'content') OR EXISTS(SELECT 1 FROM contents c JOIN contents d "
+        "ON d.hash = c.hash WHERE c.account = mine.account AND d.account = other.account)) "
+        "JOIN accounts a ON a.id = other.account "
+        "WHERE mine.account = (SELECT id FROM accounts WHERE population = ?1) "
+        "AND (?2 = '' OR mine.dataset = ?2) ORDER BY a.population");
     select.bind(population).bind(dataset);
     std::vector<std::string> populations;
     while (select.step()) populations.push_back(select.text(0));
