@@ -117,14 +117,7 @@ void access(const Context& context, const Request& request) {
 Run declare_access(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet, of all records").required();
-    command
-        .add_option("--queries", request->queries,
-                    "Dataset FILE[:SPLIT], split test by default; labels are not read")
-        .required();
-    command
-        .add_option("--ledger", request->ledger,
-                    "SQLite file that knows the population's account (holdfast account opens it)")
-        .required();
+    add_asking_options(command, request->queries, request->ledger);
     command.add_option("--epsilon", request->epsilon, "Privacy per answer, public").required();
     command
         .add_option(

@@ -26,6 +26,16 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
     return queries;
 }
 
+void add_asking_options(const Command& command, std::string& queries, std::string& ledger) {
+    command
+        .add_option("--queries", queries, "Dataset FILE[:SPLIT], split test by default; labels are not read")
+        .required();
+    command
+        .add_option("--ledger", ledger,
+                    "SQLite file that knows the population's account (holdfast account opens it)")
+        .required();
+}
+
 void add_public_queries_option(const Command& command, bool& said) {
     command.add_flag(
         "--queries-are-public", said,

@@ -21,6 +21,9 @@ namespace holdfast {
 Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
                      std::uint64_t first = 0);
 
+/// Declares --queries and --ledger of a job whose answers a ledger pays for.
+void add_asking_options(const Command& command, std::string& queries, std::string& ledger);
+
 /// `--queries-are-public`, of a command that gives answers away.
 void add_public_queries_option(const Command& command, bool& said);
 

@@ -104,14 +104,7 @@ Guarantee claim_of(const Release& release, const Guarantee& drawn) {
 Run declare_release(const Command& command) {
     auto request = std::make_shared<ReleaseRequest>();
     command.add_option("--run", request->run, "Run folder of holdfast train").required();
-    command
-        .add_option("--queries", request->queries,
-                    "Dataset FILE[:SPLIT], split test by default; labels are not read")
-        .required();
-    command
-        .add_option("--ledger", request->ledger,
-                    "SQLite file that knows the population's account (holdfast account opens it)")
-        .required();
+    add_asking_options(command, request->queries, request->ledger);
     const Argument epsilon = command.add_option(
         "--epsilon", request->epsilon, "Privacy per answer, public; of a session or a batch: of all of it");
     const Argument delta =
