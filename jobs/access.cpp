@@ -65,11 +65,7 @@ Mechanism law_of(const Request& request, const AccessRule& rule, std::size_t cla
 }
 
 Guarantee claim_of(const AccessRule& rule, const Mechanism& law, Relation relation, bool public_queries) {
-    Guarantee claim = rule.claim();
-    claim.combine(law.guarantee(name_of(relation)));
-    claim.require(answered_condition);
-    state_queries(public_queries, claim);
-    return claim;
+    return claim_about_labels(rule.claim(), law.guarantee(name_of(relation)), public_queries);
 }
 
 void access(const Context& context, const Request& request) {

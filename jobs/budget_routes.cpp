@@ -6,6 +6,7 @@
 
 #include "jobs/published_accuracy.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/routes/answers_route.hpp"
@@ -55,12 +56,11 @@ std::string pair_text(const TotalBudget& budget) {
 
 /// What the distances and the votes prove, and that everything asked by one route keeps the budget.
 Guarantee all_together(const Question& of, const std::string& what) {
-    Guarantee claim = of.run.certificate->release_claim();
+    RecordClaim claim = of.run.certificate->release_claim();
     if (of.ensemble) claim.combine(aggregation_guarantee(of.run.aggregation()));
-    claim.combine(
-        Guarantee::proved(what + " together are " + pair_text(of.budget) + "-differentially private",
-                          name_of(of.run.settings.certificate.relation)));
-    return claim;
+    return claim_about_labels(
+        claim, Guarantee::proved(what + " together are " + pair_text(of.budget) + "-differentially private",
+                                 name_of(of.run.settings.certificate.relation)));
 }
 
 Row answers_row(const Question& of, const MechanismInfo& info, const std::vector<AnswerShares>& shares) {
@@ -87,6 +87,7 @@ Row answers_row(const Question& of, const MechanismInfo& info, const std::vector
 Row session_row(const Question& of) {
     Row row{"session", {}, {}, all_together(of, "all answers and refusals of the session")};
     row.guarantee.require(nested_distances);
+    row.guarantee.require(unseen_threshold);
     const auto models = shares_of(of.evidence);
     for (const std::int64_t answers : of.budget.answers) {
         double best = -1;
@@ -162,7 +163,7 @@ std::vector<Row> rows_by_publication(const Question& of, const Records& queries)
     Row row{"published",
             {},
             std::vector<nlohmann::json>(numbers, nlohmann::json::object()),
-            all_together(of, "the parameters that are published, and all answers by them,")};
+            claim_about_publication(of.run.certificate->release_claim(), of.budget.epsilon, of.budget.delta)};
     const std::optional<double> accuracy =
         published_accuracy(of.run, *sensitivity, {of.budget.epsilon, of.budget.delta}, queries);
     if (!accuracy) return {};

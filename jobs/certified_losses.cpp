@@ -35,6 +35,15 @@ std::vector<LossBounds> losses_of(const Context& context, const FinishedRun& run
     return levels;
 }
 
+Guarantee claim_of(const FinishedRun& run) {
+    Guarantee claim = run.certificate->claim();
+    claim.combine(
+        Guarantee::proved("so the exact loss at the outputs computed, its mean over the queries and over the "
+                          "members, lies between best and worst of level k, and the part answered rightly "
+                          "between its worst and best"));
+    return claim;
+}
+
 }  // namespace
 
 nlohmann::json certified_losses(const Context& context, const FinishedRun& run, const Records& queries,
@@ -67,7 +76,8 @@ nlohmann::json certified_losses(const Context& context, const FinishedRun& run, 
         }
         rows.push_back(row);
     }
-    return {{"loss", info_of(run.network.loss()).name}, {"levels", rows}};
+    return {
+        {"loss", info_of(run.network.loss()).name}, {"levels", rows}, {"guarantee", claim_of(run).to_json()}};
 }
 
 std::string loss_table(const nlohmann::json& losses) {

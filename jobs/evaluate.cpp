@@ -52,7 +52,7 @@ std::vector<std::int64_t> distances_of(const std::vector<Evidence>& evidence) {
 }
 
 Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool ensemble) {
-    Guarantee claim = run.certificate->claim();
+    RecordClaim claim = run.certificate->claim();
     if (run.settings.certificate.relation == Relation::remove)
         return Guarantee::not_private("mechanism over boxes for removals",
                                       "boxes for removals say nothing of added records");
@@ -60,8 +60,7 @@ Guarantee guarantee_of(const Mechanism& mechanism, const FinishedRun& run, bool 
         return Guarantee::not_private("mechanism over boxes against poisoning",
                                       "a neighbour's record may differ by more than a poison may change");
     if (ensemble && run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
-    claim.combine(mechanism.guarantee(name_of(run.settings.certificate.relation)));
-    return claim;
+    return claim_about_labels(claim, mechanism.guarantee(name_of(run.settings.certificate.relation)));
 }
 
 nlohmann::json private_accuracies(const FinishedRun& run, const EvidenceTable& single,

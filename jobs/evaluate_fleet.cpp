@@ -121,12 +121,11 @@ nlohmann::json figures_of(const Rule& rule, const std::vector<std::int32_t>& tru
 Guarantee private_claim(const FinishedFleet& fleet, const Mechanism& mechanism) {
     constexpr Relation relation = Relation::add_remove;
     try {
-        Guarantee claim = access_claim(fleet.networks.settings(), facts_of(fleet.manifest), relation);
+        const RecordClaim claim = access_claim(fleet.networks.settings(), facts_of(fleet.manifest), relation);
         if (fleet.manifest.sample ||
             static_cast<std::uint64_t>(fleet.networks.count()) < fleet.manifest.dataset.rows)
             return Guarantee::not_private("labels of a fleet", "it leaves out only a sample of the records");
-        claim.combine(mechanism.guarantee(name_of(relation)));
-        return claim;
+        return claim_about_labels(claim, mechanism.guarantee(name_of(relation)));
     } catch (const Error& error) {
         if (error.code() != ExitCode::usage) throw;
         return Guarantee::not_private("labels of a fleet", error.message());

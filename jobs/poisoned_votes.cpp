@@ -62,6 +62,14 @@ void count_run_offs(const FinishedRun& run, const std::vector<Certificates>& mem
     }
 }
 
+Guarantee claim_of(const FinishedRun& run) {
+    Guarantee claim = run.certificate->claim();
+    claim.combine(Guarantee::proved(
+        "where a record falls to one member alone, a query that a rule counts at k is "
+        "answered by that rule with the same label on every dataset at distance at most k"));
+    return claim;
+}
+
 /// 0, 1, 2, 5, 10, 20, … up to the farthest distance.
 std::vector<std::int64_t> counts_up_to(std::int64_t farthest) {
     std::vector<std::int64_t> counts{0};
@@ -126,7 +134,7 @@ nlohmann::json poisoned_votes(const Context& context, const FinishedRun& run,
     const std::vector<std::int64_t> counts = counts_up_to(farthest);
     nlohmann::json rules = nlohmann::json::array();
     for (const Counted& counted : all) rules.push_back(json_of(counted, counts, queries.labels));
-    return {{"counts", counts}, {"rules", rules}, {"guarantee", run.certificate->claim().to_json()}};
+    return {{"counts", counts}, {"rules", rules}, {"guarantee", claim_of(run).to_json()}};
 }
 
 std::string poisoned_votes_text(const nlohmann::json& votes) {

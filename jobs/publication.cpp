@@ -9,6 +9,7 @@
 #include "jobs/payer.hpp"
 #include "jobs/run_key.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/noise/secret_key.hpp"
 
@@ -33,20 +34,6 @@ Rational sensitivity_of_average(const FinishedRun& run, const Rational& of_membe
     return of_member / as_rational(run.settings.ensemble.members) + sqrt_upper(run.network.parameters());
 }
 
-Guarantee claim_of(const FinishedRun& run, const PublicationTerms& terms) {
-    Guarantee claim = Guarantee::proved(
-        "the parameters that are published, and all that is computed from them alone, are (" +
-            decimal_text(terms.epsilon) + ", " + decimal_text(terms.delta) + ")-differentially private",
-        name_of(run.settings.certificate.relation));
-    claim.rest_on(run.certificate->release_claim());
-    claim.require(
-        "who sees the parameters does not know the key of their noise, which is destroyed once it is drawn, "
-        "and cannot tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");
-    claim.require("nobody times the draws of the noise, which take as long as its bits say (and no record)");
-    claim.require("nothing else of the run leaves its owner but what this ledger is charged for");
-    return claim;
-}
-
 /// But for the token. All of it is public.
 Payment payment_of(const FinishedRun& run, const PublicationTerms& terms, const OutputNoise& noise,
                    const Rational& sensitivity) {
@@ -60,7 +47,9 @@ Payment payment_of(const FinishedRun& run, const PublicationTerms& terms, const 
             noise.curve(),
             "output_noise",
             parameters.dump(),
-            claim_of(run, terms).to_json().dump(),
+            claim_about_publication(run.certificate->release_claim(), terms.epsilon, terms.delta)
+                .to_json()
+                .dump(),
             noise.mu_squared()};
 }
 

@@ -93,12 +93,9 @@ Mechanism mechanism_for(const Release& release, const std::string& name, double 
 
 Guarantee claim_of(const Release& release, const Guarantee& drawn) {
     const FinishedRun& run = release.run;
-    Guarantee claim = run.certificate->release_claim();
+    RecordClaim claim = run.certificate->release_claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
-    claim.combine(drawn);
-    claim.require(answered_condition);
-    state_queries(release.request.public_queries, claim);
-    return claim;
+    return claim_about_labels(claim, drawn, release.request.public_queries);
 }
 
 Run declare_release(const Command& command) {

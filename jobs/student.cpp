@@ -154,7 +154,7 @@ Guarantee claim_of(const Settings& settings, const Lesson& lesson, const Cost& c
                           account.relation);
     claim.require(settings_condition);
     state_public_models(settings, claim);
-    state_queries(false, claim);
+    claim.require(queries_condition);
     claim.require(
         "which queries were asked, and at what price, was not chosen by looking at earlier answers "
         "(if it was, the budget of the account bounds what they cost: epsilon " +

@@ -13,10 +13,8 @@ using Fields = JsonFields;
 
 constexpr const char* file_name = "manifest.json";
 
-/// Runs written before ids had kinds say whether the file had any.
 IdKind ids_of(const Fields& dataset) {
     const json& value = *dataset.find("ids", true);
-    if (value.is_boolean()) return value.get<bool>() ? IdKind::given : IdKind::row_number;
     const std::optional<IdKind> kind = value.is_string() ? ids_named(value) : std::nullopt;
     if (!kind) dataset.wrong("ids", "a kind of ids", value);
     return *kind;
@@ -31,45 +29,44 @@ FeatureRange range_of(const Fields& dataset, const char* name) {
     return {(*value)[0], (*value)[1]};
 }
 
-/// Runs written before splits said how they were made: ids that the records name deal each on its own.
-Dealt dealt_of(const Fields& dataset, IdKind ids) {
-    const json* value = dataset.find("dealt", false);
-    if (value == nullptr) return ids == IdKind::given ? Dealt::no : Dealt::unknown;
-    const std::optional<Dealt> dealt = value->is_string() ? dealt_named(*value) : std::nullopt;
-    if (!dealt) dataset.wrong("dealt", "what a split was dealt by", *value);
+Dealt dealt_of(const Fields& dataset) {
+    const json& value = *dataset.find("dealt", true);
+    const std::optional<Dealt> dealt = value.is_string() ? dealt_named(value) : std::nullopt;
+    if (!dealt) dataset.wrong("dealt", "what a split was dealt by", value);
     return *dealt;
 }
 
-bool count_found_of(const Fields& dataset) {
-    const json* value = dataset.find("count_found", false);
+/// Not stated: false.
+bool is_stated(const Fields& fields, const char* name) {
+    const json* value = fields.find(name, false);
     if (value == nullptr) return false;
-    if (!value->is_boolean()) dataset.wrong("count_found", "true or false", *value);
+    if (!value->is_boolean()) fields.wrong(name, "true or false", *value);
     return value->get<bool>();
 }
 
-DatasetFacts dataset_of(const Fields& fields) {
+/// A range that is not stated is the default one.
+DatasetFacts dataset_of(const json& dataset) {
+    const Fields fields(dataset, "dataset.", true), optional(dataset, "dataset.", false);
+    fields.find("count_found", true);
     return {fields.text("path"),
             fields.count("rows"),
-            fields.count("features", true),
+            fields.count("features"),
             fields.count("classes"),
-            scaling_named(fields.text("scaling", true)).value_or(Scaling::unknown),
+            scaling_named(fields.text("scaling")).value_or(Scaling::unknown),
             ids_of(fields),
             range_of(fields, "range"),
             fields.text("population"),
-            fields.text("digest", true)};
+            fields.text("digest"),
+            range_of(optional, "target_range"),
+            dealt_of(fields),
+            is_stated(fields, "count_found")};
 }
 
-/// Runs written before their digest was kept say how many there were.
-PublicRecords public_records_of(const Fields& manifest, bool complete) {
-    const json* value = manifest.find("public", false);
-    if (value == nullptr)
-        return {manifest.find("public_records", false) ? manifest.count("public_records") : 0, ""};
-    if (!value->is_object()) manifest.wrong("public", "an object", *value);
-    const Fields fields(*value, "public.", complete);
-    PublicRecords records{fields.count("records", true), fields.text("digest", true)};
-    const Fields optional(*value, "public.", false);  // stated where a step depends on it
-    if (optional.find("order", false) != nullptr) records.order = optional.text("order");
-    return records;
+PublicRecords public_records_of(const Fields& manifest) {
+    const json value = manifest.object("public");
+    const Fields fields(value, "public.", true), optional(value, "public.", false);
+    return {fields.count("records"), fields.text("digest"),
+            optional.text("order")};  // stated where a step depends on it
 }
 
 std::vector<std::int64_t> levels_of(const Fields& manifest) {
@@ -99,36 +96,15 @@ json payment_of(const Fields& manifest) {
             {"parameters", fields.object("parameters")}};
 }
 
-bool sample_of(const Fields& manifest) {
-    const json* value = manifest.find("sample", false);
-    if (value == nullptr) return false;
-    if (!value->is_boolean()) manifest.wrong("sample", "true or false", *value);
-    return value->get<bool>();
-}
-
-/// 1 where none is stated.
-std::uint64_t format_of(const json& object) {
-    const Fields fields(object, "", false);
-    return fields.find("format", false) ? fields.count("format") : 1;
-}
-
 RunManifest parsed(const json& object) {
-    if (!object.is_object()) throw std::string("must hold one JSON object");
+    const Fields fields(object, "", true), optional(object, "", false);
     RunManifest manifest;
-    manifest.format = format_of(object);
-    const bool complete = manifest.format >= 2;
-    const Fields fields(object, "", complete);
-    manifest.kind = complete ? fields.text("kind") : "boxes";
+    manifest.kind = fields.text("kind");
     manifest.program = fields.text("program");
     manifest.version = fields.text("version");
-    manifest.configuration = fields.object("configuration", true);
-    const json dataset = fields.object("dataset", true);
-    manifest.dataset = dataset_of(Fields(dataset, "dataset.", complete));
-    manifest.dataset.target_range =  // stated where it is not the default
-        range_of(Fields(dataset, "dataset.", false), "target_range");
-    manifest.dataset.dealt = dealt_of(Fields(dataset, "dataset.", false), manifest.dataset.ids);
-    manifest.dataset.count_found = count_found_of(Fields(dataset, "dataset.", false));
-    manifest.public_records = public_records_of(fields, complete);
+    manifest.configuration = fields.object("configuration");
+    manifest.dataset = dataset_of(fields.object("dataset"));
+    manifest.public_records = public_records_of(fields);
     manifest.members = fields.count("members");
     manifest.steps = fields.count("steps");
     manifest.parameters = fields.count("parameters");
@@ -136,12 +112,12 @@ RunManifest parsed(const json& object) {
     manifest.layers = layers_of(fields);
     manifest.normaliser = fields.number("normaliser");
     manifest.relation = fields.text("relation");
-    manifest.sample = sample_of(Fields(object, "", false));
+    manifest.sample = is_stated(optional, "sample");
     manifest.digest = fields.text("digest");
-    manifest.metrics = Fields(object, "", false).text("metrics");
+    manifest.metrics = optional.text("metrics");
     manifest.arithmetic = fields.object("arithmetic");
     manifest.guarantee = fields.object("guarantee");
-    if (manifest.format >= 3) manifest.payment = payment_of(fields);
+    manifest.payment = payment_of(fields);
     return manifest;
 }
 
@@ -193,13 +169,13 @@ RunManifest RunManifest::read(const RunFolder& run) {
     const std::string file = run.file(file_name);
     const json object = run.read_json(file_name);
     try {
-        const std::uint64_t format = object.is_object() ? format_of(object) : 1;
-        if (format > newest_format)
-            throw Error(ExitCode::input,
-                        "a run of format " + std::to_string(format) + ", newer than this program reads (" +
-                            std::to_string(newest_format) + ")",
-                        "open it with the program that wrote it, or a newer one", file);
-        return parsed(object);
+        if (!object.is_object()) throw std::string("must hold one JSON object");
+        const std::uint64_t found = Fields(object, "", true).count("format");
+        if (found == format) return parsed(object);
+        throw Error(ExitCode::input,
+                    "a run of format " + std::to_string(found) + ", and this program reads format " +
+                        std::to_string(format),
+                    "open it with the program that wrote it, or train again", file);
     } catch (const std::string& problem) {
         throw Error(ExitCode::input, problem,
                     "the file is damaged or no manifest of this program: restore it, or train again", file);

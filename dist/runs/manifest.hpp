@@ -23,28 +23,24 @@ struct DatasetFacts {
     std::string population;
     std::string digest;                                 ///< of the set of records: RecordDigest
     FeatureRange target_range = default_feature_range;  ///< of a regression
-    Dealt dealt = Dealt::unknown;                       ///< unknown too where a run of before does not say
+    Dealt dealt = Dealt::unknown;
     bool count_found = false;
 };
 
 /// Records trained on beside the private ones.
 struct PublicRecords {
     std::uint64_t records = 0;
-    std::string digest;  ///< empty: not kept (format 1)
+    std::string digest;  ///< empty: there are none
     /// Of the records in their order, where steps take them row after row; empty: no step depends on it.
     std::string order = "";
     bool operator==(const PublicRecords&) const = default;
 };
 
-/// manifest.json: what a finished run is and what made it. This is its one writer and its one reader.
-///
-/// Formats: 3 has every field, 2 all but `payment`. 1, of the time before formats had numbers, is sure of
-/// configuration and dataset {features, scaling, ids, digest} alone; what it leaves out is 0 or empty here,
-/// its kind is "boxes".
+/// manifest.json: what a finished run is and what made it. This is its one writer and its one reader. Runs of
+/// other formats are refused: they have no seal either (dist/files/seal.hpp).
 struct RunManifest {
-    static constexpr std::uint64_t newest_format = 3;
+    static constexpr std::uint64_t format = 4;
 
-    std::uint64_t format = newest_format;
     std::string kind;  ///< of training, and so of what the folder holds: training.kind
     std::string program = "holdfast", version = holdfast::version();
     nlohmann::json configuration;  ///< {"section.key": value, …} of every option

@@ -60,21 +60,21 @@ class Bound {
 
 class BoundRule final : public AccessRule {
   public:
-    BoundRule(const FinishedFleet& fleet, Guarantee claim)
+    BoundRule(const FinishedFleet& fleet, RecordClaim claim)
         : bound_(fleet, fleet.folder.file(IdpBounds::file_name)), claim_(std::move(claim)) {}
-    Guarantee claim() const override { return claim_; }
+    RecordClaim claim() const override { return claim_; }
     std::vector<Evidence> evidence(const Records& queries) const override { return bound_.evidence(queries); }
 
   private:
     Bound bound_;
-    Guarantee claim_;
+    RecordClaim claim_;
 };
 
 /// What a vote would say, asked only where the bound does not. That is told by how long it takes, so the
 /// answers are held back until a public time, whatever was asked.
 class HybridRule final : public AccessRule {
   public:
-    HybridRule(const Context& context, const FinishedFleet& fleet, Guarantee claim, double milliseconds)
+    HybridRule(const Context& context, const FinishedFleet& fleet, RecordClaim claim, double milliseconds)
         : context_(context),
           bound_(fleet, fleet.folder.file(IdpBounds::file_name)),
           outputs_(fleet.networks, context.world, precision),
@@ -94,7 +94,7 @@ class HybridRule final : public AccessRule {
             "nobody who asks sees the machine at work: its load tells on which queries the networks voted");
     }
 
-    Guarantee claim() const override { return claim_; }
+    RecordClaim claim() const override { return claim_; }
     std::vector<Evidence> evidence(const Records& queries) const override {
         const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                               each_ * static_cast<double>(queries.size()));
@@ -135,17 +135,17 @@ class HybridRule final : public AccessRule {
     const Context& context_;
     Bound bound_;
     FleetOutputs outputs_;
-    Guarantee claim_;
+    RecordClaim claim_;
     std::chrono::duration<double, std::milli> each_;
 };
 
 }  // namespace
 
-std::unique_ptr<AccessRule> bound_rule(const FinishedFleet& fleet, Guarantee claim) {
+std::unique_ptr<AccessRule> bound_rule(const FinishedFleet& fleet, RecordClaim claim) {
     return std::make_unique<BoundRule>(fleet, std::move(claim));
 }
 
-std::unique_ptr<AccessRule> hybrid_rule(const Context& context, const FinishedFleet& fleet, Guarantee claim,
+std::unique_ptr<AccessRule> hybrid_rule(const Context& context, const FinishedFleet& fleet, RecordClaim claim,
                                         double milliseconds) {
     if (milliseconds <= 0)
         throw Error(ExitCode::usage, "until when are answers to be held back?",

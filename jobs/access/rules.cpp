@@ -21,13 +21,13 @@ Evidence evidence_of(std::int32_t label, std::int64_t distance, std::int64_t cap
 
 class VoteRule final : public AccessRule {
   public:
-    VoteRule(const Context& context, const FinishedFleet& fleet, Guarantee claim)
+    VoteRule(const Context& context, const FinishedFleet& fleet, RecordClaim claim)
         : context_(context),
           classes_(fleet.networks.network().classes()),
           outputs_(fleet.networks, context.world),
           claim_(std::move(claim)) {}
 
-    Guarantee claim() const override { return claim_; }
+    RecordClaim claim() const override { return claim_; }
     std::vector<Evidence> evidence(const Records& queries) const override {
         std::vector<Evidence> all;
         for (const Vote& vote : vote_of(outputs_, context_.world, outputs_.mapped(queries)))
@@ -39,14 +39,14 @@ class VoteRule final : public AccessRule {
     const Context& context_;
     std::size_t classes_;
     FleetOutputs outputs_;
-    Guarantee claim_;
+    RecordClaim claim_;
 };
 
 /// Of the boxes: the label, and a distance that moves by one at most between neighbours. Where the file keeps
 /// the fleet's networks exactly, N is the boxes' own nominal network, and the vote is about its label.
 class StableRule final : public AccessRule {
   public:
-    StableRule(const Context& context, const FinishedFleet& fleet, Guarantee claim, FinishedRun boxes)
+    StableRule(const Context& context, const FinishedFleet& fleet, RecordClaim claim, FinishedRun boxes)
         : context_(context),
           outputs_(fleet.networks, context.world),
           exact_(fleet.networks.exact()),
@@ -57,7 +57,7 @@ class StableRule final : public AccessRule {
 
     std::int64_t cap() const override { return std::max<std::int64_t>(1, boxes_.cap()); }
     const char* law() const override { return "unanimous_rr"; }
-    Guarantee claim() const override { return claim_; }
+    RecordClaim claim() const override { return claim_; }
     std::vector<Evidence> evidence(const Records& queries) const override {
         const Certificates found = certify_members(context_, boxes_, queries, Asker::release).front();
         const std::vector<Vote> votes = vote_of(outputs_, context_.world, outputs_.mapped(queries));
@@ -75,7 +75,7 @@ class StableRule final : public AccessRule {
     const Context& context_;
     FleetOutputs outputs_;
     bool exact_;
-    Guarantee claim_;
+    RecordClaim claim_;
     FinishedRun boxes_;
 };
 
@@ -116,11 +116,11 @@ void require_alike(const FinishedFleet& fleet, const FinishedRun& boxes, Relatio
 
 }  // namespace
 
-std::unique_ptr<AccessRule> vote_rule(const Context& context, const FinishedFleet& fleet, Guarantee claim) {
+std::unique_ptr<AccessRule> vote_rule(const Context& context, const FinishedFleet& fleet, RecordClaim claim) {
     return std::make_unique<VoteRule>(context, fleet, std::move(claim));
 }
 
-std::unique_ptr<AccessRule> stable_rule(const Context& context, const FinishedFleet& fleet, Guarantee claim,
+std::unique_ptr<AccessRule> stable_rule(const Context& context, const FinishedFleet& fleet, RecordClaim claim,
                                         const std::string& boxes, Relation relation) {
     if (boxes.empty())
         throw Error(ExitCode::usage, "the stable rule joins the vote with boxes, and there are none",
@@ -133,7 +133,7 @@ std::unique_ptr<AccessRule> stable_rule(const Context& context, const FinishedFl
 
 std::unique_ptr<AccessRule> access_rule(const Context& context, const FinishedFleet& fleet,
                                         const AccessOptions& options, Relation relation) {
-    Guarantee claim = access_claim(fleet.networks.settings(), facts_of(fleet.manifest), relation);
+    RecordClaim claim = access_claim(fleet.networks.settings(), facts_of(fleet.manifest), relation);
     // Whether it was asked for a sample is public; how many records there are is not.
     if (fleet.manifest.sample || fleet.manifest.members != fleet.manifest.dataset.rows + 1)
         throw Error(ExitCode::usage, "the fleet leaves out only a sample of the records",

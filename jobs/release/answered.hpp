@@ -10,11 +10,6 @@
 
 namespace holdfast {
 
-/// Of every claim on answers: what is seen of them, and what that leaves out.
-inline constexpr const char* answered_condition =
-    "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
-    "processor's caches and branches, timed by a neighbour on the machine, are not covered";
-
 /// What is printed of answers. One is empty where a session had ended.
 struct Answered {
     std::vector<std::optional<LedgerAnswer>> answers;

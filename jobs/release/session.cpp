@@ -31,7 +31,7 @@ Guarantee session_guarantee(const SessionTerms& terms, const std::string& relati
             ")-differentially private; it ends at the refusal number " + std::to_string(terms.refusals),
         relation);
     claim.require(nested_distances);
-    claim.require("the threshold of the session stays in the ledger, unseen by whoever sees its answers");
+    claim.require(unseen_threshold);
     return claim;
 }
 

@@ -181,8 +181,8 @@ Json assumptions() {
          "each without regard to the others."},
         {"queries", "They concern nobody whose records are private: such people are in no account."},
         {"number_of_records",
-         "Where answers of a fleet are drawn under add_remove, the number of records is no secret: the time "
-         "of an answer grows with it."},
+         "Where a fleet answers under add_remove, nobody times the answers: their time grows with the number "
+         "of records, and from whoever learns that number only what a record says is kept."},
         {"ledger",
          "There is one: a ledger that was copied, restored from a backup or kept twice counts twice."},
         {"elsewhere", "Nothing about these people left the house past this ledger."},

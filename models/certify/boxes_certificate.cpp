@@ -69,8 +69,8 @@ class BoxesCertificate final : public Certificate {
         return true;
     }
 
-    Guarantee claim() const override { return certificate_claim(settings_, facts_); }
-    Guarantee release_claim() const override { return holdfast::release_claim(settings_, facts_); }
+    RecordClaim claim() const override { return certificate_claim(settings_, facts_); }
+    RecordClaim release_claim() const override { return holdfast::release_claim(settings_, facts_); }
 
   private:
     std::shared_ptr<const Backend> backend_on(int device) const {

@@ -51,11 +51,16 @@ const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
 const char* const queries_condition = "the queries concern nobody whose records are private";
+const char* const answered_condition =
+    "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
+    "processor's caches and branches, timed by a neighbour on the machine, are not covered";
 
 namespace {
 
 constexpr const char* given_ids = "an id names one person, whatever other records there are";
-constexpr const char* content_ids = "no two records are equal: an id is a hash of its record's content";
+constexpr const char* content_ids =
+    "no two records of either dataset are equal: an id is a hash of its record's content";
+constexpr const char* never_empty = "either dataset has a record in every split that its import makes";
 constexpr const char* kept_row = "a replaced record keeps its row, which is its id";
 
 /// Has one of two neighbours a record more?
@@ -132,6 +137,7 @@ void state_ids(IdKind ids, const RecordUse& use, Guarantee& claim) {
 /// What steps divide by and settings follow from.
 void state_count(const Settings& settings, const DataFacts& facts, Relation relation, Guarantee& claim) {
     if (!counts_differ(relation)) return;
+    claim.require(never_empty);
     if (facts.count_found)
         return claim.weaken(
             "the number of records was found in them, not stated: one record more or less can change it, and "
@@ -154,13 +160,30 @@ void state_public_models(const Settings& settings, Guarantee& claim) {
     if (settings.features.map == FeatureSettings::Map::prefix) state("features.prefix");
 }
 
-void state_queries(bool said, Guarantee& claim) {
+Guarantee claim_about_labels(const RecordClaim& basis, const Guarantee& drawn, bool queries_said) {
+    Guarantee claim = basis;
+    claim.combine(drawn);
+    claim.require(answered_condition);
     claim.require(queries_condition);
-    if (said)
+    if (queries_said)
         claim.require(
             "the owner is right that the queries are public: they come from the file, or bear the "
-            "population, "
-            "of the private records");
+            "population, of the private records");
+    return claim;
+}
+
+Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsilon, const Rational& delta) {
+    Guarantee claim = Guarantee::proved(
+        "the parameters that are published, and all that is computed from them alone, are (" +
+            decimal_text(epsilon) + ", " + decimal_text(delta) + ")-differentially private",
+        basis.relation());
+    claim.rest_on(basis);
+    claim.require(
+        "who sees the parameters does not know the key of their noise, which is destroyed once it is drawn, "
+        "and cannot tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");
+    claim.require("nobody times the draws of the noise, which take as long as its bits say (and no record)");
+    claim.require("nothing else of the run leaves its owner but what this ledger is charged for");
+    return claim;
 }
 
 DataFacts facts_of(const PublicFacts& facts, bool public_records) {
@@ -173,9 +196,9 @@ DataFacts facts_of(const RunManifest& manifest) {
             dataset.count_found};
 }
 
-Guarantee claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
-                              const RecordUse& use) {
-    Guarantee claim = Guarantee::proved(std::move(statement), name_of(use.relation));
+RecordClaim claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
+                                const RecordUse& use) {
+    RecordClaim claim(Guarantee::proved(std::move(statement), name_of(use.relation)));
     claim.require(settings_condition);
     claim.require(person_condition);
     state_scaling(facts.scaling, use.uncovered, claim);
@@ -207,8 +230,8 @@ void state_boxes(const Settings& settings, Guarantee& claim) {
 
 }  // namespace
 
-Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
-    Guarantee claim = claim_about_records(
+RecordClaim certificate_claim(const Settings& settings, const DataFacts& facts) {
+    RecordClaim claim = claim_about_records(
         std::string("for every k and every dataset at distance at most k, the parameters this program "
                     "computes from it") +
             (settings.training.precision == Precision::double_precision
@@ -235,7 +258,7 @@ Guarantee certificate_claim(const Settings& settings, const DataFacts& facts) {
     return claim;
 }
 
-Guarantee release_claim(const Settings& settings, const DataFacts& facts) {
+RecordClaim release_claim(const Settings& settings, const DataFacts& facts) {
     const auto refuse = [](const std::string& message, const std::string& hint, const std::string& key) {
         throw Error(ExitCode::usage, message, hint, key);
     };

@@ -2,7 +2,8 @@
 
 #include "dist/data/dataset.hpp"
 #include "dist/runs/manifest.hpp"
-#include "models/privacy/guarantee.hpp"
+#include "models/certify/record_claim.hpp"
+#include "models/privacy/rational.hpp"
 #include "models/training/settings.hpp"
 
 namespace holdfast {
@@ -33,26 +34,31 @@ struct RecordUse {
 /// A claim about private records, `statement` under every condition and gap of what their file says of them
 /// and of what is taken for public. The one way to make such a claim: neighbours are tables as they were
 /// imported, not splits of them (models/mathematics.md, imported table).
-Guarantee claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
-                              const RecordUse& use);
+RecordClaim claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
+                                const RecordUse& use);
 
-/// Adds to a claim on answers whose queries they may be. said: against the look of the file
-/// (`--queries-are-public`).
-void state_queries(bool said, Guarantee& claim);
+/// A claim on labels that are given out: `basis` about the records, `drawn` of how labels are drawn from
+/// them, whose the queries may be and what is seen of answers. The one way to make such a claim.
+/// queries_said: public, against the look of their file (`--queries-are-public`).
+Guarantee claim_about_labels(const RecordClaim& basis, const Guarantee& drawn, bool queries_said = false);
+/// A claim on parameters that get noise when they are published, by a key of that moment. Likewise the one
+/// way.
+Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsilon, const Rational& delta);
 /// The same of the models that training starts from, or that make its features: files that are taken for
 /// public.
 void state_public_models(const Settings& settings, Guarantee& claim);
 extern const char* const settings_condition;        ///< of every claim
 extern const char* const person_condition;          ///< of every claim about private records
 extern const char* const public_records_condition;  ///< where records beside are taken for public
-extern const char* const queries_condition;         ///< of every claim on answers
+extern const char* const queries_condition;         ///< of every claim on labels
+extern const char* const answered_condition;        ///< of every claim on labels
 
 /// What the boxes and stable distances of a run guarantee, with every condition and gap of its settings.
-Guarantee certificate_claim(const Settings& settings, const DataFacts& facts);
+RecordClaim certificate_claim(const Settings& settings, const DataFacts& facts);
 
 /// The same as the basis of a release. Error (usage) where no release may rest on it: a regression, relation
 /// `remove`, a sparse list of levels, boxes that do not nest bit by bit, a step divided by a private count;
 /// says which.
-Guarantee release_claim(const Settings& settings, const DataFacts& facts);
+RecordClaim release_claim(const Settings& settings, const DataFacts& facts);
 
 }  // namespace holdfast

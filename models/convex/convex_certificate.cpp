@@ -50,8 +50,8 @@ class ConvexCertificate final : public Certificate {
         return distances_.of_removals(*backend, point, radii, queries);
     }
 
-    Guarantee claim() const override { return convex_claim(settings_, facts_); }
-    Guarantee release_claim() const override { return convex_release_claim(settings_, facts_); }
+    RecordClaim claim() const override { return convex_claim(settings_, facts_); }
+    RecordClaim release_claim() const override { return convex_release_claim(settings_, facts_); }
 
   private:
     bool removals() const { return settings_.certificate.relation == Relation::remove; }

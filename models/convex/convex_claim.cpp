@@ -12,7 +12,7 @@ Settings settled_for_convex(const Settings& asked) {
     return settings;
 }
 
-Guarantee convex_claim(const Settings& settings, const DataFacts& facts) {
+RecordClaim convex_claim(const Settings& settings, const DataFacts& facts) {
     return claim_about_records(
         "for every k and every dataset at distance at most k, the parameters this program computes from it "
         "are at most k times the run's public radius away in the 2-norm, every rounding counted, and a query "
@@ -21,7 +21,7 @@ Guarantee convex_claim(const Settings& settings, const DataFacts& facts) {
         settings, facts, {settings.certificate.relation, "the radius does not cover"});
 }
 
-Guarantee convex_release_claim(const Settings& settings, const DataFacts& facts) {
+RecordClaim convex_release_claim(const Settings& settings, const DataFacts& facts) {
     if (settings.certificate.relation == Relation::remove)
         throw Error(ExitCode::usage, "no release may rest on distances for removals only",
                     "train with certificate.relation = \"add_remove\" or \"substitute\"",

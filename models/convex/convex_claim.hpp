@@ -9,9 +9,9 @@ namespace holdfast {
 Settings settled_for_convex(const Settings& settings);
 
 /// What the distances of a convex run guarantee, with every condition and gap.
-Guarantee convex_claim(const Settings& settings, const DataFacts& facts);
+RecordClaim convex_claim(const Settings& settings, const DataFacts& facts);
 
 /// The same as the basis of a release. Error (usage): relation `remove`.
-Guarantee convex_release_claim(const Settings& settings, const DataFacts& facts);
+RecordClaim convex_release_claim(const Settings& settings, const DataFacts& facts);
 
 }  // namespace holdfast

@@ -4,7 +4,7 @@
 
 namespace holdfast {
 
-Guarantee access_claim(const Settings& settings, const DataFacts& facts, Relation relation) {
+RecordClaim access_claim(const Settings& settings, const DataFacts& facts, Relation relation) {
     ensure(relation == Relation::add_remove || relation == Relation::substitute, "neighbours of a release");
     if (settings.network.classes == 1)
         throw Error(ExitCode::usage, "a regression has no labels to release",
@@ -19,7 +19,7 @@ Guarantee access_claim(const Settings& settings, const DataFacts& facts, Relatio
                     "state a public number: import --expected-records, or training.expected_records, and "
                     "train the fleet again",
                     "training.expected_records");
-    Guarantee claim = claim_about_records(
+    RecordClaim claim = claim_about_records(
         "two neighbouring datasets at both of which no record that is left out changes the label of a query "
         "give it the same label",
         settings, facts, {relation, "the fleet does not cover"});
@@ -31,7 +31,9 @@ Guarantee access_claim(const Settings& settings, const DataFacts& facts, Relatio
             "records "
             "without it would move those behind it");
     if (relation == Relation::add_remove)
-        claim.require("the number of records is no secret: the time of an answer grows with it");
+        claim.require(
+            "nobody times the answers: their time grows with the number of records, and from whoever learns "
+            "that number only what a record says is kept");
     return claim;
 }
 

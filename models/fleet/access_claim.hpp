@@ -9,6 +9,6 @@ namespace holdfast {
 /// settings. relation: whose neighbours are counted, `add_remove` or `substitute`; a fleet serves either.
 /// Error (usage) where no release may rest on it: a regression; under `add_remove` a step divided by a number
 /// that follows from the count of records.
-Guarantee access_claim(const Settings& settings, const DataFacts& facts, Relation relation);
+RecordClaim access_claim(const Settings& settings, const DataFacts& facts, Relation relation);
 
 }  // namespace holdfast

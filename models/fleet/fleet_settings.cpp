@@ -54,13 +54,13 @@ void check_fleet(const TrainingPlan& plan, std::size_t records) {
             "train on fewer");
 }
 
-Guarantee fleet_claim(const Settings& settings, const DataFacts& facts) {
+RecordClaim fleet_claim(const Settings& settings, const DataFacts& facts) {
     const TrainingSettings& training = settings.training;
     const bool actual = training.normalise == Normalise::actual,
                by_rows = training.batching == Batching::sequential;
-    Guarantee claim = claim_about_records(
+    RecordClaim claim = claim_about_records(
         std::string(
-            "every network but the first is, bit by bit in the precision of the run, what the same "
+            "every network but the first answers, bit by bit in the precision of the run, as what the same "
             "training makes of the records without the one it leaves out; a step takes the mean over ") +
             (actual ? "the records of its batch that remain" : "the public constant B"),
         settings, facts, {Relation::remove, "the fleet does not cover", !by_rows});

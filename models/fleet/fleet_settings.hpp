@@ -13,6 +13,6 @@ void check_fleet(const Settings& settings);
 void check_fleet(const TrainingPlan& plan, std::size_t records);
 
 /// What a fleet is.
-Guarantee fleet_claim(const Settings& settings, const DataFacts& facts);
+RecordClaim fleet_claim(const Settings& settings, const DataFacts& facts);
 
 }  // namespace holdfast

@@ -5,8 +5,8 @@
 
 #include "dist/data/dataset.hpp"
 #include "models/certify/output_bounds.hpp"
+#include "models/certify/record_claim.hpp"
 #include "models/certify/stable_distance.hpp"
-#include "models/privacy/guarantee.hpp"
 
 namespace holdfast {
 
@@ -57,9 +57,9 @@ class Certificate {
     virtual bool by_answers() const { return true; }
 
     /// What the distances guarantee, with every condition and gap.
-    virtual Guarantee claim() const = 0;
+    virtual RecordClaim claim() const = 0;
     /// The same as the basis of a release. Error (usage): no release may rest on it.
-    virtual Guarantee release_claim() const = 0;
+    virtual RecordClaim release_claim() const = 0;
 };
 
 }  // namespace holdfast

@@ -37,7 +37,7 @@ struct Kind {
     /// are published as they were trained, and as `payment` charged for.
     std::optional<Rational> (*sensitivity)(const Settings& settings, const FeatureMap& features);
     /// What its result will guarantee.
-    Guarantee (*claim)(const Settings& settings, const DataFacts& facts);
+    RecordClaim (*claim)(const Settings& settings, const DataFacts& facts);
     /// What a finished run of this kind certifies with. Error (input): the run folder lacks it.
     std::unique_ptr<Certificate> (*certificate)(const RunFolder& run, const RunManifest& manifest,
                                                 const Settings& settings, const std::string& backend);

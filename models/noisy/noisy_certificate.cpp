@@ -9,7 +9,7 @@ namespace {
 
 class NoisyCertificate final : public Certificate {
   public:
-    NoisyCertificate(std::unique_ptr<Certificate> point, Guarantee claim)
+    NoisyCertificate(std::unique_ptr<Certificate> point, RecordClaim claim)
         : point_(std::move(point)), claim_(std::move(claim)) {}
 
     const std::vector<std::int64_t>& levels() const override { return point_->levels(); }
@@ -23,15 +23,15 @@ class NoisyCertificate final : public Certificate {
         return point_->distances_of(first, last, queries, asker, device);
     }
     bool by_answers() const override { return false; }
-    Guarantee claim() const override { return claim_; }
-    Guarantee release_claim() const override {
+    RecordClaim claim() const override { return claim_; }
+    RecordClaim release_claim() const override {
         throw Error(ExitCode::usage, "labels of a noisy run are not released one by one",
                     "publish its parameters, and every answer is free: holdfast publish");
     }
 
   private:
     std::unique_ptr<Certificate> point_;
-    Guarantee claim_;
+    RecordClaim claim_;
 };
 
 }  // namespace

@@ -56,12 +56,12 @@ Settings settled_for_noise(const Settings& asked) {
     return settings;
 }
 
-Guarantee noisy_claim(const Settings& settings, const DataFacts& facts) {
+RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts) {
     if (!has_noise(settings))
-        return Guarantee::not_private("the parameters of a training without noise are for their owner",
-                                      "nothing hides what a record changed");
+        return RecordClaim::not_private("the parameters of a training without noise are for their owner",
+                                        "nothing hides what a record changed");
     // Who is in a step is a secret coin, and no record's place is a function of its id that anyone knows.
-    Guarantee claim = claim_about_records(
+    RecordClaim claim = claim_about_records(
         "the parameters that are published, and all that is computed from them alone, are (" +
             decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
             ")-differentially private: all steps together, for whoever sees every one of them",

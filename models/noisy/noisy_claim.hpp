@@ -17,7 +17,7 @@ GaussianSteps gaussian_steps(const Settings& settings);
 Settings settled_for_noise(const Settings& settings);
 
 /// What the published parameters guarantee, with every condition and gap; of settings with their multiplier.
-Guarantee noisy_claim(const Settings& settings, const DataFacts& facts);
+RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts);
 
 /// Error (usage): without noise the parameters must not leave.
 void require_noise(const Settings& settings);

@@ -250,8 +250,9 @@ Evidence aggregate(const Members& members, int classes, std::int64_t member_cap,
 Guarantee aggregation_guarantee(Aggregation aggregation) {
     if (aggregation == Aggregation::stable) {
         return Guarantee::proved(
-            "the ensemble's label stays for as many changed records as its distance says, and the "
-            "distance moves by at most one a record");
+            "where a record falls to one member alone, and every member's label stays for as many changed "
+            "records as its own distance says, the ensemble's label stays for as many as its distance says, "
+            "which moves by at most one a record");
     }
     return Guarantee::as_published(
         "Theorem 5.3: the ensemble's label is stable at distance K - 1",

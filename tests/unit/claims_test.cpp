@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <functional>
-#include <map>
-
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -44,7 +42,8 @@ TEST(Claims, AProvedRunStillRestsOnHowItsSettingsWereChosenAndOnItsIds) {
             "no setting, no seed and no constant of scaling was chosen by looking at the private records",
             "one record is all there is of one person",
             "an id names one person, whatever other records there are",
-            "whether a record is among those trained on was settled without regard to the others"}));
+            "whether a record is among those trained on was settled without regard to the others",
+            "either dataset has a record in every split that its import makes"}));
     EXPECT_EQ(claim.relation(), "add_remove");
 }
 
@@ -90,7 +89,7 @@ TEST(Claims, WhatMustHoldIsACondition) {
         {"public records", [](Settings&, DataFacts& facts) { facts.public_records = true; },
          "concern nobody whose records are private"},
         {"content ids", [](Settings&, DataFacts& facts) { facts.ids = IdKind::content; },
-         "no two records are equal"},
+         "no two records of either dataset are equal"},
         {"a model to start from", [](Settings& settings, DataFacts&) { settings.network.initial = "m.h5"; },
          "network.initial names was made without the private records"},
         {"a model that makes features",
@@ -154,7 +153,7 @@ TEST(Claims, EveryKindKnowsWhatItsFileSaysOfTheRecords) {
         beside.public_records = true;
         unstated.scaling = Scaling::unknown;
         given.dealt = Dealt::given;
-        for (const auto& [facts, words] : {std::pair{content, "no two records are equal"},
+        for (const auto& [facts, words] : {std::pair{content, "no two records of either dataset are equal"},
                                            {beside, public_records_condition},
                                            {unstated, "scaled by public constants"},
                                            {given, "an id names one person"}}) {
@@ -185,13 +184,44 @@ TEST(Claims, WhoIsReplacedStaysInTheTableUnlessItsContentDealtIt) {
     EXPECT_FALSE(kind_named("noisy").claim(settings, facts).is_proved());
 }
 
-TEST(Claims, QueriesConcernNobodyPrivate) {
-    Guarantee plain_queries = certificate_claim(plain(), good), said = plain_queries;
-    state_queries(false, plain_queries);
-    state_queries(true, said);
-    EXPECT_EQ(plain_queries.conditions().back(), queries_condition);
-    EXPECT_NE(everything(said).find(queries_condition), std::string::npos);
-    EXPECT_NE(everything(said), everything(plain_queries));
+/// Are all conditions of `part` those of `whole` too?
+bool rests_on(const Guarantee& whole, const Guarantee& part) {
+    const std::vector<std::string>& all = whole.conditions();
+    return std::all_of(part.conditions().begin(), part.conditions().end(), [&](const std::string& one) {
+        return std::find(all.begin(), all.end(), one) != all.end();
+    });
+}
+
+TEST(Claims, LabelsRestOnTheRecordsTheDrawTheQueriesAndWhatIsSeen) {
+    DataFacts beside = good;
+    beside.public_records = true;
+    const RecordClaim basis = certificate_claim(plain(), beside);
+    Guarantee drawn = Guarantee::proved("each answer is", "add_remove");
+    drawn.require("bits are fair");
+    const Guarantee unsaid = claim_about_labels(basis, drawn), said = claim_about_labels(basis, drawn, true);
+    for (const Guarantee& claim : {unsaid, said}) {
+        EXPECT_TRUE(claim.is_proved());
+        EXPECT_TRUE(rests_on(claim, basis));
+        EXPECT_TRUE(rests_on(claim, drawn));
+        for (const char* words : {queries_condition, answered_condition})
+            EXPECT_NE(everything(claim).find(words), std::string::npos) << words;
+    }
+    EXPECT_NE(everything(said).find("the owner is right that the queries are public"), std::string::npos);
+    EXPECT_EQ(everything(unsaid).find("the owner is right"), std::string::npos);
+}
+
+TEST(Claims, APublicationRestsOnTheRecordsAndOnItsKey) {
+    const RecordClaim basis = certificate_claim(plain(), good);
+    const Guarantee claim = claim_about_publication(basis, Rational(1, 2), Rational(0));
+    EXPECT_TRUE(claim.is_proved());
+    EXPECT_EQ(claim.relation(), "add_remove");
+    EXPECT_TRUE(rests_on(claim, basis));
+    for (const char* words : {"(0.5, 0)-differentially private", "ChaCha20", "nobody times the draws"})
+        EXPECT_NE(everything(claim).find(words), std::string::npos) << words;
+    DataFacts found = good;
+    found.count_found = true;
+    EXPECT_FALSE(
+        claim_about_publication(certificate_claim(plain(), found), Rational(1), Rational(0)).is_proved());
 }
 
 TEST(Claims, TheRelationIsNamed) {

@@ -43,11 +43,6 @@ struct ManifestTest : ::testing::Test {
                             {"parameters", {{"steps", 4}}}};
         return manifest;
     }
-    /// What runs of the time before formats had numbers are sure of.
-    static json first_format() {
-        return {{"configuration", {{"training.epochs", 2}}},
-                {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
-    }
     static std::string dotted(std::string place) {
         std::replace(place.begin(), place.end(), '/', '.');
         return place;
@@ -74,7 +69,6 @@ TEST_F(ManifestTest, ComesBackAsWritten) {
     sound().write(run);
     const RunManifest read = RunManifest::read(run);
     EXPECT_EQ(read.to_json(), sound().to_json());
-    EXPECT_EQ(read.format, 3U);
     EXPECT_EQ(read.dataset.range, (FeatureRange{-1, 2.5}));
     EXPECT_EQ(read.dataset.ids, IdKind::given);
     EXPECT_EQ(read.layers, (std::vector<std::vector<std::uint64_t>>{{2, 8}, {8, 1}}));
@@ -117,13 +111,7 @@ TEST_F(ManifestTest, EveryFieldOfItsFormatMustBeThere) {
         json damaged = whole;
         damaged[pointer.parent_pointer()].erase(pointer.back());
         const std::string field = dotted(place.substr(1));
-        if (field == "format") {
-            EXPECT_EQ(read(damaged).format, 1U);  // a complete one of the first
-        } else if (field == "dataset.dealt" || field == "dataset.count_found") {
-            EXPECT_EQ(refusal(damaged), "");  // runs of before do not say
-        } else {
-            EXPECT_EQ(refusal(damaged), "field \"" + field + "\" is missing");
-        }
+        EXPECT_EQ(refusal(damaged), "field \"" + field + "\" is missing");
     }
 }
 
@@ -141,7 +129,7 @@ TEST_F(ManifestTest, EveryFieldMustBeOfItsType) {
         check(std::string("/dataset/") + count, std::string("dataset.") + count, -2);
     for (const char* text : {"kind", "program", "version", "relation", "digest"})
         check(std::string("/") + text, text, 3);
-    for (const char* text : {"path", "scaling", "ids", "population", "digest"})
+    for (const char* text : {"path", "scaling", "ids", "population", "digest", "dealt"})
         check(std::string("/dataset/") + text, std::string("dataset.") + text, 3);
     for (const char* object :
          {"configuration", "dataset", "public", "arithmetic", "guarantee", "payment", "payment/parameters"})
@@ -152,7 +140,9 @@ TEST_F(ManifestTest, EveryFieldMustBeOfItsType) {
         check(std::string("/") + number, dotted(number), "1");
     check("/normaliser", "normaliser", "1");
     check("/public/records", "public.records", -1);
-    check("/dataset/ids", "dataset.ids", "yes");
+    for (const char* kind : {"ids", "dealt"})
+        check(std::string("/dataset/") + kind, std::string("dataset.") + kind, "yes");
+    check("/dataset/count_found", "dataset.count_found", "yes");
     for (const json& wrong : {json({1, 0}), json({0, 0}), json::array({0}), json("0..1")})
         check("/dataset/range", "dataset.range", wrong);
     for (const json& wrong : {json(3), json::array({-1}), json::array({"0"}), json::array({UINT64_MAX})})
@@ -161,52 +151,16 @@ TEST_F(ManifestTest, EveryFieldMustBeOfItsType) {
     for (const json& wrong : {json(3), json({2, 1}), one_number, words}) check("/layers", "layers", wrong);
 }
 
-TEST_F(ManifestTest, RunsOfBeforeFormatsAreRead) {
-    const RunManifest least = read(first_format());
-    EXPECT_EQ(least.format, 1U);
-    EXPECT_EQ(least.kind, "boxes");
-    EXPECT_EQ(least.dataset.ids, IdKind::given);
-    EXPECT_EQ(least.dataset.scaling, Scaling::public_constants);
-    EXPECT_EQ(least.dataset.range, default_feature_range);
-    EXPECT_EQ(least.public_records.records, 0U);
-    json other = first_format();
-    other["dataset"]["ids"] = false;
-    other["public_records"] = 9;
-    EXPECT_EQ(read(other).dataset.ids, IdKind::row_number);
-    EXPECT_EQ(read(other).public_records.records, 9U);
-    EXPECT_EQ(read(other).public_records.digest, "");
-    // As the last programs without formats wrote them.
-    json last = sound().to_json();
-    for (const char* newer : {"format", "kind", "layers"}) last.erase(newer);
-    EXPECT_EQ(read(last).members, 5U);
-    EXPECT_EQ(read(last).public_records.digest, "cd");
-    EXPECT_TRUE(read(last).layers.empty());
-}
-
 TEST_F(ManifestTest, WhatCostNothingHasNoPayment) {
     json free = sound().to_json();
     free["payment"] = nullptr;
     EXPECT_TRUE(read(free).payment.is_null());
-    free.erase("payment");
-    free["format"] = 2;  // which knew none
-    EXPECT_TRUE(read(free).payment.is_null());
 }
 
-TEST_F(ManifestTest, OfTheFirstFormatWhatIsNeededMustBeThereAndTheRestSound) {
-    for (const char* place : {"/configuration", "/dataset", "/dataset/features", "/dataset/scaling",
-                              "/dataset/ids", "/dataset/digest"}) {
-        const json::json_pointer pointer(place);
-        json damaged = first_format();
-        damaged[pointer.parent_pointer()].erase(pointer.back());
-        EXPECT_THAT(refusal(damaged), HasSubstr(pointer.back() + "\" is missing"));
-    }
-    json damaged = first_format();
-    damaged["steps"] = "many";
-    EXPECT_EQ(refusal(damaged), "field \"steps\" must be a whole number, found \"many\"");
-}
-
-TEST_F(ManifestTest, ANewerFormatIsRefusedWhateverElseItHolds) {
-    EXPECT_EQ(refusal({{"format", 4}}), "a run of format 4, newer than this program reads (3)");
+TEST_F(ManifestTest, AnotherFormatIsRefusedWhateverElseItHolds) {
+    for (const int other : {3, 5})
+        EXPECT_EQ(refusal({{"format", other}}),
+                  "a run of format " + std::to_string(other) + ", and this program reads format 4");
     EXPECT_THAT(refusal(json::array()), HasSubstr("one JSON object"));
 }
 

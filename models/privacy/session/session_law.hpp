@@ -26,6 +26,10 @@ struct SessionTerms {
 
 inline constexpr std::int64_t usual_session_answers = 10000;
 
+/// Of every claim on a session.
+inline constexpr const char* unseen_threshold =
+    "the threshold of the session stays in the ledger, unseen by whoever sees its answers";
+
 /// Splits epsilon, in 64ths, so that the distance at which `answers` queries in a row are all answered with
 /// probability .95 is least. Errors (ExitCode::usage), naming the option: epsilon not in (0, 1000], delta not
 /// in [1e-30, 1), refusals not in [1, 1000000], answers not in [1, 10^15]; so small an epsilon that W would
