@@ -32,4 +32,12 @@ FinishedFleet FinishedFleet::open(const std::string& path) {
     return {folder, std::move(manifest), kept.run, std::move(networks)};
 }
 
+bool is_fleet(const std::string& run) {
+    try {
+        return RunManifest::read(RunFolder::open(run)).kind == "fleet";
+    } catch (const Error&) {
+        return false;  // what is wrong with it, its checks say
+    }
+}
+
 }  // namespace holdfast

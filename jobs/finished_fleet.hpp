@@ -19,6 +19,9 @@ struct FinishedFleet {
     static FinishedFleet open(const std::string& path);
 };
 
+/// Does the folder say that it holds a fleet?
+bool is_fleet(const std::string& run);
+
 /// The configuration that a run folder keeps, with the public models that lie in it.
 /// Error (input): none of this program.
 Configuration kept_configuration(const RunFolder& folder, const RunManifest& manifest);

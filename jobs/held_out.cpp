@@ -1,7 +1,7 @@
 #include "jobs/held_out.hpp"
 
 #include "jobs/command.hpp"
-#include "jobs/train.hpp"
+#include "jobs/trained_records.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

@@ -131,4 +131,21 @@ void require_keepable(const StatesToKeep& keep, const Settings& settings, bool s
                     "leave " + option + " out, or train with certificate.relation = \"add_remove\"", option);
 }
 
+void add_keep_options(const Command& command, StatesToKeep& keep) {
+    constexpr std::int64_t none = 0, most = 1000000;
+    command
+        .add_option("--keep-states", keep.checked,
+                    "Keep the state before and after so many steps of every member, the last among them, in "
+                    "states/ of the run: for holdfast verify, which recomputes them. As private as the run, "
+                    "and each as large as a checkpoint")
+        .within(none, most);
+    command
+        .add_option("--slices", keep.slices,
+                    "Keep, in states/ too, the state before each of so many equal parts of the first epoch: "
+                    "holdfast unlearn trains a member again only from the part on that took a forgotten "
+                    "record. Every epoch takes every record, so only an epoch of many batches is worth "
+                    "slices, and one alone most")
+        .within(none, most);
+}
+
 }  // namespace holdfast

@@ -73,4 +73,8 @@ class KeptStates {
 /// Error (usage), naming the option: a training whose states are not for keeping, or cannot be gone on from.
 void require_keepable(const StatesToKeep& keep, const Settings& settings, bool secret);
 
+class Command;
+/// Declares --keep-states and --slices.
+void add_keep_options(const Command& command, StatesToKeep& keep);
+
 }  // namespace holdfast

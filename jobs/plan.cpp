@@ -15,7 +15,7 @@
 #include "jobs/job.hpp"
 #include "jobs/plan/calibration.hpp"
 #include "jobs/plan/scaling.hpp"
-#include "jobs/train.hpp"
+#include "jobs/trained_records.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/ops/step_message.hpp"

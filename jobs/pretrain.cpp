@@ -13,7 +13,7 @@
 #include "jobs/job.hpp"
 #include "jobs/progress.hpp"
 #include "jobs/public_training.hpp"
-#include "jobs/train.hpp"
+#include "jobs/trained_records.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/version.hpp"
 #include "models/boxes/trainer.hpp"

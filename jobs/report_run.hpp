@@ -5,23 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "jobs/report/guarantee_card.hpp"
+
 namespace holdfast {
 
 // A run folder as the report reads it. Every field may be missing from the files but what a manifest must
 // have (dist/runs/manifest.hpp): numbers are then NaN or empty, texts empty; what is there must have its
 // type.
-
-/// What a number claims, in the words of the job that computed it.
-struct GuaranteeText {
-    std::string
-        status;  ///< "proved", "as published (gap: …)" or "not differentially private"; empty: none stated
-    std::string statement, relation, gap;
-    std::vector<std::string> conditions;
-
-    bool proved() const { return status == "proved"; }
-    bool stated() const { return !status.empty(); }
-    bool operator==(const GuaranteeText&) const = default;
-};
 
 /// manifest.json, as texts and figures.
 struct ManifestView {

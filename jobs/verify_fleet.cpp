@@ -60,14 +60,6 @@ std::string check_deletion(const FleetReader& fleet, const std::string& path) {
 
 }  // namespace
 
-bool is_fleet(const std::string& run) {
-    try {
-        return RunManifest::read(RunFolder::open(run)).kind == "fleet";
-    } catch (const Error&) {
-        return false;  // what is wrong with it, its checks say
-    }
-}
-
 void check_fleet_run(const std::string& run, const std::vector<std::string>& unlearned,
                      const std::function<bool(const std::string&)>& check_own, Findings& findings) {
     std::optional<FinishedFleet> fleet;

@@ -8,9 +8,6 @@
 
 namespace holdfast {
 
-/// Does the folder say that it holds a fleet?
-bool is_fleet(const std::string& run);
-
 /// The files of a fleet, what it claims, and of every run in `unlearned` the audit of its deletion: that its
 /// own folder holds (check_own), and that it is one of the fleet's networks without a record.
 void check_fleet_run(const std::string& run, const std::vector<std::string>& unlearned,

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "dist/layout/assignment.hpp"
-#include "jobs/train.hpp"
+#include "jobs/trained_records.hpp"
 #include "kernels/base/random.hpp"
 #include "models/training/plan.hpp"
 

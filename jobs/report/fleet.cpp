@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "jobs/report/chart.hpp"
-#include "jobs/report/guarantees.hpp"
+#include "jobs/report/guarantee_card.hpp"
 #include "jobs/report/html.hpp"
 #include "jobs/report/sections.hpp"
 #include "jobs/report/text.hpp"

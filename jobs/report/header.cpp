@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "jobs/report/guarantees.hpp"
+#include "jobs/report/guarantee_card.hpp"
 #include "jobs/report/html.hpp"
 #include "jobs/report/sections.hpp"
 #include "jobs/report/text.hpp"

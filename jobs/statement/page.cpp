@@ -1,7 +1,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "jobs/report/guarantees.hpp"
+#include "jobs/report/guarantee_card.hpp"
 #include "jobs/report/html.hpp"
 #include "jobs/report/text.hpp"
 #include "jobs/statement/render.hpp"

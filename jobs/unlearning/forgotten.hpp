@@ -5,19 +5,10 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "jobs/id_list.hpp"
 #include "models/privacy/noise/secret_key.hpp"
 
 namespace holdfast {
-
-/// The ids in a file, one a line as a table's column of ids has them (id_of_cell); empty lines are none.
-struct IdList {
-    std::string path;
-    std::vector<std::uint64_t> ids;    ///< in their order in the file, as often as there
-    std::vector<std::uint64_t> lines;  ///< [ids], from 1
-
-    /// Error (input): it cannot be read, or names no id.
-    static IdList read(const std::string& path);
-};
 
 /// What of a dataset is to be forgotten, and what that leaves.
 struct Forgetting {

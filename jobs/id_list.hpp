@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// The ids in a file, one a line as a table's column of ids has them (id_of_cell); empty lines are none.
+struct IdList {
+    std::string path;
+    std::vector<std::uint64_t> ids;    ///< in their order in the file, as often as there
+    std::vector<std::uint64_t> lines;  ///< [ids], from 1
+
+    /// Error (input): it cannot be read, or names no id.
+    static IdList read(const std::string& path);
+};
+
+}  // namespace holdfast

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "dist/data/dataset.hpp"
+#include "dist/runs/manifest.hpp"
+#include "models/training/settings.hpp"
+
+namespace holdfast {
+
+/// The settings with the public number of records that the dataset states, unless they state one themselves.
+Settings settle_count(Settings settings, const DatasetInfo& info);
+
+/// Every public record, on every rank: they are few beside the private ones, and every member trains on all
+/// of them. None where no file is named. Error (input): other columns, or a label that is no class.
+Records read_public(const std::string& name, const DatasetInfo& private_data, const Settings& settings);
+/// What names them, as read_public() gives them: their order too, where steps depend on it.
+PublicRecords identify_public(const Records& records, const TrainingSettings& training);
+
+/// Records as a training sees them: of a regression the targets in their public range, and features mapped.
+Records as_trained(Records records, const Settings& settings, const FeatureMap& features,
+                   FeatureRange targets);
+
+}  // namespace holdfast
