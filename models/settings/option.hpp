@@ -10,8 +10,8 @@
 namespace holdfast {
 
 /// One row of a table of options: parsing, range, help and manifest all come from it. A section of settings
-/// has its rows beside it (network_options() and its like), under names of its own; jobs/configuration.cpp
-/// joins them under "section.name".
+/// has its rows beside it (network_options() and its like), under names of its own;
+/// jobs/program/configuration.cpp joins them under "section.name".
 template <typename Section>
 struct BasicOption {
     std::string key;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "jobs/job.hpp"
+#include "jobs/program/job.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/run_job.hpp"

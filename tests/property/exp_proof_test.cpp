@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-#include "jobs/configuration.hpp"
+#include "jobs/program/configuration.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/monotone_exp.hpp"
 #include "kernels/ops/loss_rule.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "dist/runs/manifest.hpp"
-#include "jobs/configuration.hpp"
-#include "jobs/finished_fleet.hpp"
+#include "jobs/program/configuration.hpp"
+#include "jobs/program/runs/finished_fleet.hpp"
 #include "models/fleet/fleet_file.hpp"
 
 namespace holdfast::test {

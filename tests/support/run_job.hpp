@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/job.hpp"
+#include "jobs/program/job.hpp"
 
 namespace holdfast {
 

@@ -2,7 +2,7 @@
 // the label is that of all networks in double precision, in which the bound was found, whatever they were
 // trained in.
 
-#include "jobs/access/rules.hpp"
+#include "jobs/answers/access/rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // evaluate --budget: what its figures are made of is tested in routes_test; here, what a run is given.
 
-#include "jobs/budget_routes.hpp"
+#include "jobs/answers/evaluate/budget_routes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "jobs/option_table.hpp"
+#include "jobs/program/option_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "jobs/dataset_identity.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
-#include "jobs/doctor_checks.hpp"
-#include "jobs/doctor_diagnosis.hpp"
+#include "jobs/study/doctor/checks.hpp"
+#include "jobs/study/doctor/diagnosis.hpp"
 #include "kernels/cpu/fused_integers.hpp"
 #include "kernels/cpu/simd_target.hpp"
 

@@ -11,8 +11,8 @@
 #include <numeric>
 #include <random>
 
-#include "jobs/configuration.hpp"
-#include "jobs/finished_run.hpp"
+#include "jobs/program/configuration.hpp"
+#include "jobs/program/runs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/layers.hpp"
 #include "models/nets/model_file.hpp"

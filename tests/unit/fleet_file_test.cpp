@@ -10,7 +10,7 @@
 
 #include "dist/files/hdf5.hpp"
 #include "dist/files/seal.hpp"
-#include "jobs/finished_fleet.hpp"
+#include "jobs/program/runs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/data/dataset.hpp"
-#include "jobs/finished_fleet.hpp"
-#include "jobs/finished_run.hpp"
-#include "jobs/job.hpp"
+#include "jobs/program/job.hpp"
+#include "jobs/program/runs/finished_fleet.hpp"
+#include "jobs/program/runs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/cuda.hpp"
 #include "tests/support/run_job.hpp"

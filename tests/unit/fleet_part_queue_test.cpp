@@ -1,7 +1,7 @@
-// What the threads of a fleet take from (jobs/fleet_part_queue.hpp): every part once, and with as many others
-// as a pass holds.
+// What the threads of a fleet take from (jobs/training/fleet/part_queue.hpp): every part once, and with as
+// many others as a pass holds.
 
-#include "jobs/fleet_part_queue.hpp"
+#include "jobs/training/fleet/part_queue.hpp"
 
 #include <gtest/gtest.h>
 #include <omp.h>

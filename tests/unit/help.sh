@@ -23,7 +23,7 @@ assert re.fullmatch("[0-9a-f]{16}", said["sources"]), said["sources"]
 END_PYTHON
 # What names the program in its runs is a digest of what it is made of: of no other file, with git and without.
 mkdir -p tree/kernels tree/models && echo 'int one();' > tree/models/a.hpp && echo 'int two();' > tree/kernels/b.cpp
-sources() { cmake -D ROOT="$PWD/tree" -D OUT="$PWD/commit.cpp" -P "$root/jobs/commit.cmake" > out.txt 2>&1 || fail "commit.cmake: $(cat out.txt)"; grep -A 1 'sources()' commit.cpp; }
+sources() { cmake -D ROOT="$PWD/tree" -D OUT="$PWD/commit.cpp" -P "$root/jobs/program/commit.cmake" > out.txt 2>&1 || fail "commit.cmake: $(cat out.txt)"; grep -A 1 'sources()' commit.cpp; }
 first=$(sources)
 echo words > tree/README.md && [ "$(sources)" = "$first" ] || fail "words make another program"
 echo 'int three();' > tree/models/a.hpp && [ "$(sources)" != "$first" ] || fail "another source makes the same program"
@@ -39,7 +39,12 @@ grep -q "\"value\":\"$simd\"" doctor.json || fail "the doctor knows another inst
 "$holdfast" completion bash > completion.bash || fail "no completion for bash"
 "$holdfast" completion zsh > completion.zsh || fail "no completion for zsh"
 bash -n completion.bash || fail "the completion is no bash"
-"$holdfast" --help | sed -n '/^Subcommands:/,/^Exit codes/p' | grep -oE '^  [a-z]+' > commands.txt
+"$holdfast" --help | sed -n '/^Data:/,/^Exit codes/p' | grep -oE '^  [a-z]+' > commands.txt
+[ "$("$holdfast" --help | grep -E '^[A-Z][a-z]+:$' | tr -d '\n')" = "Options:Data:Training:Answers:Forgetting:Study:" ] || fail "--help groups commands by $("$holdfast" --help | grep ':$')"
+"$holdfast" trian > out.txt 2> err.txt
+[[ $? == 2 && ! -s out.txt ]] && grep -q 'did you mean train?' err.txt || fail "a misspelt command: $(cat err.txt)"
+"$holdfast" frobnicate > out.txt 2> err.txt
+[[ $? == 2 && ! -s out.txt ]] && grep -q 'holdfast --help lists them' err.txt || fail "no such command: $(cat err.txt)"
 [ "$(wc -l < commands.txt)" -ge 20 ] || fail "--help lists $(cat commands.txt)"
 for command in $(cat commands.txt); do
     grep -q "^\.SS \"$command\"" holdfast.1 || fail "the page lacks $command"

@@ -1,6 +1,6 @@
 // What memory a job may take: of the machine, of every control group it is in, of Slurm's allocation.
 
-#include "jobs/host_memory.hpp"
+#include "jobs/program/host_memory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/data/dataset.hpp"
-#include "jobs/job.hpp"
+#include "jobs/program/job.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/run_job.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,4 +1,4 @@
-#include "jobs/late_files.hpp"
+#include "jobs/program/runs/late_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "jobs/configuration.hpp"
+#include "jobs/program/configuration.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/dropout.hpp"
 

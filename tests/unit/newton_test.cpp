@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "jobs/job.hpp"
+#include "jobs/program/job.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/fleets.hpp"
 #include "tests/support/run_job.hpp"

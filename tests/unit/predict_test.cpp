@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "dist/files/hdf5.hpp"
-#include "jobs/finished_run.hpp"
+#include "jobs/program/runs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/model_file.hpp"
 #include "tests/support/run_job.hpp"

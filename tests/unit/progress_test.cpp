@@ -1,7 +1,7 @@
-// Progress (jobs/progress.hpp) on a terminal, on none, and silenced. stderr is replaced for the length of a
-// test.
+// Progress (jobs/program/progress.hpp) on a terminal, on none, and silenced. stderr is replaced for the
+// length of a test.
 
-#include "jobs/progress.hpp"
+#include "jobs/program/progress.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

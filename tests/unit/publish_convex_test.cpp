@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "jobs/finished_run.hpp"
-#include "jobs/publication.hpp"
+#include "jobs/program/runs/finished_run.hpp"
+#include "jobs/program/runs/publication.hpp"
 #include "models/convex/radius.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/accountant/gaussian.hpp"

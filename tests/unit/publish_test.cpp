@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "dist/files/seal.hpp"
-#include "jobs/finished_run.hpp"
+#include "jobs/program/runs/finished_run.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/noise/secret_key.hpp"
 #include "tests/support/child_process.hpp"

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "jobs/finished_run.hpp"
-#include "jobs/queries.hpp"
+#include "jobs/program/queries.hpp"
+#include "jobs/program/runs/finished_run.hpp"
 #include "tests/support/run_job.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,6 +1,6 @@
 // The charts of a report, and how it writes numbers.
 
-#include "jobs/report/chart.hpp"
+#include "jobs/study/report/chart.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <limits>
 #include <regex>
 
-#include "jobs/report/text.hpp"
+#include "jobs/program/page/text.hpp"
 
 namespace holdfast {
 namespace {

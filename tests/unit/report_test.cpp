@@ -7,8 +7,8 @@
 
 #include "dist/files/seal.hpp"
 #include "dist/runs/manifest.hpp"
-#include "jobs/report/page.hpp"
-#include "jobs/report_run.hpp"
+#include "jobs/study/report/page.hpp"
+#include "jobs/study/report/read_run.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

@@ -1,4 +1,4 @@
-#include "jobs/unlearning/request_log.hpp"
+#include "jobs/forgetting/request_log.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

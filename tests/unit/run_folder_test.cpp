@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "jobs/configuration.hpp"
-#include "jobs/finished_run.hpp"
+#include "jobs/program/configuration.hpp"
+#include "jobs/program/runs/finished_run.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

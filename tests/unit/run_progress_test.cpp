@@ -1,4 +1,4 @@
-#include "jobs/watch/run_progress.hpp"
+#include "jobs/training/watch/run_progress.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/runs/progress_log.hpp"
-#include "jobs/host_name.hpp"
+#include "jobs/program/host_name.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

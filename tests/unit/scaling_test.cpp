@@ -1,4 +1,4 @@
-#include "jobs/plan/scaling.hpp"
+#include "jobs/training/plan/scaling.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "jobs/statement/document.hpp"
-#include "jobs/statement/render.hpp"
+#include "jobs/answers/statement/document.hpp"
+#include "jobs/answers/statement/render.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "tests/support/ledger_queries.hpp"

@@ -29,6 +29,7 @@ expect_broken() {
 # expect_clean FILE <content
 expect_clean() {
     fresh_tree
+    mkdir -p "$(dirname "$tree/$1")"
     cat >"$tree/$1"
     local output
     output=$("$check" "$tree" 2>&1) || fail "$1: $output"
@@ -43,8 +44,15 @@ breaks_direction kernels/reference/a.cpp dist/comm/communicator.hpp
 breaks_direction kernels/cpu/a.cpp kernels/backends.hpp
 breaks_direction kernels/a.cpp dist/comm/communicator.hpp
 breaks_direction dist/comm/a.cpp models/privacy/b.hpp
-breaks_direction models/privacy/a.hpp jobs/job.hpp
+breaks_direction models/privacy/a.hpp jobs/program/job.hpp
 breaks_direction jobs/a.cpp tests/support/b.hpp
+
+breaks_room() { printf '#pragma once\n#include "%s"\n' "$2" | expect_broken "$1:2" room "$1"; }
+breaks_room jobs/answers/a.cpp jobs/training/b.hpp
+breaks_room jobs/program/a.cpp jobs/data/b.hpp
+breaks_room jobs/answers/access.cpp jobs/answers/release/b.hpp
+breaks_room jobs/answers/access/a.cpp jobs/answers/release/b.hpp
+printf '#include "jobs/answers/release/b.hpp"\n#include "jobs/answers/c.hpp"\n#include "jobs/program/d.hpp"\n' | expect_clean jobs/answers/release.cpp
 
 has_foreign_owner() { printf '\n\n#include <%s>\n' "$2" | expect_broken "$1:3" owner "$1"; }
 has_foreign_owner jobs/a.cpp mpi.h
@@ -111,7 +119,7 @@ END
 expect_clean tests/unit/a_test.cpp <<'END'
 #include <mpi.h>
 #include <hdf5.h>
-#include "jobs/job.hpp"
+#include "jobs/program/job.hpp"
 END
 expect_clean kernels/backends.cpp <<<'#include "kernels/cpu/cpu.hpp"'
 expect_clean kernels/cuda/a.cu <<<'#include <cublas_v2.h>'

@@ -1,9 +1,9 @@
-#include "jobs/transport.hpp"
+#include "jobs/program/transport.hpp"
 
 #include <gtest/gtest.h>
 
 #include "dist/comm/nccl.hpp"
-#include "jobs/configuration.hpp"
+#include "jobs/program/configuration.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/runs/manifest.hpp"
-#include "jobs/job.hpp"
+#include "jobs/program/job.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/run_job.hpp"

@@ -1,0 +1,213 @@
+// holdfast certify: how many records would have to change before each answer could; of a regression, where
+// each prediction lies when so many change.
+//   mpirun -n 2 holdfast certify --run run --queries blobs.h5:test
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "dist/files/atomic_file.hpp"
+#include "dist/files/digest.hpp"
+#include "dist/files/hdf5.hpp"
+#include "jobs/program/job.hpp"
+#include "jobs/program/queries.hpp"
+#include "jobs/program/runs/finished_run.hpp"
+#include "jobs/program/transport.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string run, queries, bounds = "interval";
+};
+
+struct Result {
+    std::vector<Certificates> members;
+    std::vector<std::int32_t> labels;     // of the ensemble
+    std::vector<std::int64_t> distances;  // of the ensemble
+};
+
+/// distances.h5: label, distance [members, queries], ensemble_label, ensemble_distance, id [queries]; 0600.
+void write_distances(const FinishedRun& run, const Records& queries, const Result& result) {
+    AtomicPath path(run.folder.file("distances.h5"), private_mode);
+    auto file = hdf5::File::create(path.temporary(), path.path());
+    const std::uint64_t count = queries.size(), members = result.members.size();
+    {
+        hdf5::Dataset labels = file.create_dataset("label", hdf5::Type::int32, {members, count});
+        hdf5::Dataset distances = file.create_dataset("distance", hdf5::Type::int64, {members, count});
+        for (std::uint64_t m = 0; m < members; ++m) {
+            labels.write({m, 0}, {1, count}, result.members[m].labels.data());
+            distances.write({m, 0}, {1, count}, result.members[m].distances.data());
+        }
+        file.create_dataset("ensemble_label", hdf5::Type::int32, {count})
+            .write({0}, {count}, result.labels.data());
+        file.create_dataset("ensemble_distance", hdf5::Type::int64, {count})
+            .write({0}, {count}, result.distances.data());
+        file.create_dataset("id", hdf5::Type::uint64, {count}).write({0}, {count}, queries.ids.data());
+    }
+    file.close();
+    add_seal(path.temporary(), path.path());
+    path.commit();
+}
+
+std::string digest_of(const Result& result) {
+    StreamDigest digest;
+    for (const Certificates& member : result.members) {
+        digest.add_values(std::span(member.labels));
+        digest.add_values(std::span(member.distances));
+    }
+    digest.add_values(std::span(result.labels));
+    digest.add_values(std::span(result.distances));
+    return digest.hex();
+}
+
+/// Of a regression, [levels, queries].
+struct Intervals {
+    std::vector<std::vector<double>> lower, upper;
+};
+
+/// intervals.h5: prediction, id [queries], lower, upper [levels, queries], level [levels]; 0600.
+void write_intervals(const FinishedRun& run, const Records& queries, const Intervals& intervals) {
+    AtomicPath path(run.folder.file("intervals.h5"), private_mode);
+    auto file = hdf5::File::create(path.temporary(), path.path());
+    const std::uint64_t count = queries.size(), levels = intervals.lower.size();
+    {
+        hdf5::Dataset lower = file.create_dataset("lower", hdf5::Type::float64, {levels, count});
+        hdf5::Dataset upper = file.create_dataset("upper", hdf5::Type::float64, {levels, count});
+        for (std::uint64_t level = 0; level < levels; ++level) {
+            lower.write({level, 0}, {1, count}, intervals.lower[level].data());
+            upper.write({level, 0}, {1, count}, intervals.upper[level].data());
+        }
+        file.create_dataset("prediction", hdf5::Type::float64, {count})
+            .write({0}, {count}, intervals.lower.front().data());
+        file.create_dataset("id", hdf5::Type::uint64, {count}).write({0}, {count}, queries.ids.data());
+        file.create_dataset("level", hdf5::Type::int64, {levels}).write({0}, {levels}, run.levels().data());
+    }
+    file.close();
+    add_seal(path.temporary(), path.path());
+    path.commit();
+}
+
+Intervals intervals_of(const Context& context, const FinishedRun& run, const Records& queries) {
+    const auto rank = static_cast<std::size_t>(context.world.rank()),
+               ranks = static_cast<std::size_t>(context.world.size());
+    const Records mine =
+        run.features(part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks));
+    Intervals all;
+    run.certificate->output_bounds(0, mine, choose_device(run.how.backend, context.world),
+                                   [&](std::size_t, const OutputBounds& bounds) {
+                                       all.lower.push_back(gathered(context.world, bounds.lower));
+                                       all.upper.push_back(gathered(context.world, bounds.upper));
+                                   });
+    return all;
+}
+
+void certify_regression(const Context& context, const FinishedRun& run, const Records& queries) {
+    // 2. The interval of every prediction at every level.
+    const Intervals intervals = intervals_of(context, run, queries);
+    if (context.world.is_root()) write_intervals(run, queries, intervals);
+
+    // 3. For the owner: how wide they are.
+    StreamDigest digest;
+    nlohmann::json table = nlohmann::json::array();
+    std::string text =
+        "k        mean width  largest width   (of " + std::to_string(queries.size()) + " predictions)\n";
+    const std::size_t stride = std::max<std::size_t>(1, run.levels().size() / 10);
+    for (std::size_t level = 0; level < run.levels().size(); ++level) {
+        digest.add_values(std::span(intervals.lower[level]));
+        digest.add_values(std::span(intervals.upper[level]));
+        double sum = 0, largest = 0;
+        for (std::size_t q = 0; q < queries.size(); ++q) {
+            const double width = intervals.upper[level][q] - intervals.lower[level][q];
+            sum += width;
+            largest = std::max(largest, width);
+        }
+        const double mean = sum / static_cast<double>(queries.size());
+        table.push_back({{"k", run.levels()[level]}, {"width_mean", mean}, {"width_max", largest}});
+        if (level % stride != 0 && level + 1 != run.levels().size()) continue;
+        char line[96];
+        std::snprintf(line, sizeof line, "%-8lld %-11.5g %.5g\n", static_cast<long long>(run.levels()[level]),
+                      mean, largest);
+        text += line;
+    }
+    const Guarantee claim = run.certificate->claim();
+    const nlohmann::json object = {{"queries", queries.size()},
+                                   {"intervals", table},
+                                   {"digest", digest.hex()},
+                                   {"guarantee", claim.to_json()}};
+    if (context.world.is_root()) run.folder.write_json("certificates.json", object);
+    context.print(object, text + "intervals " + digest.hex().substr(0, 16) + " in " +
+                              run.folder.file("intervals.h5") + "\n" + claim.text() + "\n");
+}
+
+void certify_job(const Context& context, const Request& request) {
+    // 1. The run and the queries.
+    if (request.bounds != "interval" && request.bounds != "best")
+        throw Error(ExitCode::usage, "no such bounds: " + request.bounds, "give interval or best",
+                    "--bounds");
+    const FinishedRun run = FinishedRun::open(request.run);
+    const Records queries = read_queries(context, run.features, request.queries);
+    if (run.network.is_regression()) return certify_regression(context, run, queries);
+    const bool relaxed = request.bounds == "best" && run.certificate->relaxes();
+
+    // 2. Every member's stable distances, then the ensemble's.
+    Result result{certify_members(context, run, queries, relaxed ? Asker::relaxed : Asker::owner), {}, {}};
+    for (const Evidence& evidence : ensemble_evidence(run, result.members)) {
+        result.labels.push_back(evidence.label);
+        result.distances.push_back(evidence.distance);
+    }
+
+    // 3. For the owner: the distances, and a table of certified fractions.
+    if (context.world.is_root()) write_distances(run, queries, result);
+    const std::string digest = digest_of(result);
+    const std::vector<std::int64_t> levels = shown_levels(run, result.members);
+    const auto most = static_cast<std::int64_t>(levels.size()) - 1;
+    const std::vector<double> fractions = certified_fractions(distance_counts(result.members, most));
+    const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, most));
+    Guarantee claim = run.certificate->claim();
+    if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
+    nlohmann::json table = nlohmann::json::array();
+    std::string text =
+        "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
+    const std::size_t stride = std::max<std::size_t>(1, fractions.size() / 10);
+    for (std::size_t level = 0; level < fractions.size(); ++level) {
+        table.push_back({{"k", levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
+        if (level % stride != 0 && level + 1 != fractions.size()) continue;
+        char line[96];
+        std::snprintf(line, sizeof line, "%-8lld %6.4f   %6.4f\n", static_cast<long long>(levels[level]),
+                      fractions[level], ensemble[level]);
+        text += line;
+    }
+    if (relaxed)
+        text +=
+            "by intervals or linear relaxations, whichever prove more; a release counts by intervals alone\n";
+    if (request.bounds == "best" && !relaxed)
+        text += "by intervals: of this run linear relaxations prove no more\n";
+    const nlohmann::json object = {{"queries", queries.size()},
+                                   {"bounds", relaxed ? "best" : "interval"},
+                                   {"certified", table},
+                                   {"digest", digest},
+                                   {"guarantee", claim.to_json()}};
+    if (context.world.is_root()) run.folder.write_json("certificates.json", object);
+    context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
+                              run.folder.file("distances.h5") + "\n" + claim.text() + "\n");
+}
+
+}  // namespace
+
+Run declare_certify(const Command& command) {
+    auto request = std::make_shared<Request>();
+    command.add_option("--run", request->run, "Run folder of holdfast train").required();
+    command.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")
+        .required();
+    command
+        .add_option(
+            "--bounds", request->bounds,
+            "interval: what a release counts by; best: linear relaxations besides, of dense networks of two "
+            "hidden layers or more, for the owner")
+        .show_default();
+    return [request](const Context& context) { certify_job(context, *request); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,156 @@
+// holdfast predict: what a published model answers. For whoever has the model and queries: no ledger, no
+// cost.
+//   holdfast predict --model model.h5 --queries blobs.h5 --accuracy
+
+#include <spdlog/logger.h>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "dist/files/atomic_file.hpp"
+#include "jobs/program/job.hpp"
+#include "jobs/program/queries.hpp"
+#include "jobs/program/transport.hpp"
+#include "kernels/backends.hpp"
+#include "models/certify/answers.hpp"
+#include "models/nets/model_file.hpp"
+#include "models/privacy/guarantee.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string model, queries, out = "-", backend = "auto";
+    std::uint64_t first = 0;
+    bool scores = false, accuracy = false;
+};
+
+/// Every rank answers its share of the queries; all have all answers.
+Answers answers_of_all(const Context& context, const Model& model, const Records& queries,
+                       const std::string& backend) {
+    const auto rank = static_cast<std::size_t>(context.world.rank()),
+               ranks = static_cast<std::size_t>(context.world.size());
+    const Records mine = model.feature_map()(
+        part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks));
+    const int device = choose_device(backend, context.world);
+    const auto computing =
+        make_backend(backend_for(model.network.shape(), backend), model.precision, Product::exact, device);
+    const Answers answers = answers_of(model.network, *computing, model.parameters, mine);
+    return {gathered(context.world, answers.labels), gathered(context.world, answers.logits)};
+}
+
+/// The mean of the squared errors.
+double error_of(const Answers& answers, const std::vector<double>& targets) {
+    double sum = 0;
+    for (std::size_t q = 0; q < targets.size(); ++q)
+        sum += (answers.logits[q] - targets[q]) * (answers.logits[q] - targets[q]);
+    return sum / static_cast<double>(targets.size());
+}
+
+/// A number a line.
+std::string lines_of(const std::vector<double>& numbers) {
+    std::string text;
+    char line[32];
+    for (const double number : numbers) {
+        std::snprintf(line, sizeof line, "%.17g\n", number);
+        text += line;
+    }
+    return text;
+}
+
+/// A label a line; with scores a table: label, logit_0, logit_1, …
+std::string lines_of(const Answers& answers, std::size_t outputs, bool scores) {
+    std::string text;
+    if (scores) {
+        text = "label";
+        for (std::size_t c = 0; c < outputs; ++c) text += ",logit_" + std::to_string(c);
+        text += "\n";
+    }
+    for (std::size_t q = 0; q < answers.labels.size(); ++q) {
+        text += std::to_string(answers.labels[q]);
+        char number[32];
+        for (std::size_t c = 0; scores && c < outputs; ++c) {
+            std::snprintf(number, sizeof number, ",%.17g", answers.logits[q * outputs + c]);
+            text += number;
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
+    nlohmann::json rows = nlohmann::json::array();
+    for (auto row = answers.logits.begin(); row != answers.logits.end();
+         row += static_cast<std::ptrdiff_t>(outputs))
+        rows.push_back(std::vector<double>(row, row + static_cast<std::ptrdiff_t>(outputs)));
+    return rows;
+}
+
+void predict(const Context& context, const Request& request) {
+    // 1. The model, and queries that fit it.
+    const auto [model, digest] = read_model(request.model);
+    const Records queries = read_queries(context, model.feature_map(), request.queries, request.first);
+    if (request.accuracy && !model.network.is_regression())
+        require_labels(queries, model.network.classes(), request.queries);
+
+    // 2. What it answers.
+    const Answers answers = answers_of_all(context, model, queries, request.backend);
+
+    // 3. The accuracy, or every answer; beside it, for whom the model is private.
+    context.log->info("model {} (training: {}): {}", digest.substr(0, 16), model.kind,
+                      Guarantee::text_of(model.guarantee));
+    nlohmann::json object = {
+        {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
+    std::string text;
+    if (request.accuracy && model.network.is_regression()) {
+        const double error =
+            error_of(answers, require_targets(queries, default_feature_range, request.queries));
+        char line[80];
+        std::snprintf(line, sizeof line, "mean squared error %.6g of %zu queries\n", error, queries.size());
+        object["mean_squared_error"] = error;
+        object["queries"] = queries.size();
+        text = line;
+    } else if (model.network.is_regression()) {
+        object["predictions"] = answers.logits;
+        text = lines_of(answers.logits);
+    } else if (request.accuracy) {
+        const double accuracy =
+            fraction_right(queries.labels, [&](std::size_t q) { return answers.labels[q]; });
+        char line[64];
+        std::snprintf(line, sizeof line, "accuracy %.4f of %zu queries\n", accuracy, queries.size());
+        object["accuracy"] = accuracy;
+        object["queries"] = queries.size();
+        text = line;
+    } else {
+        const std::size_t outputs = model.network.outputs();
+        object["labels"] = answers.labels;
+        if (request.scores) object["logits"] = logits_of(answers, outputs);
+        text = lines_of(answers, outputs, request.scores);
+    }
+    if (request.out == "-") return context.print(object, text);
+    if (context.world.is_root())
+        write_file_atomically(request.out, std::string_view(context.json ? object.dump() + "\n" : text));
+}
+
+}  // namespace
+
+Run declare_predict(const Command& command) {
+    auto request = std::make_shared<Request>();
+    command.add_option("--model", request->model, "Model file of holdfast publish or tools/python")
+        .required();
+    command.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")
+        .required();
+    command.add_option("--out", request->out, "Where the answers go, for its owner alone; -: stdout")
+        .show_default();
+    command.add_flag("--scores", request->scores, "Beside each label the logits: label,logit_0,…");
+    command.add_flag(
+        "--accuracy", request->accuracy,
+        "Instead of the answers, how many are the queries' labels; of a regression, whose answers are "
+        "numbers, the mean squared error");
+    command.add_option("--first", request->first, "Only the first so many queries; 0: all");
+    command
+        .add_option("--backend", request->backend, "auto | cpu | cuda | reference: no answer depends on it")
+        .show_default();
+    return [request](const Context& context) { predict(context, *request); };
+}
+
+}  // namespace holdfast

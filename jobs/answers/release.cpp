@@ -1,0 +1,150 @@
+// holdfast release: answers under differential privacy. Prints the labels, what they cost and the guarantee;
+// nothing else about the run leaves it. What it prints, charges and exits with is a function of public
+// things, the ledger's balance and the drawn labels: it charges before it computes anything from the records,
+// and it then does the same work whatever they are.
+//   holdfast account --ledger hospital.db --data patients.h5 --budget 10 --budget-delta 1e-5
+//   holdfast release --run run --queries new.h5:test --epsilon 0.1 --ledger hospital.db
+//   holdfast release --run run --queries new.h5:test --total-epsilon 1 --total-delta 1e-6 --ledger h.db
+//   holdfast release --run run --queries new.h5:test --session ward --epsilon 1 --delta 1e-6 --ledger h.db
+
+#include "jobs/answers/release/release.hpp"
+
+#include <algorithm>
+
+#include "jobs/program/job.hpp"
+#include "jobs/program/queries.hpp"
+#include "jobs/program/runs/payer.hpp"
+#include "kernels/base/error.hpp"
+#include "models/certify/claims.hpp"
+
+namespace holdfast {
+namespace {
+
+/// How the options want the queries answered.
+using Way = Answered (*)(const Release& release, Ledger& ledger, RandomBits& bits);
+
+/// The way, and the request as that way reads it: a total for a session or a batch is its epsilon. Errors
+/// (usage): no amount, or two.
+std::pair<Way, ReleaseRequest> way_of(ReleaseRequest request) {
+    if (request.total_epsilon != 0) {
+        if (request.by != "session" && request.by != "batch") {
+            if (request.batch || !request.session.empty())
+                throw Error(ExitCode::usage,
+                            "a total is answered in a session or as a batch only if it says so",
+                            request.batch ? "give --by batch" : "give --by session", "--by");
+            return {answer_for_total, request};
+        }
+        if (request.by == "batch" && !request.session.empty())
+            throw Error(ExitCode::usage, "a batch is answered outside any session", "give one of them",
+                        "--session");
+        request.epsilon = request.total_epsilon;
+        request.delta = request.total_delta;
+        request.batch = request.by == "batch";
+    }
+    if (request.batch) return {answer_batch, request};
+    if (!request.session.empty()) return {answer_in_session, request};
+    if (request.by == "session")
+        throw Error(ExitCode::usage, "a session has a name, by which it goes on another day",
+                    "give one, such as --session ward", "--session");
+    if (request.epsilon == 0)
+        throw Error(ExitCode::usage, "what may an answer cost?",
+                    "give --epsilon for each answer, or --total-epsilon for all of them", "--epsilon");
+    return {answer_each, request};
+}
+
+void release(const Context& context, const ReleaseRequest& options) {
+    // 1. What is public: the run's settings, what it may claim, how it is to answer, the queries.
+    require_ledger(options.ledger);
+    const auto [answer, request] = way_of(options);
+    const FinishedRun run = FinishedRun::open(request.run);
+    run.certificate->release_claim();  // an Error where no release may rest on it
+    require_public_queries(request.queries, run.manifest.dataset, request.public_queries);
+    const Records queries = read_queries(context, run.features, request.queries, request.first);
+    const PaidEvidence evidence(context, run, queries);
+    if (!context.world.is_root()) return evidence.help();
+
+    // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
+    // nothing.
+    Ledger ledger(request.ledger);
+    check_payer(ledger, {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
+                         name_of(run.settings.certificate.relation), request.ledger});
+    SystemRandomBits bits;
+    const std::vector<Digest> digests = query_digests(queries);
+    Answered answered = answer({context, request, run, digests, evidence}, ledger, bits);
+    evidence.done();
+
+    // 3. The labels, the cost, and the terms each was drawn under.
+    const std::string payer = ledger.population_of(run.manifest.dataset.digest).value();
+    print_answers(context, std::move(answered), ledger.spending(payer).value());
+}
+
+}  // namespace
+
+Mechanism mechanism_for(const Release& release, const std::string& name, double epsilon, double delta,
+                        double mu) {
+    const FinishedRun& run = release.run;
+    const bool ensemble = release.ensemble();
+    Mechanism mechanism(name, {epsilon, delta, static_cast<int>(run.classes()), distance_cap(run, ensemble),
+                               ensemble ? run.settings.ensemble.members : 0, mu, release.request.threshold});
+    check_releasable(mechanism.info());
+    if (const auto error = misfit(mechanism.info(), available_evidence(run, ensemble))) throw *error;
+    return mechanism;
+}
+
+Guarantee claim_of(const Release& release, const Guarantee& drawn) {
+    const FinishedRun& run = release.run;
+    RecordClaim claim = run.certificate->release_claim();
+    if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
+    return claim_about_labels(claim, drawn, release.request.public_queries);
+}
+
+Run declare_release(const Command& command) {
+    auto request = std::make_shared<ReleaseRequest>();
+    command.add_option("--run", request->run, "Run folder of holdfast train").required();
+    add_asking_options(command, request->queries, request->ledger);
+    const Argument epsilon = command.add_option(
+        "--epsilon", request->epsilon, "Privacy per answer, public; of a session or a batch: of all of it");
+    const Argument delta =
+        command.add_option("--delta", request->delta, "Likewise, for mechanisms that take one");
+    const Argument mechanism =
+        command.add_option("--mechanism", request->mechanism, "One of the list below").show_default();
+    command.add_option(
+        "--threshold", request->threshold,
+        "Of confident_argmax: the fraction of members that seem to agree; public, 0.7 unless given");
+    add_public_queries_option(command, request->public_queries);
+    command.add_option("--first", request->first, "Only the first so many queries; 0: all");
+    const Argument session = command.add_option(
+        "--session", request->session,
+        "Answer in the session of this name: labels without noise, any number of them, for --epsilon and "
+        "--delta charged at opening; a query too near to the boundary is refused");
+    command.add_option("--refusals", request->refusals, "So many refusals end the session: fixed at opening")
+        .needs(session)
+        .show_default();
+    command
+        .add_option("--answers", request->answers,
+                    "About how many queries the session is for: splits its epsilon; fixed at opening")
+        .needs(session)
+        .show_default();
+    const Argument batch = command.add_flag(
+        "--batch", request->batch,
+        "All labels of the file at once, or none if one of the queries is too near to the boundary: paid for "
+        "once, refused or not");
+    const Argument total = command.add_option(
+        "--total-epsilon", request->total_epsilon,
+        "Answer the whole file for this, charged at once: the amount of one answer and its "
+        "mechanism follow from the number of queries");
+    command.add_option("--total-delta", request->total_delta, "Likewise").needs(total);
+    command
+        .add_option("--by", request->by,
+                    "With a total: stable_rr, stable_gauss, session (with --session), batch, or auto for the "
+                    "better of the first two")
+        .needs(total)
+        .show_default();
+    batch.excludes(session).excludes(mechanism);
+    session.excludes(mechanism);
+    for (const Argument each : {epsilon, delta, mechanism}) total.excludes(each);
+    command.add_footer("Mechanisms:\n" + mechanism_help());
+    return [request](const Context& context) { release(context, *request); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,108 @@
+#include "jobs/answers/statement/releases.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "jobs/program/date.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parsed(const std::string& text) {
+    Json value = Json::parse(text, nullptr, false);
+    if (value.is_discarded() || !value.is_object())
+        throw Error(ExitCode::input, "the ledger holds a guarantee or parameters that are damaged: " + text,
+                    "restore the ledger from its last copy", "ledger");
+    return value;
+}
+
+/// As Guarantee writes it, the status first.
+Json guarantee_of(const std::string& text) {
+    const Json written = parsed(text);
+    Json guarantee;
+    for (const char* field : {"status", "statement", "relation", "gap", "conditions"}) {
+        if (written.contains(field)) guarantee[field] = written.at(field);
+    }
+    if (!guarantee.contains("status"))
+        throw Error(ExitCode::input, "the ledger holds a guarantee without a status: " + text,
+                    "restore the ledger from its last copy", "ledger");
+    return guarantee;
+}
+
+Json entry_of(const LedgerTerms& terms) {
+    return {{"kind", "answers"},
+            {"answers", terms.answers},
+            {"mechanism", terms.mechanism},
+            {terms.together ? "epsilon_together" : "epsilon_an_answer", shown(terms.epsilon)},
+            {terms.together ? "delta_together" : "delta_an_answer", shown(terms.delta)},
+            {"first", date_of(terms.first_time)},
+            {"last", date_of(terms.last_time)},
+            {"guarantee", guarantee_of(terms.guarantee)}};
+}
+
+Json entry_of(const LedgerPayment& payment) {
+    const Json parameters = parsed(payment.parameters);
+    if (parameters.contains("kind"))  // of answers: listed by their terms too, which say how many
+        return {{"kind", "payment_for_answers"},
+                {"mechanism", payment.mechanism},
+                {"epsilon_together", shown(payment.epsilon)},
+                {"delta_together", shown(payment.delta)},
+                {"charged", date_of(payment.time)},
+                {"parameters", parameters},
+                {"guarantee", guarantee_of(payment.guarantee)}};
+    Json models = Json::array();
+    for (const Publication& publication : payment.publications)
+        models.push_back({{"published", date_of(publication.time)}, {"digest", publication.model_digest}});
+    return {{"kind", "model"},
+            {"mechanism", payment.mechanism},
+            {"epsilon_on_its_own", shown(payment.epsilon)},
+            {"delta_on_its_own", shown(payment.delta)},
+            {"charged", date_of(payment.time)},
+            {"parameters", parameters},
+            {"models", models},
+            {"guarantee", guarantee_of(payment.guarantee)}};
+}
+
+}  // namespace
+
+std::int64_t Released::models() const {
+    std::int64_t count = 0;
+    for (const LedgerPayment& payment : payments)
+        count += static_cast<std::int64_t>(payment.publications.size());
+    return count;
+}
+
+Json releases_of(const Released& released) {
+    Json list = Json::array();
+    for (const LedgerTerms& terms : released.answers) list.push_back(entry_of(terms));
+    for (const LedgerPayment& payment : released.payments) list.push_back(entry_of(payment));
+    return list;
+}
+
+Json period_of(const Released& released) {
+    if (!released.any()) return nullptr;
+    std::vector<std::int64_t> times;
+    for (const LedgerTerms& terms : released.answers)
+        times.insert(times.end(), {terms.first_time, terms.last_time});
+    for (const LedgerPayment& payment : released.payments) {
+        times.push_back(payment.time);
+        for (const Publication& publication : payment.publications) times.push_back(publication.time);
+    }
+    const auto [first, last] = std::minmax_element(times.begin(), times.end());
+    return {{"first_release", date_of(*first)}, {"last_release", date_of(*last)}};
+}
+
+std::string status_of(const Json& releases) {
+    const auto open = std::count_if(releases.begin(), releases.end(), [](const Json& release) {
+        return release.at("guarantee").at("status") != "proved";
+    });
+    if (releases.empty()) return "nothing was released";
+    if (open == 0) return "proved";
+    return "as published (gap: " + std::to_string(open) + " of " + std::to_string(releases.size()) +
+           " kinds of release rest on an argument with a gap, which each names)";
+}
+
+}  // namespace holdfast

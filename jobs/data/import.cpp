@@ -1,0 +1,459 @@
+// holdfast import FILE: a dataset of a CSV, NPY, NPZ, IDX or HDF5 file, scaled by public constants.
+//
+//   holdfast import adult.csv --label income --classes "<=50K|>50K" --categories "sex=Female|Male"
+//       --scale age=0:100 --scale '*=0:100000' --test-fraction 0.2 --seed 1 --out adult.h5
+//       --id-from-content --expected-records 26000 --population census-1994
+//   holdfast import x.npy --labels y.npy --out data.h5
+//   holdfast import data.npz --features x --labels y --scale '*=0:1' --out data.h5
+//   holdfast import train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --out mnist.h5
+//   holdfast import other.h5 --out with_ids.h5
+//   holdfast import houses.csv --label price --regression --target-range 0:1000000 --out houses.h5
+
+#include <toml++/toml.h>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "dist/data/import_csv.hpp"
+#include "dist/data/import_hdf5.hpp"
+#include "dist/data/import_idx.hpp"
+#include "dist/data/import_npy.hpp"
+#include "dist/data/import_records.hpp"
+#include "jobs/program/job.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/number_of.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Options {
+    std::string input, test, out, format = "auto", delimiter = ",", encode = "onehot", source_scaling,
+                                  scale_file;
+    std::string label, classes, id;                            // CSV columns
+    std::optional<std::string> expected_records, population;   // what the file states
+    std::string features, labels, ids, test_labels, test_ids;  // arrays or files
+    bool no_labels = false, scale_from_data = false, id_from_content = false, regression = false;
+    std::string target_range;
+    std::vector<std::string> drop, categories, missing, scale;
+    double test_fraction = 0;
+    std::uint64_t seed = 1;
+};
+
+[[noreturn]] void fail(const std::string& option, const std::string& message, const std::string& hint) {
+    throw Error(ExitCode::usage, message, hint, option);
+}
+
+/// "COLUMN=REST", cut at the last '=': a column's own name may hold one.
+std::pair<std::string, std::string> cut(const std::string& option, const std::string& text,
+                                        const std::string& pattern) {
+    const auto at = text.rfind('=');
+    if (at == std::string::npos || at == 0)
+        fail(option, "'" + text + "' is not of the form " + pattern, "for example " + pattern);
+    return {text.substr(0, at), text.substr(at + 1)};
+}
+
+double parse_number(const std::string& option, const std::string& text) {
+    const auto value = number_of<double>(text);
+    if (value && std::isfinite(*value)) return *value;
+    fail(option, "'" + text + "' is not a finite number", "write it in decimal, for example 0.5");
+}
+
+std::uint64_t parse_count(const std::string& option, const std::string& text) {
+    const auto count = number_of<std::uint64_t>(text);
+    if (count && *count > 0 && *count <= most_expected_records) return *count;
+    fail(option, "'" + text + "' is not a number of records",
+         "a whole number from 1 to " + std::to_string(most_expected_records) + ", or found");
+}
+
+std::vector<std::string> cut_list(const std::string& text) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const auto end = std::min(text.find('|', begin), text.size());
+        parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
+
+void require_distinct(const std::string& option, const std::vector<std::string>& values) {
+    const std::set<std::string> distinct(values.begin(), values.end());
+    if (distinct.size() != values.size())
+        fail(option, "a value is listed twice", "list each value once, as a|b|c");
+}
+
+/// "LOW:HIGH" of the option's whole text.
+Range parse_range(const std::string& option, const std::string& range, const std::string& text,
+                  const std::string& pattern) {
+    const auto colon = range.find(':');
+    if (colon == std::string::npos) fail(option, "'" + text + "' names no range", "write " + pattern);
+    return {parse_number(option, range.substr(0, colon)), parse_number(option, range.substr(colon + 1))};
+}
+
+std::map<std::string, Range> parse_scales(const std::vector<std::string>& texts) {
+    std::map<std::string, Range> ranges;
+    for (const std::string& text : texts) {
+        const auto [column, range] = cut("--scale", text, "COLUMN=LOW:HIGH");
+        ranges[column] = parse_range("--scale", range, text, "COLUMN=LOW:HIGH");
+    }
+    return ranges;
+}
+
+/// [scale] column = [low, high]
+std::map<std::string, Range> read_scale_file(const std::string& path) {
+    toml::table file;
+    try {
+        file = toml::parse_file(path);
+    } catch (const toml::parse_error& error) {
+        throw Error(ExitCode::usage, std::string(error.description()),
+                    "write a [scale] table with column = [low, high]", path);
+    }
+    const toml::table* table = file["scale"].as_table();
+    if (!table || file.size() != 1)
+        fail(path, "needs one table, [scale]", "write [scale] and below it column = [low, high]");
+    std::map<std::string, Range> ranges;
+    for (const auto& [key, value] : *table) {
+        const toml::array* ends = value.as_array();
+        const auto low = ends && ends->size() == 2 ? (*ends)[0].value<double>() : std::nullopt;
+        const auto high = ends && ends->size() == 2 ? (*ends)[1].value<double>() : std::nullopt;
+        if (!low || !high)
+            fail(path, "[scale] '" + std::string(key.str()) + "' is not [low, high]",
+                 "two numbers, low < high");
+        ranges[std::string(key.str())] = {*low, *high};
+    }
+    return ranges;
+}
+
+MissingRule parse_missing(const std::vector<std::string>& texts) {
+    MissingRule rule;
+    for (const std::string& text : texts) {
+        if (text == "error") continue;
+        if (text == "zero") {
+            rule.zero = true;
+            continue;
+        }
+        const auto [column, value] = cut("--missing", text, "error, zero or COLUMN=VALUE");
+        rule.columns[column] = parse_number("--missing", value);
+    }
+    return rule;
+}
+
+std::string format_of(const Options& options) {
+    if (options.format != "auto") return options.format;
+    const std::string name = std::filesystem::path(options.input).filename().string();
+    const auto ends = [&](const char* suffix) {
+        return name.ends_with(suffix) || name.ends_with(std::string(suffix) + ".gz");
+    };
+    if (ends(".csv") || ends(".tsv") || ends(".txt")) return "csv";
+    if (name.ends_with(".npy")) return "npy";
+    if (name.ends_with(".npz")) return "npz";
+    if (name.ends_with(".h5") || name.ends_with(".hdf5")) return "hdf5";
+    if (name.find("ubyte") != std::string::npos || name.find("idx") != std::string::npos) return "idx";
+    fail(options.input, "its name does not tell its format", "say --format csv, npy, npz, idx or hdf5");
+}
+
+CsvOptions csv_options(const Options& options) {
+    if (options.label.empty() && !options.no_labels)
+        fail("--label", "a CSV file needs its label column", "name it, or say --no-labels for queries");
+    if (options.delimiter.size() != 1)
+        fail("--delimiter", "must be one character", "for example --delimiter ';'");
+    CsvOptions csv;
+    csv.delimiter = options.delimiter[0];
+    csv.label = options.label;
+    if (!options.classes.empty()) csv.classes = cut_list(options.classes);
+    require_distinct("--classes", csv.classes);
+    csv.regression = options.regression;
+    if (csv.regression && !csv.classes.empty())
+        fail("--classes", "names classes, and a regression has none", "leave it out, or --regression");
+    csv.id = options.id;
+    csv.drop = {options.drop.begin(), options.drop.end()};
+    for (const std::string& text : options.categories) {
+        const auto at = text.find('=');  // the first: categories may hold one ("<=50K")
+        if (at == std::string::npos || at == 0)
+            fail("--categories", "'" + text + "' is not COLUMN=a|b|c", "write COLUMN=a|b|c");
+        csv.categories[text.substr(0, at)] = cut_list(text.substr(at + 1));
+        require_distinct("--categories", csv.categories[text.substr(0, at)]);
+    }
+    csv.encoding = options.encode == "integer" ? CategoryEncoding::integer : CategoryEncoding::one_hot;
+    return csv;
+}
+
+std::unique_ptr<RecordSource> open_one(const Options& options, const std::string& format, bool test) {
+    const std::string& path = test ? options.test : options.input;
+    const std::string& labels = test ? options.test_labels : options.labels;
+    const std::string& ids = test ? options.test_ids : options.ids;
+    if (format == "csv") return open_csv(path, csv_options(options));
+    if (labels.empty() && !options.no_labels) {
+        fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
+             "name them, or say --no-labels for queries");
+    }
+    if (format == "npy") return open_npy({path, ""}, {labels, ""}, {ids, ""}, options.regression);
+    if (format == "idx") {
+        if (options.regression) fail("--regression", "IDX files hold labels", "leave it out");
+        return open_idx(path, labels);
+    }
+    const auto member = [&](const std::string& name) {
+        return name.empty() ? ArrayName{} : ArrayName{path, name};
+    };
+    return open_npy({path, options.features.empty() ? "x" : options.features}, member(labels), member(ids),
+                    options.regression);
+}
+
+std::vector<NamedSource> open_hdf5(const Options& options) {
+    std::vector<NamedSource> sources;
+    for (const std::string& split : hdf5_splits(options.input)) {
+        sources.push_back({split, open_hdf5_split(options.input, split, scaling_named(options.source_scaling),
+                                                  options.regression)});
+    }
+    if (!sources.empty()) return sources;
+    throw Error(ExitCode::input, "has no dataset x_train or x_SPLIT",
+                "name the arrays x_train, y_train, x_test, y_test", options.input);
+}
+
+std::vector<NamedSource> open_npz_splits(const std::string& path, bool regression) {
+    std::vector<NamedSource> sources;
+    const auto array = [&](const std::string& name) {
+        return npz_has(path, name) ? ArrayName{path, name} : ArrayName{};
+    };
+    for (const std::string& split : npz_splits(path)) {
+        sources.push_back(
+            {split, open_npy({path, "x_" + split}, array("y_" + split), array("id_" + split), regression)});
+    }
+    return sources;
+}
+
+std::vector<NamedSource> open_sources(const Options& options) {
+    const std::string format = format_of(options);
+    if (format == "hdf5") return open_hdf5(options);
+    std::vector<NamedSource> sources;
+    if (format == "npz" && options.features.empty())
+        sources = open_npz_splits(options.input, options.regression);
+    if (sources.empty()) sources.push_back({"train", open_one(options, format, false)});
+    if (!options.test.empty()) sources.push_back({"test", open_one(options, format, true)});
+    return sources;
+}
+
+ImportOptions import_options(const Options& options) {
+    ImportOptions parsed;
+    if (!options.scale_file.empty()) parsed.ranges = read_scale_file(options.scale_file);
+    for (const auto& [column, range] : parse_scales(options.scale)) parsed.ranges[column] = range;
+    parsed.ranges_from_data = options.scale_from_data;
+    if (parsed.ranges_from_data && !parsed.ranges.empty()) {
+        fail("--scale-from-data", "cannot be joined with public ranges",
+             "keep --scale: only public ranges support a guarantee");
+    }
+    parsed.missing = parse_missing(options.missing);
+    if (!options.target_range.empty())
+        parsed.target_range =
+            parse_range("--target-range", options.target_range, options.target_range, "LOW:HIGH");
+    parsed.test_fraction = options.test_fraction;
+    parsed.seed = options.seed;
+    parsed.ids_from_content = options.id_from_content;
+    parsed.count_found = options.expected_records == "found";
+    if (options.expected_records && !parsed.count_found)
+        parsed.expected_records = parse_count("--expected-records", *options.expected_records);
+    parsed.population = options.population;
+    return parsed;
+}
+
+/// What the file states of itself, and what it costs where it does not.
+std::string fact_lines(const ImportSummary& summary) {
+    const PublicFacts& facts = summary.facts;
+    std::string text = "  ids: " + summary.id_note + "\n  feature range: " + text_of(facts.range) + "\n";
+    if (summary.targets) text += "  target range: " + text_of(facts.target_range) + "\n";
+    const bool labelled = summary.targets || !summary.class_counts.empty();
+    if (facts.expected_records > 0) {
+        text += facts.count_found
+                    ? "  count: " + std::to_string(facts.expected_records) +
+                          ", found and rounded. It is not public, and one record may change it:\n"
+                          "    every guarantee is only 'as published'. --expected-records N states one.\n"
+                    : "  public count: " + std::to_string(facts.expected_records) + "\n";
+    } else if (labelled) {
+        text +=
+            "  public count: not stated. Training then takes the count it finds, which one record changes:\n"
+            "    the guarantee is only 'as published', and a release is refused. --expected-records N "
+            "states\n"
+            "    a number that anybody may know, a rounded one too.\n";
+    }
+    if (facts.dealt == Dealt::row_number)
+        text +=
+            "  splits: dealt by row numbers. A record removed deals all behind it anew: every guarantee "
+            "about a\n"
+            "    record added or removed is only 'as published'. --id or --id-from-content deal each on its "
+            "own.\n";
+    if (!facts.population.empty()) {
+        text += "  population: " + facts.population + "\n";
+    } else if (labelled) {
+        text += "  population: not named. --population NAME says whose privacy budget the records spend.\n";
+    }
+    return text;
+}
+
+std::string as_text(const ImportSummary& summary, const std::string& out) {
+    std::string text = out + ": " + std::to_string(summary.facts.feature_names.size()) +
+                       " features, scaling " + name_of(summary.facts.scaling) + "\n";
+    for (const auto& [split, rows] : summary.rows) {
+        text += "  " + split + ": " + std::to_string(rows) + " records";
+        if (const auto counts = summary.class_counts.find(split); counts != summary.class_counts.end()) {
+            text += ", by label";
+            for (const auto& [label, count] : counts->second)
+                text += " " + std::to_string(label) + ": " + std::to_string(count);
+        }
+        text += "\n";
+    }
+    text += fact_lines(summary);
+    if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
+    if (summary.clipped > 0)
+        text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
+    return text + "Next: holdfast inspect " + out + "\n";
+}
+
+nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
+    const PublicFacts& facts = summary.facts;
+    nlohmann::json counts = nlohmann::json::object();
+    for (const auto& [split, by_label] : summary.class_counts) {
+        for (const auto& [label, count] : by_label) counts[split][std::to_string(label)] = count;
+    }
+    nlohmann::json object = {{"path", out},
+                             {"rows", summary.rows},
+                             {"classes", counts},
+                             {"features", facts.feature_names.size()},
+                             {"scaling", name_of(facts.scaling)},
+                             {"ids", name_of(facts.ids)},
+                             {"id_note", summary.id_note},
+                             {"expected_records", facts.expected_records},
+                             {"count_found", facts.count_found},
+                             {"dealt", name_of(facts.dealt)},
+                             {"population", facts.population},
+                             {"feature_range", {facts.range.low, facts.range.high}},
+                             {"filled", summary.filled},
+                             {"clipped", summary.clipped}};
+    if (summary.targets) object["target_range"] = {facts.target_range.low, facts.target_range.high};
+    return object;
+}
+
+void run(const Options& options, const Context& context) {
+    ImportSummary summary;
+    if (context.world.is_root()) {
+        // 1. The options, before anything is read.
+        const ImportOptions parsed = import_options(options);
+
+        // 2. The files, with their headers checked.
+        const std::vector<NamedSource> sources = open_sources(options);
+        if (sources.size() > 1 && options.test_fraction > 0) {
+            fail("--test-fraction", "the input already has several splits", "leave it out");
+        }
+
+        // 3. One pass (two with --scale-from-data) into the dataset.
+        summary = import_records(sources, parsed, options.out);
+    }
+    context.world.barrier();
+
+    // 4. What was read, and what the dataset states of itself.
+    context.print(as_json(summary, options.out), as_text(summary, options.out));
+}
+
+void declare_columns(const Command& command, Options& options) {
+    command.add_option("--label", options.label, "CSV: the label column");
+    command.add_option("--classes", options.classes,
+                       "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
+    command.add_flag("--regression", options.regression,
+                     "Not IDX: the label column or array holds numbers, which a regression learns "
+                     "(network.classes = 1)");
+    command.add_option(
+        "--target-range", options.target_range,
+        "LOW:HIGH, public range of these numbers: clipped and mapped to [0, 1]; without it they "
+        "are stored as they are, and training clips them to +-2^20");
+    command.add_option(
+        "--id", options.id,
+        "CSV: column of record ids, integers as they are, other text hashed (default: row numbers, with "
+        "which no guarantee about a removed record holds)");
+    command.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)").one_at_a_time();
+    command
+        .add_option("--categories", options.categories,
+                    "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable)")
+        .one_at_a_time();
+    command.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
+        .one_of({"onehot", "integer"})
+        .show_default();
+    command.add_option("--delimiter", options.delimiter, "CSV: the character between cells").show_default();
+}
+
+void declare_arrays(const Command& command, Options& options) {
+    command.add_option("--features", options.features,
+                       "NPZ: the array of features (default: x_train, x_test, …, or x)");
+    command.add_option("--labels", options.labels, "NPY, IDX: the file of labels; NPZ: the array of labels");
+    command.add_option("--ids", options.ids, "NPY: the file of ids; NPZ: the array of ids");
+    command.add_option("--test", options.test,
+                       "CSV, NPY, NPZ, IDX: a second file, which becomes the split 'test'");
+    command.add_option("--test-labels", options.test_labels, "The labels that belong to --test");
+    command.add_option("--test-ids", options.test_ids, "The ids that belong to --test");
+    command.add_flag("--no-labels", options.no_labels, "Queries: the records have no labels");
+}
+
+void declare_facts(const Command& command, Options& options) {
+    command.add_flag(
+        "--id-from-content", options.id_from_content,
+        "The id of a record is a hash of its features, before any scaling, and its label: covers datasets "
+        "without two equal records, which are refused; a changed record is one removed and one added");
+    command.add_option(
+        "--expected-records", options.expected_records,
+        "Public number of records of the split 'train' (behind --test-fraction), a figure anybody "
+        "may know: training takes it in place of the count it finds (HDF5: default as stated "
+        "there); or found: "
+        "the number of them, rounded, with which every guarantee is only 'as published'");
+    command.add_option(
+        "--population", options.population,
+        "Name of the people whose privacy budget the records spend, letters, digits, '-', '_', '.' "
+        "(HDF5: as stated there)");
+}
+
+void declare_scaling(const Command& command, Options& options) {
+    command
+        .add_option(
+            "--missing", options.missing,
+            "Missing values: error (default), zero, or COLUMN=VALUE (repeatable), in the column's own units")
+        .one_at_a_time();
+    command
+        .add_option("--scale", options.scale,
+                    "COLUMN=LOW:HIGH, public range: clipped and mapped to [0, 1] (repeatable; '*' for all "
+                    "other columns)")
+        .one_at_a_time();
+    command.add_option("--scale-file", options.scale_file,
+                       "TOML file with a table [scale], column = [low, high]");
+    command.add_flag("--scale-from-data", options.scale_from_data,
+                     "Ranges from the data itself: marks the dataset 'private', which voids certificates and "
+                     "privacy claims");
+    command
+        .add_option("--source-scaling", options.source_scaling,
+                    "HDF5: how the features were scaled, where the file does not say")
+        .one_of({"public", "private", "none"});
+    command
+        .add_option("--test-fraction", options.test_fraction,
+                    "Fraction of records for the split 'test', by keyed hash of the id")
+        .show_default();
+    command.add_option("--seed", options.seed, "Public seed of that split").show_default();
+}
+
+}  // namespace
+
+Run declare_import(const Command& command) {
+    auto options = std::make_shared<Options>();
+    command
+        .add_option("file", options->input,
+                    "CSV, NPY, NPZ, IDX or HDF5 file (CSV and IDX also compressed by gzip)")
+        .required();
+    command.add_option("--out", options->out, "Dataset file to write (HDF5)").required();
+    command.add_option("--format", options->format, "What the file is")
+        .one_of({"auto", "csv", "npy", "npz", "idx", "hdf5"})
+        .show_default();
+    declare_columns(command, *options);
+    declare_arrays(command, *options);
+    declare_facts(command, *options);
+    declare_scaling(command, *options);
+    return [options](const Context& context) { run(*options, context); };
+}
+
+}  // namespace holdfast

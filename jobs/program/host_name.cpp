@@ -1,0 +1,27 @@
+#include "jobs/program/host_name.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <span>
+
+namespace holdfast {
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    gethostname(name.data(), name.size() - 1);
+    return name.data();
+}
+
+std::vector<std::string> gathered_text(const Communicator& world, const std::string& mine) {
+    std::vector<std::string> all;
+    for (const std::vector<std::byte>& bytes : world.all_gather(std::as_bytes(std::span(mine))))
+        all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return all;
+}
+
+std::vector<std::string> host_names(const Communicator& world) {
+    return gathered_text(world, host_name());
+}
+
+}  // namespace holdfast

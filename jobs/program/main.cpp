@@ -1,0 +1,203 @@
+// holdfast SUBCOMMAND [options], the same under mpirun: parses, runs one job, turns errors into exit codes.
+
+#include <malloc.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <spdlog/logger.h>
+#include <CLI/CLI.hpp>
+#include <climits>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <thread>
+
+#include "dist/comm/mpi.hpp"
+#include "jobs/program/build_info.hpp"
+#include "jobs/program/host_memory.hpp"
+#include "jobs/program/job.hpp"
+#include "jobs/program/passive_waiting.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/floating_point.hpp"
+#include "kernels/base/nearest_name.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr Job jobs[] = {
+    {"Data", "synth", "Generate a dataset: blobs, halfmoons, tabular, images or surface", declare_synth},
+    {"Data", "import", "Make a dataset of a CSV, NPZ, NPY, IDX or HDF5 file", declare_import},
+    {"Data", "inspect", "Describe a dataset: shapes, ranges, balance, duplicates", declare_inspect},
+    {"Training", "train", "Train an ensemble with boxes for every level k", declare_train},
+    {"Training", "pretrain", "Train a public model, stopped where it is best on held out public records",
+     declare_pretrain},
+    {"Training", "fleet",
+     "Train a network and, for every record, the one that it would be without that record", declare_fleet},
+    {"Training", "plan", "What a training takes on so many ranks: layout, memory, predicted time",
+     declare_plan},
+    {"Training", "watch", "How far a training is: steps, time left, throughput, widths of its boxes",
+     declare_watch},
+    {"Answers", "account",
+     "For the data owner: the privacy budget of a population, and the datasets it covers", declare_account},
+    {"Answers", "certify", "Stable distance of every query", declare_certify},
+    {"Answers", "evaluate", "For the data owner: accuracy, certified fractions, expected private accuracy",
+     declare_evaluate},
+    {"Answers", "release", "Answer queries under differential privacy, charged to a ledger", declare_release},
+    {"Answers", "access",
+     "Answer queries by a leave-one-out fleet under differential privacy, charged to a ledger",
+     declare_access},
+    {"Answers", "publish", "The model of a run that was trained with noise, as a file that anyone may have",
+     declare_publish},
+    {"Answers", "predict", "Answer queries with a published model", declare_predict},
+    {"Answers", "student",
+     "A model that anyone may have, trained on public queries and the labels released for them",
+     declare_student},
+    {"Answers", "statement",
+     "What was released about a population, and the guarantee: for compliance, from a ledger",
+     declare_statement},
+    {"Forgetting", "unlearn",
+     "A run without the records of some ids, and which answers that leaves as they are", declare_unlearn},
+    {"Forgetting", "verify", "Check a finished run: files, boxes, claims, and single steps of its training",
+     declare_verify},
+    {"Study", "advise", "Settings for a private table, by trials on public records", declare_advise},
+    {"Study", "idp", "Above which confidence no single record decides the label, of a leave-one-out fleet",
+     declare_idp},
+    {"Study", "influence",
+     "For the data owner: what every record of a leave-one-out fleet changed in every prediction",
+     declare_influence},
+    {"Study", "report", "One self-contained HTML page about a run", declare_report},
+    {"Study", "bench", "Measure a training step beside its plain counterpart", declare_bench},
+    {"Study", "doctor", "What this machine has, and what is wrong with it", declare_doctor},
+    {"Program", "completion", "What bash or zsh sources to complete commands and options",
+     declare_completion},
+    {"Program", "man", "The page of the manual", declare_man},
+};
+
+constexpr const char* exit_codes =
+    "Exit codes: 0 success, 2 usage or configuration, 3 unusable input, 4 output not written, 5 this "
+    "machine's arithmetic is not what the proofs assume, "
+    "6 privacy budget refused, 7 interrupted after a checkpoint, 8 communication lost, 9 internal, 10 out of "
+    "memory, 128 + n ended by signal n (SIGTERM and SIGUSR1 while train, fleet or unlearn trains: 7).";
+
+/// Error (usage): the first word is neither an option nor a command.
+void require_command(const char* word) {
+    std::vector<std::string> names;
+    for (const Job& job : jobs) {
+        if (job.name == std::string_view(word)) return;
+        names.push_back(job.name);
+    }
+    const std::string near = nearest_name(word, names);
+    throw Error(ExitCode::usage, "no command \"" + std::string(word) + "\"",
+                near.empty() ? "holdfast --help lists them" : "did you mean " + near + "?");
+}
+
+int run(int argc, char** argv, const MpiSession& session) {
+    const Communicator& world = session.world();
+    if (argc > 1 && argv[1][0] != '-') require_command(argv[1]);
+    CLI::App app{"Holdfast trains a model on private records and proves what one record could have changed.",
+                 "holdfast"};
+    app.require_subcommand(1);
+    app.footer(exit_codes);
+    Context context{world, std::make_shared<spdlog::logger>(
+                               "holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>())};
+    context.log->set_pattern("%v");
+    app.add_flag("--json", context.json, "Of --version: one JSON object");  // before it: read in this order
+    app.set_version_flag(
+        "--version",
+        [&] {
+            const BuildInfo build = build_info();
+            return context.json ? build.to_json().dump() : build.text();
+        },
+        "What this program was built of: commit, compiler, MPI, CUDA, HDF5, options");
+    std::vector<std::pair<CLI::App*, Run>> runs;
+    for (const Job& job : jobs) {
+        CLI::App* subcommand = app.add_subcommand(job.name, job.summary)->group(job.room);
+        subcommand->add_flag("--json", context.json, "Print one JSON object on stdout");
+        subcommand->add_flag("--quiet", context.quiet, "No log, no progress");
+        subcommand->footer(exit_codes);
+        runs.emplace_back(subcommand, job.declare(Command(*subcommand)));
+    }
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const bool asked =
+            error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success);  // --help, --version
+        if (world.is_root()) app.exit(error);
+        return static_cast<int>(asked ? ExitCode::success : ExitCode::usage);
+    }
+    if (context.quiet || !world.is_root()) context.log->set_level(spdlog::level::off);
+    for (auto& [subcommand, job] : runs) {
+        if (!subcommand->parsed()) continue;
+        if (subcommand->get_name() != "doctor") require_sound_arithmetic();  // the doctor says all it finds
+        job(context);
+    }
+    return 0;
+}
+
+}  // namespace
+
+}  // namespace holdfast
+
+namespace holdfast {
+namespace {
+
+std::string memory_text() {
+    const HostMemory here = host_memory();
+    return "out of memory: this rank has " + size_text(resident_memory()) + ", its host " +
+           size_text(here.left) + " left by " + here.said_by +
+           " (what the data, the levels and the ranks take `holdfast plan` says, and train before its steps: "
+           "give the larger of them to more machines, or start fewer ranks on one)";
+}
+
+struct Ending {
+    int code = 0;
+    bool stopped = false;  ///< all of several ranks together, MPI ended as it should
+    bool speaks = true;    ///< this rank's code is the job's
+};
+
+/// What the program does while MPI is there. A rank that fails ends all others.
+Ending run_on_ranks(int argc, char** argv) {
+    MpiSession session(argc, argv);
+    const Communicator& world = session.world();
+    int code = 0;
+    try {
+        return {run(argc, argv, session)};
+    } catch (const Error& error) {
+        code = static_cast<int>(error.code());
+        if (error.code() == ExitCode::interrupted) {  // on all ranks, with nothing left to send
+            if (world.is_root()) std::cerr << std::string("holdfast: ") + error.what() + "\n" << std::flush;
+            return {code, world.size() > 1, world.is_root()};
+        }
+        session.fail(code, error.what());
+    } catch (const std::bad_alloc&) {
+        code = static_cast<int>(ExitCode::memory);
+        session.fail(code, memory_text());
+    } catch (const std::exception& error) {
+        code = static_cast<int>(ExitCode::internal);
+        session.fail(code, std::string("unexpected: ") + error.what());
+    }
+    return {code};
+}
+
+}  // namespace
+}  // namespace holdfast
+
+int main(int argc, char** argv) {
+    using namespace holdfast;
+    wait_passively(argv);
+    // A step's arrays come and go at the same sizes: keep their pages instead of having the kernel zero them
+    // each time.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    Ending ending;
+    try {
+        ending = run_on_ranks(argc, argv);
+    } catch (const Error& error) {  // MPI does not start
+        std::cerr << std::string("holdfast: ") + error.what() + "\n";
+        return static_cast<int>(error.code());
+    }
+    if (!ending.stopped) return ending.code;
+    // mpirun and srun kill what is left once a rank ends with another code than 0: rank 0 says it last.
+    if (!ending.speaks) return 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    return ending.code;
+}

@@ -1,0 +1,37 @@
+#include "jobs/program/page/html.hpp"
+
+#include <cmath>
+
+#include "jobs/program/page/style.hpp"
+#include "jobs/program/page/text.hpp"
+
+namespace holdfast::html {
+
+std::string element(const std::string& tag, const std::string& content) {
+    return "<" + tag + ">" + content + "</" + tag.substr(0, tag.find(' ')) + ">";
+}
+
+std::string heading(const std::string& title, const std::string& lead) {
+    return element("h2", title) + element("p class=\"lead\"", lead) + "\n";
+}
+
+std::string chart_card(const std::string& title, const std::string& svg) {
+    return element("div class=\"card\"", (title.empty() ? "" : element("h3", title)) + svg) + "\n";
+}
+
+std::string code(const std::string& text) {
+    return element("code", escape_html(text));
+}
+
+std::string page(const std::string& title, const std::string& body) {
+    return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
+           element("title", escape_html(title)) + element("style", report_style) + "</head>\n<body><main>\n" +
+           body + "</main></body></html>\n";
+}
+
+std::string count_or_dash(double value) {
+    return std::isfinite(value) ? count_text(std::llround(value)) : number_text(value);
+}
+
+}  // namespace holdfast::html

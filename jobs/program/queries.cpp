@@ -1,0 +1,110 @@
+#include "jobs/program/queries.hpp"
+
+#include <spdlog/logger.h>
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+
+Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
+                     std::uint64_t first) {
+    const DatasetReader reader(name, "test");
+    if (reader.info().features != features.columns()) {
+        throw Error(ExitCode::input,
+                    std::to_string(reader.info().features) + " features, but the model takes " +
+                        std::to_string(features.columns()),
+                    "give the queries the columns of the training data", reader.info().path);
+    }
+    Records queries = reader.read(0, first == 0 ? reader.info().rows : std::min(first, reader.info().rows));
+    const FeatureRange range = features.range();
+    if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
+        context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
+                          outside, text_of(range));
+    return queries;
+}
+
+void add_asking_options(const Command& command, std::string& queries, std::string& ledger) {
+    command
+        .add_option("--queries", queries, "Dataset FILE[:SPLIT], split test by default; labels are not read")
+        .required();
+    command
+        .add_option("--ledger", ledger,
+                    "SQLite file that knows the population's account (holdfast account opens it)")
+        .required();
+}
+
+void add_public_queries_option(const Command& command, bool& said) {
+    command.add_flag(
+        "--queries-are-public", said,
+        "The queries concern nobody whose records are private, though they lie in the file that was "
+        "trained on, or bear its population: every claim on the answers says that this was said");
+}
+
+void require_public_queries(const std::string& name, const DatasetFacts& trained, bool said) {
+    if (said) return;
+    const DatasetInfo info = DatasetReader(name, "test").info();
+    std::error_code ignored;
+    const bool same_file = std::filesystem::equivalent(info.path, trained.path, ignored);
+    if (!same_file && (info.population.empty() || info.population != trained.population)) return;
+    throw Error(
+        ExitCode::usage,
+        same_file
+            ? "the queries lie in the file whose records were trained on: an answer would tell of their "
+              "people, whom no budget covers"
+            : "the queries are of population '" + info.population +
+                  "', whose records were trained on: an answer would tell of them",
+        "ask about others; --queries-are-public if they concern nobody whose records are private",
+        "--queries");
+}
+
+std::vector<Digest> query_digests(const Records& queries) {
+    std::vector<Digest> digests;
+    std::vector<double> features(queries.features.columns());
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+        for (std::size_t j = 0; j < features.size(); ++j) features[j] = queries.features.at(q, j);
+        digests.push_back(query_digest(features));
+    }
+    return digests;
+}
+
+Records chosen_records(const Records& records, std::span<const std::size_t> indices) {
+    Records part{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
+    for (const std::size_t i : indices) {
+        part.features.append_row_of(records.features, i);
+        part.ids.push_back(records.ids[i]);
+        part.rows.push_back(records.rows[i]);
+    }
+    return part;
+}
+
+Records part_of(const Records& records, std::size_t first, std::size_t last) {
+    std::vector<std::size_t> indices(last - first);
+    std::iota(indices.begin(), indices.end(), first);
+    return chosen_records(records, indices);
+}
+
+std::vector<double> require_targets(const Records& queries, FeatureRange range, const std::string& name) {
+    if (queries.targets.empty() && queries.labels.empty())
+        throw Error(ExitCode::input, "no targets: no loss can be computed",
+                    "give a split with targets; predictions alone take none: certify, predict", name);
+    return with_targets(queries, range).targets;
+}
+
+void require_labels(const Records& queries, std::size_t classes, const std::string& name) {
+    if (queries.labels.empty())
+        throw Error(ExitCode::input, "no labels: accuracy cannot be computed",
+                    "give a split with labels; answers alone take none: certify, predict", name);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (static_cast<std::size_t>(queries.labels[i]) >= classes) {
+            throw Error(ExitCode::input,
+                        "row " + std::to_string(i) + " has label " + std::to_string(queries.labels[i]) +
+                            ", but the model has " + std::to_string(classes) + " classes",
+                        "relabel it", name);
+        }
+    }
+}
+
+}  // namespace holdfast

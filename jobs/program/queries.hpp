@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+#include "dist/runs/manifest.hpp"
+#include "jobs/program/context.hpp"
+#include "jobs/program/job.hpp"
+#include "models/nets/feature_map.hpp"
+#include "models/privacy/ledger/query_digest.hpp"
+
+namespace holdfast {
+
+/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that the map takes
+/// them: as they are in the file, for whoever asks a network to map. Values
+/// outside the map's public range count as its ends, which the log says. Errors (input): other number of
+/// features; a value that is no finite number.
+Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
+                     std::uint64_t first = 0);
+
+/// Declares --queries and --ledger of a job whose answers a ledger pays for.
+void add_asking_options(const Command& command, std::string& queries, std::string& ledger);
+
+/// `--queries-are-public`, of a command that gives answers away.
+void add_public_queries_option(const Command& command, bool& said);
+
+/// For answers that leave the house. Error (usage): the queries lie in the file that was trained on, or are
+/// of its population, and it is not said that they are public. Looks at names alone, never at ids: a refusal
+/// by those would tell who is in.
+void require_public_queries(const std::string& name, const DatasetFacts& trained, bool said);
+
+/// Error (input): no labels, or one that is none of the classes. `name`: as read_queries was given.
+void require_labels(const Records& queries, std::size_t classes, const std::string& name);
+
+/// What a regression is to predict, in its public range (with_targets). Error (input): the queries have none.
+std::vector<double> require_targets(const Records& queries, FeatureRange range, const std::string& name);
+
+/// Of labels label_of(0), label_of(1), …, the fraction that are the true ones. There is at least one.
+template <typename LabelOf>
+double fraction_right(std::span<const std::int32_t> truth, LabelOf label_of) {
+    std::size_t right = 0;
+    for (std::size_t q = 0; q < truth.size(); ++q) right += label_of(q) == truth[q];
+    return static_cast<double>(right) / static_cast<double>(truth.size());
+}
+
+/// By what a ledger knows each query: of its features as they are in the file.
+std::vector<Digest> query_digests(const Records& queries);
+
+/// The records of the given indices, without labels.
+Records chosen_records(const Records& records, std::span<const std::size_t> indices);
+
+/// The records [first, last), without labels.
+Records part_of(const Records& records, std::size_t first, std::size_t last);
+
+}  // namespace holdfast

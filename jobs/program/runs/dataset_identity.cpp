@@ -1,0 +1,73 @@
+#include "jobs/program/runs/dataset_identity.hpp"
+
+#include <algorithm>
+
+#include "dist/comm/communicator.hpp"
+#include "dist/data/record_id.hpp"
+#include "dist/layout/distribute.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::uint64_t slab_rows = 16384;
+
+}  // namespace
+
+DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest) {
+    return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),
+            info.scaling,      info.ids,          info.range,    info.population,
+            std::move(digest), info.target_range, info.dealt,    info.count_found};
+}
+
+std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
+    const auto changed = [](const std::string& what, const std::string& was, const std::string& is) {
+        return what + " was " + was + " and is " + is;
+    };
+    if (trained.range != now.range)
+        return changed("the range of features", text_of(trained.range), text_of(now.range));
+    if (trained.target_range != now.target_range)
+        return changed("the range of targets", text_of(trained.target_range), text_of(now.target_range));
+    if (trained.ids != now.ids) return changed("what names a record", name_of(trained.ids), name_of(now.ids));
+    if (trained.dealt != now.dealt && trained.dealt != Dealt::unknown)
+        return changed("what its splits were dealt by", name_of(trained.dealt), name_of(now.dealt));
+    if (trained.count_found != now.count_found)
+        return changed("the count of records", trained.count_found ? "found" : "stated",
+                       now.count_found ? "found" : "stated");
+    if (trained.scaling != now.scaling)
+        return changed("the scaling", name_of(trained.scaling), name_of(now.scaling));
+    return "";
+}
+
+std::string digest_of_records(const DatasetReader& reader) {
+    RecordDigest digest;
+    for (std::uint64_t first = 0; first < reader.info().rows; first += slab_rows)
+        digest.add(reader.read(first, std::min(slab_rows, reader.info().rows - first)));
+    return digest.hex(*make_serial_communicator());
+}
+
+DatasetIdentity identify(const DatasetReader& reader) {
+    const DatasetInfo& info = reader.info();
+    if (info.population.empty()) {
+        throw Error(ExitCode::input, "does not say whose records it holds",
+                    "make it again with: holdfast import … --population NAME", info.path);
+    }
+    DatasetIdentity identity{info.population, "", {}, name_of(info.ids), {}};
+    RecordDigest digest;
+    for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
+        const Records slab = reader.read(first, std::min(slab_rows, info.rows - first));
+        digest.add(slab);
+        std::vector<double> features(info.features);
+        for (std::size_t row = 0; row < slab.size(); ++row) {
+            for (std::size_t column = 0; column < features.size(); ++column)
+                features[column] = slab.features.at(row, column);
+            identity.contents.push_back(id_of_content(features, true, std::int32_t{0}));
+        }
+        if (info.ids != IdKind::row_number)
+            identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());
+    }
+    identity.digest = digest.hex(*make_serial_communicator());
+    return identity;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dist/runs/manifest.hpp"
+#include "jobs/program/context.hpp"
+#include "jobs/program/runs/run_settings.hpp"
+#include "models/kinds/certificate.hpp"
+#include "models/privacy/aggregate.hpp"
+#include "models/privacy/evidence_table.hpp"
+#include "models/training/settings.hpp"
+
+namespace holdfast {
+
+/// A run that training finished, as certify, evaluate and release need it.
+struct FinishedRun {
+    RunFolder folder;
+    RunManifest manifest;
+    Settings settings;
+    RunSettings how;      ///< as it was trained
+    FeatureMap features;  ///< before the network
+    Network network;
+    std::unique_ptr<Certificate> certificate;  ///< of the manifest's kind
+
+    /// Errors (input): no finished run; a manifest that is damaged or of a newer format; what its kind needs
+    /// is not there.
+    static FinishedRun open(const std::string& path);
+    std::size_t members() const { return static_cast<std::size_t>(settings.ensemble.members); }
+    std::size_t classes() const { return network.classes(); }
+    Aggregation aggregation() const { return aggregation_from_name(settings.ensemble.aggregate); }
+    const std::vector<std::int64_t>& levels() const { return certificate->levels(); }
+    std::int64_t cap() const { return certificate->cap(); }  ///< of one member
+    /// What it was trained by, as a digest: public, and the same whatever the private records were. The
+    /// manifest's digest is that of the result: whether two runs came to the same tells of the records.
+    std::string public_name() const;
+};
+
+/// Certificates of every member for all queries, on every rank. Collective: members and queries are shared
+/// out.
+std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
+                                          const Records& queries, Asker asker);
+
+/// What a mechanism can be fed with, from single models or the ensemble. Public.
+AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble);
+
+/// What a mechanism may look at, for one query: of a single member, and of the ensemble.
+Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query);
+Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& members, std::size_t query);
+
+/// The ensemble's evidence of every query.
+std::vector<Evidence> ensemble_evidence(const FinishedRun& run, const std::vector<Certificates>& members);
+/// Every member's, one after another; truth: [queries], must outlive it.
+EvidenceTable single_evidence(const FinishedRun& run, const std::vector<Certificates>& members,
+                              const std::vector<std::int32_t>& truth);
+
+/// The largest distance the ensemble (or the single model) can have: public.
+std::int64_t distance_cap(const FinishedRun& run, bool ensemble);
+
+/// The levels that tables of the members' distances show: those asked for in the configuration, and as many
+/// more as the farthest distance needs, where there are more.
+std::vector<std::int64_t> shown_levels(const FinishedRun& run, const std::vector<Certificates>& members);
+
+/// How many distances are 0, 1, …, most; larger ones count as `most`. [most + 1]
+std::vector<std::int64_t> distance_counts(const std::vector<std::int64_t>& distances, std::int64_t most);
+std::vector<std::int64_t> distance_counts(const std::vector<Certificates>& members, std::int64_t most);
+
+/// Of counts, the fractions with distance >= k, for every k of them.
+std::vector<double> certified_fractions(const std::vector<std::int64_t>& counts);
+
+}  // namespace holdfast

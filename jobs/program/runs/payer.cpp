@@ -1,0 +1,41 @@
+#include "jobs/program/runs/payer.hpp"
+
+#include <filesystem>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+
+void require_ledger(const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return;
+    throw Error(ExitCode::usage, "no such ledger",
+                "its owner opens an account first: holdfast account --ledger " + path +
+                    " --data FILE --budget EPSILON",
+                path);
+}
+
+void check_payer(const Ledger& ledger, const Payee& payee) {
+    const std::optional<std::string> population = ledger.population_of(payee.dataset);
+    if (!population)
+        throw Error(ExitCode::usage,
+                    "this ledger knows no population of the data that the run was trained on",
+                    "its owner adds them: holdfast account --ledger " + payee.ledger + " --data " +
+                        payee.path + " --budget EPSILON",
+                    payee.ledger);
+    if (payee.beside.records > 0 && !ledger.public_checked(payee.beside.digest))
+        throw Error(
+            ExitCode::usage,
+            "the public records that the run trains on were not held against the people of this ledger, "
+            "or not since some were added: nothing was charged",
+            "its owner checks them: holdfast account --ledger " + payee.ledger + " --public FILE",
+            payee.ledger);
+    const std::string counted = ledger.account(*population)->relation;
+    if (counted == payee.relation) return;
+    throw Error(ExitCode::usage,
+                "the account of " + *population + " counts " + counted + " neighbours; under " +
+                    payee.relation + " it would be spent twice: nothing was charged",
+                "train with certificate.relation = \"" + counted + "\"", payee.ledger);
+}
+
+}  // namespace holdfast

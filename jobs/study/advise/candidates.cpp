@@ -1,0 +1,168 @@
+#include "jobs/study/advise/candidates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "models/convex/convex_bounds.hpp"
+#include "models/privacy/accountant/gaussian_steps.hpp"
+#include "models/privacy/composition.hpp"
+
+namespace holdfast {
+namespace {
+
+/// To three significant digits, as a person would write it.
+double rounded(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g", value);
+    return std::strtod(text, nullptr);
+}
+
+enum class Map { columns, coarse_bins, fine_bins };
+
+const char* name_of(Map map) {
+    return map == Map::columns ? "columns" : map == Map::coarse_bins ? "coarse bins" : "fine bins";
+}
+
+/// What every candidate has: a linear model of columns in [0, 1] as the network sees them, near 0.
+Settings linear(const PublicNumbers& numbers, Map map) {
+    Settings settings;
+    settings.network.hidden = {};
+    settings.network.classes = numbers.classes;
+    settings.training.expected_records = numbers.records;
+    settings.certificate.relation = numbers.relation;
+    if (map == Map::columns) {
+        settings.network.input_shift = numbers.columns == Columns::amounts ? 0.25 : 0.5;
+        settings.network.input_scale = 4;
+    } else {
+        settings.features.map = FeatureSettings::Map::bins;
+        settings.features.edges = {bin_edges(map == Map::coarse_bins ? 8 : 16)};
+        settings.features.keep = false;
+    }
+    return settings;
+}
+
+double parameters(const Settings& settings, const PublicNumbers& numbers) {
+    const FeatureMap map = settings.feature_map(static_cast<std::size_t>(numbers.features), {0, 1});
+    return static_cast<double>(settings.network.make(map).parameters());
+}
+
+/// Full batches, so that every step sees every record and its noise is the least. Of 100 steps each goes as
+/// far as leaves the first one's noise the length 1 in the parameters (2 for bins, of which a record has
+/// few). What all steps leave depends on the sum of their rates alone, so where that would be a rate that
+/// overshoots, more steps share it.
+Settings noisy(const PublicNumbers& numbers, Map map) {
+    constexpr std::int64_t steps = 100, most_steps = 300;
+    constexpr double greatest_rate = 15;
+    Settings settings = linear(numbers, map);
+    const double multiplier =
+        noise_multiplier_for(decimal_value(numbers.epsilon, "--epsilon"),
+                             decimal_value(numbers.delta, "--delta"), 1, steps, numbers.relation);
+    const double rate = (map == Map::columns ? 1 : 2) * static_cast<double>(numbers.records) /
+                        (multiplier * std::sqrt(parameters(settings, numbers)));
+    const double times = std::clamp(rate / greatest_rate, 1.0, static_cast<double>(most_steps) / steps);
+    settings.training.kind = "noisy";
+    settings.training.epochs = std::lround(steps * times);
+    settings.training.batches = 1;
+    settings.training.learning_rate = rounded(std::min(rate / times, greatest_rate));
+    settings.training.learning_rate_decay = rounded(4 / (steps * times));  // to a fifth at the end
+    settings.clip.kind = Clip::Kind::norm;
+    settings.clip.norm_limit = 1;
+    settings.noise.epsilon = numbers.epsilon;
+    settings.noise.delta = numbers.delta;
+    settings.noise.average = 0.5;
+    return settings;
+}
+
+/// A model whose change by one record convexity bounds: records of length 1 and a bias, steps as long as its
+/// lemma allows for any number of records from 6 on, since fewer longer ones end sooner. How far all of them
+/// together may go is what a record's weight grows with: by N epsilon / 10, so that a margin of 1 is 5 /
+/// epsilon records wide, and one answer there is hardly ever turned.
+Settings convex(const PublicNumbers& numbers, Map map) {
+    constexpr double margin = 0.95;
+    constexpr std::int64_t most_steps = 400;
+    Settings settings = linear(numbers, map);
+    settings.training.kind = "convex";
+    settings.certificate.levels = 0;
+    settings.convex.derivative_limit = 0.3;
+    if (numbers.classes > 2) settings.network.loss = "one_vs_rest";
+    if (map == Map::columns)
+        settings.features.norm_limit = 1;
+    else
+        settings.features.hot = 1 / std::sqrt(static_cast<double>(numbers.features));
+    settings.training.batches = 1;
+    const FeatureMap features = settings.feature_map(static_cast<std::size_t>(numbers.features), {0, 1});
+    const double longest = margin * ConvexBounds(settings, features).largest_learning_rate();
+    const double all =
+        0.1 * static_cast<double>(numbers.records) * numbers.epsilon / settings.convex.derivative_limit;
+    const double steps = std::clamp(std::ceil(all / longest), 1.0, static_cast<double>(most_steps));
+    settings.training.epochs = std::lround(steps);
+    settings.training.learning_rate = rounded(std::min(longest, all / steps));
+    return settings;
+}
+
+/// What one of the answers may cost that are wanted of the budget, or of 100 where any number is.
+double answer_epsilon(const PublicNumbers& numbers) {
+    const std::int64_t answers = numbers.answers == 0 ? 100 : numbers.answers;
+    const double each = epsilon_for_answers(decimal_value(numbers.epsilon, "--epsilon"),
+                                            decimal_value(numbers.delta, "--delta"), answers);
+    return std::max(each, 1e-6);
+}
+
+/// Plain models on disjoint parts. A vote of T that two thirds agree on is T/6 flips from another, and they
+/// are to weigh e^3 or more; fewer than 30 say little, and none is to have fewer than 40 records.
+Settings votes(const PublicNumbers& numbers, Map map) {
+    Settings settings = linear(numbers, map);
+    const double wanted = std::max(30.0, 20 / answer_epsilon(numbers)),
+                 most = static_cast<double>(numbers.records) / 40;
+    settings.training.epochs = 100;
+    settings.training.batches = 1;
+    settings.training.learning_rate = rounded(8 / static_cast<double>(numbers.features + 1));
+    settings.clip.gamma = 1;  // no entry of a gradient is so large: nothing is clipped
+    settings.certificate.levels = 0;
+    settings.ensemble.members = std::clamp<std::int64_t>(std::llround(std::min(wanted, most)), 1, 1000);
+    return settings;
+}
+
+/// One model in boxes: a tiny clip, so that a record weighs little beside all others, many small batches, and
+/// rates so large that all steps together may move a parameter by 2. Levels for what e^-5 of a flip needs at
+/// the cost of one answer.
+Settings boxes(const PublicNumbers& numbers) {
+    Settings settings = linear(numbers, Map::columns);
+    settings.training.epochs = 4;
+    settings.training.batches = std::clamp<std::int64_t>(numbers.records / 300, 1, 64);
+    settings.clip.gamma = 0.005;
+    settings.training.learning_rate =
+        rounded(2 / (settings.clip.gamma * static_cast<double>(settings.training.steps())));
+    settings.certificate.levels = std::min(
+        numbers.records, std::clamp<std::int64_t>(std::llround(5 / answer_epsilon(numbers)), 20, 100));
+    return settings;
+}
+
+}  // namespace
+
+std::vector<double> bin_edges(int equal_bins) {
+    std::vector<double> edges;
+    for (double edge = 0x1p-10; edge < 1.0 / equal_bins; edge *= 4) edges.push_back(edge);
+    for (int bin = 1; bin < equal_bins; ++bin) edges.push_back(static_cast<double>(bin) / equal_bins);
+    return edges;
+}
+
+std::vector<Candidate> candidates(const PublicNumbers& numbers) {
+    std::vector<Candidate> all;
+    const auto add = [&](const char* kind, Map map, const Settings& settings) {
+        all.push_back({kind, name_of(map), settings});
+    };
+    std::vector<Map> maps{Map::columns};
+    // Bins of coordinates say less than the coordinates, and cost more: their effects are near linear.
+    if (numbers.columns == Columns::amounts) maps.insert(maps.end(), {Map::coarse_bins, Map::fine_bins});
+    for (const Map map : maps) add("noisy", map, noisy(numbers, map));
+    const Map best_map = numbers.columns == Columns::amounts ? Map::fine_bins : Map::columns;
+    add("convex", best_map, convex(numbers, best_map));
+    add("votes", Map::columns, votes(numbers, Map::columns));
+    add("boxes", Map::columns, boxes(numbers));
+    return all;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/study/advise/candidates.hpp"
+#include "jobs/study/advise/stand_in.hpp"
+
+namespace holdfast {
+
+/// What a route is expected to get right on the stand-in at the whole budget.
+struct RouteAccuracy {
+    std::string route;
+    std::vector<std::optional<double>> by_answers;  ///< as asked; unset: this route cannot answer so many
+};
+
+/// Of the run of a candidate's trial, every route that it serves, for each number of answers (0: any number),
+/// on the stand-in's split test.
+std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& run, const StandIn& stand_in,
+                                  const PublicNumbers& numbers, const std::vector<std::int64_t>& answers);
+
+}  // namespace holdfast

@@ -1,0 +1,180 @@
+#include "jobs/study/advise/stand_in.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t factors = 6;
+constexpr std::int64_t test_records = 2000;
+
+/// Streams of the keyed hash. Those of rows are shifted by 16 bits of column or class.
+enum Stream : std::uint64_t {
+    column_form = 1,
+    effect_form = 2,
+    weight = 3,
+    own = 4,
+    factor = 5,
+    label_noise = 6,
+    order = 7
+};
+std::uint64_t stream_of(Stream stream, std::size_t index) {
+    return static_cast<std::uint64_t>(index) << 16 | stream;
+}
+
+void write(const std::string& path, PublicFacts facts, const Records& train, const Records& test) {
+    DatasetWriter writer(path);
+    writer.set_facts(facts);
+    for (const auto& [name, records] : {std::pair("train", &train), {"test", &test}}) {
+        writer.begin_split(name, records->features.columns(), records->features.wide());
+        writer.append(*records);
+    }
+    writer.commit();
+}
+
+void require_fit(const DatasetInfo& info, const PublicNumbers& numbers) {
+    const auto refuse = [&](const std::string& message, const std::string& hint) {
+        throw Error(ExitCode::input, message, hint, info.path);
+    };
+    if (info.features != static_cast<std::size_t>(numbers.features))
+        refuse(
+            std::to_string(info.features) + " features, but --features " + std::to_string(numbers.features),
+            "a table that is to stand in has the same columns");
+    if (!info.has_labels) refuse("no labels", "a table that is to stand in has the same classes");
+    if (info.rows < 8) refuse("only " + std::to_string(info.rows) + " records", "give 8 or more");
+}
+
+}  // namespace
+
+TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers)
+    : hash_{seed}, numbers_(numbers) {
+    const auto columns = static_cast<std::size_t>(numbers.features),
+               classes = static_cast<std::size_t>(numbers.classes);
+    for (std::size_t j = 0; j < columns; ++j) {
+        const double falling = std::sqrt(1 + static_cast<double>(j));
+        columns_.push_back(
+            {hash_(stream_of(column_form, j), 0) % 4, numbers.columns == Columns::amounts ? 1 : 1 / falling});
+        spread_ = std::hypot(spread_, columns_[j].spread);
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+        for (std::size_t j = 0; j < columns; ++j) {
+            const std::uint64_t form =
+                numbers.columns == Columns::amounts ? hash_(stream_of(effect_form, j), c) % 3 : 0;
+            effects_.push_back({form, columns_[j].spread * hash_.normal(stream_of(weight, j), c)});
+        }
+    }
+}
+
+std::vector<std::string> TypicalTable::feature_names() const {
+    std::vector<std::string> names;
+    for (std::int64_t j = 0; j < numbers_.features; ++j) names.push_back("x" + std::to_string(j + 1));
+    return names;
+}
+
+std::string TypicalTable::description() const {
+    return std::string("typical table of ") +
+           (numbers_.columns == Columns::amounts ? "amounts, " : "coordinates, ") +
+           std::to_string(numbers_.features) + " features, " + std::to_string(numbers_.classes) +
+           " classes, seed " + std::to_string(hash_.seed);
+}
+
+/// Where a standard normal value comes to lie in [0, 1].
+double TypicalTable::placed(const Column& column, double standard) const {
+    if (numbers_.columns == Columns::coordinates)
+        return std::clamp(0.5 + column.spread * standard / 8, 0.0, 1.0);
+    switch (column.form) {
+        case 0:
+            return std::clamp(0.4 + standard / 8, 0.0, 1.0);
+        case 1:
+            return std::min(1.0, std::exp(1.2 * standard) / 32);  // a few large amounts
+        case 2:
+            return std::clamp(std::floor(3 + 2 * standard) / 8, 0.0, 1.0);  // a few levels
+        default:
+            return standard > 0.7;
+    }
+}
+
+double TypicalTable::value(const Effect& effect, double standard) {
+    switch (effect.form) {
+        case 0:
+            return effect.size * standard;
+        case 1:
+            return effect.size * (standard > 0.3 ? 1 : -0.5);
+        default:
+            return effect.size * (std::abs(standard) - 0.8);
+    }
+}
+
+std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
+    std::vector<double> standard(columns_.size());
+    for (std::size_t j = 0; j < columns_.size(); ++j) {
+        const double shared = hash_.normal(stream_of(factor, j % factors), row);
+        standard[j] = 0.6 * shared + 0.8 * hash_.normal(stream_of(own, j), row);
+        features[j] = placed(columns_[j], standard[j]);
+    }
+    std::vector<double> scores(static_cast<std::size_t>(numbers_.classes));
+    auto effect = effects_.begin();
+    for (std::size_t c = 0; c < scores.size(); ++c) {
+        scores[c] = 0.5 * spread_ * hash_.normal(stream_of(label_noise, c), row);
+        for (const double each : standard) scores[c] += value(*effect++, each);
+    }
+    return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
+std::int64_t most_stand_in_records(const PublicNumbers& numbers) {
+    return std::min(numbers.records, std::clamp<std::int64_t>(300000 / numbers.features, 5000, 20000));
+}
+
+StandIn generated_stand_in(const PublicNumbers& numbers, const std::string& path) {
+    const std::int64_t records = most_stand_in_records(numbers);
+    const TypicalTable table(stand_in_seed, numbers);
+    write_generated(table, static_cast<std::uint64_t>(records), test_records, path);
+    return {path, "generated: " + table.description(), records};
+}
+
+StandIn stand_in_like(const std::string& like, const PublicNumbers& numbers, const std::string& path) {
+    const DatasetReader reader(like);
+    require_fit(reader.info(), numbers);
+    const Records all = reader.read_all();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all.labels[i] >= numbers.classes)
+            throw Error(ExitCode::input,
+                        "row " + std::to_string(i) + " has no label below --classes " +
+                            std::to_string(numbers.classes),
+                        "a table that is to stand in has the same classes", reader.info().path);
+    }
+    std::vector<std::size_t> drawn(all.size());
+    std::iota(drawn.begin(), drawn.end(), 0);
+    const KeyedHash hash{stand_in_seed};
+    std::sort(drawn.begin(), drawn.end(), [&](std::size_t one, std::size_t other) {
+        return std::pair(hash(order, one), one) < std::pair(hash(order, other), other);
+    });
+    const std::size_t tests = std::min(all.size() / 4, static_cast<std::size_t>(test_records));
+    const std::size_t trained =
+        std::min(all.size() - tests, static_cast<std::size_t>(most_stand_in_records(numbers)));
+    const auto part = [&](std::size_t first, std::size_t count) {
+        Records records{FeatureMatrix(all.features.columns(), all.features.wide()), {}, {}, {}};
+        for (std::size_t i = first; i < first + count; ++i) {
+            records.features.append_row_of(all.features, drawn[i]);
+            records.labels.push_back(all.labels[drawn[i]]);
+            records.ids.push_back(i);
+            records.rows.push_back(i - first);
+        }
+        return records;
+    };
+    PublicFacts facts = reader.info();
+    facts.scaling =
+        Scaling::public_constants;  // its records are public, and so is all that is computed of them
+    facts.ids = IdKind::given;
+    facts.expected_records = trained;
+    facts.population = synthetic_population;
+    write(path, facts, part(tests, trained), part(0, tests));
+    return {path, "public records of " + reader.info().path + ", for which the user vouches",
+            static_cast<std::int64_t>(trained)};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dist/data/generate.hpp"
+#include "jobs/study/advise/public_numbers.hpp"
+#include "kernels/base/random.hpp"
+
+namespace holdfast {
+
+/// A public table on which candidates are tried in place of the private one: a dataset file with the splits
+/// train and test.
+struct StandIn {
+    std::string path, description;
+    std::int64_t records = 0;  ///< of its split train, at most the public number
+
+    /// Of what the private table will hold: noise is made less and members fewer by it, so that they weigh as
+    /// they will there.
+    double share(const PublicNumbers& numbers) const {
+        return static_cast<double>(records) / static_cast<double>(numbers.records);
+    }
+};
+
+/// As many records as a minute of trials bears: 5000 to 20000, fewer of many features.
+std::int64_t most_stand_in_records(const PublicNumbers& numbers);
+inline constexpr std::uint64_t stand_in_seed = 12;  ///< public: the same advice every time
+
+/// Records of which every column has an effect of its own, rising, in steps, or highest in the middle
+/// (amounts); or a linear one, of columns that spread less and less (coordinates). Columns share hidden
+/// factors; a class is the greatest of their sums with noise that no model can remove.
+class TypicalTable final : public Generator {
+  public:
+    TypicalTable(std::uint64_t seed, const PublicNumbers& numbers);
+    std::vector<std::string> feature_names() const override;
+    bool wide() const override { return false; }
+    FeatureRange range() const override { return {0, 1}; }
+    std::int32_t record(std::uint64_t row, double* features) const override;
+    std::string description() const override;
+
+  private:
+    struct Column {
+        std::uint64_t form;
+        double spread;  ///< of all its values and effects
+    };
+    struct Effect {
+        std::uint64_t form;
+        double size;
+    };
+    double placed(const Column& column, double standard) const;
+    static double value(const Effect& effect, double standard);
+
+    KeyedHash hash_;
+    PublicNumbers numbers_;
+    double spread_ = 0;
+    std::vector<Column> columns_;
+    std::vector<Effect> effects_;  ///< [classes, features]
+};
+
+/// Writes a generated one.
+StandIn generated_stand_in(const PublicNumbers& numbers, const std::string& path);
+/// Of public records FILE[:SPLIT] (train by default), which the user vouches for: as many as wanted are drawn
+/// without replacement, a quarter of them for the test. Errors (input): other columns, no or other labels,
+/// fewer than 8 records.
+StandIn stand_in_like(const std::string& like, const PublicNumbers& numbers, const std::string& path);
+
+}  // namespace holdfast

@@ -1,0 +1,92 @@
+#include "jobs/study/advise/trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "dist/layout/distribute.hpp"
+#include "dist/runs/manifest.hpp"
+#include "dist/runs/member_store.hpp"
+#include "jobs/program/configuration.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
+#include "kernels/backends.hpp"
+#include "models/kinds/kinds.hpp"
+#include "models/training/plan.hpp"
+
+namespace holdfast {
+namespace {
+
+/// The candidate's settings for the fewer records of the stand-in.
+Settings tried(const Settings& asked, const PublicNumbers& numbers, const StandIn& stand_in) {
+    const double share = stand_in.share(numbers);
+    Settings settings = asked;
+    settings.training.expected_records = stand_in.records;
+    settings = kind_named(asked.training.kind).settled(settings);
+    settings.noise.multiplier *= share;
+    const std::int64_t members = asked.ensemble.members;
+    settings.ensemble.members = std::max<std::int64_t>(std::min<std::int64_t>(members, 10),
+                                                       std::llround(static_cast<double>(members) * share));
+    return settings;
+}
+
+RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const Training& training) {
+    RunManifest manifest;
+    manifest.kind = plan.settings.training.kind;
+    manifest.configuration = to_json({plan.settings, {}});
+    manifest.dataset = dataset_facts(info, plan.settings.network.classes, "");
+    manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
+    manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
+    manifest.parameters = plan.network.parameters();
+    manifest.levels = plan.levels;
+    for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
+    manifest.normaliser = plan.normaliser;
+    manifest.relation = name_of(plan.settings.certificate.relation);
+    manifest.arithmetic = training.arithmetic();
+    manifest.guarantee = Guarantee::not_private("a trial on public records", "nobody is protected").to_json();
+    return manifest;
+}
+
+}  // namespace
+
+void train_on_stand_in(const Candidate& candidate, const PublicNumbers& numbers, const StandIn& stand_in,
+                       const std::string& run_path) {
+    // 1. What is trained on what, by this rank alone.
+    const Settings settings = tried(candidate.settings, numbers, stand_in);
+    const Kind& kind = kind_named(settings.training.kind);
+    const DatasetReader reader(stand_in.path);
+    const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
+    const auto alone = make_serial_communicator();
+    const auto members = static_cast<std::size_t>(settings.ensemble.members);
+    const ProcessGrid grid(*alone, "auto", members, settings.certificate.level_values().size());
+    std::vector<std::size_t> all(members);
+    for (std::size_t member = 0; member < members; ++member) all[member] = member;
+    Distributed records = distribute(reader, grid, *alone,
+                                     {members, all, static_cast<std::size_t>(settings.network.classes),
+                                      static_cast<std::uint64_t>(settings.training.seed)});
+
+    // 2. Every member, step by step.
+    const TrainingPlan plan =
+        make_plan(settings, {reader.info().features, reader.info().range, reader.info().rows, 0},
+                  make_backend("cpu", settings.training.arithmetic(), settings.certificate.product, 0));
+    const Records none{FeatureMatrix(features.outputs(), false), {}, {}, {}};
+    const SecretKey key = SecretKey::known_to_all(stand_in_seed);
+    const auto training = kind.training(plan, none, grid, kind.secret ? &key : nullptr);
+    const RunFolder run = RunFolder::create(run_path, false);
+    const MemberStore store(run, "trial", seconds_of_a_group);
+    PhaseTimes times;
+    for (MemberRecords& member : records.held) {
+        const auto trainer = training->start(member.member, features(std::move(member.records)), {});
+        while (!trainer->done()) trainer->step(grid.block_group(), times);
+        trainer->write_result(store);
+    }
+
+    store.sync();
+
+    // 3. The run that it comes to.
+    RunManifest manifest = manifest_of(plan, reader.info(), *training);
+    manifest.digest = training->join(run, store);
+    manifest.write(run);
+    store.remove_all();
+}
+
+}  // namespace holdfast

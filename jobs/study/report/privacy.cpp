@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "jobs/program/page/guarantee_card.hpp"
+#include "jobs/program/page/html.hpp"
+#include "jobs/program/page/text.hpp"
+#include "jobs/study/report/chart.hpp"
+#include "jobs/study/report/sections.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace html;
+
+constexpr int reference_colour = 9;  // grey: what the mechanisms are compared with
+
+// The same mechanism has the same colour in every chart.
+std::map<std::string, int> mechanism_colours(const RunEvaluation& evaluation) {
+    std::map<std::string, int> colours;
+    for (const PrivateAccuracy& row : evaluation.private_accuracy) {
+        const int next = static_cast<int>(colours.size()) % reference_colour;
+        colours.try_emplace(row.mechanism, next);
+    }
+    return colours;
+}
+
+double lowest_accuracy(const RunEvaluation& evaluation) {
+    double lowest = 1;
+    for (const PrivateAccuracy& row : evaluation.private_accuracy) {
+        for (const double accuracy : row.accuracy)
+            lowest = std::isfinite(accuracy) ? std::min(lowest, accuracy) : lowest;
+    }
+    return std::clamp(std::floor(10 * lowest - 1e-9) / 10, 0.0, 0.9);
+}
+
+std::string privacy_chart(const RunEvaluation& evaluation, const std::string& setting, double nominal,
+                          double width) {
+    const std::map<std::string, int> colours = mechanism_colours(evaluation);
+    LineChart chart{
+        .description = "Expected accuracy against epsilon, " + setting,
+        .x = {.title = "epsilon per query", .ticks = evaluation.epsilons, .logarithmic = true},
+        .y = {.title = "accuracy", .lowest = lowest_accuracy(evaluation), .highest = 1.0, .percent = true},
+        .width = width,
+        .height = 340};
+    if (std::isfinite(nominal)) {
+        chart.series.push_back({.label = "no privacy",
+                                .x = evaluation.epsilons,
+                                .y = std::vector<double>(evaluation.epsilons.size(), nominal),
+                                .colour = reference_colour});
+    }
+    for (const PrivateAccuracy& row : evaluation.private_accuracy) {
+        if (row.setting != setting) continue;
+        chart.series.push_back({.label = mechanism_name(row),
+                                .x = evaluation.epsilons,
+                                .y = row.accuracy,
+                                .colour = colours.at(row.mechanism),
+                                .dashed = !row.guarantee.proved(),
+                                .dots = true});
+    }
+    return draw(chart);
+}
+
+bool has_setting(const RunEvaluation& evaluation, const std::string& setting) {
+    return std::any_of(evaluation.private_accuracy.begin(), evaluation.private_accuracy.end(),
+                       [&](const PrivateAccuracy& row) { return row.setting == setting; });
+}
+
+// The best among what is proved, for each epsilon of one setting; only the proved may be compared as private.
+double best_accuracy(const RunEvaluation& evaluation, const std::string& setting, std::size_t epsilon) {
+    double best = -1;
+    for (const PrivateAccuracy& row : evaluation.private_accuracy) {
+        if (row.setting == setting && row.guarantee.proved() && row.accuracy[epsilon] > best) {
+            best = row.accuracy[epsilon];
+        }
+    }
+    return best;
+}
+
+std::string answerer(const RunEvaluation& evaluation, const std::string& setting) {
+    if (alone(evaluation)) return "the model";
+    return setting == "single" ? "one member" : setting;
+}
+
+std::string privacy_row(const RunEvaluation& evaluation, const PrivateAccuracy& row) {
+    std::string cells = element("td class=\"key\"", escape_html(mechanism_name(row))) +
+                        element("td", escape_html(answerer(evaluation, row.setting)));
+    for (std::size_t i = 0; i < row.accuracy.size(); ++i) {
+        const std::string shown = percent_text(row.accuracy[i]);
+        const bool best =
+            row.guarantee.proved() && shown == percent_text(best_accuracy(evaluation, row.setting, i));
+        cells += element(best ? "td class=\"figure best\"" : "td class=\"figure\"", shown);
+    }
+    return element("tr", cells + element("td class=\"figure\"", badge(row.guarantee))) + "\n";
+}
+
+std::vector<std::string> settings_shown(const RunEvaluation& evaluation) {
+    std::vector<std::string> settings;
+    for (const char* setting : {"single", "ensemble"}) {
+        if (has_setting(evaluation, setting)) settings.emplace_back(setting);
+    }
+    if (alone(evaluation) && settings.size() == 2) return {"ensemble"};  // which has every mechanism
+    return settings;
+}
+
+std::string privacy_table(const RunEvaluation& evaluation) {
+    std::string head = element("th", "mechanism") + element("th", "answers by");
+    for (const double epsilon : evaluation.epsilons) {
+        head += element("th class=\"figure\"", "ε = " + number_text(epsilon));
+    }
+    std::string rows = element("tr", head + element("th class=\"figure\"", "guarantee")) + "\n";
+    for (const std::string& setting : settings_shown(evaluation)) {
+        for (const PrivateAccuracy& row : evaluation.private_accuracy) {
+            if (row.setting == setting) rows += privacy_row(evaluation, row);
+        }
+    }
+    return element("div class=\"card wide\"", element("table", rows)) + "\n";
+}
+
+std::string privacy_card(const RunEvaluation& evaluation, const std::string& setting, double width) {
+    const bool single = setting == "single";
+    const double nominal = single ? evaluation.accuracy_single : evaluation.accuracy_ensemble;
+    const char* title = single ? "One member, mean over members" : "Ensemble";
+    return chart_card(alone(evaluation) ? "" : title, privacy_chart(evaluation, setting, nominal, width));
+}
+
+}  // namespace
+
+std::string mechanism_name(const PrivateAccuracy& row) {
+    return row.mechanism + (row.delta > 0 ? " δ=" + number_text(row.delta) : "");
+}
+
+std::string privacy_section(const RunEvaluation& evaluation) {
+    const std::vector<std::string> settings = settings_shown(evaluation);
+    if (settings.empty() || evaluation.epsilons.empty()) return "";
+    std::string charts;
+    for (const std::string& setting : settings) {
+        charts += privacy_card(evaluation, setting, settings.size() == 1 ? full_width : half_width);
+    }
+    return heading(
+               "Accuracy against epsilon",
+               "Expected accuracy of released labels, for each mechanism, at the privacy cost of one query. "
+               "Dashed: not proved.") +
+           element("div class=\"halves\"", charts) + "\n" + privacy_table(evaluation) +
+           element("p class=\"note\"", "Bold: best of the proved mechanisms, as far as the digits show.");
+}
+
+}  // namespace holdfast

@@ -1,0 +1,37 @@
+#include "jobs/study/report/svg.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "jobs/program/page/text.hpp"
+#include "jobs/study/report/chart.hpp"
+
+namespace holdfast::svg {
+
+std::string at(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f", value);
+    return text.data();
+}
+
+std::string text_element(const char* css_class, const char* anchor, double x, double y,
+                         const std::string& text) {
+    return std::string("<text class=\"") + css_class + "\" text-anchor=\"" + anchor + "\" x=\"" + at(x) +
+           "\" y=\"" + at(y) + "\">" + escape_html(text) + "</text>";
+}
+
+std::string line_element(const char* css_class, double x1, double y1, double x2, double y2) {
+    return std::string("<line class=\"") + css_class + "\" x1=\"" + at(x1) + "\" y1=\"" + at(y1) +
+           "\" x2=\"" + at(x2) + "\" y2=\"" + at(y2) + "\"/>";
+}
+
+std::string open_svg(double width, double height, const std::string& description) {
+    return "<svg viewBox=\"0 0 " + at(width) + " " + at(height) + "\" role=\"img\" aria-label=\"" +
+           escape_html(description) + "\">";
+}
+
+std::string series_class(int colour) {
+    return std::string("s").append(std::to_string(colour % series_colours));
+}
+
+}  // namespace holdfast::svg

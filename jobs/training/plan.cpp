@@ -1,0 +1,245 @@
+// holdfast plan: what a training takes on so many ranks, before it is started: layout, memory, time.
+//   holdfast plan --config jobs/configs/quickstart.toml --data blobs.h5 --ranks 1,2,4,64
+//   mpirun -n 2 holdfast plan --config big.toml --data big.h5 --ranks 64,512,4096
+
+#include <omp.h>
+
+#include <spdlog/logger.h>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "jobs/program/configuration.hpp"
+#include "jobs/program/host_memory.hpp"
+#include "jobs/program/job.hpp"
+#include "jobs/program/training/trained_records.hpp"
+#include "jobs/training/plan/calibration.hpp"
+#include "jobs/training/plan/scaling.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/ops/step_message.hpp"
+#include "models/boxes/charges.hpp"
+#include "models/training/memory.hpp"
+#include "models/training/optimiser.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string config, data;
+    std::vector<std::string> overrides;
+    std::vector<std::size_t> ranks{1, 2, 4, 64, 512, 4096};
+    std::size_t cores = 0;
+    double latency = 2e-6, bandwidth = 1e10;
+};
+
+/// Least values that a step keeps of every entry, of all levels: none but of boxes.
+double selected_values(const TrainingPlan& plan) {
+    if (plan.settings.training.kind != "boxes") return 0;
+    const auto optimiser = make_optimiser(plan.settings.training, plan.gradient_scale().exponent);
+    const auto charges = make_charges(plan, *optimiser);
+    double values = 0;
+    for (const std::int64_t k : plan.levels) values += static_cast<double>(charges->selected(k));
+    return values;
+}
+
+Demand demand_of(const TrainingPlan& plan, std::uint64_t rows, const Request& request) {
+    const Settings& settings = plan.settings;
+    const auto parameters = static_cast<double>(plan.network.parameters());
+    Demand demand;
+    demand.members = static_cast<std::size_t>(settings.ensemble.members);
+    demand.levels = plan.levels.size();
+    demand.steps = settings.training.steps();
+    demand.records = static_cast<double>(rows) / static_cast<double>(demand.members) * settings.step_share();
+    demand.words_of_level = static_cast<double>(StepMessage::of(1, plan.network.shape()).stride());
+    demand.selected_bytes = 8 * parameters * selected_values(plan);
+    demand.first_is_point = demand.selected_bytes <= 0 && settings.training.public_steps == 0;
+    demand.part_capacity = static_cast<double>(plan.gradient_scale().record_limit) / 2;
+    demand.cores = request.cores;
+    demand.threads = static_cast<std::size_t>(omp_get_max_threads());
+    return demand;
+}
+
+std::string seconds_text(double seconds) {
+    char text[32];
+    if (seconds >= 7200)
+        std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
+    else if (seconds >= 120)
+        std::snprintf(text, sizeof text, "%.1f min", seconds / 60);
+    else if (seconds >= 0.1 || seconds <= 0)
+        std::snprintf(text, sizeof text, "%.2f s", seconds);
+    else if (seconds >= 1e-4)
+        std::snprintf(text, sizeof text, "%.2f ms", seconds * 1e3);
+    else
+        std::snprintf(text, sizeof text, "%.2f us", seconds * 1e6);
+    return text;
+}
+
+std::string bytes_text(double bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, bytes >= 1e9 ? "%.2f GB" : "%.0f MB",
+                  bytes / (bytes >= 1e9 ? 1e9 : 1e6));
+    return text;
+}
+
+/// A prediction and the memory that goes with it.
+struct Row {
+    std::size_t ranks;
+    Prediction said;
+    double memory;
+};
+
+std::string row_text(const Row& row) {
+    const Prediction& said = row.said;
+    char text[256];
+    std::snprintf(text, sizeof text, "%6zu  %-9s %-13s %7zu %7zu %12.0f  %-9s %-10s %-10s %s%s\n", row.ranks,
+                  said.layout.c_str(), said.grid.text().c_str(), said.members, said.levels, said.records,
+                  bytes_text(row.memory).c_str(), seconds_text(said.computing).c_str(),
+                  seconds_text(said.communication).c_str(), seconds_text(said.seconds).c_str(),
+                  said.taken_by_auto ? "  auto" : "");
+    return text;
+}
+
+nlohmann::json row_json(const Row& row) {
+    const Prediction& said = row.said;
+    return {{"ranks", row.ranks},
+            {"layout", said.layout},
+            {"grid", said.grid.text()},
+            {"auto", said.taken_by_auto},
+            {"members", said.members},
+            {"levels", said.levels},
+            {"records_of_step", said.records},
+            {"memory", row.memory},
+            {"computing", said.computing},
+            {"communication", said.communication},
+            {"seconds", said.seconds}};
+}
+
+std::string link_text(const Link& link) {
+    return seconds_text(link.latency) + " a message and " + bytes_text(link.bandwidth) + "/s" +
+           (link.measured ? " (measured among the ranks of this command)"
+                          : " (assumed: --latency, --bandwidth; measured where mpirun starts several ranks)");
+}
+
+/// Of a rank with the most changed records among its levels, in bytes, beside what the program itself takes.
+/// held: records, of all its members.
+double memory_of_rank(TrainingPlan plan, const Prediction& said, double held, bool wide, int threads) {
+    const std::vector<std::int64_t> levels = plan.settings.certificate.level_values();
+    plan.levels = {levels.end() - static_cast<std::ptrdiff_t>(said.levels), levels.end()};
+    return memory_of(plan, {held, held / static_cast<double>(said.members), wide}, threads).total();
+}
+
+void plan(const Context& context, const Request& request) {
+    const double program = resident_memory();  // before a step is tried
+
+    // 1. What is to be trained, on which shape of data; of the file only its head is read.
+    const DatasetReader reader(request.data);
+    const DatasetInfo& info = reader.info();
+    Configuration asked = read_configuration(request.config, request.overrides);
+    const Kind& kind = kind_named(asked.settings.training.kind);
+    const Settings settings = kind.settled(settle_count(asked.settings, info));
+    if (asked.run.threads > 0) omp_set_num_threads(static_cast<int>(asked.run.threads));
+    const std::string computing =
+        settings.host_only() && asked.run.backend == "auto" ? "cpu" : asked.run.backend;
+    const std::shared_ptr<const Backend> backend = make_backend(
+        computing, settings.training.arithmetic(), settings.certificate.product, context.world.local_rank());
+    const TrainingPlan whole = make_plan(settings, {info.features, info.range, info.rows, 0}, backend);
+    const Demand demand = demand_of(whole, info.rows, request);
+
+    // 2. What a step and a message cost here.
+    context.log->info("calibrating on {} rank(s) of {} thread(s), backend {}", context.world.size(),
+                      demand.threads, backend->name());
+    const Calibration calibration(context, kind, settings, info, backend);
+    const StepCost cost = calibration.steps(demand.records);
+    const double message = 8 * demand.words_of_level * static_cast<double>(demand.levels);
+    const Link link = calibration.link(message, {request.latency, request.bandwidth});
+    if (!context.world.is_root()) return;
+
+    // 3. What follows for every number of ranks.
+    std::vector<Row> rows;
+    for (const std::size_t ranks : request.ranks) {
+        for (const Prediction& said : predictions(demand, cost, link, ranks)) {
+            const double held = static_cast<double>(info.rows) / static_cast<double>(demand.members) *
+                                static_cast<double>(said.members) / static_cast<double>(said.grid.blocks);
+            rows.push_back(
+                {ranks, said,
+                 program + memory_of_rank(whole, said, held, info.wide, static_cast<int>(demand.threads))});
+        }
+    }
+    nlohmann::json list = nlohmann::json::array();
+    std::string text = info.path + ": " + std::to_string(demand.members) + " members, " +
+                       std::to_string(demand.steps) + " steps each, " + std::to_string(demand.levels) +
+                       " levels, " + std::to_string(whole.network.parameters()) +
+                       " parameters\nmeasured here: a step of " +
+                       std::to_string(calibration.records_measured()) + " records takes " +
+                       seconds_text(cost.seconds(static_cast<double>(calibration.records_measured()),
+                                                 static_cast<double>(demand.levels))) +
+                       ", on " + std::to_string(demand.threads) + " threads a rank; ranks add " +
+                       bytes_text(message) + " a step at " + link_text(link) +
+                       "\n\n ranks  layout    grid          members  levels      records  memory    "
+                       "computing  sums       all steps\n";
+    for (const Row& row : rows) {
+        text += row_text(row);
+        list.push_back(row_json(row));
+    }
+    text +=
+        "members, levels and records of a rank's step; seconds of one step; time of the steps alone, without "
+        "reading, "
+        "validation, public steps and writing\n";
+    context.print(
+        {{"records", info.rows},
+         {"step_records", demand.records},
+         {"steps", demand.steps},
+         {"parameters", whole.network.parameters()},
+         {"threads", demand.threads},
+         {"cost",
+          {{"fixed", cost.fixed},
+           {"level", cost.level},
+           {"record", cost.record},
+           {"record_level", cost.record_level},
+           {"records_measured", calibration.records_measured()}}},
+         {"link", {{"latency", link.latency}, {"bandwidth", link.bandwidth}, {"measured", link.measured}}},
+         {"message_bytes", message},
+         {"layouts", list}},
+        text);
+}
+
+}  // namespace
+
+Run declare_plan(const Command& command) {
+    auto request = std::make_shared<Request>();
+    command.add_option("--config", request->config, "TOML file, as train takes it");
+    command
+        .add_option("--data", request->data,
+                    "Dataset FILE[:SPLIT], split train by default: its shape alone is looked at")
+        .required();
+    command.add_option("--set", request->overrides, "section.key=value, over the file; repeatable")
+        .one_at_a_time();
+    command.add_option("--ranks", request->ranks, "Numbers of ranks, as 1,64,512")
+        .separated_by(',')
+        .within(std::size_t{1}, std::size_t{1} << 20)
+        .show_default();
+    command
+        .add_option("--cores", request->cores,
+                    "Cores that all ranks share; 0: every rank has as many as it has threads")
+        .show_default();
+    command.add_option("--latency", request->latency, "Seconds that a message between ranks takes")
+        .within(1e-9, 1.0)
+        .show_default();
+    command.add_option("--bandwidth", request->bandwidth, "Bytes a second between ranks")
+        .within(1e3, 1e15)
+        .show_default();
+    command.add_footer(
+        "Layouts: data (a member's records shared out over all ranks), ensemble (members first, then "
+        "records: what run.grid = "
+        "\"auto\" takes), levels (levels first, then records). It trains for some seconds on made-up records "
+        "of the "
+        "data's columns, and measures the sums where mpirun starts it on several ranks, as many to a host as "
+        "the job will "
+        "have. A prediction for more hosts than were measured is only as good as --latency and "
+        "--bandwidth.\n");
+    return [request](const Context& context) { plan(context, *request); };
+}
+
+}  // namespace holdfast
