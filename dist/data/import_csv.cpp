@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -17,18 +17,6 @@
 namespace holdfast {
 namespace {
 
-std::string trimmed(const std::string& text) {
-    const auto first = text.find_first_not_of(" \t\r"), last = text.find_last_not_of(" \t\r");
-    return first == std::string::npos ? "" : text.substr(first, last - first + 1);
-}
-
-bool is_missing(const std::string& cell) {
-    std::string lower = cell;
-    for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-    return lower.empty() || lower == "na" || lower == "n/a" || lower == "nan" || lower == "null" ||
-           lower == "?";
-}
-
 /// The number that a whole cell is, a plus sign before it or not; nothing: it is none.
 template <typename Number>
 std::optional<Number> number_in(std::string_view cell) {
@@ -36,30 +24,98 @@ std::optional<Number> number_in(std::string_view cell) {
     return number_of<Number>(cell);
 }
 
+bool is_digit(char letter) {
+    return letter >= '0' && letter <= '9';
+}
+
+/// Without the marks between groups of three digits; nothing: they stand elsewhere.
+std::optional<std::string> without_groups(const std::string& cell, char mark, char decimal) {
+    const std::size_t whole = std::min(cell.find(decimal), cell.size());
+    std::string digits;
+    std::size_t in_group = 0;
+    bool grouped = false;
+    for (std::size_t i = 0; i < whole; ++i) {
+        if (cell[i] != mark) {
+            digits += cell[i];
+            in_group += is_digit(cell[i]) ? 1 : 0;
+            continue;
+        }
+        if (in_group == 0 || in_group > 3 || (grouped && in_group != 3)) return std::nullopt;
+        grouped = true;
+        in_group = 0;
+    }
+    if (grouped && in_group != 3) return std::nullopt;
+    return digits + cell.substr(whole);
+}
+
+/// What would read a cell that is no number as the file stands.
+std::string remedy_for(const std::string& column, const std::string& cell) {
+    for (const char* format : {"%d.%m.%Y", "%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d"}) {
+        if (days_of(cell, format)) return "--date " + column + "=" + format + " reads dates";
+    }
+    for (const auto& [decimal, thousands] : {std::pair{',', '.'}, {'.', ','}, {',', ' '}, {'.', '\''}}) {
+        const std::string option = decimal == ',' ? "--decimal ," : "";
+        if (number_of_cell(cell, decimal, 0)) return option + " reads decimal commas";
+        if (number_of_cell(cell, decimal, thousands))
+            return option + (option.empty() ? "" : " ") + "--thousands '" + thousands +
+                   "' reads such numbers";
+    }
+    return "--categories " + column + "=a|b|c encodes text, --drop " + column +
+           " leaves it out, --missing-word WORD says that WORD is a missing cell";
+}
+
+std::vector<std::string> header_of(CsvReader& reader, const std::string& path, char delimiter) {
+    const auto fail = [&](const std::string& message, const std::string& hint) {
+        return Error(ExitCode::input, message, hint, path);
+    };
+    std::vector<std::string> header;
+    if (!reader.next(header)) throw fail("is empty", "the first row names the columns");
+    for (std::string& name : header) name = trimmed_cell(name);
+    for (const char other : {';', '\t', ',', '|'}) {
+        if (header.size() > 1 || other == delimiter || header[0].find(other) == std::string::npos) continue;
+        throw fail("has one column, \"" + header[0].substr(0, 60) + "\"",
+                   std::string("another character stands between its cells: --delimiter ") +
+                       (other == '\t' ? "tab" : std::string("'") + other + "'"));
+    }
+    std::vector<std::string> sorted = header;
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice != sorted.end())
+        throw fail("two columns are named '" + *twice + "'", "give every column its own name");
+    return header;
+}
+
 class CsvSource : public RecordSource {
   public:
-    CsvSource(const std::string& path, const CsvOptions& options)
-        : options_(options), reader_(path, options.delimiter) {
+    CsvSource(const std::string& path, const Schema& schema, CsvUse use)
+        : schema_(schema), reader_(path, schema.delimiter) {
         info_.path = path;
         info_.position_word = "line";
         info_.wide = true;
-        info_.class_names = options.classes;
-        read_header();
-        check_options();
-        for (std::size_t column = 0; column < header_.size(); ++column) plan(column);
+        info_.class_names = schema.classes;
+        info_.table = schema;
+        info_.feature_names = schema.feature_names();
+        for (const Column& column : schema.columns) {
+            const bool fixed = column.kind == Column::Kind::category;
+            const std::vector<Range> ranges = Schema{.columns = {column}}.feature_ranges();
+            for (const Range& range : ranges) info_.known_ranges.push_back(fixed ? range : unknown_range);
+        }
         if (info_.feature_names.empty())
             fail(ExitCode::input, "has no feature columns", "leave at least one beside label and id");
-        info_.has_targets = options.regression && !options.label.empty();
-        info_.has_labels = !options.regression && !options.label.empty();
-        if (options.id.empty()) return;
+        header_ = header_of(reader_, path, schema.delimiter);
+        find_columns(use);
+        info_.has_targets = schema.regression && label_at_.has_value();
+        info_.has_labels = !schema.regression && label_at_.has_value();
+        if (!id_at_) return;
         info_.ids = IdKind::given;
-        info_.id_note = "column '" + options.id + "' (integers as they are, other text hashed)";
+        info_.id_note = "column '" + schema.id + "' (integers as they are, other text hashed)";
     }
 
     const SourceInfo& info() const override { return info_; }
 
     void rewind() override {
         reader_.rewind();
+        problems = {};
         rows_ = 0;
         reader_.next(cells_);  // the header
     }
@@ -72,176 +128,266 @@ class CsvSource : public RecordSource {
         }
         ++rows_;
         record.position = reader_.line();
+        record.features.clear();
+        record.flawed = false;
         if (cells_.size() != header_.size()) {
-            fail(ExitCode::input,
+            flaw(record, "cells",
                  line() + " has " + std::to_string(cells_.size()) + " cells, the header has " +
                      std::to_string(header_.size()),
                  "quote cells that contain the delimiter, or name it with --delimiter");
+            record.features.resize(info_.feature_names.size(), 0);
+            return true;
         }
-        record.features.clear();
-        for (std::size_t column = 0; column < cells_.size(); ++column)
-            read_cell(column, trimmed(cells_[column]), record);
+        for (std::string& cell : cells_) cell = trimmed_cell(cell);
+        for (std::size_t i = 0; i < schema_.columns.size(); ++i)
+            read_column(schema_.columns[i], cells_[places_[i]], record);
+        if (label_at_) read_label(cells_[*label_at_], record);
+        if (id_at_) read_id(cells_[*id_at_], record);
         return true;
     }
 
   private:
-    enum class Use { number, one_hot, integer, label, id, dropped };
-    struct Column {
-        Use use;
-        const std::vector<std::string>* values = nullptr;  ///< public categories
-    };
-
     [[noreturn]] void fail(ExitCode code, const std::string& message, const std::string& hint) const {
         throw Error(code, message, hint, info_.path);
     }
     std::string line() const { return "line " + std::to_string(reader_.line()); }
-    std::string place(std::size_t column) const { return line() + ", column '" + header_[column] + "'"; }
+    std::string place(const std::string& column) const { return line() + ", column '" + column + "'"; }
+    void flaw(RawRecord& record, const std::string& kind, const std::string& message, const std::string& hint,
+              const std::string& sample = "") {
+        record.flawed = true;
+        problems.add(kind, message, hint, record.position, sample);
+    }
 
-    void read_header() {
-        if (!reader_.next(header_)) fail(ExitCode::input, "is empty", "the first row names the columns");
-        for (std::string& name : header_) name = trimmed(name);
-        std::vector<std::string> sorted = header_;
-        std::sort(sorted.begin(), sorted.end());
-        const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-        if (twice != sorted.end()) {
-            fail(ExitCode::input, "two columns are named '" + *twice + "'", "give every column its own name");
+    std::optional<std::size_t> place_of(const std::string& name) const {
+        const auto found = std::find(header_.begin(), header_.end(), name);
+        if (name.empty() || found == header_.end()) return std::nullopt;
+        return static_cast<std::size_t>(found - header_.begin());
+    }
+
+    void find_columns(CsvUse use) {
+        std::string missing;
+        const auto need = [&](const std::string& name) {
+            missing += (missing.empty() ? "'" : ", '") + name + "'";
+        };
+        std::set<std::string> named{schema_.label, schema_.id};
+        for (const Column& column : schema_.columns) {
+            named.insert(column.name);
+            const auto found = place_of(column.name);
+            if (found) places_.push_back(*found);
+            if (!found) need(column.name);
         }
-    }
-
-    void require_column(const std::string& name, const char* option) const {
-        if (std::find(header_.begin(), header_.end(), name) != header_.end()) return;
-        throw Error(ExitCode::usage, "no column '" + name + "' in " + info_.path, name_hint(name, header_),
-                    option);
-    }
-
-    void check_options() const {
-        if (!options_.label.empty()) require_column(options_.label, "--label");
-        if (!options_.id.empty()) require_column(options_.id, "--id");
-        for (const std::string& name : options_.drop) require_column(name, "--drop");
-        for (const auto& [name, values] : options_.categories) require_column(name, "--categories");
-        if (!options_.label.empty() && options_.label == options_.id) {
-            throw Error(ExitCode::usage, "column '" + options_.id + "' is the label", "name another column",
-                        "--id");
+        label_at_ = place_of(schema_.label);
+        id_at_ = place_of(schema_.id);
+        if (use == CsvUse::training && !schema_.label.empty() && !label_at_) need(schema_.label);
+        if (use == CsvUse::training && !schema_.id.empty() && !id_at_) need(schema_.id);
+        if (!missing.empty()) {
+            std::string there;
+            for (const std::string& name : header_) there += (there.empty() ? "" : ", ") + name;
+            fail(ExitCode::input, "lacks the columns " + missing,
+                 "its header names " + there + "; columns are found by name, in any order");
         }
+        for (const std::string& name : header_)
+            if (!named.contains(name)) info_.ignored.push_back(name);
     }
 
-    void plan(std::size_t column) {
-        const std::string& name = header_[column];
-        const auto categories = options_.categories.find(name);
-        if (name == options_.label) {
-            columns_.push_back({Use::label, &options_.classes});
-        } else if (name == options_.id) {
-            columns_.push_back({Use::id});
-        } else if (options_.drop.contains(name)) {
-            columns_.push_back({Use::dropped});
-        } else if (categories == options_.categories.end()) {
-            columns_.push_back({Use::number});
-            add_feature(name, unknown_range);
-        } else {
-            plan_categories(name, categories->second);
+    bool is_missing(const std::string& cell) const {
+        return is_missing_cell(cell) || std::find(schema_.missing_words.begin(), schema_.missing_words.end(),
+                                                  cell) != schema_.missing_words.end();
+    }
+
+    void read_column(const Column& column, const std::string& cell, RawRecord& record) {
+        switch (column.kind) {
+            case Column::Kind::number:
+                record.features.push_back(number(column.name, cell, record));
+                return;
+            case Column::Kind::date:
+                record.features.push_back(date(column, cell, record));
+                return;
+            case Column::Kind::category:
+                break;
         }
-    }
-
-    void plan_categories(const std::string& name, const std::vector<std::string>& values) {
-        if (options_.encoding == CategoryEncoding::integer) {
-            columns_.push_back({Use::integer, &values});
-            add_feature(name, {0, std::max<double>(1, static_cast<double>(values.size()) - 1)});
+        if (column.integer) {
+            const auto listed = listed_at(column.values, cell);
+            const bool gap = !listed && is_missing(cell);
+            record.features.push_back(
+                gap ? std::nan("") : static_cast<double>(category(column.name, column.values, cell, record)));
             return;
         }
-        columns_.push_back({Use::one_hot, &values});
-        for (const std::string& value : values) add_feature(name + "=" + value, {0, 1});
+        const std::size_t index = category(column.name, column.values, cell, record);
+        for (std::size_t i = 0; i < column.values.size(); ++i) record.features.push_back(i == index ? 1 : 0);
     }
 
-    void add_feature(const std::string& name, Range range) {
-        info_.feature_names.push_back(name);
-        info_.known_ranges.push_back(range);
-    }
-
-    void read_cell(std::size_t column, const std::string& cell, RawRecord& record) {
-        const Column& plan = columns_[column];
-        switch (plan.use) {
-            case Use::number:
-                record.features.push_back(number(column, cell));
-                return;
-            case Use::integer:
-                record.features.push_back(integer_category(column, cell));
-                return;
-            case Use::one_hot: {
-                const std::size_t index = category(column, cell);
-                for (std::size_t i = 0; i < plan.values->size(); ++i)
-                    record.features.push_back(i == index ? 1 : 0);
-                return;
-            }
-            case Use::label:
-                if (options_.regression) {
-                    record.target = number(column, cell);
-                } else {
-                    record.label = label(column, cell);
-                }
-                return;
-            case Use::id:
-                record.id = id(column, cell);
-                return;
-            case Use::dropped:
-                return;
-        }
-    }
-
-    double number(std::size_t column, const std::string& cell) const {
+    double number(const std::string& column, const std::string& cell, RawRecord& record) {
         if (is_missing(cell)) return std::nan("");
-        if (const auto value = number_in<double>(cell)) return *value;
-        fail(ExitCode::input, place(column) + ": '" + cell + "' is not a number",
-             columns_[column].use == Use::label
+        if (const auto value = number_of_cell(cell, schema_.decimal, schema_.thousands)) return *value;
+        flaw(record, "number " + column, place(column) + ": '" + cell + "' is not a number",
+             column == schema_.label
                  ? "a regression learns numbers: name another --label, or leave out --regression"
-                 : "--categories " + header_[column] + "=a|b|c encodes text, --drop " + header_[column] +
-                       " leaves it out");
+                 : remedy_for(column, cell),
+             cell);
+        return 0;
     }
 
-    double integer_category(std::size_t column, const std::string& cell) const {
-        const auto& values = *columns_[column].values;
-        const bool listed = std::find(values.begin(), values.end(), cell) != values.end();
-        return !listed && is_missing(cell) ? std::nan("") : static_cast<double>(category(column, cell));
+    double date(const Column& column, const std::string& cell, RawRecord& record) {
+        if (is_missing(cell)) return std::nan("");
+        if (const auto days = days_of(cell, column.format)) return *days;
+        flaw(record, "date " + column.name,
+             place(column.name) + ": '" + cell + "' is no date of the form " + column.format,
+             "--date " + column.name + "=FORMAT names another form, as %d.%m.%Y", cell);
+        return 0;
     }
 
-    std::size_t category(std::size_t column, const std::string& cell) const {
-        const auto& values = *columns_[column].values;
+    static std::optional<std::size_t> listed_at(const std::vector<std::string>& values,
+                                                const std::string& cell) {
         const auto found = std::find(values.begin(), values.end(), cell);
-        if (found != values.end()) return static_cast<std::size_t>(found - values.begin());
-        const char* option = columns_[column].use == Use::label ? "--classes" : "--categories";
-        fail(ExitCode::input, place(column) + ": '" + cell + "' is not in its public list of values",
-             std::string("add it to ") + option);
+        if (found == values.end()) return std::nullopt;
+        return static_cast<std::size_t>(found - values.begin());
     }
 
-    std::int64_t label(std::size_t column, const std::string& cell) const {
-        if (!options_.classes.empty()) return static_cast<std::int64_t>(category(column, cell));
-        if (const auto value = number_in<std::int64_t>(cell)) return *value;
+    /// An empty value of the list stands for every missing cell.
+    std::size_t category(const std::string& column, const std::vector<std::string>& values,
+                         const std::string& cell, RawRecord& record) {
+        if (const auto found = listed_at(values, cell)) return *found;
+        const bool gap = is_missing(cell);
+        if (const auto found = listed_at(values, ""); gap && found) return *found;
+        const char* option = column == schema_.label ? "--classes" : "--categories";
+        flaw(record, (gap ? "gap " : "value ") + column,
+             place(column) +
+                 (gap ? ": '" + cell + "' is missing, and no value of its public list stands for that"
+                      : ": '" + cell + "' is not in its public list of values"),
+             gap && column != schema_.label
+                 ? "an empty value in the list is one: --categories '" + column + "=a|b|'"
+                 : std::string("add it to ") + option,
+             cell);
+        return 0;
+    }
+
+    void read_label(const std::string& cell, RawRecord& record) {
+        const std::string& name = schema_.label;
+        if (schema_.regression) {
+            record.target = number(name, cell, record);
+            return;
+        }
+        if (!schema_.classes.empty()) {
+            record.label = static_cast<std::int64_t>(category(name, schema_.classes, cell, record));
+            return;
+        }
+        if (const auto value = number_in<std::int64_t>(cell)) {
+            record.label = *value;
+            return;
+        }
         const auto real = number_in<double>(cell);
-        if (real && *real == std::floor(*real) && std::abs(*real) < 1e15)
-            return static_cast<std::int64_t>(*real);
-        fail(ExitCode::input, place(column) + ": label '" + cell + "' is not an integer",
+        if (real && *real == std::floor(*real) && std::abs(*real) < 1e15) {
+            record.label = static_cast<std::int64_t>(*real);
+            return;
+        }
+        flaw(record, "label", place(name) + ": label '" + cell + "' is not an integer",
              "labels are 0, 1, 2, …, or --classes a|b names the values in their order; --regression learns "
-             "numbers");
+             "numbers",
+             cell);
     }
 
-    std::uint64_t id(std::size_t column, const std::string& cell) const {
-        if (cell.empty())
-            fail(ExitCode::input, place(column) + ": the id is missing", "every record needs an id");
-        return id_of_cell(cell);
+    void read_id(const std::string& cell, RawRecord& record) {
+        if (cell.empty()) {
+            flaw(record, "id", place(schema_.id) + ": the id is missing", "every record needs an id");
+            return;
+        }
+        record.id = id_of_cell(cell);
+        record.name = cell;
     }
 
-    CsvOptions options_;
+    Schema schema_;
     CsvReader reader_;
     SourceInfo info_;
     std::vector<std::string> header_, cells_;
-    std::vector<Column> columns_;
+    std::vector<std::size_t> places_;  ///< of each column of the schema, in the header
+    std::optional<std::size_t> label_at_, id_at_;
     std::uint64_t rows_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options) {
+std::string trimmed_cell(const std::string& cell) {
+    const auto first = cell.find_first_not_of(" \t\r"), last = cell.find_last_not_of(" \t\r");
+    return first == std::string::npos ? "" : cell.substr(first, last - first + 1);
+}
+
+std::optional<double> number_of_cell(const std::string& cell, char decimal, char thousands) {
+    if (decimal == '.' && thousands == 0) return number_in<double>(cell);
+    std::string plain = cell;
+    if (thousands != 0) {
+        const auto found = without_groups(cell, thousands, decimal);
+        if (!found) return std::nullopt;
+        plain = *found;
+    }
+    if (decimal != '.') {
+        if (plain.find('.') != std::string::npos) return std::nullopt;
+        std::replace(plain.begin(), plain.end(), decimal, '.');
+    }
+    return number_in<double>(plain);
+}
+
+bool is_missing_cell(const std::string& cell) {
+    std::string lower = cell;
+    for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    return lower.empty() || lower == "na" || lower == "n/a" || lower == "nan" || lower == "null" ||
+           lower == "?";
+}
+
+Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
+    CsvReader reader(path, options.delimiter);
+    const std::vector<std::string> header = header_of(reader, path, options.delimiter);
+    const auto require_column = [&](const std::string& name, const char* option) {
+        if (name.empty() || std::find(header.begin(), header.end(), name) != header.end()) return;
+        throw Error(ExitCode::usage, "no column '" + name + "' in " + path, name_hint(name, header), option);
+    };
+    require_column(options.label, "--label");
+    require_column(options.id, "--id");
+    for (const std::string& name : options.drop) require_column(name, "--drop");
+    for (const auto& [name, values] : options.categories) require_column(name, "--categories");
+    for (const auto& [name, format] : options.dates) require_column(name, "--date");
+    if (!options.label.empty() && options.label == options.id)
+        throw Error(ExitCode::usage, "column '" + options.id + "' is the label", "name another column",
+                    "--id");
+    Schema schema;
+    schema.label = options.label;
+    schema.classes = options.classes;
+    schema.regression = options.regression;
+    schema.id = options.id;
+    schema.delimiter = options.delimiter;
+    schema.decimal = options.decimal;
+    schema.thousands = options.thousands;
+    schema.missing_words = options.missing_words;
+    for (const std::string& name : header) {
+        if (name == options.label || name == options.id || options.drop.contains(name)) continue;
+        Column column{.name = name};
+        if (const auto values = options.categories.find(name); values != options.categories.end()) {
+            column.kind = Column::Kind::category;
+            column.values = values->second;
+            column.integer = options.encoding == CategoryEncoding::integer;
+        } else if (const auto format = options.dates.find(name); format != options.dates.end()) {
+            column.kind = Column::Kind::date;
+            column.format = format->second;
+        }
+        schema.columns.push_back(column);
+    }
+    return schema;
+}
+
+std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& schema, CsvUse use) {
     if (sodium_init() < 0) throw Error(ExitCode::internal, "libsodium does not start", "please report it");
-    return std::make_unique<CsvSource>(path, options);
+    if (schema.withheld)
+        throw Error(ExitCode::usage,
+                    "the ranges and categories of its columns were found in private records, and stayed with "
+                    "their owner",
+                    "whoever has the dataset gives it as --schema; a model trained with public ranges "
+                    "(import --schema, --scale) carries them",
+                    path);
+    return std::make_unique<CsvSource>(path, schema, use);
+}
+
+std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options) {
+    return open_csv(path, schema_of_csv(path, options));
 }
 
 }  // namespace holdfast

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <nlohmann/json.hpp>
 
+#include "dist/data/filled_records.hpp"
 #include "dist/data/record_id.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/nearest_name.hpp"
@@ -15,10 +16,6 @@ namespace {
 
 constexpr std::uint64_t slab_rows = 4096;
 constexpr std::int64_t most_classes = 65536;  ///< more means that the column is not a label
-
-std::string place(const SourceInfo& info, std::uint64_t position) {
-    return std::string(info.position_word) + " " + std::to_string(position);
-}
 
 /// The public value for every column's missing values; NaN where a missing value is an error.
 std::vector<double> fills_for(const SourceInfo& info, const MissingRule& rule) {
@@ -34,62 +31,38 @@ std::vector<double> fills_for(const SourceInfo& info, const MissingRule& rule) {
     return fills;
 }
 
-/// Reads the next record with its missing values filled; counts them.
-class FilledRecords {
-  public:
-    FilledRecords(RecordSource& source, const MissingRule& rule)
-        : source_(source), fills_(fills_for(source.info(), rule)) {}
+/// Of a table, what its schema says of gaps, and what options say over it.
+std::vector<double> fills_of(const SourceInfo& info, const MissingRule& rule) {
+    std::vector<double> fills = fills_for(info, rule);
+    if (!info.table) return fills;
+    const std::vector<double> stated = info.table->missing_values();
+    for (std::size_t column = 0; column < fills.size(); ++column)
+        if (std::isnan(fills[column])) fills[column] = stated[column];
+    return fills;
+}
 
-    bool next(RawRecord& record) {
-        if (!source_.next(record)) return false;
-        for (std::size_t column = 0; column < record.features.size(); ++column) {
-            double& value = record.features[column];
-            if (std::isfinite(value)) continue;
-            if (std::isnan(value) && std::isfinite(fills_[column])) {
-                value = fills_[column];
-                ++filled_;
-                continue;
-            }
-            fail(record, column);
-        }
-        return true;
-    }
-    std::uint64_t filled() const { return filled_; }
-
-  private:
-    [[noreturn]] void fail(const RawRecord& record, std::size_t column) const {
-        const SourceInfo& info = source_.info();
-        const std::string& name = info.feature_names[column];
-        const bool missing = std::isnan(record.features[column]);
-        throw Error(ExitCode::input,
-                    place(info, record.position) + ", column '" + name + "' is " +
-                        (missing ? "missing or NaN" : "infinite"),
-                    missing ? "--missing zero or --missing " + name + "=VALUE fills it by a public rule"
-                            : "features must be finite numbers: correct or leave out the record",
-                    info.path);
-    }
-
-    RecordSource& source_;
-    std::vector<double> fills_;
-    std::uint64_t filled_ = 0;
-};
-
+/// What an encoding fixes stays: a flag is 0 or 1 whatever is found.
 std::vector<Range> ranges_of_data(const std::vector<NamedSource>& sources, const MissingRule& rule) {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     std::vector<Range> ranges(sources[0].source->info().feature_names.size(), Range{infinity, -infinity});
     RawRecord record;
     for (const NamedSource& named : sources) {
-        FilledRecords records(*named.source, rule);
+        FilledRecords records(*named.source, fills_of(named.source->info(), rule));
         while (records.next(record)) {
+            if (record.flawed) continue;
             for (std::size_t column = 0; column < ranges.size(); ++column) {
                 ranges[column].lowest = std::min(ranges[column].lowest, record.features[column]);
                 ranges[column].highest = std::max(ranges[column].highest, record.features[column]);
             }
         }
+        named.source->problems.raise(named.source->info().path);
         named.source->rewind();
     }
-    for (Range& range : ranges) {
-        if (!is_known(range)) range.highest = range.lowest + 1;  // a constant column becomes 0
+    const SourceInfo& info = sources[0].source->info();
+    for (std::size_t column = 0; column < ranges.size(); ++column) {
+        const bool fixed = info.table && is_known(info.known_ranges[column]);
+        if (fixed) ranges[column] = info.known_ranges[column];
+        if (!is_known(ranges[column])) ranges[column].highest = ranges[column].lowest + 1;  // constant: 0
     }
     return ranges;
 }
@@ -109,14 +82,20 @@ void require_known_columns(const std::map<std::string, Range>& ranges,
 }
 
 /// Every column's public range: the option's, or what the encoding fixes (flags, categories, bytes), or "*".
-std::vector<Range> ranges_of_options(const SourceInfo& info, const std::map<std::string, Range>& given) {
+std::vector<Range> ranges_of_options(const SourceInfo& info, const std::vector<Range>& stated,
+                                     const std::map<std::string, Range>& given) {
     require_known_columns(given, info.feature_names);
     std::vector<Range> ranges = info.known_ranges;
     ranges.resize(info.feature_names.size(), unknown_range);
+    for (std::size_t column = 0; column < ranges.size(); ++column)
+        if (!is_known(ranges[column])) ranges[column] = stated[column];
     std::string open;
     for (std::size_t column = 0; column < ranges.size(); ++column) {
         const std::string& name = info.feature_names[column];
         if (given.contains(name)) {
+            if (info.table && is_known(info.known_ranges[column]) && !(given.at(name) == ranges[column]))
+                throw Error(ExitCode::usage, "'" + name + "' is a category, whose features have their range",
+                            "leave it out", "--scale");
             ranges[column] = given.at(name);
         } else if (given.contains("*") && (info.bytes || !is_known(ranges[column]))) {
             ranges[column] = given.at("*");
@@ -132,13 +111,20 @@ std::vector<Range> ranges_of_options(const SourceInfo& info, const std::map<std:
 std::vector<Range> choose_ranges(const std::vector<NamedSource>& sources, const ImportOptions& options) {
     const SourceInfo& info = sources[0].source->info();
     if (options.ranges_from_data) return ranges_of_data(sources, options.missing);
-    if (!options.ranges.empty()) return ranges_of_options(info, options.ranges);
+    const std::vector<Range> stated = info.table
+                                          ? info.table->feature_ranges()
+                                          : std::vector<Range>(info.feature_names.size(), unknown_range);
+    const bool number_has_one =
+        info.table && std::any_of(info.table->columns.begin(), info.table->columns.end(),
+                                  [](const Column& column) { return is_known(column.range); });
+    if (!options.ranges.empty() || number_has_one) return ranges_of_options(info, stated, options.ranges);
     return info.bytes ? info.known_ranges : std::vector<Range>{};
 }
 
 /// Public ranges do not undo what was done to the values before: what is private or unknown stays so.
 Scaling resulting_scaling(const SourceInfo& info, const ImportOptions& options, bool ranged) {
-    if (options.ranges_from_data || info.scaling == Scaling::private_data) return Scaling::private_data;
+    const bool found = options.ranges_from_data || (info.table && info.table->found);
+    if (found || info.scaling == Scaling::private_data) return Scaling::private_data;
     if (info.scaling == Scaling::unknown && !info.bytes) return Scaling::unknown;
     return ranged ? Scaling::public_constants : info.scaling;
 }
@@ -230,32 +216,32 @@ class SplitWriter {
     std::map<std::string, Records> slabs_;
 };
 
-/// Maps values into [0, 1]; returns how many lay outside their range.
-std::uint64_t apply(const std::vector<Range>& ranges, std::vector<double>& features) {
-    std::uint64_t clipped = 0;
-    for (std::size_t column = 0; column < ranges.size(); ++column) {
-        const auto [lowest, highest] = ranges[column];
-        const double inside = std::clamp(features[column], lowest, highest);
-        clipped += inside != features[column];
-        features[column] = std::clamp((inside - lowest) / (highest - lowest), 0.0, 1.0);
+/// A target that is no finite number, or a label that is no class, is a problem of the source.
+void check_answer(RecordSource& source, RawRecord& record) {
+    const SourceInfo& info = source.info();
+    if (record.flawed) return;
+    if (info.has_targets && !std::isfinite(record.target)) {
+        record.flawed = true;
+        source.problems.add("target",
+                            place(info, record.position) + " has a target that is " +
+                                (std::isnan(record.target) ? "missing or NaN" : "infinite"),
+                            "a regression learns finite numbers: correct or leave out the record",
+                            record.position);
     }
-    return clipped;
-}
-
-/// As import stores it; not yet in its range.
-double target_of(const SourceInfo& info, const RawRecord& record) {
-    if (!info.has_targets || std::isfinite(record.target)) return record.target;
-    throw Error(ExitCode::input,
-                place(info, record.position) + " has a target that is " +
-                    (std::isnan(record.target) ? "missing or NaN" : "infinite"),
-                "a regression learns finite numbers: correct or leave out the record", info.path);
+    if (info.has_labels && (record.label < 0 || record.label >= most_classes)) {
+        record.flawed = true;
+        source.problems.add(
+            "class", place(info, record.position) + " has label " + std::to_string(record.label),
+            "labels are class indices 0, 1, 2, …; for a CSV, --classes a|b names the values in their order",
+            record.position, std::to_string(record.label));
+    }
 }
 
 /// A target in its public range, mapped to [0, 1]; whether it lay outside is added to `clipped`.
 double apply(const std::optional<Range>& range, double target, std::uint64_t& clipped) {
     if (!range) return target;
     std::vector<double> one{target};
-    clipped += apply({*range}, one);
+    clipped += scale_features({*range}, one);
     return one.front();
 }
 
@@ -267,16 +253,6 @@ void require_target_range(const SourceInfo& info, const std::optional<Range>& ra
     if (!(std::isfinite(range->lowest) && std::isfinite(range->highest) && is_known(*range)))
         throw Error(ExitCode::usage, "must be finite with LOW < HIGH", "write --target-range LOW:HIGH",
                     "--target-range");
-}
-
-std::int32_t class_index(const SourceInfo& info, const RawRecord& record) {
-    if (!info.has_labels || (record.label >= 0 && record.label < most_classes)) {
-        return static_cast<std::int32_t>(record.label);
-    }
-    throw Error(
-        ExitCode::input, place(info, record.position) + " has label " + std::to_string(record.label),
-        "labels are class indices 0, 1, 2, …; for a CSV, --classes a|b names the values in their order",
-        info.path);
 }
 
 void require_fraction(double fraction) {
@@ -332,6 +308,23 @@ Dealt resulting_dealing(const SourceInfo& info, IdKind ids, double test_fraction
     return std::max(now, info.dealt);
 }
 
+/// What the columns of the features written are; empty: not known.
+std::string resulting_schema(const SourceInfo& info, const ImportOptions& options,
+                             const std::vector<Range>& ranges) {
+    if (!info.table) return ranges.empty() && !options.ranges_from_data ? info.schema : "";
+    Schema schema = *info.table;
+    const std::vector<double> fills = fills_of(info, options.missing);
+    std::size_t feature = 0;
+    for (Column& column : schema.columns) {
+        if (column.kind != Column::Kind::category && !ranges.empty()) column.range = ranges[feature];
+        if (std::isfinite(fills[feature]) && column.features() == 1) column.missing = fills[feature];
+        feature += column.features();
+    }
+    if (options.target_range) schema.target_range = *options.target_range;
+    schema.found = schema.found || options.ranges_from_data;
+    return to_json(schema).dump();
+}
+
 PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options, bool ranged) {
     require_content_ids_possible(info, options);
     if (options.population) require_same_population(info, *options.population);
@@ -379,6 +372,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
 
     ImportSummary summary;
     summary.facts = resulting_facts(info, options, !ranges.empty());
+    summary.facts.schema = resulting_schema(info, options, ranges);
     summary.id_note = id_note_of(summary.facts.ids, info);
     summary.targets = info.has_targets;
     DatasetWriter writer(path, 1);
@@ -386,10 +380,13 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     std::vector<Sighting> sightings;
     RawRecord record;
     for (std::size_t index = 0; index < sources.size(); ++index) {
-        FilledRecords records(*sources[index].source, options.missing);
+        FilledRecords records(*sources[index].source,
+                              fills_of(sources[index].source->info(), options.missing));
         while (records.next(record)) {
-            const std::int32_t label = class_index(sources[index].source->info(), record);
-            const double target = target_of(sources[index].source->info(), record);
+            check_answer(*sources[index].source, record);
+            if (record.flawed) continue;
+            const auto label = static_cast<std::int32_t>(record.label);
+            const double target = record.target;
             const auto content_id = [&] {
                 return info.has_targets ? id_of_content(record.features, info.wide, target)
                                         : id_of_content(record.features, info.wide, label);
@@ -397,7 +394,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
             const std::uint64_t id = options.ids_from_content         ? content_id()
                                      : info.ids == IdKind::row_number ? sightings.size()
                                                                       : record.id;
-            summary.clipped += apply(ranges, record.features);
+            summary.clipped += scale_features(ranges, record.features);
             const bool tested =
                 options.test_fraction > 0 && hash.uniform(streams::test_split, id) < options.test_fraction;
             splits.add(tested ? "test" : sources[index].split, record.features, label,
@@ -406,6 +403,9 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         }
         summary.filled += records.filled();
     }
+    Problems problems;
+    for (const NamedSource& named : sources) problems.take(named.source->problems);
+    problems.raise(info.path);
     splits.flush_all();
     for (const NamedSource& named : sources) {
         if (summary.rows[named.split] > 0) continue;

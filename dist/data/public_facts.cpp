@@ -100,6 +100,18 @@ std::vector<std::string> split_at_commas(const std::string& text) {
     return parts;
 }
 
+constexpr const char* schema_name = "holdfast_schema";  ///< too long for an attribute
+
+std::string schema_of(const hdf5::File& file) {
+    const hdf5::Dataset dataset = file.dataset(schema_name);
+    constexpr std::uint64_t most = 1 << 26;  // bytes
+    if (dataset.shape().size() != 1 || dataset.size() > most)
+        throw Error(ExitCode::input, "is no schema", "import the table again",
+                    file.path() + ":" + schema_name);
+    const std::vector<std::uint8_t> bytes = dataset.read_all<std::uint8_t>();
+    return {bytes.begin(), bytes.end()};
+}
+
 std::string joined_by_commas(std::vector<std::string> names) {
     std::string all;
     for (std::string& name : names) {
@@ -215,6 +227,7 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     if (file.has_attribute("source")) facts.source = file.read_text_attribute("source");
     if (file.has_attribute("feature_names"))
         facts.feature_names = split_at_commas(file.read_text_attribute("feature_names"));
+    if (file.has(schema_name)) facts.schema = schema_of(file);
     return facts;
 }
 
@@ -233,6 +246,10 @@ void write_facts(hdf5::File& file, const PublicFacts& facts) {
     write_range(file, "target_range", facts.target_range);
     file.write_attribute("source", facts.source);
     file.write_attribute("feature_names", joined_by_commas(facts.feature_names));
+    if (facts.schema.empty()) return;
+    hdf5::Dataset schema = file.create_dataset(schema_name, hdf5::Type::uint8, {facts.schema.size()});
+    schema.write({0}, {facts.schema.size()}, reinterpret_cast<const std::uint8_t*>(facts.schema.data()));
+    schema.close();
 }
 
 }  // namespace holdfast

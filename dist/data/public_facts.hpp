@@ -42,6 +42,7 @@ struct PublicFacts {
     std::vector<std::string> feature_names;
     bool count_found = false;  ///< expected_records is not public: it was found in the records, and rounded
     Dealt dealt = Dealt::no;
+    std::string schema = "";  ///< of the table they come from, as to_json(Schema) has it; empty: not known
 };
 
 /// The attribute's values and the screen's: "public", "private", "none", "unknown".

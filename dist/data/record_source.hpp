@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "dist/data/problems.hpp"
+#include "dist/data/range.hpp"
+#include "dist/data/schema.hpp"
 
 namespace holdfast {
-
-/// A closed range of a feature, mapped to [0, 1].
-struct Range {
-    double lowest = 0, highest = 1;
-};
 
 /// One record as it stands in a foreign file. A missing value is NaN.
 struct RawRecord {
@@ -22,6 +20,8 @@ struct RawRecord {
     double target = 0;           ///< if it has targets; NaN: missing
     std::uint64_t id = 0;        ///< unless the source's ids are row numbers
     std::uint64_t position = 0;  ///< line or row, for messages
+    std::string name;            ///< the id as it stands there, where it has one
+    bool flawed = false;         ///< something is wrong with it, which problems() tells
 };
 
 /// What a foreign file holds and states, known before its records are read. Its scaling is that of the values
@@ -39,12 +39,9 @@ struct SourceInfo : PublicFacts {
     bool bytes = false;                 ///< uint8: mapped by known_ranges unless told otherwise
     const char* position_word = "row";  ///< "line" or "row"
     std::string id_note;                ///< where the ids come from
+    std::optional<Schema> table;        ///< of a table whose columns have names
+    std::vector<std::string> ignored;   ///< columns that it does not name
 };
-
-inline constexpr Range unknown_range{1, 0};
-inline bool is_known(const Range& range) {
-    return range.lowest < range.highest;
-}
 
 /// Reads a foreign file record by record, never more of it than a slab at a time.
 /// Errors (ExitCode::input) name the file and the line or row.
@@ -54,6 +51,8 @@ class RecordSource {
     virtual const SourceInfo& info() const = 0;
     virtual bool next(RawRecord& record) = 0;  ///< false at the end
     virtual void rewind() = 0;                 ///< back to the first record
+
+    Problems problems;  ///< of what was read; its reader raises them, once it has seen the whole
 };
 
 }  // namespace holdfast

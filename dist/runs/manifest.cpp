@@ -44,6 +44,12 @@ bool is_stated(const Fields& fields, const char* name) {
     return value->get<bool>();
 }
 
+/// Null: not known.
+std::string schema_of(const Fields& dataset) {
+    if (dataset.find("schema", true)->is_null()) return "";
+    return dataset.object("schema").dump();
+}
+
 /// A range that is not stated is the default one.
 DatasetFacts dataset_of(const json& dataset) {
     const Fields fields(dataset, "dataset.", true), optional(dataset, "dataset.", false);
@@ -59,7 +65,8 @@ DatasetFacts dataset_of(const json& dataset) {
             fields.text("digest"),
             range_of(optional, "target_range"),
             dealt_of(fields),
-            is_stated(fields, "count_found")};
+            is_stated(fields, "count_found"),
+            schema_of(fields)};
 }
 
 PublicRecords public_records_of(const Fields& manifest) {
@@ -139,6 +146,7 @@ json RunManifest::to_json() const {
                      {"dealt", name_of(dataset.dealt)},
                      {"count_found", dataset.count_found},
                      {"range", {dataset.range.low, dataset.range.high}},
+                     {"schema", dataset.schema.empty() ? json() : json::parse(dataset.schema)},
                      {"population", dataset.population},
                      {"digest", dataset.digest}}},
                    {"public", {{"records", public_records.records}, {"digest", public_records.digest}}},

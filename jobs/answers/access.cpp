@@ -74,7 +74,7 @@ void access(const Context& context, const Request& request) {
     const FinishedFleet fleet = FinishedFleet::open(request.run);
     const Relation relation = agreed_relation(context, request, fleet);
     require_public_queries(request.queries, fleet.manifest.dataset, request.public_queries);
-    const Records queries = read_queries(context, fleet.networks.features(), request.queries, request.first);
+    const Records queries = read_queries(context, fleet.form(), request.queries, request.first);
     const auto rule = access_rule(context, fleet, request.how, relation);
     const Mechanism law = law_of(request, *rule, fleet.networks.network().classes());
     const auto evidence_of = [&](std::span<const std::size_t> paid) {

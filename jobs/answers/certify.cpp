@@ -147,7 +147,7 @@ void certify_job(const Context& context, const Request& request) {
         throw Error(ExitCode::usage, "no such bounds: " + request.bounds, "give interval or best",
                     "--bounds");
     const FinishedRun run = FinishedRun::open(request.run);
-    const Records queries = read_queries(context, run.features, request.queries);
+    const Records queries = read_queries(context, run.form(), request.queries);
     if (run.network.is_regression()) return certify_regression(context, run, queries);
     const bool relaxed = request.bounds == "best" && run.certificate->relaxes();
 

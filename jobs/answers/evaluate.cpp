@@ -153,7 +153,7 @@ void evaluate_regression(const Context& context, const Request& request, const F
         throw Error(ExitCode::usage, "a regression has no labels to release, so nothing has a price",
                     "leave it out, or train a classifier: network.classes = 2 or more",
                     request.epsilons.empty() ? "--budget" : "--epsilon");
-    const Records data = read_queries(context, run.features, request.data);
+    const Records data = read_queries(context, run.form(), request.data);
     const std::vector<double> targets =
         require_targets(data, run.manifest.dataset.target_range, request.data);
     nlohmann::json result = {{"data", request.data},
@@ -196,7 +196,7 @@ void evaluate(const Context& context, const Request& request) {
         throw Error(ExitCode::usage, "an answer has a price",
                     "give one or more, as 0.1,1, or what all may cost together: --budget 1,1e-5",
                     "--epsilon");
-    const Records data = read_queries(context, run.features, request.data);
+    const Records data = read_queries(context, run.form(), request.data);
     require_labels(data, run.classes(), request.data);
 
     // 2. Certificates, and from them what a mechanism may see of each query.

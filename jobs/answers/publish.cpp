@@ -85,7 +85,8 @@ Model model_of(const FinishedRun& run, const PaidParameters& paid) {
              {"delta", shown(paid.payment.delta)},
              {"mechanism", paid.payment.mechanism},
              {"parameters", nlohmann::json::parse(paid.payment.parameters)}},
-            run.features};
+            run.features,
+            public_schema(run.schema())};
 }
 
 void print(const Context& context, const Request& request, const Model& model, const std::string& digest,

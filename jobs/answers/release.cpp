@@ -59,7 +59,7 @@ void release(const Context& context, const ReleaseRequest& options) {
     const FinishedRun run = FinishedRun::open(request.run);
     run.certificate->release_claim();  // an Error where no release may rest on it
     require_public_queries(request.queries, run.manifest.dataset, request.public_queries);
-    const Records queries = read_queries(context, run.features, request.queries, request.first);
+    const Records queries = read_queries(context, run.form(), request.queries, request.first);
     const PaidEvidence evidence(context, run, queries);
     if (!context.world.is_root()) return evidence.help();
 

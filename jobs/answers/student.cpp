@@ -171,7 +171,7 @@ Guarantee claim_of(const Settings& settings, const Lesson& lesson, const Cost& c
 
 double accuracy_of(const Context& context, const Model& model, const Backend& backend,
                    const std::string& name) {
-    const Records queries = read_queries(context, model.feature_map(), name);
+    const Records queries = read_queries(context, {model.feature_map(), model.schema}, name);
     require_labels(queries, model.network.classes(), name);
     const Answers answers = answers_of(model.network, backend, model.parameters,
                                        model.feature_map()(part_of(queries, 0, queries.size())));
@@ -209,7 +209,7 @@ void student(const Context& context, const Request& request) {
     require_ledger(request.ledger);
     const FinishedRun run = FinishedRun::open(request.run);
     const auto [settings, how] = student_configuration(request, run.classes());
-    const Records queries = read_queries(context, run.features, request.queries);
+    const Records queries = read_queries(context, run.form(), request.queries);
     const Ledger ledger(request.ledger);
     const std::string& dataset = run.manifest.dataset.digest;
     const Lesson lesson = lesson_of(ledger, dataset, queries, request);
@@ -242,7 +242,8 @@ void student(const Context& context, const Request& request) {
                          {"answers", lesson.answers.size()},
                          {"refusals", lesson.refusals},
                          {"composition", cost.composition}}}},
-                      features};
+                      features,
+                      public_schema(run.schema())};
     const std::string digest = write_model(request.out, model);
 
     // 4. What it learnt from, and how well, where somebody has public labels.

@@ -3,6 +3,7 @@
 //   holdfast import adult.csv --label income --classes "<=50K|>50K" --categories "sex=Female|Male"
 //       --scale age=0:100 --scale '*=0:100000' --test-fraction 0.2 --seed 1 --out adult.h5
 //       --id-from-content --expected-records 26000 --population census-1994
+//   holdfast import bank.csv --schema bank.toml --out bank.h5
 //   holdfast import x.npy --labels y.npy --out data.h5
 //   holdfast import data.npz --features x --labels y --scale '*=0:1' --out data.h5
 //   holdfast import train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --out mnist.h5
@@ -23,6 +24,7 @@
 #include "dist/data/import_npy.hpp"
 #include "dist/data/import_records.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/schema_file.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
 
@@ -32,7 +34,9 @@ namespace {
 struct Options {
     std::string input, test, out, format = "auto", delimiter = ",", encode = "onehot", source_scaling,
                                   scale_file;
-    std::string label, classes, id;                            // CSV columns
+    std::string label, classes, id, schema;  // CSV columns
+    std::string decimal = ".", thousands;    // CSV numbers
+    std::vector<std::string> dates, missing_words;
     std::optional<std::string> expected_records, population;   // what the file states
     std::string features, labels, ids, test_labels, test_ids;  // arrays or files
     bool no_labels = false, scale_from_data = false, id_from_content = false, regression = false;
@@ -156,11 +160,19 @@ std::string format_of(const Options& options) {
 
 CsvOptions csv_options(const Options& options) {
     if (options.label.empty() && !options.no_labels)
-        fail("--label", "a CSV file needs its label column", "name it, or say --no-labels for queries");
-    if (options.delimiter.size() != 1)
-        fail("--delimiter", "must be one character", "for example --delimiter ';'");
+        fail("--label", "a CSV file needs its label column",
+             "name it, or say --no-labels for queries; holdfast schema says what a table looks like");
     CsvOptions csv;
-    csv.delimiter = options.delimiter[0];
+    csv.delimiter = delimiter_named(options.delimiter, "--delimiter");
+    csv.decimal = delimiter_named(options.decimal, "--decimal");
+    if (!options.thousands.empty()) csv.thousands = delimiter_named(options.thousands, "--thousands");
+    if (csv.decimal == csv.thousands)
+        fail("--thousands", "is the character before decimals too", "give two characters");
+    for (const std::string& text : options.dates) {
+        const auto [column, format] = cut("--date", text, "COLUMN=FORMAT");
+        csv.dates[column] = format;
+    }
+    csv.missing_words = options.missing_words;
     csv.label = options.label;
     if (!options.classes.empty()) csv.classes = cut_list(options.classes);
     require_distinct("--classes", csv.classes);
@@ -180,11 +192,31 @@ CsvOptions csv_options(const Options& options) {
     return csv;
 }
 
+/// What else says what the columns are says it twice.
+Schema schema_of(const Options& options) {
+    const std::pair<const char*, bool> said[] = {{"--label", !options.label.empty()},
+                                                 {"--classes", !options.classes.empty()},
+                                                 {"--regression", options.regression},
+                                                 {"--id", !options.id.empty()},
+                                                 {"--drop", !options.drop.empty()},
+                                                 {"--categories", !options.categories.empty()},
+                                                 {"--date", !options.dates.empty()},
+                                                 {"--scale-from-data", options.scale_from_data},
+                                                 {"--target-range", !options.target_range.empty()}};
+    for (const auto& [option, given] : said)
+        if (given)
+            fail(option, "the schema says what the columns are", "change it there, or leave --schema out");
+    return read_schema(options.schema);
+}
+
 std::unique_ptr<RecordSource> open_one(const Options& options, const std::string& format, bool test) {
     const std::string& path = test ? options.test : options.input;
     const std::string& labels = test ? options.test_labels : options.labels;
     const std::string& ids = test ? options.test_ids : options.ids;
-    if (format == "csv") return open_csv(path, csv_options(options));
+    if (format == "csv")
+        return options.schema.empty() ? open_csv(path, csv_options(options))
+                                      : open_csv(path, schema_of(options),
+                                                 options.no_labels ? CsvUse::queries : CsvUse::training);
     if (labels.empty() && !options.no_labels) {
         fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
              "name them, or say --no-labels for queries");
@@ -245,6 +277,10 @@ ImportOptions import_options(const Options& options) {
              "keep --scale: only public ranges support a guarantee");
     }
     parsed.missing = parse_missing(options.missing);
+    if (!options.schema.empty()) {
+        const Schema schema = schema_of(options);
+        if (is_known(schema.target_range)) parsed.target_range = schema.target_range;
+    }
     if (!options.target_range.empty())
         parsed.target_range =
             parse_range("--target-range", options.target_range, options.target_range, "LOW:HIGH");
@@ -356,6 +392,10 @@ void run(const Options& options, const Context& context) {
 }
 
 void declare_columns(const Command& command, Options& options) {
+    command.add_option("--schema", options.schema,
+                       "CSV: what the columns are, in place of the options below: the file that holdfast "
+                       "schema wrote and its "
+                       "owner filled in, or a dataset or model (.h5) that was made by one");
     command.add_option("--label", options.label, "CSV: the label column");
     command.add_option("--classes", options.classes,
                        "CSV: public list of the label's values in order, a|b|c (default: 0, 1, 2, …)");
@@ -378,7 +418,21 @@ void declare_columns(const Command& command, Options& options) {
     command.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
         .one_of({"onehot", "integer"})
         .show_default();
-    command.add_option("--delimiter", options.delimiter, "CSV: the character between cells").show_default();
+    command.add_option("--delimiter", options.delimiter, "CSV: the character between cells, or tab")
+        .show_default();
+    command.add_option("--decimal", options.decimal, "CSV: the character before decimals").show_default();
+    command.add_option("--thousands", options.thousands,
+                       "CSV: the character between groups of three digits (default: none)");
+    command
+        .add_option(
+            "--date", options.dates,
+            "CSV: COLUMN=FORMAT, a column of dates, as %d.%m.%Y: the days since 1970-01-01 (repeatable)")
+        .one_at_a_time();
+    command
+        .add_option(
+            "--missing-word", options.missing_words,
+            "CSV: a cell that is missing, beside the empty one, NA, N/A, NaN, null and ? (repeatable)")
+        .one_at_a_time();
 }
 
 void declare_arrays(const Command& command, Options& options) {

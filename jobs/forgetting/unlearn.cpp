@@ -237,7 +237,7 @@ std::string counted(std::int64_t count, const std::string& what) {
 /// Collective.
 void report_unchanged(const Context& context, const FinishedRun& run, const Plan& plan,
                       const std::string& name, Report& report) {
-    const Records queries = read_queries(context, run.features, name);
+    const Records queries = read_queries(context, run.form(), name);
     const Unchanged unchanged = unchanged_by(context, run, plan, queries);
     const auto stay =
         static_cast<std::int64_t>(std::count(unchanged.stays.begin(), unchanged.stays.end(), true));

@@ -5,13 +5,51 @@
 #include <filesystem>
 #include <numeric>
 
+#include "dist/data/read_table.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 
-Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
-                     std::uint64_t first) {
+namespace {
+
+/// A table says all that its schema makes of it: nothing is another number silently.
+NamedQueries table_queries(const Context& context, const std::optional<Schema>& schema,
+                           const std::string& path, std::uint64_t first) {
+    if (!schema)
+        throw Error(ExitCode::usage,
+                    "a table, and what was trained does not know the names of its columns: it was made of a "
+                    "file without names",
+                    "holdfast import makes a dataset of it, with the training data's columns and ranges",
+                    path);
+    Table table = read_table(path, *schema, first);
+    if (!table.ignored.empty()) {
+        std::string names;
+        for (const std::string& column : table.ignored) names += (names.empty() ? "" : ", ") + column;
+        context.log->warn("{}: columns that the model does not know are left out: {}", path, names);
+    }
+    if (table.filled > 0)
+        context.log->warn("{}: {} missing cells count as the schema says", path, table.filled);
+    for (const std::string& outside : table.outside)
+        context.log->warn("{}: column {}: these count as its ends", path, outside);
+    return {std::move(table.records), std::move(table.names), table.has_ids};
+}
+
+}  // namespace
+
+NamedQueries read_named_queries(const Context& context, const QueryForm& form, const std::string& name,
+                                std::uint64_t first) {
+    if (is_table(name)) return table_queries(context, form.schema, name, first);
+    const FeatureMap& features = form.features;
     const DatasetReader reader(name, "test");
+    const auto own = kept_schema(reader.info().schema, reader.info().path);
+    if (own && form.schema && !form.schema->withheld && !own->same_features(*form.schema))
+        throw Error(
+            ExitCode::input,
+            "its columns, their order, categories or ranges are not those of the "
+            "training data",
+            "import the table with that one's schema: holdfast import FILE --schema TRAINED.h5; or ask "
+            "with the table itself",
+            reader.info().path);
     if (reader.info().features != features.columns()) {
         throw Error(ExitCode::input,
                     std::to_string(reader.info().features) + " features, but the model takes " +
@@ -23,13 +61,16 @@ Records read_queries(const Context& context, const FeatureMap& features, const s
     if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
         context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
                           outside, text_of(range));
-    return queries;
+    return {std::move(queries), {}};
+}
+
+Records read_queries(const Context& context, const QueryForm& form, const std::string& name,
+                     std::uint64_t first) {
+    return read_named_queries(context, form, name, first).records;
 }
 
 void add_asking_options(const Command& command, std::string& queries, std::string& ledger) {
-    command
-        .add_option("--queries", queries, "Dataset FILE[:SPLIT], split test by default; labels are not read")
-        .required();
+    command.add_option("--queries", queries, std::string(queries_help) + "; labels are not read").required();
     command
         .add_option("--ledger", ledger,
                     "SQLite file that knows the population's account (holdfast account opens it)")
@@ -44,7 +85,7 @@ void add_public_queries_option(const Command& command, bool& said) {
 }
 
 void require_public_queries(const std::string& name, const DatasetFacts& trained, bool said) {
-    if (said) return;
+    if (said || is_table(name)) return;
     const DatasetInfo info = DatasetReader(name, "test").info();
     std::error_code ignored;
     const bool same_file = std::filesystem::equivalent(info.path, trained.path, ignored);

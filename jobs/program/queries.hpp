@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "dist/data/schema.hpp"
 #include "dist/runs/manifest.hpp"
 #include "jobs/program/context.hpp"
 #include "jobs/program/job.hpp"
@@ -14,12 +16,32 @@
 
 namespace holdfast {
 
-/// Opens queries FILE[:SPLIT] (test by default), the `first` so many or all, and checks that the map takes
-/// them: as they are in the file, for whoever asks a network to map. Values
-/// outside the map's public range count as its ends, which the log says. Errors (input): other number of
-/// features; a value that is no finite number.
-Records read_queries(const Context& context, const FeatureMap& features, const std::string& name,
+/// What queries must be: features that a map takes and, where the run or model says so, columns of a table.
+struct QueryForm {
+    const FeatureMap& features;
+    std::optional<Schema> schema;
+};
+
+struct NamedQueries {
+    Records records;
+    std::vector<std::string>
+        names;             ///< [queries] of a table: the id as it stands there, or the line; else empty
+    bool has_ids = false;  ///< are the names ids?
+};
+
+/// Opens queries FILE[:SPLIT] (test by default) or a CSV table, whose columns are found by name, the `first`
+/// so many or all, and checks that the map takes them: as they are in the file, or as an import of the table
+/// would have them. Values outside a public range count as its ends, which the log says, by column and line.
+/// Errors (input): other columns or another number of features; whatever a table has that its schema does not
+/// know; a value that is no finite number; (usage): a table, and no schema.
+NamedQueries read_named_queries(const Context& context, const QueryForm& form, const std::string& name,
+                                std::uint64_t first = 0);
+Records read_queries(const Context& context, const QueryForm& form, const std::string& name,
                      std::uint64_t first = 0);
+
+/// --queries, a dataset or a table.
+inline constexpr const char* queries_help =
+    "Dataset FILE[:SPLIT], split test by default, or a CSV table, read by the columns' names";
 
 /// Declares --queries and --ledger of a job whose answers a ledger pays for.
 void add_asking_options(const Command& command, std::string& queries, std::string& ledger);

@@ -332,7 +332,7 @@ std::string text_of(const nlohmann::json& summary) {
 void influence(const Context& context, const Request& request) {
     // 1. The fleet, and what it is asked.
     const FinishedFleet fleet = FinishedFleet::open(request.run);
-    const Records queries = read_queries(context, fleet.networks.features(), request.queries, request.first);
+    const Records queries = read_queries(context, fleet.form(), request.queries, request.first);
     const FleetOutputs outputs(fleet.networks, context.world);
     const Decision& decision = outputs.decision();
     Found found{{}, std::vector<RecordInfluence>(fleet.networks.left_out().size())};

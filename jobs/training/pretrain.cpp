@@ -148,7 +148,8 @@ void pretrain(const Context& context, const Request& request) {
                       version(),
                       claim_of(settings).to_json(),
                       nullptr,
-                      features};
+                      features,
+                      public_schema(kept_schema(reader.info().schema, reader.info().path))};
     print(context, request, model, write_model(request.out, model), result);
 }
 

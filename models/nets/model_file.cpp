@@ -22,8 +22,8 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "holdfast model";
-constexpr std::uint64_t newest_version = 4;
-constexpr std::uint64_t most_text = 1 << 20;  // bytes of a description
+constexpr std::uint64_t newest_version = 5;
+constexpr std::uint64_t most_text = 1 << 24;  // bytes of a description
 constexpr int most_depth = 8;                 // of its JSON
 constexpr std::uint64_t most_classes = 1000;  // as network.classes
 
@@ -55,6 +55,7 @@ bool all_plain(const std::vector<Layer>& layers) {
 
 /// The oldest version that says all: a model that an older program wrote comes to the same bytes again.
 int version_of(const Model& model) {
+    if (model.schema) return 5;
     const FeatureMap features = model.feature_map();
     const auto* prefix = std::get_if<FrozenPrefix>(&features.derived());
     if (!all_plain(model.network.layers()) || (prefix != nullptr && !all_plain(prefix->layers()))) return 4;
@@ -140,6 +141,7 @@ json description_of(const Model& model) {
                         {"guarantee", model.guarantee},
                         {"cost", model.cost}};
     if (!features.is_identity()) description["features"] = json_of(features, version_of(model));
+    if (model.schema) description["schema"] = to_json(*model.schema);
     return description;
 }
 
@@ -520,6 +522,15 @@ json cost_in(const JsonFields& description) {
             {"parameters", fields.object("parameters")}};
 }
 
+/// One whose columns make the features that the network's map takes, or that withholds what they are.
+Schema schema_in(const JsonFields& description, const std::string& path, std::size_t features) {
+    const Schema schema = schema_from_json(description.object("schema"), path);
+    if (!schema.withheld && schema.features() != features)
+        description.wrong("schema", "of columns that make " + std::to_string(features) + " features",
+                          schema.features());
+    return schema;
+}
+
 Model model_in(const json& description, const hdf5::File& file, std::uint64_t most_values) {
     const JsonFields fields(description, "", true);
     Model model{network_in(fields, most_values),
@@ -533,6 +544,7 @@ Model model_in(const json& description, const hdf5::File& file, std::uint64_t mo
     const std::uint64_t version = fields.count("version");
     if (version > 1 && (version < 4 || description.contains("features")))
         model.features = features_in(fields, model.network, file, most_values);
+    if (version > 4) model.schema = schema_in(fields, file.path(), model.feature_map().columns());
     model.parameters = read_layers(file, own_layers, model.network.layers());
     for (const std::size_t entry : model.network.pinned()) {
         if (model.parameters[entry] != 0) throw damaged(file.path(), "a layer without bias has one");

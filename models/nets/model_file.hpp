@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/data/schema.hpp"
 #include "kernels/base/arithmetic.hpp"
 #include "models/nets/feature_map.hpp"
 #include "models/nets/network.hpp"
@@ -22,6 +23,7 @@ struct Model {
     nlohmann::json guarantee;                           ///< as Guarantee::to_json() words it
     nlohmann::json cost;  ///< {epsilon, delta, mechanism, parameters}; null: no budget was spent on it
     std::optional<FeatureMap> features = std::nullopt;  ///< before the network; none: the identity
+    std::optional<Schema> schema = std::nullopt;        ///< of the tables it answers about; none: not known
 
     FeatureMap feature_map() const {
         return features ? *features : FeatureMap(network.inputs(), network.transform());
@@ -34,16 +36,16 @@ struct StoredModel {
 };
 
 /// Model files, HDF5, of version 1, or 2 or 3 where features are mapped, or 4 where layers are more than
-/// dense, the oldest that says all:
+/// dense, or 5 where a schema says what its columns are, the oldest that says all:
 ///   description        uint8, JSON: format "holdfast model", version, layers [[in, out], …], classes, loss,
 ///                      input {shift, scale, range}, precision, kind, program, program_version, guarantee,
-///                      cost; of version 2, features {columns, input {…}, edges, keep, hot, pairs}; of
-///                      version 3, features {columns, input {…}, keep, norm_limit, map, …}: of map "bins"
-///                      edges [[…] of a column, …], hot, pairs; "fourier" frequencies, how many there are;
-///                      "prefix" prefix {input {…}, layers}; of version 4, features (if any) as in 3, and
-///                      layers that are no dense ones with biases as objects {in, out, bias, convolution
-///                      {image, window, stride, padding, dilation, groups}, pooling {kind, …}}: in is
-///                      channels / groups * window, out channels
+///                      cost; of version 5, schema as to_json(Schema) has it; of version 2, features
+///                      {columns, input {…}, edges, keep, hot, pairs}; of version 3, features {columns, input
+///                      {…}, keep, norm_limit, map, …}: of map "bins" edges [[…] of a column, …], hot, pairs;
+///                      "fourier" frequencies, how many there are; "prefix" prefix {input {…}, layers}; of
+///                      version 4, features (if any) as in 3, and layers that are no dense ones with biases
+///                      as objects {in, out, bias, convolution {image, window, stride, padding, dilation,
+///                      groups}, pooling {kind, …}}: in is channels / groups * window, out channels
 ///   frequencies        of map "fourier": int64 [frequencies, columns], 2^-40 turns
 ///   prefix_0/…         of map "prefix": as layer_0/…, of each of its layers
 ///   layer_0/units      int64 [out, in + 1], the bias last in its row: the parameters

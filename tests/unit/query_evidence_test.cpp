@@ -61,7 +61,7 @@ void expect_same(const Evidence& a, const Evidence& b) {
 
 TEST_F(QueryEvidence, IsTheSameForEvaluateAndForReleaseAndTheBetterOfTwo) {
     const FinishedRun run = train(5);
-    const Records queries = read_queries(context, run.features, data);
+    const Records queries = read_queries(context, run.form(), data);
     const auto evaluated = certify_members(context, run, queries, Asker::owner),
                released = certify_members(context, run, queries, Asker::release);
     const std::vector<Evidence> all = ensemble_evidence(run, released);

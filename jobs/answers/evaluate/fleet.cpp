@@ -197,7 +197,7 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     if (fleet.networks.network().is_regression())
         throw Error(ExitCode::usage, "a regression has no labels that networks could agree on",
                     "holdfast influence shows what every record changes", "--run");
-    const Records data = read_queries(context, fleet.networks.features(), question.data);
+    const Records data = read_queries(context, fleet.form(), question.data);
     require_labels(data, classes, question.data);
 
     const FeatureRange range = query_range(fleet.manifest.dataset.range);

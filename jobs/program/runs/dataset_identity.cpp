@@ -17,7 +17,8 @@ constexpr std::uint64_t slab_rows = 16384;
 DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::string digest) {
     return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),
             info.scaling,      info.ids,          info.range,    info.population,
-            std::move(digest), info.target_range, info.dealt,    info.count_found};
+            std::move(digest), info.target_range, info.dealt,    info.count_found,
+            info.schema};
 }
 
 std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {

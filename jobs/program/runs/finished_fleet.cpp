@@ -32,6 +32,10 @@ FinishedFleet FinishedFleet::open(const std::string& path) {
     return {folder, std::move(manifest), kept.run, std::move(networks)};
 }
 
+QueryForm FinishedFleet::form() const {
+    return {networks.features(), kept_schema(manifest.dataset.schema, folder.file("manifest.json"))};
+}
+
 bool is_fleet(const std::string& run) {
     try {
         return RunManifest::read(RunFolder::open(run)).kind == "fleet";

@@ -4,6 +4,7 @@
 
 #include "dist/runs/manifest.hpp"
 #include "jobs/program/configuration.hpp"
+#include "jobs/program/queries.hpp"
 #include "models/fleet/fleet_file.hpp"
 
 namespace holdfast {
@@ -17,6 +18,7 @@ struct FinishedFleet {
 
     /// Errors (input): no finished run, no fleet; a file that is damaged or of a newer format.
     static FinishedFleet open(const std::string& path);
+    QueryForm form() const;
 };
 
 /// Does the folder say that it holds a fleet?

@@ -100,6 +100,10 @@ AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble) {
             .sparse_levels = !run.settings.certificate.contiguous_levels()};
 }
 
+std::optional<Schema> FinishedRun::schema() const {
+    return kept_schema(manifest.dataset.schema, folder.file("manifest.json"));
+}
+
 std::string FinishedRun::public_name() const {
     Settings named = settings;
     named.features.prefix.clear();  // a model is named by its digest, wherever the file lies

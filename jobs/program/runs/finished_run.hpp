@@ -6,6 +6,7 @@
 
 #include "dist/runs/manifest.hpp"
 #include "jobs/program/context.hpp"
+#include "jobs/program/queries.hpp"
 #include "jobs/program/runs/run_settings.hpp"
 #include "models/kinds/certificate.hpp"
 #include "models/privacy/aggregate.hpp"
@@ -27,6 +28,8 @@ struct FinishedRun {
     /// Errors (input): no finished run; a manifest that is damaged or of a newer format; what its kind needs
     /// is not there.
     static FinishedRun open(const std::string& path);
+    std::optional<Schema> schema() const;  ///< of the tables it answers about
+    QueryForm form() const { return {features, schema()}; }
     std::size_t members() const { return static_cast<std::size_t>(settings.ensemble.members); }
     std::size_t classes() const { return network.classes(); }
     Aggregation aggregation() const { return aggregation_from_name(settings.ensemble.aggregate); }

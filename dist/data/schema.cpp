@@ -1,0 +1,269 @@
+#include "dist/data/schema.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "dist/files/json_fields.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* iso_date = "%Y-%m-%d";
+
+const char* name_of(Column::Kind kind) {
+    switch (kind) {
+        case Column::Kind::date:
+            return "date";
+        case Column::Kind::category:
+            return "category";
+        case Column::Kind::number:
+            break;
+    }
+    return "number";
+}
+
+json json_of(const Range& range) {
+    return json{range.lowest, range.highest};
+}
+
+json json_of(const Column& column) {
+    json object = {{"name", column.name}, {"type", name_of(column.kind)}};
+    if (column.kind == Column::Kind::category) {
+        object["values"] = column.values;
+        if (column.integer) object["encoding"] = "integer";
+    } else if (is_known(column.range)) {
+        object["range"] = json_of(column.range);
+    }
+    if (column.kind == Column::Kind::date) object["format"] = column.format;
+    if (!column.unit.empty()) object["unit"] = column.unit;
+    if (column.missing) object["missing"] = *column.missing;
+    return object;
+}
+
+/// A number, or a date as the column has it or as 2024-12-31.
+double end_of(const json& value, const std::string& format, const JsonFields& fields) {
+    if (value.is_number()) return value.get<double>();
+    const std::string text = value.is_string() ? value.get<std::string>() : "";
+    if (const auto days = days_of(text, format)) return *days;
+    if (const auto days = days_of(text, iso_date)) return *days;
+    fields.wrong("range", "[LOW, HIGH], numbers (of a date column: dates)", value);
+}
+
+Range range_of(const JsonFields& fields, const char* name, const std::string& format) {
+    const json* value = fields.find(name, false);
+    if (value == nullptr) return unknown_range;
+    if (!value->is_array() || value->size() != 2) fields.wrong(name, "[LOW, HIGH]", *value);
+    const Range range{end_of((*value)[0], format, fields), end_of((*value)[1], format, fields)};
+    if (!std::isfinite(range.lowest) || !std::isfinite(range.highest) || !is_known(range))
+        fields.wrong(name, "[LOW, HIGH], LOW below HIGH", *value);
+    return range;
+}
+
+std::vector<std::string> texts_of(const JsonFields& fields, const char* name) {
+    std::vector<std::string> texts;
+    for (const json& text : fields.list(name)) {
+        if (!text.is_string()) fields.wrong(name, "a list of texts", text);
+        texts.push_back(text);
+    }
+    if (std::set<std::string>(texts.begin(), texts.end()).size() != texts.size())
+        fields.wrong(name, "a list of different texts", *fields.find(name, true));
+    return texts;
+}
+
+bool flag_of(const JsonFields& fields, const char* name) {
+    const json* value = fields.find(name, false);
+    if (value != nullptr && !value->is_boolean()) fields.wrong(name, "true or false", *value);
+    return value != nullptr && value->get<bool>();
+}
+
+char character_of(const JsonFields& fields, const char* name, char otherwise) {
+    const json* value = fields.find(name, false);
+    if (value == nullptr) return otherwise;
+    const std::string text = fields.text(name);
+    if (text.size() != 1) fields.wrong(name, "one character", *value);
+    return text.front();
+}
+
+void require_only(const json& object, const std::set<std::string>& known, const std::string& prefix) {
+    for (const auto& [key, value] : object.items()) {
+        if (!known.contains(key)) throw "field \"" + prefix + key + "\" is none of a schema";
+    }
+}
+
+Column column_of(const json& object, std::size_t index, bool withheld) {
+    const std::string prefix = "column[" + std::to_string(index) + "].";
+    if (!object.is_object()) throw "field \"column[" + std::to_string(index) + "]\" must be an object";
+    require_only(object, {"name", "type", "range", "values", "encoding", "format", "unit", "missing"},
+                 prefix);
+    const JsonFields fields(object, prefix, false);
+    Column column;
+    column.name = fields.text("name", true);
+    const std::string type = fields.text("type", true);
+    if (type == "category") {
+        column.kind = Column::Kind::category;
+        column.values = texts_of(fields, "values");
+        const std::string encoding = fields.text("encoding");
+        column.integer = encoding == "integer";
+        if (!encoding.empty() && encoding != "integer" && encoding != "onehot")
+            fields.wrong("encoding", "onehot or integer", encoding);
+        if (column.values.empty() && !withheld) throw "field \"" + prefix + "values\" lists no category";
+    } else if (type == "date") {
+        column.kind = Column::Kind::date;
+        column.format = fields.find("format", false) ? fields.text("format") : iso_date;
+    } else if (type != "number") {
+        fields.wrong("type", "number, date or category", type);
+    }
+    if (column.kind != Column::Kind::category) column.range = range_of(fields, "range", column.format);
+    column.unit = fields.text("unit");
+    if (fields.find("missing", false)) column.missing = fields.number("missing");
+    return column;
+}
+
+Schema parsed(const json& object) {
+    if (!object.is_object()) throw std::string("must hold one object");
+    require_only(object,
+                 {"column", "label", "classes", "regression", "target_range", "id", "delimiter", "decimal",
+                  "thousands", "missing_words", "found", "withheld"},
+                 "");
+    const JsonFields fields(object, "", false);
+    Schema schema;
+    schema.withheld = flag_of(fields, "withheld");
+    for (const json& column : fields.list("column"))
+        schema.columns.push_back(column_of(column, schema.columns.size(), schema.withheld));
+    if (schema.columns.empty()) throw std::string("field \"column\" lists no column");
+    schema.label = fields.text("label");
+    schema.classes = texts_of(fields, "classes");
+    schema.regression = flag_of(fields, "regression");
+    schema.target_range = range_of(fields, "target_range", "");
+    schema.id = fields.text("id");
+    schema.delimiter = character_of(fields, "delimiter", ',');
+    schema.decimal = character_of(fields, "decimal", '.');
+    schema.thousands = character_of(fields, "thousands", 0);
+    schema.missing_words = texts_of(fields, "missing_words");
+    schema.found = flag_of(fields, "found");
+    std::set<std::string> names{schema.label, schema.id};
+    for (const Column& column : schema.columns) {
+        if (!names.insert(column.name).second) throw "column '" + column.name + "' has two uses";
+    }
+    return schema;
+}
+
+}  // namespace
+
+std::size_t Schema::features() const {
+    std::size_t count = 0;
+    for (const Column& column : columns) count += column.features();
+    return count;
+}
+
+std::vector<std::string> Schema::feature_names() const {
+    std::vector<std::string> names;
+    for (const Column& column : columns) {
+        if (column.features() == 1 && (column.kind != Column::Kind::category || column.integer)) {
+            names.push_back(column.name);
+            continue;
+        }
+        for (const std::string& value : column.values) names.push_back(column.name + "=" + value);
+    }
+    return names;
+}
+
+std::vector<Range> Schema::feature_ranges() const {
+    std::vector<Range> ranges;
+    for (const Column& column : columns) {
+        if (column.kind != Column::Kind::category)
+            ranges.push_back(column.range);
+        else if (column.integer)
+            ranges.push_back({0, std::max<double>(1, static_cast<double>(column.values.size()) - 1)});
+        else
+            ranges.resize(ranges.size() + column.values.size(), {0, 1});
+    }
+    return ranges;
+}
+
+std::vector<double> Schema::missing_values() const {
+    std::vector<double> values;
+    for (const Column& column : columns)
+        values.resize(values.size() + column.features(), column.missing.value_or(std::nan("")));
+    return values;
+}
+
+bool Schema::same_features(const Schema& other) const {
+    return std::equal(columns.begin(), columns.end(), other.columns.begin(), other.columns.end(),
+                      [](const Column& one, const Column& two) {
+                          return one.name == two.name && one.kind == two.kind && one.range == two.range &&
+                                 one.values == two.values && one.integer == two.integer;
+                      });
+}
+
+Schema Schema::public_part() const {
+    if (!found) return *this;
+    Schema rest = *this;
+    rest.withheld = true;
+    rest.classes.clear();
+    rest.target_range = unknown_range;
+    for (Column& column : rest.columns) {
+        column.range = unknown_range;
+        column.values.clear();
+        column.missing.reset();
+    }
+    return rest;
+}
+
+json to_json(const Schema& schema) {
+    json object = {{"column", json::array()}};
+    for (const Column& column : schema.columns) object["column"].push_back(json_of(column));
+    const auto text = [&](const char* name, const std::string& value) {
+        if (!value.empty()) object[name] = value;
+    };
+    text("label", schema.label);
+    text("id", schema.id);
+    if (schema.delimiter != ',') text("delimiter", {schema.delimiter});
+    if (schema.decimal != '.') text("decimal", {schema.decimal});
+    if (schema.thousands != 0) text("thousands", {schema.thousands});
+    if (!schema.classes.empty()) object["classes"] = schema.classes;
+    if (!schema.missing_words.empty()) object["missing_words"] = schema.missing_words;
+    if (is_known(schema.target_range)) object["target_range"] = json_of(schema.target_range);
+    for (const auto& [name, flag] :
+         {std::pair{"regression", schema.regression}, {"found", schema.found}, {"withheld", schema.withheld}})
+        if (flag) object[name] = true;
+    return object;
+}
+
+Schema schema_from_json(const json& object, const std::string& path) {
+    try {
+        return parsed(object);
+    } catch (const std::string& problem) {
+        throw Error(ExitCode::input, problem, "holdfast schema FILE --out writes one to be filled in", path);
+    }
+}
+
+std::optional<Schema> kept_schema(const std::string& text, const std::string& path) {
+    if (text.empty()) return std::nullopt;
+    return schema_from_json(json::parse(text, nullptr, false), path);
+}
+
+std::optional<Schema> public_schema(const std::optional<Schema>& schema) {
+    if (!schema) return std::nullopt;
+    return schema->public_part();
+}
+
+std::optional<double> days_of(const std::string& text, const std::string& format) {
+    std::tm found{};
+    const char* end = format.empty() ? nullptr : ::strptime(text.c_str(), format.c_str(), &found);
+    if (end == nullptr || *end != '\0') return std::nullopt;
+    const std::chrono::year_month_day day{std::chrono::year(found.tm_year + 1900),
+                                          std::chrono::month(static_cast<unsigned>(found.tm_mon) + 1),
+                                          std::chrono::day(static_cast<unsigned>(found.tm_mday))};
+    if (!day.ok()) return std::nullopt;
+    return static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count());
+}
+
+}  // namespace holdfast

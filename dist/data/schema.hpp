@@ -1,0 +1,69 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dist/data/range.hpp"
+
+namespace holdfast {
+
+/// One column of a table, and what its cells become.
+struct Column {
+    enum class Kind { number, date, category };
+
+    std::string name;
+    Kind kind = Kind::number;
+    /// In the column's own units, of a date in days since 1970-01-01: mapped to [0, 1]. Unknown: stored as it
+    /// is.
+    Range range = unknown_range;
+    std::vector<std::string> values;  ///< of a category, in order; an empty one stands for a missing cell
+    bool integer = false;             ///< of a category: one feature, its place in `values`; else one each
+    std::string format;               ///< of a date: "%d.%m.%Y"
+    std::string unit;                 ///< for people
+    std::optional<double> missing;    ///< what a missing number or date counts as; none: an error
+
+    std::size_t features() const { return kind == Kind::category && !integer ? values.size() : 1; }
+};
+
+/// What the cells of a table mean: how a row becomes features and a label. It goes with the dataset, its runs
+/// and its models, so that whoever asks them names columns and not positions.
+struct Schema {
+    std::vector<Column> columns;  ///< in the order of their features
+    std::string label;            ///< column; empty: none
+    std::vector<std::string> classes;
+    bool regression = false;
+    Range target_range = unknown_range;  ///< of a regression; unknown: stored as it is
+    std::string id;                      ///< column; empty: none
+    char delimiter = ',', decimal = '.';
+    char thousands = 0;                      ///< between groups of three digits; 0: none
+    std::vector<std::string> missing_words;  ///< beside the empty cell, NA, N/A, NaN, null and ?
+    /// Ranges, categories or classes were found in the private records: not public, and not for a file that
+    /// leaves the house.
+    bool found = false;
+    bool withheld = false;  ///< of what was found nothing is here: no row can be read by it
+
+    std::size_t features() const;
+    std::vector<std::string> feature_names() const;  ///< [features()]; "sex=Male" of a category
+    std::vector<Range> feature_ranges() const;       ///< [features()]; unknown: as it is
+    std::vector<double> missing_values() const;      ///< [features()], what a gap counts as; NaN: an error
+    /// Do both make the same features of the same row?
+    bool same_features(const Schema& other) const;
+    /// What may leave the house: all, or where something was found in private records, names and types alone.
+    Schema public_part() const;
+};
+
+nlohmann::json to_json(const Schema& schema);
+/// Errors (input), naming the field: `path` is where it stands.
+Schema schema_from_json(const nlohmann::json& object, const std::string& path);
+/// Of the text that a dataset, a run or a model keeps; nothing where that is empty.
+std::optional<Schema> kept_schema(const std::string& text, const std::string& path);
+
+/// What may leave the house of it, if there is one.
+std::optional<Schema> public_schema(const std::optional<Schema>& schema);
+
+/// Days since 1970-01-01; none: the text is no date of this format ("%d.%m.%Y").
+std::optional<double> days_of(const std::string& text, const std::string& format);
+
+}  // namespace holdfast

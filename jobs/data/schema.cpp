@@ -1,0 +1,122 @@
+// holdfast schema FILE: what a CSV table looks like, as a file for its owner to fill in. `import --schema`
+// reads the table by it, and models carry it, so that whoever asks them names columns.
+//   holdfast schema bank.csv --label default --id customer --out bank.toml
+//   holdfast import bank.csv --schema bank.toml --out bank.h5
+
+#include <nlohmann/json.hpp>
+
+#include "dist/data/guess_schema.hpp"
+#include "dist/files/atomic_file.hpp"
+#include "jobs/program/job.hpp"
+#include "jobs/program/schema_file.hpp"
+#include "kernels/base/error.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string input, out, label, id, delimiter;
+    std::vector<std::string> drop;
+    bool regression = false, from_data = false;
+};
+
+constexpr const char* to_fill_in =
+    "# What the columns of a table mean. Whoever imports with this file says that all of it is public "
+    "knowledge.\n"
+    "#   range: of every number, in its own units, as the field's books have it and not as this table does.\n"
+    "#          What lies outside counts as the nearer end. Empty ones must be filled in.\n"
+    "#   values, classes: they were found in the table. Strike out, or add, until the list is one that "
+    "anybody\n"
+    "#          may know. An empty text among the values stands for a missing cell.\n"
+    "#   missing = VALUE in a column of numbers fills missing cells; without it they are errors.\n"
+    "#   type = \"drop\" leaves a column out.\n";
+constexpr const char* as_found =
+    "# What the columns of a table mean. Its ranges, values and classes were found in private records: found "
+    "= true\n"
+    "# says so, every guarantee is then only 'as published', and a published model does not tell them.\n";
+
+/// A number that fills gaps: the middle of its range, where that may be said.
+void fill_gaps(TableGuess& guess, bool from_data) {
+    for (Column& column : guess.schema.columns) {
+        const bool gaps = guess.missing.contains(column.name) && column.kind != Column::Kind::category;
+        if (gaps && from_data) column.missing = (column.range.lowest + column.range.highest) / 2;
+        if (!from_data && column.kind != Column::Kind::category) column.range = unknown_range;
+    }
+    if (!from_data) guess.schema.target_range = unknown_range;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list;
+}
+
+std::string as_text(const TableGuess& guess, const Request& request) {
+    const Schema& schema = guess.schema;
+    std::size_t categories = 0, dates = 0;
+    for (const Column& column : schema.columns) {
+        categories += column.kind == Column::Kind::category;
+        dates += column.kind == Column::Kind::date;
+    }
+    std::string text = request.out + ": " + std::to_string(schema.columns.size()) + " columns (" +
+                       std::to_string(categories) + " of categories, " + std::to_string(dates) +
+                       " of dates), " + std::to_string(schema.features()) + " features, of " +
+                       std::to_string(guess.rows) + " rows\n";
+    if (!schema.classes.empty())
+        text += "  classes of '" + schema.label + "': " + listed(schema.classes) + "\n";
+    if (!guess.dropped.empty())
+        text += "  left out, as texts that are no categories: " + listed(guess.dropped) + "\n";
+    if (schema.id.empty() && !guess.possible_ids.empty())
+        text += "  different in every row, so perhaps ids (--id): " + listed(guess.possible_ids) + "\n";
+    for (const auto& [name, count] : guess.missing)
+        text += "  '" + name + "': " + std::to_string(count) + " missing cells\n";
+    if (request.from_data)
+        text += "  ranges, categories and classes are those of the records: found = true says so\n";
+    else
+        text += "  to be filled in: the public range of every number\n";
+    return text + "Next: holdfast import " + request.input + " --schema " + request.out + " --out " +
+           request.out.substr(0, request.out.rfind('.')) + ".h5\n";
+}
+
+char delimiter_of(const std::string& text) {
+    if (text.empty()) return 0;
+    return delimiter_named(text, "--delimiter");
+}
+
+void run(const Request& request, const Context& context) {
+    if (!context.world.is_root()) return;
+    TableGuess guess = guess_schema(request.input, request.label, request.regression, request.id,
+                                    request.drop, delimiter_of(request.delimiter));
+    fill_gaps(guess, request.from_data);
+    guess.schema.found = request.from_data;
+    write_file_atomically(request.out,
+                          schema_template(guess.schema, request.from_data ? as_found : to_fill_in));
+    context.print({{"path", request.out},
+                   {"rows", guess.rows},
+                   {"schema", to_json(guess.schema)},
+                   {"dropped", guess.dropped},
+                   {"possible_ids", guess.possible_ids},
+                   {"missing", guess.missing}},
+                  as_text(guess, request));
+}
+
+}  // namespace
+
+Run declare_schema(const Command& command) {
+    auto request = std::make_shared<Request>();
+    command.add_option("file", request->input, "CSV file with a header line (also compressed by gzip)")
+        .required();
+    command.add_option("--out", request->out, "TOML file to write, for its owner alone (0600)").required();
+    command.add_option("--label", request->label, "The column that holds the class, or the number");
+    command.add_flag("--regression", request->regression, "The label column holds numbers");
+    command.add_option("--id", request->id, "The column of record ids");
+    command.add_option("--drop", request->drop, "A column to leave out (repeatable)").one_at_a_time();
+    command.add_option("--delimiter", request->delimiter,
+                       "The character between cells, or tab (default: the likeliest)");
+    command.add_flag("--from-data", request->from_data,
+                     "Ranges, categories and classes as they are in the records, for use at once: every "
+                     "guarantee is then only 'as published'");
+    return [request](const Context& context) { run(*request, context); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,134 @@
+#include "jobs/program/schema_file.hpp"
+
+#include <toml++/toml.h>
+
+#include <nlohmann/json.hpp>
+
+#include "dist/data/dataset.hpp"
+#include "dist/files/hdf5.hpp"
+#include "jobs/program/configuration.hpp"
+#include "kernels/base/error.hpp"
+#include "models/nets/model_file.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+
+/// Dates stand as TOML has them, 1900-01-31, or as texts.
+json json_of(const toml::node& node) {
+    if (const auto* table = node.as_table()) {
+        json object = json::object();
+        for (const auto& [key, value] : *table) object[std::string(key.str())] = json_of(value);
+        return object;
+    }
+    if (const auto* array = node.as_array()) {
+        json list = json::array();
+        for (const toml::node& entry : *array) list.push_back(json_of(entry));
+        return list;
+    }
+    if (const auto text = node.value<std::string>()) return *text;
+    if (const auto flag = node.as_boolean()) return flag->get();
+    if (const auto whole = node.as_integer()) return whole->get();
+    if (const auto number = node.as_floating_point()) return number->get();
+    if (const auto date = node.value<toml::date>()) {
+        char text[16];
+        std::snprintf(text, sizeof text, "%04d-%02d-%02d", date->year, date->month, date->day);
+        return text;
+    }
+    return nullptr;
+}
+
+Schema read_toml(const std::string& path) {
+    json object;
+    try {
+        object = json_of(toml::parse_file(path));
+    } catch (const toml::parse_error& error) {
+        throw Error(
+            ExitCode::usage,
+            std::string(error.description()) + " in line " + std::to_string(error.source().begin.line),
+            "holdfast schema FILE --out writes one to be filled in", path);
+    }
+    // What the template left open, and nobody has filled in.
+    std::string open;
+    if (!object["column"].is_array()) object["column"] = json::array();
+    for (const json& column : object["column"]) {
+        if (!column.is_object() || column.value("type", json()) == "drop" ||
+            column.value("range", json()) != json::array())
+            continue;
+        open += (open.empty() ? "" : ", ") + column.value("name", std::string("?"));
+    }
+    json kept = json::array();
+    for (const json& column : object["column"])
+        if (!column.is_object() || column.value("type", json()) != "drop") kept.push_back(column);
+    object["column"] = kept;
+    if (!open.empty())
+        throw Error(ExitCode::usage, "no public range is filled in for: " + open,
+                    "write range = [LOW, HIGH] in the column's own units, as the field's books have it; or "
+                    "type = \"drop\" to leave the column out",
+                    path);
+    return schema_from_json(object, path);
+}
+
+std::string quoted(const std::string& text) {
+    return json(text).dump();
+}
+
+std::string list_of(const std::vector<std::string>& texts) {
+    std::string list;
+    for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + quoted(text);
+    return "[" + list + "]";
+}
+
+}  // namespace
+
+Schema read_schema(const std::string& path) {
+    if (!path.ends_with(".h5")) return read_toml(path);
+    const bool model = hdf5::File::open_read(path).has("description");
+    const std::optional<Schema> found =
+        model ? read_model(path).model.schema
+              : kept_schema(DatasetReader(path, dataset_splits(path).front()).info().schema, path);
+    if (found) return *found;
+    throw Error(ExitCode::input, "keeps no schema: it was not made of a table whose columns have names",
+                "name the file that holdfast schema wrote, or a dataset that was imported of a CSV file",
+                path);
+}
+
+char delimiter_named(const std::string& text, const std::string& option) {
+    if (text == "tab" || text == "\\t") return '\t';
+    if (text.size() == 1) return text.front();
+    throw Error(ExitCode::usage, "must be one character, or tab", "for example --delimiter ';'", option);
+}
+
+std::string schema_template(const Schema& schema, const std::string& comment) {
+    const json fields = to_json(schema);
+    std::string text = comment;
+    for (const auto& [key, value] : fields.items()) {
+        if (key != "column") text += key + " = " + value.dump() + "\n";
+    }
+    for (const Column& column : schema.columns) {
+        text += "\n[[column]]\nname = " + quoted(column.name) + "\n";
+        switch (column.kind) {
+            case Column::Kind::category:
+                text += "type = \"category\"\nvalues = " + list_of(column.values) + "\n";
+                if (column.integer) text += "encoding = \"integer\"\n";
+                continue;
+            case Column::Kind::date:
+                text += "type = \"date\"\nformat = " + quoted(column.format) + "\n";
+                break;
+            case Column::Kind::number:
+                text += "type = \"number\"\n";
+                break;
+        }
+        if (is_known(column.range))
+            text += "range = [" + json(column.range.lowest).dump() + ", " +
+                    json(column.range.highest).dump() + "]\n";
+        else
+            text += "range = []\n";
+        if (!column.unit.empty()) text += "unit = " + quoted(column.unit) + "\n";
+        if (column.missing) text += "missing = " + json(*column.missing).dump() + "\n";
+    }
+    return text;
+}
+
+}  // namespace holdfast
