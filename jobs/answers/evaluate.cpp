@@ -262,7 +262,7 @@ Run declare_evaluate(const Command& command) {
     command.add_option("--run", request->run, "Run folder of holdfast train or holdfast fleet").required();
     command
         .add_option("--data", request->data,
-                    "Dataset FILE[:SPLIT] with labels or targets, split test by default")
+                    "Dataset FILE[:SPLIT] with labels or targets, split test by default, or such a CSV table")
         .required();
     command
         .add_option("--epsilon", request->epsilons,

@@ -1,14 +1,20 @@
 // holdfast predict: what a published model answers. For whoever has the model and queries: no ledger, no
 // cost.
+//   holdfast predict --model model.h5 new.csv --out answers.csv
 //   holdfast predict --model model.h5 --queries blobs.h5 --accuracy
 
 #include <spdlog/logger.h>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
+#include "dist/data/read_table.hpp"
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/schema_file.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/backends.hpp"
 #include "models/certify/answers.hpp"
@@ -19,7 +25,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string model, queries, out = "-", backend = "auto";
+    std::string model, queries, schema, out = "-", backend = "auto";
     std::uint64_t first = 0;
     bool scores = false, accuracy = false;
 };
@@ -77,6 +83,86 @@ std::string lines_of(const Answers& answers, std::size_t outputs, bool scores) {
     return text;
 }
 
+/// As RFC 4180 wants a cell.
+std::string cell_of(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+    return quoted + "\"";
+}
+
+/// What the logits of one query say of the classes; empty: the loss makes no probabilities.
+std::vector<double> probabilities_of(Loss loss, std::span<const double> logits) {
+    const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+    if (loss == Loss::binary_cross_entropy) return {1 - sigmoid(logits[0]), sigmoid(logits[0])};
+    std::vector<double> parts;
+    const double greatest = *std::max_element(logits.begin(), logits.end());
+    for (const double logit : logits) {
+        if (loss == Loss::cross_entropy) parts.push_back(std::exp(logit - greatest));
+        if (loss == Loss::one_vs_rest) parts.push_back(sigmoid(logit));
+    }
+    const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+    for (double& part : parts) part /= sum;
+    return parts;
+}
+
+/// In a regression's own units, where the schema knows them.
+double in_units(double answer, const std::optional<Schema>& schema) {
+    if (!schema || !is_known(schema->target_range)) return answer;
+    const auto [lowest, highest] = schema->target_range;
+    return lowest + answer * (highest - lowest);
+}
+
+/// Who was asked about, the answer by its name, and how probable each class is.
+std::string table_of(const Model& model, const std::optional<Schema>& schema, const NamedQueries& queries,
+                     const Answers& answers) {
+    const std::size_t outputs = model.network.outputs();
+    const std::vector<std::string> classes = schema ? schema->classes : std::vector<std::string>();
+    const auto name_of_class = [&](std::size_t c) {
+        return c < classes.size() ? classes[c] : std::to_string(c);
+    };
+    char number[40];
+    std::string text = queries.has_ids         ? (schema ? cell_of(schema->id) : "id")
+                       : queries.names.empty() ? "row"
+                                               : "line";
+    const bool numbers = model.network.is_regression();
+    const bool probable =
+        !numbers && !probabilities_of(model.network.loss(), std::span(answers.logits).first(outputs)).empty();
+    text += numbers ? ",prediction" : ",class";
+    for (std::size_t c = 0; probable && c < model.network.classes(); ++c)
+        text += "," + cell_of("probability of " + name_of_class(c));
+    text += "\n";
+    for (std::size_t q = 0; q < queries.records.size(); ++q) {
+        text += queries.names.empty() ? std::to_string(q) : cell_of(queries.names[q]);
+        const auto logits = std::span(answers.logits).subspan(q * outputs, outputs);
+        if (numbers) {
+            std::snprintf(number, sizeof number, ",%.10g", in_units(logits[0], schema));
+            text += number;
+        } else {
+            text += "," + cell_of(name_of_class(static_cast<std::size_t>(answers.labels[q])));
+        }
+        for (const double part :
+             probable ? probabilities_of(model.network.loss(), logits) : std::vector<double>()) {
+            std::snprintf(number, sizeof number, ",%.6f", part);
+            text += number;
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+/// The model's own, or where that withholds what was found in private records, its owner's.
+std::optional<Schema> schema_of(const Model& model, const std::string& path) {
+    if (path.empty()) return model.schema;
+    Schema schema = read_schema(path);
+    if (schema.features() != model.feature_map().columns())
+        throw Error(ExitCode::input,
+                    std::to_string(schema.features()) + " features, but the model takes " +
+                        std::to_string(model.feature_map().columns()),
+                    "give the schema of the dataset that the model was trained on", path);
+    return schema;
+}
+
 nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
     nlohmann::json rows = nlohmann::json::array();
     for (auto row = answers.logits.begin(); row != answers.logits.end();
@@ -88,7 +174,11 @@ nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
 void predict(const Context& context, const Request& request) {
     // 1. The model, and queries that fit it.
     const auto [model, digest] = read_model(request.model);
-    const Records queries = read_queries(context, model.feature_map(), request.queries, request.first);
+    const std::optional<Schema> schema = schema_of(model, request.schema);
+    const NamedQueries named =
+        read_named_queries(context, {model.feature_map(), schema}, request.queries, request.first);
+    const Records& queries = named.records;
+    const bool table = is_table(request.queries) || is_table(request.out);
     if (request.accuracy && !model.network.is_regression())
         require_labels(queries, model.network.classes(), request.queries);
 
@@ -109,6 +199,11 @@ void predict(const Context& context, const Request& request) {
         object["mean_squared_error"] = error;
         object["queries"] = queries.size();
         text = line;
+    } else if (table) {
+        object["labels"] = answers.labels;
+        object["names"] = named.names;
+        if (schema) object["classes"] = schema->classes;
+        text = table_of(model, schema, named, answers);
     } else if (model.network.is_regression()) {
         object["predictions"] = answers.logits;
         text = lines_of(answers.logits);
@@ -137,9 +232,16 @@ Run declare_predict(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--model", request->model, "Model file of holdfast publish or tools/python")
         .required();
-    command.add_option("--queries", request->queries, "Dataset FILE[:SPLIT], split test by default")
-        .required();
-    command.add_option("--out", request->out, "Where the answers go, for its owner alone; -: stdout")
+    command.add_option("queries,--queries", request->queries, queries_help).required();
+    command.add_option(
+        "--schema", request->schema,
+        "What the table's columns are, where the model does not tell as it was found in private records: the "
+        "owner's dataset (.h5), or the file that it was imported by");
+    command
+        .add_option(
+            "--out", request->out,
+            "Where the answers go, for its owner alone; -: stdout. Of a table, or where it is a .csv: "
+            "id, class by its name, probability of each")
         .show_default();
     command.add_flag("--scores", request->scores, "Beside each label the logits: label,logit_0,…");
     command.add_flag(
