@@ -27,6 +27,7 @@ import tempfile
 import h5py
 import holdfast_features
 import holdfast_layers
+import holdfast_schema
 import numpy as np
 
 ModelError = holdfast_layers.ModelError
@@ -64,10 +65,24 @@ class Model:
     features: dict = None  # what a record becomes first, as the file's description says it
     map_units: list = dataclasses.field(default_factory=list)  # of Fourier features [frequencies]; of a prefix, as units
     shapes: list = None  # of each layer, as holdfast_layers.py says; None: all dense, with biases
+    schema: dict = None  # what the columns of a table are; None: not known
 
     def shape(self, layer):
         rows, columns = self.units[layer].shape
         return self.shapes[layer] if self.shapes else [columns - 1, rows]
+
+    def table(self, frame):
+        """float64 [n, features] of a DataFrame or {column: values}, by the columns' names: what the model takes.
+
+        ModelError: columns, categories or values that it does not know, by row and counted.
+        """
+        if self.schema is None:
+            raise ModelError("the model does not know the names of its columns: give it features")
+        return holdfast_schema.features_of(self.schema, frame)
+
+    def class_names(self):
+        """Of labels 0, 1, …, as the table has them."""
+        return (self.schema or {}).get("classes") or [str(label) for label in range(self.classes)]
 
     def mapped(self, features):
         """float64 [n, entries]: what the first layer's clamp, shift and scale take; without a map the features."""
@@ -100,6 +115,8 @@ class Model:
     def version(self):
         """The oldest that says all."""
         features = self.features or {}
+        if self.schema is not None:
+            return 5
         if any(isinstance(shape, dict) for shape in [*(self.shapes or []), *features.get("prefix", {}).get("layers", [])]):
             return 4
         return 1 if self.features is None else 3 if "map" in features else 2
@@ -119,6 +136,7 @@ class Model:
             "guarantee": self.guarantee,
             "cost": self.cost,
             **({} if self.features is None else {"features": self.features}),
+            **({} if self.schema is None else {"schema": self.schema}),
         }
 
 
@@ -203,8 +221,8 @@ def model_in(file, path):
     description = json.loads(text)
     if description["format"] != "holdfast model":
         raise ModelError(f"{path}: is no model of holdfast")
-    if description["version"] not in (1, 2, 3, 4):
-        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 to 4")
+    if description["version"] not in (1, 2, 3, 4, 5):
+        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 to 5")
     units = layers_in(file, "layer", description["layers"])
     map_units = map_units_in(file, description.get("features", {}))
     if bytes(values(file, "digest", np.uint8)).decode() != digest_of(text, map_units + units):
@@ -212,6 +230,8 @@ def model_in(file, path):
     fields = {name: description[name] for name in DESCRIPTION if name not in ("layers", "input")}
     if "features" in description:
         fields.update(features=description["features"], map_units=map_units)
+    if "schema" in description:
+        fields.update(schema=description["schema"])
     if any(isinstance(shape, dict) for shape in description["layers"]):
         fields.update(shapes=description["layers"])
     given = description["input"]
