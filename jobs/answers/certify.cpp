@@ -199,8 +199,7 @@ void certify_job(const Context& context, const Request& request) {
 Run declare_certify(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--run", request->run, "Run folder of holdfast train").required();
-    command.add_option("--queries", request->queries, queries_help)
-        .required();
+    command.add_option("--queries", request->queries, queries_help).required();
     command
         .add_option(
             "--bounds", request->bounds,

@@ -15,6 +15,7 @@
 #include "jobs/answers/evaluate/pate_costs.hpp"
 #include "jobs/answers/evaluate/poisoned_votes.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "jobs/program/runs/finished_run.hpp"
@@ -210,8 +211,9 @@ void evaluate(const Context& context, const Request& request) {
     for (const Certificates& member : members)
         single_accuracy += fraction_right(data.labels, [&](std::size_t q) { return member.labels[q]; }) /
                            static_cast<double>(members.size());
-    const double ensemble_accuracy =
-        fraction_right(data.labels, [&](std::size_t q) { return ensemble[q].label; });
+    std::vector<std::int32_t> labels;
+    for (const Evidence& evidence : ensemble) labels.push_back(evidence.label);
+    const Quality quality = quality_of(labels, data.labels, run.classes());
 
     // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
     const std::vector<std::int64_t> ensemble_distances = distances_of(ensemble);
@@ -228,7 +230,8 @@ void evaluate(const Context& context, const Request& request) {
         {"levels", levels},
         {"relation", name_of(run.settings.certificate.relation)},
         {"members", run.members()},
-        {"accuracy", {{"single", single_accuracy}, {"ensemble", ensemble_accuracy}}},
+        {"accuracy", {{"single", single_accuracy}, {"ensemble", quality.accuracy}}},
+        {"quality", to_json(quality)},
         {"certified_fraction",
          {{"single", certified_fractions(single_counts)},
           {"ensemble",
@@ -249,7 +252,9 @@ void evaluate(const Context& context, const Request& request) {
 
     // 4. For the owner's eyes.
     const std::string last = written(context, run, result);
+    const auto schema = run.schema();
     context.print(result, table_of(result, run.certificate->by_answers()) +
+                              text_of(quality, schema ? schema->classes : std::vector<std::string>()) +
                               (request.losses ? loss_table(result["certified_loss"]) : "") +
                               (budget ? budget_text(result["budget"]) : "") +
                               (request.poisoning ? poisoned_votes_text(result["poisoning"]) : "") + last);

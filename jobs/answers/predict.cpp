@@ -13,6 +13,7 @@
 #include "dist/data/read_table.hpp"
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/schema_file.hpp"
 #include "jobs/program/transport.hpp"
@@ -208,13 +209,10 @@ void predict(const Context& context, const Request& request) {
         object["predictions"] = answers.logits;
         text = lines_of(answers.logits);
     } else if (request.accuracy) {
-        const double accuracy =
-            fraction_right(queries.labels, [&](std::size_t q) { return answers.labels[q]; });
-        char line[64];
-        std::snprintf(line, sizeof line, "accuracy %.4f of %zu queries\n", accuracy, queries.size());
-        object["accuracy"] = accuracy;
+        const Quality quality = quality_of(answers.labels, queries.labels, model.network.classes());
+        object.update(to_json(quality));
         object["queries"] = queries.size();
-        text = line;
+        text = text_of(quality, schema ? schema->classes : std::vector<std::string>());
     } else {
         const std::size_t outputs = model.network.outputs();
         object["labels"] = answers.labels;
