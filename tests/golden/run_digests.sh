@@ -44,6 +44,19 @@ digests() {
     echo "$name laws $("$holdfast" evaluate --run "$name" --data "$data:test" --epsilon 0.1,1 --json --quiet | without_later | grep -o '"accuracy":\[[^]]*\]' | md5sum | cut -c1-32)"
 }
 
+# left_out NAME RANKS DATA SETTING…: the same of a fleet, its bounds by idp, and what a record changes.
+left_out() {
+    local name=$1 ranks=$2 data=$3 settings=()
+    shift 3
+    for setting in "$@"; do settings+=(--set "$setting"); done
+    mpirun -n "$ranks" "$holdfast" fleet --quiet --data "$data" --out "$name" --records 12 "${settings[@]}" > /dev/null 2> error.log ||
+        { echo "$name does not train: $(cat error.log)"; return; }
+    echo "$name networks $(grep -o '^ "digest": "[0-9a-f]*"' "$name/manifest.json" | cut -c13-44)"
+    "$holdfast" idp --run "$name" --quiet > /dev/null 2> error.log || cat error.log
+    echo "$name bounds $(python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["classes"]))' "$name/idp.json" | md5sum | cut -c1-32)"
+    echo "$name votes $("$holdfast" evaluate --run "$name" --data "$data:test" --epsilon 0.1,1 --json --quiet | grep -o '"accuracy":\[[^]]*\]' | md5sum | cut -c1-32)"
+}
+
 all() {
     local two=(network.hidden=[6,5] certificate.levels=9 training.batches=3 training.epochs=4 training.l2=0.01 training.learning_rate=8
                clip.gamma=0.004 clip.delta_limit=0.02 clip.activation_limit=0.2)
@@ -78,6 +91,15 @@ all() {
     digests images_substitute 1 images.h5 "network.image=[1,8,8]" 'network.layers=["conv 4 3x3 padding 1 groups 1","average_pool 2x2"]' network.bias=false \
         certificate.levels=4 clip.gamma=0.02 certificate.relation=substitute certificate.budget=per_batch training.precision=single
     digests classes_members 2 ring.h5 network.hidden=[8] network.classes=3 certificate.levels=6 ensemble.members=3
+    digests convex 1 moons.h5 training.kind=convex network.hidden=[] features.norm_limit=1 training.l2=0.001 training.batches=2 training.learning_rate=1
+    digests convex_substitute 2 ring.h5 training.kind=convex network.hidden=[] network.classes=3 features.norm_limit=1 training.l2=0.01 training.learning_rate=0.9 certificate.relation=substitute
+    digests without_noise 1 blobs.h5 training.kind=noisy network.hidden=[5] clip.kind=norm noise.law=none training.epochs=2
+    digests poison 1 moons.h5 "${two[@]}" certificate.relation=poison poison.input_radius=0.01 certificate.budget=per_batch
+    left_out fleet 2 blobs.h5 network.hidden=[4] training.epochs=2 training.batches=2
+    left_out fleet_single 1 moons.h5 network.hidden=[] training.precision=single training.batches=3
+    # A model of public records, by its answers.
+    "$holdfast" pretrain --data moons.h5 --out model.h5 --set network.hidden=[6] --set training.epochs=3 --quiet > /dev/null 2> error.log || cat error.log
+    echo "pretrained answers $("$holdfast" predict --model model.h5 --queries moons.h5:test --scores --quiet | md5sum | cut -c1-32)"
 }
 
 all > found.txt
