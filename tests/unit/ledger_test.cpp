@@ -336,7 +336,14 @@ TEST_F(LedgerTest, TheFileIsItsOwnersOnly) {
 TEST_F(LedgerTest, AnEmptiedFileIsRefusedAndLeftAsItIs) {
     { Ledger(path).add_version("data", "data", {}, budget(1)); }
     ASSERT_EQ(truncate(path.c_str(), 0), 0);
-    EXPECT_EQ(code_of([&] { Ledger ledger(path); }), ExitCode::input);
+    try {
+        Ledger ledger(path);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_EQ(error.message(), "is empty, as no ledger ever is");
+        EXPECT_EQ(error.where(), path);
+    }
     EXPECT_EQ(folder.read("ledger.db"), "");
 }
 
