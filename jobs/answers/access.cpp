@@ -16,10 +16,10 @@
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
+#include "models/idp/idp_bounds.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
 #include "models/privacy/samplers.hpp"
-#include "models/verify/idp_bounds.hpp"
 
 namespace holdfast {
 namespace {

@@ -2,7 +2,7 @@
 // the box is above them, by a single step of rounding, on any instruction set; and they are tight where they
 // should be.
 
-#include "models/verify/difference_bounds.hpp"
+#include "models/idp/difference_bounds.hpp"
 
 #include <gtest/gtest.h>
 

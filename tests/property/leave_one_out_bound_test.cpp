@@ -9,9 +9,9 @@
 #include <atomic>
 
 #include "kernels/base/error.hpp"
+#include "models/idp/program_answer.hpp"
+#include "models/idp/search.hpp"
 #include "models/nets/layers.hpp"
-#include "models/verify/program_answer.hpp"
-#include "models/verify/search.hpp"
 #include "tests/support/random_twins.hpp"
 
 namespace holdfast {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/simd_target.hpp"
-#include "models/verify/difference_bounds.hpp"
+#include "models/idp/difference_bounds.hpp"
 #include "tests/support/plain_bounds.hpp"
 #include "tests/support/random_twins.hpp"
 

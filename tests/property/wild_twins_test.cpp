@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "kernels/base/error.hpp"
-#include "models/verify/difference_bounds.hpp"
+#include "models/idp/difference_bounds.hpp"
 #include "tests/support/random_twins.hpp"
 
 namespace holdfast {

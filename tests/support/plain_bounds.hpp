@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "models/verify/difference_bounds.hpp"
+#include "models/idp/difference_bounds.hpp"
 
 namespace holdfast {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/base/random.hpp"
-#include "models/verify/twin.hpp"
+#include "models/idp/twin.hpp"
 
 namespace holdfast {
 

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "models/verify/idp_bounds.hpp"
-#include "models/verify/program_answer.hpp"
-#include "models/verify/verified_fleet.hpp"
+#include "models/idp/idp_bounds.hpp"
+#include "models/idp/program_answer.hpp"
+#include "models/idp/verified_fleet.hpp"
 #include "tests/support/fleets.hpp"
 #include "tests/support/quiet_communicator.hpp"
 #include "tests/support/temporary_folder.hpp"

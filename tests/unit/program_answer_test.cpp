@@ -1,7 +1,7 @@
 // What the bound takes the program to compute is what the program computes, bit by bit: dense and
 // convolutional networks, two classes and more, of one logit and of several, in either precision.
 
-#include "models/verify/program_answer.hpp"
+#include "models/idp/program_answer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include "jobs/program/queries.hpp"
 #include "kernels/base/error.hpp"
 #include "models/fleet/vote.hpp"
-#include "models/verify/idp_bounds.hpp"
-#include "models/verify/program_answer.hpp"
+#include "models/idp/idp_bounds.hpp"
+#include "models/idp/program_answer.hpp"
 
 namespace holdfast {
 namespace {

@@ -12,11 +12,11 @@
 #include "models/fleet/access_claim.hpp"
 #include "models/fleet/fleet_settings.hpp"
 #include "models/fleet/vote.hpp"
+#include "models/idp/idp_bounds.hpp"
+#include "models/idp/program_answer.hpp"
+#include "models/idp/verified_fleet.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
 #include "models/privacy/routes/answers_route.hpp"
-#include "models/verify/idp_bounds.hpp"
-#include "models/verify/program_answer.hpp"
-#include "models/verify/verified_fleet.hpp"
 
 namespace holdfast {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
-#include "models/verify/idp_bounds.hpp"
-#include "models/verify/verified_fleet.hpp"
+#include "models/idp/idp_bounds.hpp"
+#include "models/idp/verified_fleet.hpp"
 
 namespace holdfast {
 namespace {

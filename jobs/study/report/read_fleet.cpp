@@ -11,7 +11,7 @@
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
-#include "models/verify/idp_bounds.hpp"
+#include "models/idp/idp_bounds.hpp"
 
 namespace holdfast {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/verify/search.hpp"
+#include "models/idp/search.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "kernels/base/random.hpp"
 #include "kernels/base/threads.hpp"
-#include "models/verify/clusters.hpp"
+#include "models/idp/clusters.hpp"
 
 namespace holdfast {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/fleet/fleet_file.hpp"
-#include "models/verify/search.hpp"
+#include "models/idp/search.hpp"
 
 namespace holdfast {
 

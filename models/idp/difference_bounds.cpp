@@ -1,16 +1,16 @@
 // Bounds of a network and its twin over a box (mathematics.md, difference propagation), compiled once an
 // instruction set. Forward, lanes are units; backward, lanes are what is bounded.
 
-#include "models/verify/difference_bounds.hpp"
+#include "models/idp/difference_bounds.hpp"
 
 #include <algorithm>
 
 #include "kernels/base/error.hpp"
 #include "kernels/cpu/targets.hpp"
-#include "models/verify/unit_splits.hpp"
+#include "models/idp/unit_splits.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "models/verify/difference_bounds.cpp"
+#define HWY_TARGET_INCLUDE "models/idp/difference_bounds.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,4 +1,4 @@
-#include "models/verify/clusters.hpp"
+#include "models/idp/clusters.hpp"
 
 #include <algorithm>
 #include <limits>

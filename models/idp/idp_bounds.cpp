@@ -1,4 +1,4 @@
-#include "models/verify/idp_bounds.hpp"
+#include "models/idp/idp_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>

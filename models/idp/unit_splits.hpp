@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/verify/difference_bounds.hpp"
+#include "models/idp/difference_bounds.hpp"
 
 namespace holdfast::verify {
 

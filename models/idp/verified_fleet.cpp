@@ -1,11 +1,11 @@
-#include "models/verify/verified_fleet.hpp"
+#include "models/idp/verified_fleet.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
 
 #include "kernels/base/error.hpp"
-#include "models/verify/program_answer.hpp"
+#include "models/idp/program_answer.hpp"
 
 namespace holdfast {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/verify/unit_splits.hpp"
+#include "models/idp/unit_splits.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "models/verify/plain_network.hpp"
+#include "models/idp/plain_network.hpp"
 
 namespace holdfast {
 

@@ -1,4 +1,4 @@
-#include "models/verify/attack.hpp"
+#include "models/idp/ascent.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/verify/attack.hpp"
+#include "models/idp/ascent.hpp"
 
 namespace holdfast {
 

@@ -6,7 +6,7 @@
 
 #include "kernels/base/aligned.hpp"
 #include "kernels/base/arithmetic.hpp"
-#include "models/verify/plain_network.hpp"
+#include "models/idp/plain_network.hpp"
 
 namespace holdfast {
 

@@ -1,4 +1,4 @@
-#include "models/verify/twin.hpp"
+#include "models/idp/twin.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "models/verify/program_answer.hpp"
+#include "models/idp/program_answer.hpp"
 
 #include <algorithm>
 #include <cmath>

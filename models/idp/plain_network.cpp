@@ -1,4 +1,4 @@
-#include "models/verify/plain_network.hpp"
+#include "models/idp/plain_network.hpp"
 
 #include <cmath>
 #include <cstdlib>
