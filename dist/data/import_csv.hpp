@@ -16,13 +16,13 @@ enum class CategoryEncoding { one_hot, integer };
 /// What is said of the columns of one file, by name.
 struct CsvOptions {
     char delimiter = ',';
-    std::string label;  ///< column; empty: queries without labels
-    std::vector<std::string>
-        classes;                 ///< public list of label values, in order; empty: labels are 0, 1, 2, …
-    bool regression = false;     ///< the label column holds numbers
-    std::string id;              ///< column; empty: row numbers
-    std::set<std::string> drop;  ///< columns left out
-    std::map<std::string, std::vector<std::string>> categories;  ///< public list of values by column
+    std::string label = {};  ///< column; empty: queries without labels
+    std::vector<std::string> classes =
+        {};                   ///< public list of label values, in order; empty: labels are 0, 1, 2, …
+    bool regression = false;  ///< the label column holds numbers
+    std::string id = {};      ///< column; empty: row numbers
+    std::set<std::string> drop = {};                                  ///< columns left out
+    std::map<std::string, std::vector<std::string>> categories = {};  ///< public list of values by column
     CategoryEncoding encoding = CategoryEncoding::one_hot;
     std::map<std::string, std::string> dates = {};  ///< format by column: "%d.%m.%Y"
     char decimal = '.', thousands = 0;              ///< in numbers; 0: no groups

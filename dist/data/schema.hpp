@@ -13,16 +13,17 @@ namespace holdfast {
 struct Column {
     enum class Kind { number, date, category };
 
-    std::string name;
+    std::string name = {};
     Kind kind = Kind::number;
     /// In the column's own units, of a date in days since 1970-01-01: mapped to [0, 1]. Unknown: stored as it
     /// is.
     Range range = unknown_range;
-    std::vector<std::string> values;  ///< of a category, in order; an empty one stands for a missing cell
-    bool integer = false;             ///< of a category: one feature, its place in `values`; else one each
-    std::string format;               ///< of a date: "%d.%m.%Y"
-    std::string unit;                 ///< for people
-    std::optional<double> missing;    ///< what a missing number or date counts as; none: an error
+    /// Of a category, in order; an empty one stands for a missing cell.
+    std::vector<std::string> values = {};
+    bool integer = false;                ///< of a category: one feature, its place in `values`; else one each
+    std::string format = {};             ///< of a date: "%d.%m.%Y"
+    std::string unit = {};               ///< for people
+    std::optional<double> missing = {};  ///< what a missing number or date counts as; none: an error
 
     std::size_t features() const { return kind == Kind::category && !integer ? values.size() : 1; }
 };
@@ -30,15 +31,15 @@ struct Column {
 /// What the cells of a table mean: how a row becomes features and a label. It goes with the dataset, its runs
 /// and its models, so that whoever asks them names columns and not positions.
 struct Schema {
-    std::vector<Column> columns;  ///< in the order of their features
-    std::string label;            ///< column; empty: none
-    std::vector<std::string> classes;
+    std::vector<Column> columns = {};  ///< in the order of their features
+    std::string label = {};            ///< column; empty: none
+    std::vector<std::string> classes = {};
     bool regression = false;
     Range target_range = unknown_range;  ///< of a regression; unknown: stored as it is
-    std::string id;                      ///< column; empty: none
+    std::string id = {};                 ///< column; empty: none
     char delimiter = ',', decimal = '.';
-    char thousands = 0;                      ///< between groups of three digits; 0: none
-    std::vector<std::string> missing_words;  ///< beside the empty cell, NA, N/A, NaN, null and ?
+    char thousands = 0;                           ///< between groups of three digits; 0: none
+    std::vector<std::string> missing_words = {};  ///< beside the empty cell, NA, N/A, NaN, null and ?
     /// Ranges, categories or classes were found in the private records: not public, and not for a file that
     /// leaves the house.
     bool found = false;

@@ -45,7 +45,8 @@ std::string adversary(const Poison& poison) {
 }  // namespace
 
 const char* const settings_condition =
-    "no setting, no seed and no constant of scaling was chosen by looking at the private records";
+    "no setting, no seed, no constant of scaling and no column, category or class was chosen by looking at "
+    "the private records";
 const char* const person_condition = "one record is all there is of one person";
 const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
@@ -72,7 +73,8 @@ void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& cla
     if (scaling == Scaling::public_constants) return;
     if (scaling == Scaling::private_data)
         return claim.weaken(
-            "the features were scaled by the range of the private records; another record could change the "
+            "the features were scaled by the range of the private records, or made of the categories found "
+            "in them; another record could change the "
             "scaling, which " +
             uncovered);
     claim.require("the features were made and scaled by public constants (the file states no public range)");
