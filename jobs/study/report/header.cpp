@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "jobs/program/page/guarantee_card.hpp"
@@ -52,7 +53,20 @@ std::string evaluation_tiles(const RunEvaluation& evaluation, bool boxes) {
     const bool single = evaluation.members == 1;
     list += tile(single ? "accuracy" : "accuracy, one member", percent_text(evaluation.accuracy_single));
     if (!single) list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
+    if (std::isfinite(evaluation.commonest)) {
+        list += tile("who always says the commonest class", percent_text(evaluation.commonest));
+        list += tile("balanced accuracy", percent_text(evaluation.balanced));
+    }
     return boxes ? list + certified_tile(evaluation) : list;
+}
+
+/// Said where answers are not shown to be better than guessing.
+std::string warning(const RunFiles& run) {
+    if (!run.evaluation || !(run.evaluation->accuracy_lowest <= run.evaluation->commonest)) return "";
+    return element(
+        "p class=\"private\"",
+        "This model is not shown to be better than always saying the commonest class. What helps: a "
+        "larger epsilon, more records, fewer columns, tighter public ranges.");
 }
 
 std::string tiles(const RunFiles& run) {
@@ -79,7 +93,7 @@ std::string report_header(const RunFiles& run) {
         origin = "Trained on " + code(*path);
     if (run.evaluation) origin += ". Evaluated on " + code(run.evaluation->data) + ".";
     return element("div class=\"over\"", "Holdfast run report") + element("h1", escape_html(name)) +
-           element("p class=\"lead\"", origin) + tiles(run) +
+           element("p class=\"lead\"", origin) + tiles(run) + warning(run) +
            element(
                "p class=\"private\"",
                std::string("For the owner of the data only. The figures on this page depend on the private "

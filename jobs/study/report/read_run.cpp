@@ -210,6 +210,8 @@ RunEvaluation parse_evaluation(const Json& json) {
     const Json& accuracy = object_field(json, "accuracy");
     const Json& certified = object_field(json, "certified_fraction");
     const Json& distances = object_field(json, "distances");
+    const Json& quality = object_field(json, "quality");
+    const std::vector<double> interval = number_list(quality, "interval");
     RunEvaluation evaluation{
         .data = text_field(json, "data"),
         .relation = text_field(json, "relation"),
@@ -219,6 +221,9 @@ RunEvaluation parse_evaluation(const Json& json) {
         .members = number_field(json, "members"),
         .accuracy_single = number_field(accuracy, "single"),
         .accuracy_ensemble = number_field(accuracy, "ensemble"),
+        .accuracy_lowest = interval.empty() ? number_field(quality, "accuracy") : interval.front(),
+        .commonest = number_field(quality, "commonest_class"),
+        .balanced = number_field(quality, "balanced_accuracy"),
         .certified_single = by_position(number_list(certified, "single"), number_list(json, "levels")),
         .certified_ensemble = by_key(certified, "ensemble", "k", "fraction"),
         .distance_single = by_position(number_list(distances, "single"), {}),

@@ -83,6 +83,7 @@ struct RunEvaluation {
     std::string data, relation, digest;
     double queries, classes, members;
     double accuracy_single, accuracy_ensemble;
+    double accuracy_lowest, commonest, balanced;        ///< of the ensemble (jobs/program/quality.hpp)
     Distribution certified_single, certified_ensemble;  ///< fraction by k
     Distribution distance_single, distance_ensemble;    ///< number of queries by h
     std::vector<double> epsilons;
