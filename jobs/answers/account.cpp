@@ -62,9 +62,7 @@ void check(const Request& request) {
     if (request.check) {
         if (!std::filesystem::exists(request.ledger, ignored))
             throw Error(ExitCode::usage, "no such ledger", "name the file to check", request.ledger);
-        if (std::filesystem::file_size(request.ledger, ignored) > 0) return;
-        throw Error(ExitCode::input, "is empty: no ledger is", "restore it from its last copy",
-                    request.ledger);
+        return;
     }
     const std::string* asked[] = {&request.data, &request.population, &request.public_file, &request.queries};
     if (std::count_if(std::begin(asked), std::end(asked),
@@ -74,6 +72,9 @@ void check(const Request& request) {
                     "--queries FILE",
                     "--data");
     }
+    if (request.other_people && request.data.empty() && request.public_file.empty())
+        throw Error(ExitCode::usage, "of whom?", "give it with --data FILE or --public FILE",
+                    "--other-people");
     require_epsilon(request.budget, "--budget");
     require_epsilon(request.fixed, "--fixed");
     if (!(request.budget_delta >= 0 && request.budget_delta < 1))
@@ -98,13 +99,13 @@ std::optional<Account> opening(const Request& request) {
     return Account{budget, request.relation};
 }
 
-/// Adds the dataset to its population's account, and returns whose that is.
-std::string add_dataset(const Request& request) {
-    const DatasetIdentity dataset = identify(DatasetReader(request.data));
+/// Opened once: every opening verifies all of it. With `dataset` added to its population's account.
+Ledger open_ledger(const Request& request, const std::optional<DatasetIdentity>& dataset) {
     Ledger ledger(request.ledger);
-    ledger.add_version(dataset.population, dataset.digest, dataset.ids, opening(request),
-                       {dataset.id_kind, dataset.contents, request.other_people});
-    return dataset.population;
+    if (dataset)
+        ledger.add_version(dataset->population, dataset->digest, dataset->ids, opening(request),
+                           {dataset->id_kind, dataset->contents, request.other_people});
+    return ledger;
 }
 
 /// What the ledger holds on a population.
@@ -210,15 +211,18 @@ void account(const Context& context, const Request& request) {
         return context.world.barrier();
     }
 
-    if (!request.public_file.empty()) check_public_file(context, request.ledger, request.public_file);
+    if (!request.public_file.empty())
+        check_public_file(context, request.ledger, request.public_file, request.other_people);
     if (!request.queries.empty()) tell_known_queries(context, request.ledger, request.queries);
     if (!request.public_file.empty() || !request.queries.empty()) return context.world.barrier();
 
     // 2. The records, and whose they are; the account opened and the dataset added in one transaction.
-    const std::string population = request.data.empty() ? request.population : add_dataset(request);
+    std::optional<DatasetIdentity> dataset;
+    if (!request.data.empty()) dataset = identify_of_population(DatasetReader(request.data));
+    const Ledger ledger = open_ledger(request, dataset);
+    const std::string population = dataset ? dataset->population : request.population;
 
     // 3. The account as it stands.
-    const Ledger ledger(request.ledger);
     const std::optional<Account> terms = ledger.account(population);
     if (!terms) {
         throw Error(ExitCode::usage, "no account of the population '" + population + "' in " + request.ledger,
@@ -242,18 +246,19 @@ Run declare_account(const Command& command) {
         .excludes(data);
     command.add_option(
         "--public", request->public_file,
-        "Only check that no id of this dataset names a person of the ledger, and note it: what pays "
-        "by the ledger takes public records (train --public) that were so checked alone");
+        "Only check that no id of this dataset names a person of the ledger, and no record has the features "
+        "of one there, and note it: what pays by the ledger takes public records (train --public) that were "
+        "so checked alone");
     command.add_option(
         "--queries", request->queries,
         "Only tell which of these queries, FILE[:SPLIT], split test by default, are people of the "
-        "ledger: for the owner alone, as no budget covers what an answer tells of them");
-    command
-        .add_flag("--other-people", request->other_people,
-                  "These people are in no other account of the ledger, though their ids are of another kind "
-                  "or some records have equal features. Copies whose ids and features both differ are never "
-                  "seen")
-        .needs(data);
+        "ledger, by id or by features: for the owner alone, as no budget covers what an answer tells of "
+        "them");
+    command.add_flag(
+        "--other-people", request->other_people,
+        "With --data or --public: these people are in no other account of the ledger, though their ids are "
+        "of another kind or some records have equal features. Copies whose ids and features both differ are "
+        "never seen");
     const Argument check = command.add_flag(
         "--check", request->check,
         "Only verify the ledger: every row against its hash chain, as every opening does. A chain that its "

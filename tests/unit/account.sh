@@ -143,7 +143,19 @@ for ledger in bit-*.db; do # a bit that SQLite uses for nothing changes nothing 
     [ $code = 3 ] || { [ $code = 0 ] && cmp -s bit.json shown.json; } || fail "$ledger: exit $code, $(cat err.txt bit.json)"
 done
 : > empty.db && chmod 600 empty.db
-refused "an emptied ledger" 3 'empty' check empty.db
+emptied() { refused "an emptied ledger, $1" 3 'empty\.db: is empty.*last copy' "$holdfast" "$@" --quiet --ledger empty.db; }
+emptied account --check
+emptied account --population clinic
+emptied account --data renamed.h5 --budget 2
+emptied account --public queries.h5:test
+emptied statement
+emptied release --queries-are-public --run renamed --queries renamed.h5 --epsilon 0.001
+[ ! -s empty.db ] || fail "an emptied ledger was written to"
+# Nothing but a first budget makes a ledger.
+for asked in "account --check" "account --population clinic" "account --data renamed.h5" "account --public queries.h5:test" "account --queries queries.h5" "statement" "release --queries-are-public --run renamed --queries renamed.h5 --epsilon 0.001"; do
+    refused "no ledger, $asked" 2 'none\.db: no such ledger' "$holdfast" $asked --quiet --ledger none.db
+    [ ! -e none.db ] || fail "made by: $asked"
+done
 
 # 9. One table under three names of its records: one account, unless its owner says that these are other people.
 { echo id,other,x,y,label; for ((i = 0; i < 60; ++i)); do echo "$i,P$i,$((i * 7 % 60)).5,$i.25,$((i % 2))"; done; } > three.csv

@@ -24,7 +24,7 @@ struct DatasetIdentityTest : ::testing::Test {
         writer.append(records);
         if (!population.empty()) writer.set_attribute("population", population);
         writer.commit();
-        return identify(DatasetReader(path));
+        return identify_of_population(DatasetReader(path));
     }
 
     TemporaryFolder folder;

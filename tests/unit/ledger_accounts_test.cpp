@@ -433,6 +433,77 @@ TEST_F(AccountsTest, ALedgerOfLayoutTwoKeepsEverythingAndTakesPayments) {
     EXPECT_EQ(error_of([&] { ledger.pay(old_b, payment); }).code(), ExitCode::budget);  // answers only
 }
 
+using Places = std::vector<std::size_t>;
+using Populations = std::vector<std::pair<std::string, std::string>>;
+
+TEST_F(AccountsTest, RecordsOfNoAccountAreComparedByTheirIdsAndByWhatTheySay) {
+    Ledger ledger(path);
+    const Ids private_features = ids(1000, 10), features = ids(1008, 4);
+    ledger.add_version("ward", "a", ids(0, 10), terms(1), {"given", private_features, false});
+    const KnownRecords given = ledger.known_records(ids(7, 4), {"given", ids(2000, 4), false});
+    EXPECT_EQ(given.by_id, (Places{0, 1, 2}));
+    EXPECT_TRUE(given.by_features.empty() && given.uncompared.empty());
+    // Ids from content are never those of the same people: what the records say is compared all the same.
+    const KnownRecords content = ledger.known_records(ids(500, 4), {"content", features, false});
+    EXPECT_TRUE(content.by_id.empty());
+    EXPECT_EQ(content.by_features, (Places{0, 1}));
+    EXPECT_EQ(content.uncompared, (Populations{{"ward", "given"}}));
+    ledger.add_version("clinic", "b", {}, terms(1), {"row number", ids(3000, 2), true});
+    EXPECT_EQ(ledger.known_records(ids(500, 4), {"given", features, false}).uncompared,
+              (Populations{{"clinic", "row number"}}));
+}
+
+TEST_F(AccountsTest, PublicRecordsAreNobodysHere) {
+    Ledger ledger(path);
+    const Ids features = ids(1000, 10), other = ids(2000, 3);
+    ledger.add_version("ward", "a", ids(0, 10), terms(1), {"given", features, false});
+    const auto message = [&](const Ids& public_ids, const RecordMarks& marks) {
+        const Error error = error_of([&] { ledger.record_public("p", public_ids, marks); });
+        EXPECT_EQ(error.code(), ExitCode::input);
+        return error.message();
+    };
+    EXPECT_THAT(message(ids(8, 3), {"given", other, true}), HasSubstr("2 of its ids"));
+    EXPECT_THAT(message(ids(500, 3), {"content", ids(1009, 3), false}), HasSubstr("1 of its records"));
+    EXPECT_FALSE(ledger.public_checked("p"));
+    EXPECT_EQ(ledger.record_public("p", ids(500, 3), {"content", other, false}).uncompared,
+              (Populations{{"ward", "given"}}));
+    EXPECT_TRUE(ledger.public_checked("p"));
+    EXPECT_EQ(ledger.record_public("q", ids(500, 3), {"given", ids(1009, 3), true}).by_features, Places{0});
+    EXPECT_TRUE(ledger.public_checked("q"));
+}
+
+TEST_F(AccountsTest, WhoeverWasAddedSinceIsUnchecked) {
+    Ledger ledger(path);
+    const Ids features = ids(2000, 3);
+    ledger.add_version("ward", "a", ids(0, 10), terms(1));
+    int datasets = 0;
+    // With ids; by row numbers; with nothing that names a record.
+    const std::vector<std::pair<Ids, RecordMarks>> later{
+        {ids(50, 2), {}}, {{}, {"row number", features, true}}, {{}, {"row number", {}, true}}};
+    for (const auto& [added, marks] : later) {
+        ledger.record_public("p", ids(500, 3), {"given", ids(4000, 3), false});
+        EXPECT_TRUE(ledger.public_checked("p"));
+        const std::string dataset = "added " + std::to_string(++datasets);
+        ledger.add_version("ward", dataset, added, std::nullopt, marks);
+        EXPECT_FALSE(ledger.public_checked("p")) << dataset;
+    }
+    ledger.record_public("p", ids(500, 3), {"given", ids(4000, 3), false});
+    ledger.add_version("ward", "added 1", ids(50, 2));  // again
+    EXPECT_TRUE(ledger.public_checked("p"));
+}
+
+TEST_F(AccountsTest, OfAnEarlierLayoutNothingButIdsCanBeCompared) {
+    { Ledger(path).add_version("ward", "a", ids(0, 10), terms(1)); }
+    run_sql(path, as_layout_4);
+    Ledger ledger(path);
+    const RecordMarks marks{"given", {}, false};
+    EXPECT_THAT(error_of([&] { ledger.record_public("p", ids(500, 3), marks); }).message(),
+                HasSubstr("earlier version"));
+    ledger.record_public("q", ids(500, 3), {"given", {}, true});
+    ledger.add_version("ward", "a", ids(0, 10));
+    EXPECT_TRUE(ledger.record_public("p", ids(500, 3), marks).uncompared.empty());
+}
+
 TEST_F(AccountsTest, WhatOnlyLooksLikeLayoutTwoIsRefusedAndLeftAsItWas) {
     for (const char* table : {"accounts", "spent", "charges", "people_key"}) {
         const std::string file = folder.file(std::string(table) + ".db");

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "kernels/base/error.hpp"
-#include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
 namespace {
 
 struct LedgerDatabaseTest : ::testing::Test {
-    LedgerDatabaseTest() : database(folder.file("ledger.db"), 0) {
+    LedgerDatabaseTest() {
         database.run("CREATE TABLE numbers(n INTEGER UNIQUE)");
         Statement insert(database, "INSERT INTO numbers VALUES(?)");
         for (const std::int64_t n : {1, 2, 3}) {
@@ -21,7 +20,6 @@ struct LedgerDatabaseTest : ::testing::Test {
         }
     }
 
-    TemporaryFolder folder;
     LedgerDatabase database;
 };
 

@@ -212,6 +212,19 @@ TEST_F(SessionsTest, OpenedMeanwhileAtOtherTermsItIsNotAskedByThose) {
     EXPECT_THAT(error.message(), HasSubstr("other terms"));
 }
 
+TEST_F(SessionsTest, WhatWasSaidAtItsOpeningStays) {
+    Ledger ledger = with_budget();
+    ledger.open_session("a", opening, law, bits);
+    EXPECT_EQ(ledger.session("a", "ward")->parameters, opening.payment.parameters);
+    SessionOpening other = opening;
+    other.payment.parameters = R"({"kind":"batch","queries_are_public":true})";
+    EXPECT_FALSE(ledger.open_session("a", other, law, bits).charged);
+    const Error error =
+        error_of([&] { ledger.answer_in_session("a", other, queries(0, 1), law, never, bits); });
+    EXPECT_EQ(error.code(), ExitCode::budget);
+    EXPECT_THAT(error.message(), HasSubstr("other terms"));
+}
+
 TEST_F(SessionsTest, ALostThresholdIsNotDrawnAgain) {
     with_budget().open_session("a", opening, law, bits);
     run_sql(path, std::string("DELETE FROM sessions;") + as_layout_4);

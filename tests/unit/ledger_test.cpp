@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/ledger/database.hpp"
 #include "tests/support/child_process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -331,6 +332,42 @@ TEST_F(LedgerTest, TheFileIsItsOwnersOnly) {
     EXPECT_EQ(code_of([&] { Ledger ledger(path); }), ExitCode::input);
 }
 
+// A ledger that lost all it held must not pass for one that never held anything.
+TEST_F(LedgerTest, AnEmptiedFileIsRefusedAndLeftAsItIs) {
+    { Ledger(path).add_version("data", "data", {}, budget(1)); }
+    ASSERT_EQ(truncate(path.c_str(), 0), 0);
+    try {
+        Ledger ledger(path);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ExitCode::input);
+        EXPECT_EQ(error.message(), "is empty, as no ledger ever is");
+        EXPECT_EQ(error.where(), path);
+    }
+    EXPECT_EQ(folder.read("ledger.db"), "");
+}
+
+TEST_F(LedgerTest, KilledWhileItIsMadeItIsThereCompleteOrNotAtAll) {
+    int made = 0;
+    for (int delay = 0; delay < 40; ++delay) {
+        const std::string file = folder.file("made" + std::to_string(delay) + ".db");
+        const pid_t child = fork_child([&] {
+            Ledger ledger(file);
+            return 0;
+        });
+        usleep(static_cast<useconds_t>(250 * delay));
+        kill(child, SIGKILL);
+        wait_for(child);
+        struct stat status {};
+        const bool is_there = stat(file.c_str(), &status) == 0;
+        made += is_there ? 1 : 0;
+        EXPECT_TRUE(!is_there || status.st_size > 0) << "after " << delay;
+        EXPECT_EQ(code_of([&] { Ledger(file).add_version("data", "data", {}, budget(1)); }),
+                  ExitCode::success);
+    }
+    EXPECT_LT(made, 40) << "none was killed in time";
+}
+
 TEST_F(LedgerTest, OtherFilesAreRefused) {
     const auto with_mode = [](const std::string& file) {
         chmod(file.c_str(), 0600);
@@ -342,6 +379,12 @@ TEST_F(LedgerTest, OtherFilesAreRefused) {
     EXPECT_EQ(code_of([&] { Ledger ledger(folder.path()); }), ExitCode::output);
     EXPECT_EQ(code_of([&] { Ledger ledger(folder.file("no/such/folder.db")); }), ExitCode::output);
     EXPECT_EQ(code_of([&] { Ledger ledger("/dev/null"); }), ExitCode::input);
+    const LedgerDatabase tables;
+    tables.run("CREATE TABLE notes(n); DROP TABLE notes");
+    const std::vector<std::byte> image = tables.bytes();
+    const std::string bare = with_mode(
+        folder.write("bare.db", std::string(reinterpret_cast<const char*>(image.data()), image.size())));
+    EXPECT_EQ(code_of([&] { Ledger ledger(bare); }), ExitCode::input);
     { Ledger ledger(path); }
     std::string bytes = folder.read("ledger.db");
     bytes[68] = static_cast<char>(bytes[68] ^ 1);  // the application id

@@ -39,6 +39,15 @@ cmp <(grep -o '"labels":\[[^]]*\]' first.json) <(grep -o '"labels":\[[^]]*\]' ag
 release ward more.h5 --session june --quiet > more.txt || fail "more queries"
 [ "$(wc -l < more.txt)" = 60 ] && ! grep -qvE '^([01]|refused|unanswered)$' more.txt || fail "labels: $(sort -u more.txt)"
 refused "other terms" 2 'is open at epsilon 2, delta 1e-04, 4 refusals' release ward more.h5 --session june --epsilon 1 --delta 0.0001
+# What was said of its queries is fixed at its opening, either way.
+unsaid() { "$holdfast" release --ledger ward.db --run run --queries "$@"; }
+"$holdfast" synth blobs --records 1 --test 30 --seed 12 --population strangers --out strangers.h5 --quiet > /dev/null
+refused "opened as public, and not said now" 2 "opened with --queries-are-public.*give it again, or open another" unsaid strangers.h5 --session june
+unsaid strangers.h5 --session may --epsilon 0.1 --delta 0.0001 --quiet > /dev/null 2> err.txt || fail "a session of strangers: $(cat err.txt)"
+refused "said of a session that was opened without" 2 "opened without --queries-are-public.*leave it out, or open another" release ward strangers.h5 --session may
+refused "the population's own, not said" 2 '--queries: the queries lie in' unsaid two.h5 --session may
+unsaid strangers.h5 --session may --json --quiet > unsaid.json || fail "the session of strangers goes on"
+says unsaid.json 'not d["cost"]["charged"] and d["cost"]["spent_epsilon"] == 2.1'
 run=other refused "another run" 6 'opened with another run' release ward more.h5 --session june
 refused "a session that does not fit" 6 'nothing was charged' release ward more.h5 --session july --epsilon 2 --delta 0.0001
 refused "a session without delta" 2 'delta' release ward more.h5 --session july --epsilon 0.5

@@ -105,6 +105,9 @@ refused "two forms" 2 '--json' --ledger here/ledger.db --json --html other.html
 refused "a page that cannot be written" 4 'none/page\.html' --ledger here/ledger.db --html none/page.html
 refused "a file that is no ledger" 3 'data\.csv' --ledger here/data.csv
 : > empty.db && chmod 600 empty.db
-refused "a ledger without accounts" 2 'empty\.db.*no account.*holdfast account' --ledger empty.db
+refused "an emptied ledger" 3 'empty\.db: is empty' --ledger empty.db
+cp here/ledger.db bare.db
+python3 "$support/chain_anew.py" bare.db "$(printf 'DELETE FROM %s; ' answers charges curves results publications sessions payments people versions accounts)"
+refused "a ledger without accounts" 2 'bare\.db.*no account.*holdfast account' --ledger bare.db
 
 ((failures == 0)) && echo "statements as documented"

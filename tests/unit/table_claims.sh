@@ -112,9 +112,10 @@ EOF
 done
 
 # 4. Public records are held against the ledger by its owner; training looks at no id.
-{ echo id,x,y; for ((i = 0; i < 20; ++i)); do echo "$((i + 9000)),0.3,$((i % 2))"; done; } > open.csv
+{ echo id,x,y; for ((i = 0; i < 20; ++i)); do echo "$((i + 9000)),0.35,$((i % 2))"; done; } > open.csv
 { cat open.csv; echo 7,0.1,0; } > shared.csv
-for table in open shared; do "$holdfast" import $table.csv --label y --id id --scale x=0:1 --out $table.h5 --quiet > /dev/null || fail "cannot import $table"; done
+{ cat open.csv; echo 9999,0.1,0; } > alike.csv
+for table in open shared alike; do "$holdfast" import $table.csv --label y --id id --scale x=0:1 --out $table.h5 --quiet > /dev/null || fail "cannot import $table"; done
 beside() { "$holdfast" train --data given.h5 --ledger given.db --public "$1.h5" --out "beside-$1" --set training.kind=noisy --set clip.kind=norm --set 'network.hidden=[]' --set noise.epsilon=1 --quiet; }
 beside open > out.txt 2> err.txt
 [[ $? == 2 ]] && grep -q 'account --ledger given.db --public' err.txt || fail "unchecked public records: $(cat err.txt)"
@@ -125,6 +126,22 @@ beside shared > out.txt 2> shared.txt
 "$holdfast" account --ledger given.db --public open.h5 > out.txt 2> err.txt || fail "public records are refused: $(cat err.txt)"
 beside open > out.txt 2> err.txt
 [[ $? == 6 ]] || fail "checked public records, and no budget left: $(cat err.txt)"
+# What records say is compared whatever names them; whose ids cannot be is told.
+check_public() { "$holdfast" account --ledger given.db --public "$@" --quiet > out.txt 2> err.txt; }
+printf 'x,y\n0.35,0\n0.1,0\n' > content.csv
+"$holdfast" import content.csv --label y --id-from-content --scale x=0:1 --out content.h5 --quiet > /dev/null || fail "cannot import by content"
+for table in alike content; do
+    check_public $table.h5
+    [[ $? == 3 && ! -s out.txt ]] && grep -q '1 of its records have the very features.*--other-people' err.txt || fail "$table: records of the ledger pass as public: $(cat out.txt err.txt)"
+done
+check_public content.h5 --other-people && grep -q "ids (content) cannot be compared with those of 'given' (given)" out.txt || fail "other people: $(cat out.txt err.txt)"
+# Records by row numbers, added since, are unchecked as well.
+"$holdfast" account --ledger given.db --data whole.h5 --budget 1 --other-people --quiet > /dev/null || fail "row numbers are not added"
+beside open > out.txt 2> err.txt
+[[ $? == 2 ]] && grep -q 'account --ledger given.db --public' err.txt || fail "unchecked against what was added: $(cat err.txt)"
+check_public open.h5 && grep -q "ids (given) cannot be compared with those of 'whole' (row number)" out.txt || fail "checked again: $(cat out.txt err.txt)"
+beside open > out.txt 2> err.txt
+[[ $? == 6 ]] || fail "checked again, and no budget left: $(cat err.txt)"
 
 # 5. Digests of what no noise protects are marked as the owner's.
 grep -q 'boxes [0-9a-f]\{16\} (for the owner alone)' stated-boxes.txt || fail "the digest of boxes is not marked: $(cat stated-boxes.txt)"

@@ -24,6 +24,18 @@ void require_same(const ReleaseRequest& request, const SessionTerms& terms) {
         "leave --epsilon, --delta and --refusals out, or open another under a name of its own", "--session");
 }
 
+/// What was said of the queries at opening is in the claim that was paid for.
+void require_same_saying(const ReleaseRequest& request, const SessionState& state) {
+    const bool said = nlohmann::json::parse(state.parameters).value("queries_are_public", false);
+    if (said == request.public_queries) return;
+    throw Error(ExitCode::usage,
+                "the session '" + request.session + "' was opened " + (said ? "with" : "without") +
+                    " --queries-are-public, and all its claims rest on that: nothing was charged",
+                std::string(said ? "give it again" : "leave it out") +
+                    ", or open another session under a name of its own",
+                "--queries-are-public");
+}
+
 Guarantee session_guarantee(const SessionTerms& terms, const std::string& relation) {
     Guarantee claim = Guarantee::proved(
         "all answers and refusals of a session, however many, are together (" +
@@ -43,7 +55,8 @@ SessionOpening opening_of(const Release& release, const SessionTerms& terms) {
                                        {"epsilon_of_threshold", shown(terms.epsilon_one)},
                                        {"epsilon_of_refusals", shown(terms.epsilon_two)},
                                        {"width", terms.width},
-                                       {"refusals", terms.refusals}};
+                                       {"refusals", terms.refusals},
+                                       {"queries_are_public", release.request.public_queries}};
     return {release.request.session,
             release.run.public_name(),
             "holdfast " + program_identity(),
@@ -55,6 +68,7 @@ SessionTerms terms_of(const Release& release, const Ledger& ledger) {
     const ReleaseRequest& request = release.request;
     if (const auto state = ledger.session(release.dataset(), request.session)) {
         require_same(request, state->terms);
+        require_same_saying(request, *state);
         return state->terms;
     }
     if (request.epsilon == 0)

@@ -48,10 +48,6 @@ std::string digest_of_records(const DatasetReader& reader) {
 
 DatasetIdentity identify(const DatasetReader& reader) {
     const DatasetInfo& info = reader.info();
-    if (info.population.empty()) {
-        throw Error(ExitCode::input, "does not say whose records it holds",
-                    "make it again with: holdfast import … --population NAME", info.path);
-    }
     DatasetIdentity identity{info.population, "", {}, name_of(info.ids), {}};
     RecordDigest digest;
     for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
@@ -68,6 +64,12 @@ DatasetIdentity identify(const DatasetReader& reader) {
     }
     identity.digest = digest.hex(*make_serial_communicator());
     return identity;
+}
+
+DatasetIdentity identify_of_population(const DatasetReader& reader) {
+    if (!reader.info().population.empty()) return identify(reader);
+    throw Error(ExitCode::input, "does not say whose records it holds",
+                "make it again with: holdfast import … --population NAME", reader.info().path);
 }
 
 }  // namespace holdfast

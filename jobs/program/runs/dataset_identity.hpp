@@ -11,11 +11,11 @@ namespace holdfast {
 
 /// What a ledger must know of a dataset: which records it holds, and of whom.
 struct DatasetIdentity {
-    std::string population;          ///< as the file names it
+    std::string population;          ///< as the file names it; empty where it names none
     std::string digest;              ///< of the records, as training writes it into a run's manifest
     std::vector<std::uint64_t> ids;  ///< of the records; empty where they are row numbers and name nobody
     std::string id_kind;             ///< as name_of(IdKind) says
-    std::vector<std::uint64_t> contents;  ///< a hash of each record's features
+    std::vector<std::uint64_t> contents;  ///< a hash of each record's features, in their order
 };
 
 /// What a manifest keeps of the dataset that a run was trained on. digest: of its records, "" unless kept.
@@ -29,7 +29,9 @@ std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now);
 std::string digest_of_records(const DatasetReader& reader);
 
 /// One pass over the records, slab by slab. Not collective: for the one rank that keeps the ledger. Errors
-/// (ExitCode::input): what DatasetReader finds; a file that names no population.
+/// (ExitCode::input): what DatasetReader finds.
 DatasetIdentity identify(const DatasetReader& reader);
+/// The same of records that join an account. Error (ExitCode::input): a file that names no population.
+DatasetIdentity identify_of_population(const DatasetReader& reader);
 
 }  // namespace holdfast

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dist/comm/communicator.hpp"
+#include "jobs/program/command.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/number_of.hpp"
 #include "kernels/base/random.hpp"

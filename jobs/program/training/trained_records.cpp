@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "dist/comm/communicator.hpp"
-#include "jobs/program/runs/dataset_identity.hpp"
+#include "dist/layout/distribute.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {

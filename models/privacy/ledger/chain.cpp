@@ -272,6 +272,8 @@ bool chain_had(const LedgerDatabase& database, const std::string& head) {
     return false;
 }
 
+// All of it, at some 9 us a charge. From a checkpoint on it would be less, and a charge deleted before that
+// would be one that was never spent.
 void verify_ledger(const LedgerDatabase& database) {
     const ReadTransaction unchanging(database);
     Findings findings;

@@ -3,43 +3,57 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <utility>
 
+#include "dist/files/descriptor.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
 namespace {
 
-/// Creates the file for its owner only (the journal inherits the mode); refuses one that others may read.
-void make_private_file(const std::string& path) {
-    const int created = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (created < 0) {
+/// Its owner's alone (the journal inherits the mode), and not emptied.
+void require_private_file(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!file.is_open()) {
         throw Error(ExitCode::output, std::string("the ledger cannot be opened: ") + std::strerror(errno),
-                    "name a file in a folder you may write to", path);
+                    "name a file that you may write to", path);
     }
     struct stat status {};
-    const int failed = ::fstat(created, &status);
-    ::close(created);
+    const int failed = ::fstat(file.number(), &status);
     if (failed != 0 || !S_ISREG(status.st_mode)) {
         throw Error(ExitCode::input, "not a regular file", "name a ledger file, or a new one", path);
     }
     if ((status.st_mode & 077) != 0) {
         throw Error(ExitCode::input, "others may read or write this ledger", "run: chmod 600 " + path, path);
     }
+    if (status.st_size == 0) {
+        throw Error(ExitCode::input, "is empty, as no ledger ever is",
+                    "restore it from its last copy; if it never held an account, remove it: holdfast account "
+                    "--budget makes a new one",
+                    path);
+    }
 }
 
 }  // namespace
 
 LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(path) {
-    make_private_file(path);
+    require_private_file(path);
+    open(patience);
+}
+
+LedgerDatabase::LedgerDatabase() : path_(":memory:") {
+    open(0);
+}
+
+void LedgerDatabase::open(int patience) {
     const int status =
-        sqlite3_open_v2(path.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
+        sqlite3_open_v2(path_.c_str(), &handle_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
     try {
         if (status != SQLITE_OK) fail("cannot be opened");
         sqlite3_extended_result_codes(handle_, 1);
@@ -63,6 +77,15 @@ LedgerDatabase::LedgerDatabase(const std::string& path, int patience) : path_(pa
 LedgerDatabase::~LedgerDatabase() {
     for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
     sqlite3_close(handle_);
+}
+
+std::vector<std::byte> LedgerDatabase::bytes() const {
+    sqlite3_int64 size = 0;
+    const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> image(
+        sqlite3_serialize(handle_, "main", &size, 0), &sqlite3_free);
+    if (!image) fail("cannot be read");
+    const auto* begin = reinterpret_cast<const std::byte*>(image.get());
+    return {begin, begin + size};
 }
 
 sqlite3_stmt* LedgerDatabase::take(const std::string& sql) const {

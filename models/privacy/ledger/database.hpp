@@ -20,15 +20,18 @@ namespace holdfast {
 /// had; ExitCode::input where it is not a ledger of this program, or others may read it.
 class LedgerDatabase {
   public:
-    /// Opens `path`, creating it for its owner alone if need be; its tables are
-    /// models/privacy/ledger/layout.hpp's. `patience` in milliseconds: how long to wait for the lock, a
-    /// minute at least.
+    /// Opens the file `path`; its tables are models/privacy/ledger/layout.hpp's. `patience` in milliseconds:
+    /// how long to wait for the lock, a minute at least.
     LedgerDatabase(const std::string& path, int patience);
+    /// One without tables, in memory.
+    LedgerDatabase();
     ~LedgerDatabase();
     LedgerDatabase(const LedgerDatabase&) = delete;
     LedgerDatabase& operator=(const LedgerDatabase&) = delete;
 
     const std::string& path() const { return path_; }
+    /// What a file of it holds.
+    std::vector<std::byte> bytes() const;
     void run(const std::string& sql) const;
     /// The one integer that a query gives.
     std::int64_t number(const std::string& sql) const;
@@ -42,6 +45,7 @@ class LedgerDatabase {
     friend class Statement;
     friend class Transaction;
     friend class ReadTransaction;
+    void open(int patience);
     [[noreturn]] void fail(const std::string& what) const;
     void note_touched(const char* table, std::int64_t row) const;
 

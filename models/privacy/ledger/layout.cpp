@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "dist/files/atomic_file.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/guarantee.hpp"
 #include "models/privacy/ledger/chain.hpp"
@@ -23,7 +24,8 @@ constexpr int layout_version = 5;
 // Layout 5: every row has an id that stays, so that the chain can name it, and what it names is there. Rows
 // name their account by number: millions of people take little room, and an account can be renamed. An
 // answer's terms are those of the charge it was drawn under; while it has no label, of the last reservation.
-// It answers a query about one version of the data.
+// It answers a query about one version of the data. The ledger does not know how many classes a run has: that
+// a label is one of them follows from the chain, which has it as it was drawn.
 constexpr const char* layout = R"(
 CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
                       relation TEXT NOT NULL CHECK(relation IN ('add_remove', 'substitute')),
@@ -32,7 +34,7 @@ CREATE TABLE accounts(id INTEGER PRIMARY KEY, population TEXT NOT NULL UNIQUE,
                       delta_apart TEXT NOT NULL CHECK(IS_DELTA(delta_apart)), gaussian INTEGER NOT NULL) STRICT;
 CREATE TABLE versions(id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE,
                       account INTEGER NOT NULL REFERENCES accounts(id), ids INTEGER NOT NULL CHECK(ids >= 0),
-                      id_kind TEXT NOT NULL DEFAULT 'unknown', id_source TEXT NOT NULL DEFAULT '') STRICT;
+                      id_kind TEXT NOT NULL DEFAULT 'unknown') STRICT;
 CREATE TABLE people(hash INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES accounts(id)) STRICT;
 CREATE TABLE contents(hash INTEGER NOT NULL, account INTEGER NOT NULL REFERENCES accounts(id),
                       PRIMARY KEY(hash, account)) STRICT;
@@ -65,7 +67,7 @@ CREATE TABLE sessions(id INTEGER PRIMARY KEY REFERENCES payments(id), account IN
                       refusals INTEGER NOT NULL CHECK(refusals >= 0), refused INTEGER NOT NULL CHECK(refused >= 0),
                       threshold INTEGER NOT NULL, UNIQUE(account, name)) STRICT;
 CREATE TABLE public_files(id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE,
-                          people INTEGER NOT NULL CHECK(people >= 0)) STRICT;
+                          known INTEGER NOT NULL CHECK(known >= 0)) STRICT;
 CREATE TABLE chain(id INTEGER PRIMARY KEY, subject INTEGER NOT NULL, row INTEGER NOT NULL, digest BLOB NOT NULL,
                    head BLOB NOT NULL) STRICT;
 )";
@@ -220,13 +222,6 @@ void set_application(const LedgerDatabase& database) {
     database.run("PRAGMA application_id = " + std::to_string(application_id));
 }
 
-void create_layout(const LedgerDatabase& database) {
-    database.run(layout_text());
-    make_key(database);
-    set_application(database);
-    begin_chain(database, 0);
-}
-
 void migrate_layout_1(const LedgerDatabase& database) {
     database.run(set_layout_1_aside);
     database.run(layout_4_base);
@@ -285,13 +280,20 @@ void migrate_layout_4(const LedgerDatabase& database, std::int64_t migrated_from
 
 }  // namespace
 
-void create_or_migrate_layout(const LedgerDatabase& database) {
+void make_ledger_file(const std::string& path) {
+    const LedgerDatabase database;
     Transaction transaction(database);
-    const std::int64_t tables = database.number("SELECT count(*) FROM sqlite_master");
-    if (tables == 0 && database.number("PRAGMA application_id") == 0) {
-        create_layout(database);
-        set_version(database);
-    }
+    database.run(layout_text());
+    make_key(database);
+    set_application(database);
+    set_version(database);
+    begin_chain(database, 0);
+    transaction.commit();
+    write_file_unless_there(path, database.bytes());
+}
+
+void migrate_layout(const LedgerDatabase& database) {
+    Transaction transaction(database);
     if (database.number("PRAGMA application_id") != application_id) {
         throw Error(ExitCode::input, "an SQLite file, but not a ledger",
                     "name a ledger of this program, or a new file", database.path());

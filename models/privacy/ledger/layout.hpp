@@ -6,9 +6,13 @@ namespace holdfast {
 
 class LedgerDatabase;
 
-/// Makes the tables of a new file, checks that an old one is a ledger, and brings one of an earlier layout up
-/// to date: in one transaction, so that a crash leaves what was there. Errors (ExitCode::input): another
-/// program's file, a newer version's ledger.
+/// A ledger without accounts under `path`, of mode 0600; nothing happens where a file is there. It appears
+/// complete or not at all. Errors as AtomicPath.
+void make_ledger_file(const std::string& path);
+
+/// Checks that the file is a ledger, and brings one of an earlier layout up to date: in one transaction, so
+/// that a crash leaves what was there. Errors (ExitCode::input): another program's file, a newer version's
+/// ledger.
 ///
 /// Layout 1 kept an account a dataset, under the digest of its content. Each becomes the account of a
 /// population of its own (`migrated_population`), with that dataset as its version, and keeps its budget,
@@ -17,7 +21,7 @@ class LedgerDatabase;
 /// accounts of Gaussian privacy: they are added, and all that was there stays.
 /// Layout 4 had no chain, and believed what it had noted as spent: refused (ExitCode::input) where that is
 /// not what its charges add up to. The chain begins with what was there then.
-void create_or_migrate_layout(const LedgerDatabase& database);
+void migrate_layout(const LedgerDatabase& database);
 
 /// The name that the account of `dataset` (a digest) was given when its ledger left layout 1.
 std::string migrated_population(const std::string& dataset);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>
@@ -31,8 +32,10 @@ std::int64_t now_in_milliseconds() {
 Ledger::Ledger(const std::string& path, int patience) : patience_(patience) {
     start_sodium();
     leave_no_core_file();
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) make_ledger_file(path);
     database_ = std::make_unique<LedgerDatabase>(path, patience);
-    create_or_migrate_layout(*database_);
+    migrate_layout(*database_);
     verify_ledger(*database_);
 }
 Ledger::~Ledger() = default;
@@ -53,14 +56,16 @@ void Ledger::add_version(const std::string& population, const std::string& datas
     transaction.commit();
 }
 
-std::vector<std::uint64_t> Ledger::people_among(std::span<const std::uint64_t> ids) const {
-    return find_people_among(*database_, ids);
+KnownRecords Ledger::known_records(std::span<const std::uint64_t> ids, const RecordMarks& marks) const {
+    return find_known_records(*database_, ids, marks);
 }
 
-void Ledger::record_public(const std::string& digest, std::span<const std::uint64_t> ids) {
+KnownRecords Ledger::record_public(const std::string& digest, std::span<const std::uint64_t> ids,
+                                   const RecordMarks& marks) {
     Transaction transaction(*database_);
-    note_public_file(*database_, digest, ids);
+    KnownRecords known = note_public_file(*database_, digest, ids, marks);
     transaction.commit();
+    return known;
 }
 
 bool Ledger::public_checked(const std::string& digest) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/privacy/evidence.hpp"
@@ -62,6 +63,13 @@ struct RecordMarks {
     std::string id_kind = "given";  ///< "given", "content" or "row number"; of a migrated version "unknown"
     std::span<const std::uint64_t> contents = {};  ///< a hash of each record's features, in any order
     bool other_people = false;  ///< the owner's word that these are in no other account of the ledger
+};
+
+/// Records of no account, held against all that the ledger knows: for the owner's eyes.
+struct KnownRecords {
+    std::vector<std::size_t> by_id, by_features;  ///< their places, ascending
+    /// Populations with a version whose ids are of another kind, or of none that can be compared; and it.
+    std::vector<std::pair<std::string, std::string>> uncompared;
 };
 
 /// What a population has spent.
@@ -130,6 +138,7 @@ struct LedgerAnswer {
 /// A session as anyone may see it: its threshold is not told.
 struct SessionState {
     std::string dataset, run, program;  ///< digests of the data and of the run; the program that opened it
+    std::string parameters;             ///< of its payment
     SessionTerms terms;
     std::int64_t refused = 0;  ///< queries so far; at terms.refusals it has ended
 
@@ -175,9 +184,9 @@ struct SessionOpening {
 /// and names.
 class Ledger {
   public:
-    /// Opens `path`, creating it if need be, and verifies every row (verify_ledger); one of an earlier layout
-    /// is brought up to date (models/privacy/ledger/layout.hpp). `patience` in milliseconds: how long to wait
-    /// for another process's answer.
+    /// Opens `path`, made if nothing is there (an emptied file is refused), and verifies every row
+    /// (verify_ledger); one of an earlier layout is brought up to date (models/privacy/ledger/layout.hpp).
+    /// `patience` in milliseconds: how long to wait for another process's answer.
     explicit Ledger(const std::string& path, int patience = 10000);
     ~Ledger();
     Ledger(Ledger&&) noexcept;
@@ -205,12 +214,15 @@ class Ledger {
     /// Whether the chain had this head (hexadecimal) once: else the ledger was put back, cut or written anew.
     bool had_head(const std::string& head) const;
 
-    /// Of these ids, those that name people of any population: for the owner's eyes.
-    std::vector<std::uint64_t> people_among(std::span<const std::uint64_t> ids) const;
-    /// Notes that records, by their digest, may be taken for public. Error (ExitCode::input), for the owner's
-    /// eyes: some of the ids name people of the ledger.
-    void record_public(const std::string& digest, std::span<const std::uint64_t> ids);
-    /// Was it noted, and were no people added since? Depends on what the owner did alone.
+    /// Of records whose ids and marks stand in one order, those that are in some account.
+    KnownRecords known_records(std::span<const std::uint64_t> ids, const RecordMarks& marks) const;
+    /// Notes that records, by their digest, may be taken for public, and returns known_records. Errors
+    /// (ExitCode::input), for the owner's eyes: some of the ids name people of the ledger; and, unless the
+    /// owner says that these are other people: some have the features of its records, or a version of an
+    /// earlier layout is there, of which nothing but ids is known.
+    KnownRecords record_public(const std::string& digest, std::span<const std::uint64_t> ids,
+                               const RecordMarks& marks);
+    /// Was it noted, and were no people or datasets added since? Depends on what the owner did alone.
     bool public_checked(const std::string& digest) const;
 
     /// Empty where the dataset was added to none.

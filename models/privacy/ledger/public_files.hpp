@@ -3,20 +3,20 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "models/privacy/ledger/database.hpp"
+#include "models/privacy/ledger/ledger.hpp"
 
 namespace holdfast {
 
-// Files that are taken for public, held against the people of a ledger: Ledger::people_among,
-// Ledger::record_public and Ledger::public_checked.
+// Records of no account, held against those that have one: Ledger::known_records, Ledger::record_public and
+// Ledger::public_checked.
 
-std::vector<std::uint64_t> find_people_among(const LedgerDatabase& database,
-                                             std::span<const std::uint64_t> ids);
+KnownRecords find_known_records(const LedgerDatabase& database, std::span<const std::uint64_t> ids,
+                                const RecordMarks& marks);
 /// Inside a transaction of the caller.
-void note_public_file(const LedgerDatabase& database, const std::string& digest,
-                      std::span<const std::uint64_t> ids);
+KnownRecords note_public_file(const LedgerDatabase& database, const std::string& digest,
+                              std::span<const std::uint64_t> ids, const RecordMarks& marks);
 bool is_public_file(const LedgerDatabase& database, const std::string& digest);
 
 }  // namespace holdfast

@@ -8,15 +8,16 @@ std::optional<StoredSession> find_session(const LedgerDatabase& database, std::i
                                           const std::string& name) {
     Statement select(database,
                      "SELECT s.id, p.dataset, s.run, s.program, s.epsilon_one, s.epsilon_two, s.delta, "
-                     "s.width, s.refusals, s.refused, s.threshold FROM sessions s "
+                     "s.width, s.refusals, s.refused, s.threshold, p.parameters FROM sessions s "
                      "JOIN payments p ON p.id = s.id WHERE s.account = ? AND s.name = ?");
     if (!select.bind(account).bind(name).step()) return std::nullopt;
     const SessionTerms terms{parse_rational(select.text(4), "ledger"),
                              parse_rational(select.text(5), "ledger"),
                              parse_rational(select.text(6), "ledger"), select.integer(7), select.integer(8)};
-    return StoredSession{select.integer(0),
-                         {select.text(1), select.text(2), select.text(3), terms, select.integer(9)},
-                         select.integer(10)};
+    return StoredSession{
+        select.integer(0),
+        {select.text(1), select.text(2), select.text(3), select.text(11), terms, select.integer(9)},
+        select.integer(10)};
 }
 
 StoredSession require_session(const LedgerDatabase& database, std::int64_t account,
@@ -36,7 +37,7 @@ StoredSession require_session(const LedgerDatabase& database, std::int64_t accou
     require(session->state.run == opening.run, "run");
     require(session->state.program == opening.program, "program");
     // Another process may have opened it meanwhile: it was charged for its own law, and draws by no other.
-    if (session->state.terms != terms)
+    if (session->state.terms != terms || session->state.parameters != opening.payment.parameters)
         throw refuse("the session '" + opening.name + "' was opened at other terms meanwhile");
     return *session;
 }

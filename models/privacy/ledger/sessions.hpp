@@ -20,7 +20,7 @@ struct StoredSession {
 
 std::optional<StoredSession> find_session(const LedgerDatabase& database, std::int64_t account,
                                           const std::string& name);
-/// Errors (ExitCode::budget): none of that name, or one of other data, run, program or terms.
+/// Errors (ExitCode::budget): none of that name, or one of other data, run, program, terms or parameters.
 StoredSession require_session(const LedgerDatabase& database, std::int64_t account,
                               const std::string& dataset, const SessionOpening& opening,
                               const SessionTerms& terms);
