@@ -22,7 +22,7 @@ gpu = {"CUDAToolkit"} - named  # not of this build
 assert asked - gpu == named, (asked, named)
 begins = [begin for library in libraries for begin in library["files"].split()]
 needed = open("needed.txt").read().split()
-unknown = [name for name in needed if not any(re.match(re.escape(begin) + r"(\b|_|xx)", name) for begin in begins)]
+unknown = [name for name in needed if not any(re.match(re.escape(begin) + r"(?!\w)|" + re.escape(begin) + r"(_|xx)", name) for begin in begins)]
 assert not unknown, unknown
 said = open("said.txt").read()
 for library in libraries:
