@@ -81,8 +81,10 @@ Forgetting look_up(const DatasetReader& reader, const IdList& asked, const Secre
         const auto at = std::find(asked.ids.begin(), asked.ids.end(), id) - asked.ids.begin();
         throw Error(ExitCode::input,
                     "line " + std::to_string(asked.lines[static_cast<std::size_t>(at)]) +
-                        ": no record of this id is in " + info.path + ": nothing was changed",
-                    "give the ids that the data were imported with", asked.path);
+                        ": no record of this id is in " + info.path + ", split " + info.split +
+                        ": nothing was changed",
+                    "give the ids that the data were imported with; other splits were not trained on",
+                    asked.path);
     }
     RecordDigest all, left;
     for_each_slab(reader, true, [&](const Records& slab) {
