@@ -15,7 +15,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
-constexpr int largest_exponent = 4096;  ///< of exp_upper
+constexpr int largest_growth = 4096;  ///< of exp_upper
 
 /// Of all steps with every record in each.
 Rational unsampled_mu(const GaussianSteps& steps) {
@@ -40,7 +40,7 @@ Rational gaussian_steps_epsilon(const GaussianSteps& steps, const Rational& delt
     const Rational part = part_taken(steps);
     if (part <= delta) return 0;
     const Rational of_taken = gaussian_epsilon(unsampled_mu(steps), delta / part);
-    if (part == 1 || of_taken > largest_exponent) return of_taken;
+    if (part == 1 || of_taken > largest_growth) return of_taken;
     return BigFloat(log_upper(1 + part * (exp_upper(of_taken) - 1)), MPFR_RNDU).short_upper();
 }
 
