@@ -12,7 +12,8 @@ namespace {
 class GoldenTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(GoldenTest, IsReproduced) {
-    const std::string path = std::string(HOLDFAST_SHARED) + "/golden/" + GetParam() + ".h5";
+    std::string path = HOLDFAST_SHARED "/golden/";
+    path.append(GetParam()).append(".h5");
     if (!std::filesystem::exists(path)) GTEST_SKIP() << "no golden numbers at " << path;
     const GoldenComparison result = replay_golden_case(path);
     ASSERT_EQ(result.unsupported, "");
