@@ -56,7 +56,7 @@ def by_layer(run, values):
 
 
 def parameters(run, member=0):
-    """Those of the run itself, as holdfast_models.Model has them: of each layer int64 [out, in + 1], in units of 2^-50."""
+    """Those of the run itself, as holdfast.models.Model has them: of each layer int64 [out, in + 1], in units of 2^-50."""
     return by_layer(run, ends(run, member, 0)[0])
 
 
