@@ -11,6 +11,9 @@ version=$(sed -n 's/^project(holdfast VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLi
 [ "$(prefix/bin/holdfast --version | head -n 1)" = "holdfast $version" ] || fail "the installed program is $(prefix/bin/holdfast --version)"
 ! grep -rlF "$root" prefix/lib* > found.txt || ! grep '\.cmake$' found.txt || fail "the files above name the sources' folder"
 
+prefix/bin/holdfast-submit --help > said.txt 2>&1 && grep -q 'JOB.toml' said.txt || fail "holdfast-submit: $(cat said.txt)"
+[ -f prefix/share/holdfast/configs/quickstart.toml ] || fail "no configurations"
+
 # What man and shells look for.
 cmp -s prefix/share/man/man1/holdfast.1 <(prefix/bin/holdfast man) || fail "no page of the manual: $(ls -R prefix/share)"
 cmp -s prefix/share/bash-completion/completions/holdfast <(prefix/bin/holdfast completion bash) || fail "no completion for bash"
@@ -28,7 +31,6 @@ END
     for path in "PATH $scratch/prefix/bin" "MANPATH $scratch/prefix/share/man"; do
         grep -qxF "prepend-path $path" module.txt && [ -d "${path#* }" ] || fail "the module lacks $path: $(cat module.txt)"
     done
-    [ -x "$(sed -n 's/^set-alias holdfast-submit //p' module.txt)" ] || fail "the module's alias: $(cat module.txt)"
 fi
 
 # The recipes of Spack and Apptainer name options and folders that there are; neither tool is needed to see that.
@@ -61,7 +63,7 @@ prefix/share/holdfast/slurm/submit job.toml --dry-run > submit.txt 2>&1 && bash 
 
 cat > CMakeLists.txt << 'END'
 cmake_minimum_required(VERSION 3.25)
-project(consumer LANGUAGES C CXX)
+project(consumer LANGUAGES CXX)
 find_package(Holdfast REQUIRED)
 message(STATUS "found ${Holdfast_VERSION}")
 add_executable(consumer consumer.cpp)
