@@ -8,8 +8,9 @@ import io
 import os
 import pickle
 import sys
+import tomllib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted, column_or_1d, validate_data
 
 from . import driver, models
-from .tables import Schema, columns_of, fresh, is_frame, text_of, texts, write_csv
+from .tables import Schema, columns_of, fresh, is_frame, text_of, texts, toml, write_csv
 
 CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
 
@@ -89,7 +90,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         with driver.private_folder() as folder:
             write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
             with stages(self.verbose) as say:
-                self._publish(folder, say, label, id_column, classes)
+                self._publish(folder, say, names, label, id_column, classes)
         self._take_classes(self.schema_["classes"], y.dtype, classes)
         return self
 
@@ -116,11 +117,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("y has one class: state the classes that there may be, classes=…")
         return X, y, names, cells
 
-    def _publish(self, folder: str, say: Any, label: str, id_column: str | None, classes: np.ndarray) -> None:
+    def _publish(self, folder: str, say: Any, names: list, label: str, id_column: str | None, classes: np.ndarray) -> None:
         """The row of commands, in the folder, whose table.csv is the private one."""
         run = functools.partial(driver.run, folder=folder)
         say("schema")
-        self.schema_ = self._schema(run, label, id_column, classes)
+        self.schema_ = self._schema(run, names, label, id_column, classes)
         self.schema_.write(os.path.join(folder, "schema.toml"))
         say("import")
         count = "found" if self.expected_persons is None else self.expected_persons
@@ -131,10 +132,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         ledger = os.path.join(folder, "ledger.db") if self.ledger is None else os.path.abspath(self.ledger)
         run("account", "--ledger", ledger, "--data", "data.h5", *self._opening(run, ledger, population))
         say("advise")
-        kind = self._configure(run, folder, facts)
+        kind = self._configure(folder, facts)
         say("train")
-        settings = [] if not isinstance(self.configuration, Mapping) else [word for name, value in self.configuration.items() for word in ("--set", f"{name}={setting(value)}")]
-        run("train", "--config", "advised.toml", *settings, "--data", "data.h5", "--out", "run", *([] if kind == "convex" else ["--ledger", ledger]))
+        given = self.configuration if isinstance(self.configuration, Mapping) else {}
+        settings = {"network.classes": len(self.schema_["classes"]), **given}
+        if kind == "noisy":
+            settings.update({"noise.epsilon": self.epsilon, "noise.delta": self.delta})
+        words = [word for name, value in settings.items() for word in ("--set", f"{name}={value if isinstance(value, str) else toml(value)}")]
+        run("train", "--config", "settings.toml", *words, "--data", "data.h5", "--out", "run", *(["--ledger", ledger] if kind == "noisy" else []))
         say("publish")
         price = ["--epsilon", self.epsilon, "--delta", self.delta] if kind == "convex" else []
         run("publish", "--run", "run", "--ledger", ledger, "--out", "model.h5", *price)
@@ -142,14 +147,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         self.spent_ = run("account", "--ledger", ledger, "--population", population)
         self.statement_ = run("statement", "--ledger", ledger, "--population", population, as_json=False)
 
-    def _schema(self, run: Any, label: str, id_column: str | None, classes: np.ndarray) -> Schema:
+    def _schema(self, run: Any, names: list, label: str, id_column: str | None, classes: np.ndarray) -> Schema:
         """What the table is read by, whole: what nobody stated is found in it, and said to be found."""
-        given = given_schema(self.schema, lambda: run("schema", "table.csv", "--delimiter", ",", "--label", label, *(["--id", id_column] if id_column else []), "--out", "found.toml")["schema"])
+        given = given_schema(self.schema, [name for name in names if name != id_column])
         if given is None:
             options = ["--id", id_column] if id_column else []
             found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *options, "--from-data", "--out", "found.toml")
             if found["dropped"]:
-                warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=5)
+                warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=4)
             given = Schema(found["schema"])
         given.update(label=label, **({"id": id_column} if id_column else {}))
         if self.classes is not None:
@@ -157,13 +162,13 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         elif not given.get("classes"):
             given.update(classes=texts(classes), found=True)
         if given.get("found"):
-            warnings.warn("ranges, categories or classes were found in the records: the guarantee is only 'as published'. State them, schema=… and classes=…", FoundInRecords, stacklevel=5)
+            warnings.warn("ranges, categories or classes were found in the records: the guarantee is only 'as published'. State them, schema=… and classes=…", FoundInRecords, stacklevel=4)
         return given
 
     def _warn_of_clipping(self, facts: Mapping) -> None:
         values = sum(facts["rows"].values()) * facts["features"]
         if facts["clipped"] > CLIPPED * values:
-            warnings.warn(f"{facts['clipped']} of {values} values lie outside the schema's ranges and count as their ends", stacklevel=5)
+            warnings.warn(f"{facts['clipped']} of {values} values lie outside the schema's ranges and count as their ends", stacklevel=4)
 
     def _opening(self, run: Any, ledger: str, population: str) -> list:
         """What opens the account, where there is none; where one is said, the program holds it against the one there."""
@@ -176,15 +181,15 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         epsilon, delta = self.budget or (self.epsilon, self.delta)
         return ["--budget", epsilon, "--budget-delta", delta]
 
-    def _configure(self, run: Any, folder: str, facts: Mapping) -> str:
-        """Writes advised.toml; returns the kind of training."""
-        path = os.path.join(folder, "advised.toml")
-        if self.configuration is not None and not isinstance(self.configuration, Mapping):
-            with open(self.configuration, encoding="utf-8") as given:
-                text, kind = given.read(), None
-        else:
+    def _configure(self, folder: str, facts: Mapping) -> str:
+        """Writes settings.toml; returns the kind of training."""
+        if self.configuration is None or isinstance(self.configuration, Mapping):
             text, kind = advice(facts["expected_records"], facts["features"], len(self.schema_["classes"]), self.columns, self.epsilon, self.delta)
-        with open(path, "w", encoding="utf-8") as file:
+        else:
+            with open(self.configuration, encoding="utf-8") as file:
+                text = file.read()
+            kind = tomllib.loads(text).get("training", {}).get("kind")
+        with open(os.path.join(folder, "settings.toml"), "w", encoding="utf-8") as file:
             file.write(text)
         return kind
 
@@ -262,7 +267,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         cost = model.cost or {}
         loaded = cls(cost.get("epsilon"), cost.get("delta"), schema=schema)
         loaded._take_model(path)
-        loaded.schema_ = given_schema(schema, None) or (None if loaded._is_withheld() else Schema(model.schema or {}))
+        loaded.schema_ = given_schema(schema, []) or (None if loaded._is_withheld() else Schema(model.schema or {}))
         loaded.statement_ = loaded.spent_ = None  # those are the ledger's
         known = loaded.schema_ or model.schema or {"column": []}
         names = known.get("classes") or model.class_names()
@@ -313,27 +318,19 @@ def advice(records: int, features: int, classes: int, columns: str, epsilon: flo
     return said["configuration"], said["advised"]["kind"]
 
 
-def setting(value: Any) -> str:
-    from .tables import toml
-
-    return value if isinstance(value, str) else toml(value)
-
-
 def names_classes(schema: Any) -> bool:
-    return bool((given_schema(schema, Schema) or {}).get("classes"))
+    return bool((given_schema(schema, []) or {}).get("classes"))
 
 
-def given_schema(schema: Any, found: Any) -> Schema | None:
-    """A Schema of its own, of whatever names one; of a (low, high) that of the columns which `found` gives."""
+def given_schema(schema: Any, names: list[str]) -> Schema | None:
+    """A Schema of its own, of whatever says one; names: of the columns that a (low, high) is the range of."""
     if schema is None:
         return None
     if isinstance(schema, (str, os.PathLike)):
         return Schema.read(schema)
     if isinstance(schema, Mapping):
         return Schema({**schema, "column": [dict(column) for column in schema["column"]]})
-    low, high = schema
-    columns = found().get("column", [])
-    return Schema(column=[{"name": column["name"], "type": "number", "range": [float(low), float(high)]} for column in columns])
+    return Schema.from_public({name: schema for name in names})
 
 
 def label_of(name: str, dtype: np.dtype) -> Any:

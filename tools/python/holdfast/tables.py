@@ -79,7 +79,7 @@ def toml(value: Any) -> str:
 
 
 def is_frame(X: Any) -> bool:
-    return isinstance(X, Mapping) or hasattr(X, "columns")
+    return not hasattr(X, "toarray") and (isinstance(X, Mapping) or hasattr(X, "columns"))
 
 
 def columns_of(X: Any) -> tuple[Names, list[list[str]]]:
