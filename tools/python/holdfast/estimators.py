@@ -78,7 +78,10 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
     # Fit ---------------------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, ids: Any = None) -> PrivateClassifier:
-        """Trains on X [n, columns], a DataFrame or an array, and y [n], and charges the ledger. ids [n]: who each row is."""
+        """Trains on X [n, columns], a DataFrame or an array, and y [n]. ids [n]: who each row is.
+
+        The ledger is charged before the first step. Interrupted after that, the model is gone and stays paid for.
+        """
         if self.ledger is not None and self.population is None:
             raise ValueError("a ledger keeps the budget of people: say whose it is, population=NAME")
         X, y, names, cells = self._table(X, y)
@@ -172,7 +175,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
 
     def _opening(self, run: Any, ledger: str, population: str) -> list:
         """What opens the account, where there is none; where one is said, the program holds it against the one there."""
-        if self.budget is None:
+        if self.budget is None and self.ledger is not None:
             try:
                 run("account", "--ledger", ledger, "--population", population)
                 return []
