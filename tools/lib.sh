@@ -35,6 +35,13 @@ job_count() {
 # What to build the kernels for where one instruction set will do (HOLDFAST_SIMD).
 one_simd() { if grep -qw avx2 /proc/cpuinfo; then echo AVX2; else echo ALL; fi; }
 
+# Builds the program build/NAME of $root, unless it is there.
+build_tool() {
+    [[ ! -x $root/build/$1 ]] || return 0
+    say "Building build/$1, once"
+    cmake -S "$root" --preset release >/dev/null && cmake --build "$root/build" --target "$1" >/dev/null
+}
+
 # Prints those of its arguments that dpkg does not hold as installed.
 missing_packages() {
     local installed

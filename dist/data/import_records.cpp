@@ -14,7 +14,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t slab_rows = 4096;
+constexpr std::uint64_t import_slab = 4096;
 constexpr std::int64_t most_classes = 65536;  ///< more means that the column is not a label
 
 /// The public value for every column's missing values; NaN where a missing value is an error.
@@ -197,7 +197,7 @@ class SplitWriter {
             ++summary_.class_counts[split][label];
         }
         if (info_.has_targets) slab.targets.push_back(target);
-        if (slab.size() == slab_rows) flush(split);
+        if (slab.size() == import_slab) flush(split);
     }
     void flush_all() {
         for (const auto& [split, slab] : slabs_) flush(split);

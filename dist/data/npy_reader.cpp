@@ -12,7 +12,7 @@ namespace holdfast {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "NPY values are copied as they lie in the file");
-constexpr std::uint64_t most_values = std::uint64_t{1} << 50;
+constexpr std::uint64_t most_npy_values = std::uint64_t{1} << 50;
 constexpr std::uint32_t longest_header = 1 << 20;
 
 template <class T>
@@ -66,7 +66,7 @@ std::vector<std::uint64_t> parse_shape(const std::string& text, const std::strin
 std::uint64_t product(const std::vector<std::uint64_t>& sizes, const std::string& where) {
     std::uint64_t total = 1;
     for (const std::uint64_t size : sizes) {
-        if (size != 0 && total > most_values / size) {
+        if (size != 0 && total > most_npy_values / size) {
             throw Error(ExitCode::input, "claims more values than any machine holds",
                         "write it with numpy.save", where);
         }

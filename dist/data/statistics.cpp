@@ -13,7 +13,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t slab_values = 1 << 20, id_slab = 1 << 20, most_held = 1 << 23;
+constexpr std::uint64_t statistics_slab = 1 << 20, id_slab = 1 << 20, most_held = 1 << 23;
 constexpr std::size_t most_labels = 1 << 20;
 
 void update(FeatureStatistics& feature, double value) {
@@ -174,7 +174,7 @@ namespace {
 template <class Visit>
 void for_each_slab(const DatasetReader& reader, Visit visit) {
     const DatasetInfo& info = reader.info();
-    const std::uint64_t slab = std::max<std::uint64_t>(1, slab_values / info.features);
+    const std::uint64_t slab = std::max<std::uint64_t>(1, statistics_slab / info.features);
     for (std::uint64_t first = 0; first < info.rows; first += slab)
         visit(reader.read_unchecked(first, std::min(slab, info.rows - first)));
 }

@@ -41,13 +41,13 @@ std::uint64_t blocks_of(std::uint64_t bytes) {
 }
 
 /// Closes it when destroyed.
-struct Descriptor {
-    explicit Descriptor(int opened) : number(opened) {}
-    ~Descriptor() {
+struct Opened {
+    explicit Opened(int opened) : number(opened) {}
+    ~Opened() {
         if (number >= 0) ::close(number);
     }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
     int number;
 };
 
@@ -121,7 +121,7 @@ void add_seal(const std::string& path, const std::string& shown) {
         return {ExitCode::output, std::string("cannot be sealed: ") + std::strerror(reason),
                 "check the free space and the rights of the folder", shown};
     };
-    const Descriptor file(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+    const Opened file(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
     if (file.number < 0) throw fail();
     Foot foot;
     std::copy(magic.begin(), magic.end(), foot.name.begin());
@@ -146,7 +146,7 @@ void add_seal(const std::string& path, const std::string& shown) {
 }
 
 bool has_seal(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const Opened file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     Foot foot;
     const std::uint64_t size = file.number < 0 ? 0 : size_of(file.number);
     return size >= sizeof foot && read_exactly(file.number, &foot, sizeof foot, size - sizeof foot) &&
@@ -155,7 +155,7 @@ bool has_seal(const std::string& path) {
 
 SealedFile::SealedFile(const std::string& path, SealShare share)
     : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-    Descriptor closes(descriptor_);  // where this constructor throws
+    Opened closes(descriptor_);  // where this constructor throws
     if (descriptor_ < 0)
         throw Error(ExitCode::input, std::string("cannot be opened: ") + std::strerror(errno),
                     "check the path and its rights", path);

@@ -25,10 +25,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A file: magic, Digest of whose it is, length of the fingerprint, fingerprint; then member after member:
+// A file: members_magic, Digest of whose it is, length of the fingerprint, fingerprint; then member after member:
 // Head, values in order of level, metrics, Digest of all of that and of whose it is; at the end where each
 // Head lies.
-constexpr std::string_view magic = "HOLDFAST-MEMBERS-1\n";
+constexpr std::string_view members_magic = "HOLDFAST-MEMBERS-1\n";
 using Digest = std::array<char, 64>;  ///< hex
 
 struct Head {
@@ -82,7 +82,7 @@ struct MemberStore::Group {
         StreamDigest digest;
         const Digest whose = digest_of(digest, fingerprint);
         const std::uint64_t length = fingerprint.size();
-        put(magic.data(), magic.size());
+        put(members_magic.data(), members_magic.size());
         put(whose.data(), whose.size());
         put(&length, sizeof length);
         put(fingerprint.data(), fingerprint.size());
@@ -272,13 +272,13 @@ struct MemberReader::File {
     /// How many bytes there are behind what was read.
     std::uint64_t left() { return bytes - static_cast<std::uint64_t>(stream.tellg()); }
     void check_whose() {
-        std::string start(magic.size(), '\0');
+        std::string start(members_magic.size(), '\0');
         read(start.data(), start.size());
         Digest whose{};
         std::uint64_t length = 0;
         read(whose.data(), whose.size());
         read(&length, sizeof length);
-        if (start != magic || length > left()) throw damaged(path, "it begins otherwise");
+        if (start != members_magic || length > left()) throw damaged(path, "it begins otherwise");
         std::string found(length, '\0');
         read(found.data(), length);
         StreamDigest digest_of_name;

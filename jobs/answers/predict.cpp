@@ -200,7 +200,7 @@ void predict(const Context& context, const Request& request) {
         object["mean_squared_error"] = error;
         object["queries"] = queries.size();
         text = line;
-    } else if (table) {
+    } else if (table && !request.accuracy) {
         object["labels"] = answers.labels;
         object["names"] = named.names;
         if (schema) object["classes"] = schema->classes;

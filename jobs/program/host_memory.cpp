@@ -14,7 +14,7 @@
 namespace holdfast {
 namespace {
 
-std::string first_line(const std::string& path) {
+std::string line_of(const std::string& path) {
     std::string line;
     std::getline(std::ifstream(path), line);
     return line;
@@ -49,12 +49,12 @@ void hold(HostMemory& memory, double limit, double left, const std::string& by) 
 
 /// Control groups v2, from this process's own up to the root: each holds all that are in it.
 void hold_by_groups(HostMemory& memory, const std::string& root) {
-    std::string group = first_line(root + "/proc/self/cgroup");
+    std::string group = line_of(root + "/proc/self/cgroup");
     group = group.starts_with("0::/") ? group.substr(3) : "/";
     while (true) {
         const std::string folder = root + "/sys/fs/cgroup" + (group == "/" ? "" : group);
-        const double limit = number(first_line(folder + "/memory.max"));
-        hold(memory, limit, limit - number(first_line(folder + "/memory.current")),
+        const double limit = number(line_of(folder + "/memory.max"));
+        hold(memory, limit, limit - number(line_of(folder + "/memory.current")),
              "memory.max of its control group");
         if (group.size() <= 1) return;
         group.resize(std::max<std::size_t>(1, group.rfind('/')));
@@ -73,9 +73,9 @@ void hold_by_old_groups(HostMemory& memory, const std::string& root) {
         // In a container the group's own folder is often the root that it sees.
         while (true) {
             const std::string folder = root + "/sys/fs/cgroup/memory" + (group == "/" ? "" : group);
-            const double limit = number(first_line(folder + "/memory.limit_in_bytes"));
+            const double limit = number(line_of(folder + "/memory.limit_in_bytes"));
             if (limit < nothing)
-                hold(memory, limit, limit - number(first_line(folder + "/memory.usage_in_bytes")),
+                hold(memory, limit, limit - number(line_of(folder + "/memory.usage_in_bytes")),
                      "memory.limit_in_bytes of its control group");
             if (group.size() <= 1) break;
             group.resize(std::max<std::size_t>(1, group.rfind('/')));

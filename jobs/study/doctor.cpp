@@ -1,10 +1,12 @@
 // holdfast doctor: what this machine has, and what is wrong with it.
-// Example: mpirun -n 2 holdfast doctor
+//   mpirun -n 2 holdfast doctor
+//   holdfast doctor --licences
 
 #include <nlohmann/json.hpp>
 
 #include "jobs/program/job.hpp"
 #include "jobs/study/doctor/diagnosis.hpp"
+#include "jobs/study/doctor/licences.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -23,8 +25,15 @@ void doctor(const Context& context) {
 
 }  // namespace
 
-Run declare_doctor(const Command&) {
-    return doctor;
+Run declare_doctor(const Command& command) {
+    auto licences = std::make_shared<bool>(false);
+    command.add_flag("--licences", *licences,
+                     "Only list what this program is linked with: version, licence, what for");
+    return [licences](const Context& context) {
+        if (!*licences) return doctor(context);
+        const std::vector<LinkedLibrary> libraries = linked_libraries();
+        context.print(licences_json(libraries), licences_text(libraries));
+    };
 }
 
 }  // namespace holdfast

@@ -44,7 +44,7 @@ digests() {
     echo "$name laws $("$holdfast" evaluate --run "$name" --data "$data:test" --epsilon 0.1,1 --json --quiet | without_later | grep -o '"accuracy":\[[^]]*\]' | md5sum | cut -c1-32)"
 }
 
-# left_out NAME RANKS DATA SETTING…: the same of a fleet, its bounds by idp, and what a record changes.
+# left_out NAME RANKS DATA SETTING…: of a fleet.
 left_out() {
     local name=$1 ranks=$2 data=$3 settings=()
     shift 3
@@ -52,8 +52,6 @@ left_out() {
     mpirun -n "$ranks" "$holdfast" fleet --quiet --data "$data" --out "$name" --records 12 "${settings[@]}" > /dev/null 2> error.log ||
         { echo "$name does not train: $(cat error.log)"; return; }
     echo "$name networks $(grep -o '^ "digest": "[0-9a-f]*"' "$name/manifest.json" | cut -c13-44)"
-    "$holdfast" idp --run "$name" --quiet > /dev/null 2> error.log || cat error.log
-    echo "$name bounds $(python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["classes"]))' "$name/idp.json" | md5sum | cut -c1-32)"
     echo "$name votes $("$holdfast" evaluate --run "$name" --data "$data:test" --epsilon 0.1,1 --json --quiet | grep -o '"accuracy":\[[^]]*\]' | md5sum | cut -c1-32)"
 }
 

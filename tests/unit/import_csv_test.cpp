@@ -357,7 +357,7 @@ TEST(ImportCsv, AnUnwritableOutputIsAnOutputError) {
 TEST(ImportCsv, AMissingFileIsNamed) {
     TemporaryFolder folder;
     try {
-        open_csv(folder.file("none.csv"), {});
+        open_csv(folder.file("none.csv"), CsvOptions{});
         FAIL() << "no Error thrown";
     } catch (const Error& error) {
         EXPECT_EQ(error.where(), folder.file("none.csv"));

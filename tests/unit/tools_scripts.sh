@@ -58,6 +58,7 @@ refuses '2 or more' "$root/tools/poisoned_votes" table.h5 --members 5,1
 refuses 'no table.h5' "$root/tools/poisoned_votes" table.h5
 refuses '--at-most needs a number' "$root/tools/lint" --at-most none
 refuses '--since needs a commit' "$root/tools/lint" --since yesterday
+refuses 'not a number' "$root/tools/patients" many
 refuses '--csv needs --label' "$root/tools/quickstart" --csv data.csv
 refuses 'cannot read' "$root/tools/quickstart" --csv "$scratch/none.csv" --label y
 refuses 'goes with --csv' "$root/tools/quickstart" --label y
@@ -112,7 +113,7 @@ done < <(grep -v '^#\|^$' "$root/tools/checks/faults.txt")
 refuses 'no fault matches' "$root/tools/mutate" --only 'no such text'
 [[ $("$root/tools/mutate" --list --only checkpoint | wc -l) -ge 3 ]] || fail "tools/mutate --list"
 
-for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes poisoned_votes; do
+for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes poisoned_votes patients; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done

@@ -18,19 +18,19 @@ std::string titled(const std::string& key) {
     return escape_html(title);
 }
 
-std::string tile(const std::string& name, const std::string& value) {
+std::string figure_tile(const std::string& name, const std::string& value) {
     return element("div class=\"tile\"", element("b", escape_html(value)) + element("span", name));
 }
 
-std::string tiles(const Json& statement) {
+std::string figure_tiles(const Json& statement) {
     const Json& loss = statement.at("privacy_loss");
     const auto spent_of = [&](const char* amount) {
         return scalar_text(loss.at("spent").at(amount)) + " of " + scalar_text(loss.at("budget").at(amount));
     };
     return element("div class=\"tiles\"",
-                   tile("epsilon spent", spent_of("epsilon")) + tile("delta spent", spent_of("delta")) +
-                       tile("neighbours", statement.at("neighbours").at("relation").get<std::string>()) +
-                       tile("kinds of release", std::to_string(statement.at("releases").size()))) +
+                   figure_tile("epsilon spent", spent_of("epsilon")) + figure_tile("delta spent", spent_of("delta")) +
+                       figure_tile("neighbours", statement.at("neighbours").at("relation").get<std::string>()) +
+                       figure_tile("kinds of release", std::to_string(statement.at("releases").size()))) +
            "\n";
 }
 
@@ -38,7 +38,7 @@ bool is_guarantee(const std::string& key, const Json& value) {
     return key == "guarantee" && value.is_object();
 }
 
-GuaranteeText guarantee_of(const Json& value) {
+GuaranteeText stated_guarantee(const Json& value) {
     return {value.value("status", ""), value.value("statement", ""), value.value("relation", ""),
             value.value("gap", ""), value.value("conditions", std::vector<std::string>())};
 }
@@ -52,7 +52,7 @@ std::string content(const Json& value) {
             list += element("li", content(entry));
         else
             list += element("dt", titled(key)) + element("dd", is_guarantee(key, entry)
-                                                                   ? guarantee_card("", guarantee_of(entry))
+                                                                   ? guarantee_card("", stated_guarantee(entry))
                                                                    : content(entry));
     }
     return value.is_array() ? element("ul", list) : element("dl class=\"terms\"", list);
@@ -72,7 +72,7 @@ std::string section(const std::string& key, const Json& value) {
 std::string article(const Json& statement) {
     std::string body = element("div class=\"over\"", "Privacy statement") +
                        element("h1", escape_html(statement.at("population").get<std::string>())) +
-                       tiles(statement);
+                       figure_tiles(statement);
     for (const auto& [key, value] : statement.items())
         if (key != "population") body += section(key, value);
     return body;

@@ -15,14 +15,14 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t slab_rows = 16384;
+constexpr std::uint64_t id_slab = 16384;
 
 /// Calls `use` with one slab after the other; the test splits of a file may hold anything.
 void for_each_slab(const DatasetReader& reader, bool checked,
                    const std::function<void(const Records&)>& use) {
     const std::uint64_t rows = reader.info().rows;
-    for (std::uint64_t first = 0; first < rows; first += slab_rows) {
-        const std::uint64_t count = std::min(slab_rows, rows - first);
+    for (std::uint64_t first = 0; first < rows; first += id_slab) {
+        const std::uint64_t count = std::min(id_slab, rows - first);
         use(checked ? reader.read(first, count) : reader.read_unchecked(first, count));
     }
 }
@@ -60,9 +60,9 @@ Forgetting look_up(const DatasetReader& reader, const IdList& asked, const Secre
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::map<std::uint64_t, std::uint64_t> there;  // the first row of each
-    for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
+    for (std::uint64_t first = 0; first < info.rows; first += id_slab) {
         std::uint64_t row = first;
-        for (const std::uint64_t id : reader.read_ids(first, std::min(slab_rows, info.rows - first))) {
+        for (const std::uint64_t id : reader.read_ids(first, std::min(id_slab, info.rows - first))) {
             if (std::binary_search(wanted.begin(), wanted.end(), id)) there.emplace(id, row);
             ++row;
         }
@@ -81,8 +81,10 @@ Forgetting look_up(const DatasetReader& reader, const IdList& asked, const Secre
         const auto at = std::find(asked.ids.begin(), asked.ids.end(), id) - asked.ids.begin();
         throw Error(ExitCode::input,
                     "line " + std::to_string(asked.lines[static_cast<std::size_t>(at)]) +
-                        ": no record of this id is in " + info.path + ": nothing was changed",
-                    "give the ids that the data were imported with", asked.path);
+                        ": no record of this id is in " + info.path + ", split " + info.split +
+                        ": nothing was changed",
+                    "give the ids that the data were imported with; other splits were not trained on",
+                    asked.path);
     }
     RecordDigest all, left;
     for_each_slab(reader, true, [&](const Records& slab) {

@@ -15,7 +15,7 @@ std::string key_file(const RunFolder& run) {
     return run.file("key");
 }
 
-bool there(const std::string& path) {
+bool is_kept(const std::string& path) {
     std::error_code ignored;
     return std::filesystem::exists(path, ignored);
 }
@@ -41,7 +41,7 @@ nlohmann::json text_of(const Payment& payment) {
 /// On rank 0: the key is on the disk before it is paid for, or a crash between would cost for nothing.
 nlohmann::json prepare(const Context& context, const RunFolder& run, const MemberStore& store,
                        std::optional<Payment> payment, const Payee& payee) {
-    const bool fresh = !there(key_file(run));
+    const bool fresh = !is_kept(key_file(run));
     if (fresh) {
         require_unbegun(run, store);
         SecretKey::fresh().write_new(key_file(run));
@@ -80,13 +80,13 @@ RunKey paid_run_key(const Context& context, const RunFolder& run, const MemberSt
     if (context.world.is_root()) paid = prepare(context, run, store, std::move(payment), payee);
     context.world.barrier();
     await_files(
-        run.path(), [&] { return there(key_file(run)); }, "the key of the run");
+        run.path(), [&] { return is_kept(key_file(run)); }, "the key of the run");
     return {SecretKey::read(key_file(run)).derived("run", store.fingerprint()), std::move(paid)};
 }
 
 void record_bought(const RunFolder& run, const MemberStore& store, const Payee& payee,
                    const std::string& digest) {
-    if (!there(key_file(run))) return;
+    if (!is_kept(key_file(run))) return;
     const std::string token = SecretKey::read(key_file(run)).token(store.fingerprint());
     Ledger(payee.ledger).record_result(payee.dataset, token, digest);
 }

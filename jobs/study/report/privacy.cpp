@@ -13,13 +13,13 @@ namespace {
 
 using namespace html;
 
-constexpr int reference_colour = 9;  // grey: what the mechanisms are compared with
+constexpr int compared_colour = 9;  // grey: what the mechanisms are compared with
 
 // The same mechanism has the same colour in every chart.
 std::map<std::string, int> mechanism_colours(const RunEvaluation& evaluation) {
     std::map<std::string, int> colours;
     for (const PrivateAccuracy& row : evaluation.private_accuracy) {
-        const int next = static_cast<int>(colours.size()) % reference_colour;
+        const int next = static_cast<int>(colours.size()) % compared_colour;
         colours.try_emplace(row.mechanism, next);
     }
     return colours;
@@ -47,7 +47,7 @@ std::string privacy_chart(const RunEvaluation& evaluation, const std::string& se
         chart.series.push_back({.label = "no privacy",
                                 .x = evaluation.epsilons,
                                 .y = std::vector<double>(evaluation.epsilons.size(), nominal),
-                                .colour = reference_colour});
+                                .colour = compared_colour});
     }
     for (const PrivateAccuracy& row : evaluation.private_accuracy) {
         if (row.setting != setting) continue;

@@ -13,60 +13,60 @@
 namespace holdfast {
 namespace {
 
-using Json = nlohmann::json;
+using Facts = nlohmann::json;
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-const Json& field(const Json& object, const char* name) {
-    static const Json null;
+const Facts& field(const Facts& object, const char* name) {
+    static const Facts null;
     if (object.is_null()) return null;
     const auto found = object.find(name);
     return found == object.end() ? null : *found;
 }
 
-[[noreturn]] void wrong_type(const char* name, const char* expected, const Json& value) {
+[[noreturn]] void wrong_type(const char* name, const char* expected, const Facts& value) {
     throw Error(ExitCode::input,
                 std::string("field \"") + name + "\" must be " + expected + ", found " + value.dump());
 }
 
-double number(const Json& value, const char* name) {
+double number(const Facts& value, const char* name) {
     if (value.is_null()) return missing;  // also how JSON spells NaN
     if (!value.is_number()) wrong_type(name, "a number", value);
     return value.get<double>();
 }
 
-double number_field(const Json& object, const char* name) {
+double number_field(const Facts& object, const char* name) {
     return number(field(object, name), name);
 }
 
-std::string text_field(const Json& object, const char* name) {
-    const Json& value = field(object, name);
+std::string text_field(const Facts& object, const char* name) {
+    const Facts& value = field(object, name);
     if (value.is_null()) return "";
     if (!value.is_string()) wrong_type(name, "a text", value);
     return value.get<std::string>();
 }
 
-const Json& object_field(const Json& object, const char* name) {
-    const Json& value = field(object, name);
+const Facts& object_field(const Facts& object, const char* name) {
+    const Facts& value = field(object, name);
     if (!value.is_null() && !value.is_object()) wrong_type(name, "an object", value);
     return value;
 }
 
-const Json& list_field(const Json& object, const char* name) {
-    const Json& value = field(object, name);
+const Facts& list_field(const Facts& object, const char* name) {
+    const Facts& value = field(object, name);
     if (!value.is_null() && !value.is_array()) wrong_type(name, "a list", value);
     return value;
 }
 
-std::vector<double> number_list(const Json& object, const char* name) {
+std::vector<double> number_list(const Facts& object, const char* name) {
     std::vector<double> values;
-    for (const Json& value : list_field(object, name)) values.push_back(number(value, name));
+    for (const Facts& value : list_field(object, name)) values.push_back(number(value, name));
     return values;
 }
 
-std::vector<std::string> text_list(const Json& object, const char* name) {
+std::vector<std::string> text_list(const Facts& object, const char* name) {
     std::vector<std::string> values;
-    for (const Json& value : list_field(object, name)) {
+    for (const Facts& value : list_field(object, name)) {
         if (!value.is_string()) wrong_type(name, "a list of texts", value);
         values.push_back(value.get<std::string>());
     }
@@ -81,8 +81,8 @@ std::vector<std::pair<std::string, std::string>> named_values(const nlohmann::js
     return values;
 }
 
-GuaranteeText guarantee_field(const Json& object) {
-    const Json& guarantee = object_field(object, "guarantee");
+GuaranteeText guarantee_field(const Facts& object) {
+    const Facts& guarantee = object_field(object, "guarantee");
     return {text_field(guarantee, "status"), text_field(guarantee, "statement"),
             text_field(guarantee, "relation"), text_field(guarantee, "gap"),
             text_list(guarantee, "conditions")};
@@ -118,7 +118,7 @@ ManifestView view_of(const RunManifest& manifest) {
             .guarantee = guarantee_field(fields)};
 }
 
-TrainingRow parse_training_row(const Json& json) {
+TrainingRow parse_training_row(const Facts& json) {
     return {.member = number_field(json, "member"),
             .step = number_field(json, "step"),
             .level = number_field(json, "level"),
@@ -149,14 +149,14 @@ Distribution by_position(std::vector<double> amount, const std::vector<double>& 
     return distribution;
 }
 
-Distribution by_key(const Json& object, const char* name, const char* at, const char* amount) {
-    const Json& json = object_field(object, name);
+Distribution by_key(const Facts& object, const char* name, const char* at, const char* amount) {
+    const Facts& json = object_field(object, name);
     Distribution distribution{number_list(json, at), number_list(json, amount)};
     require_same_length(distribution, name);
     return distribution;
 }
 
-PrivateAccuracy parse_private_accuracy(const Json& json, std::size_t epsilons) {
+PrivateAccuracy parse_private_accuracy(const Facts& json, std::size_t epsilons) {
     PrivateAccuracy row{.mechanism = text_field(json, "mechanism"),
                         .setting = text_field(json, "setting"),
                         .delta = number_field(json, "delta"),
@@ -170,7 +170,7 @@ PrivateAccuracy parse_private_accuracy(const Json& json, std::size_t epsilons) {
     return row;
 }
 
-BudgetRoute parse_route(const Json& json, std::size_t numbers) {
+BudgetRoute parse_route(const Facts& json, std::size_t numbers) {
     BudgetRoute row{.route = text_field(json, "route"),
                     .setting = text_field(json, "setting"),
                     .accuracy = number_list(json, "accuracy"),
@@ -183,21 +183,21 @@ BudgetRoute parse_route(const Json& json, std::size_t numbers) {
     return row;
 }
 
-std::optional<BudgetFigures> parse_budget_accuracy(const Json& json) {
+std::optional<BudgetFigures> parse_budget_accuracy(const Facts& json) {
     if (json.is_null()) return std::nullopt;
     BudgetFigures budget{.epsilon = number_field(json, "epsilon"),
                          .delta = number_field(json, "delta"),
                          .answers = number_list(json, "answers"),
                          .routes = {},
                          .refused = text_field(json, "refused")};
-    for (const Json& row : list_field(json, "routes"))
+    for (const Facts& row : list_field(json, "routes"))
         budget.routes.push_back(parse_route(row, budget.answers.size()));
     return budget;
 }
 
-CertifiedLoss parse_certified_loss(const Json& json) {
+CertifiedLoss parse_certified_loss(const Facts& json) {
     CertifiedLoss losses{.loss = text_field(json, "loss"), .k = {}, .best = {}, .nominal = {}, .worst = {}};
-    for (const Json& row : list_field(json, "levels")) {
+    for (const Facts& row : list_field(json, "levels")) {
         losses.k.push_back(number_field(row, "k"));
         losses.best.push_back(number_field(row, "best"));
         losses.nominal.push_back(number_field(row, "nominal"));
@@ -206,11 +206,11 @@ CertifiedLoss parse_certified_loss(const Json& json) {
     return losses;
 }
 
-RunEvaluation parse_evaluation(const Json& json) {
-    const Json& accuracy = object_field(json, "accuracy");
-    const Json& certified = object_field(json, "certified_fraction");
-    const Json& distances = object_field(json, "distances");
-    const Json& quality = object_field(json, "quality");
+RunEvaluation parse_evaluation(const Facts& json) {
+    const Facts& accuracy = object_field(json, "accuracy");
+    const Facts& certified = object_field(json, "certified_fraction");
+    const Facts& distances = object_field(json, "distances");
+    const Facts& quality = object_field(json, "quality");
     const std::vector<double> interval = number_list(quality, "interval");
     RunEvaluation evaluation{
         .data = text_field(json, "data"),
@@ -234,10 +234,10 @@ RunEvaluation parse_evaluation(const Json& json) {
         .certified_loss = parse_certified_loss(object_field(json, "certified_loss")),
         .rules = {},
         .guarantee = guarantee_field(json)};
-    for (const Json& row : list_field(json, "rules"))
+    for (const Facts& row : list_field(json, "rules"))
         evaluation.rules.push_back({text_field(row, "rule"), number_field(row, "answered"),
                                     number_field(row, "right"), number_field(row, "accuracy")});
-    for (const Json& row : list_field(json, "private_accuracy")) {
+    for (const Facts& row : list_field(json, "private_accuracy")) {
         evaluation.private_accuracy.push_back(parse_private_accuracy(row, evaluation.epsilons.size()));
     }
     return evaluation;
@@ -248,7 +248,7 @@ template <typename Parse>
 auto parse_file(const std::string& path, const std::string& remedy, Parse parse) {
     try {
         return parse();
-    } catch (const Json::exception& error) {
+    } catch (const Facts::exception& error) {
         throw Error(ExitCode::input, std::string("malformed JSON: ") + error.what(), remedy, path);
     } catch (const Error& error) {
         throw Error(error.code(), error.message(), remedy, path);
@@ -264,7 +264,7 @@ std::vector<TrainingRow> read_training(const std::string& text, const std::strin
         if (line.empty()) continue;
         const std::string where = path + ":" + std::to_string(number);
         rows.push_back(parse_file(where, "remove the line, or train again", [&] {
-            const Json json = Json::parse(line);
+            const Facts json = Facts::parse(line);
             if (!json.is_object()) throw Error(ExitCode::input, "the line must hold one JSON object");
             return parse_training_row(json);
         }));

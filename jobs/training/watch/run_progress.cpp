@@ -153,7 +153,7 @@ std::string seconds_text(double seconds) {
     return text.data();
 }
 
-std::string number_text(double value) {
+std::string digits_text(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.3g", value);
     return text.data();
@@ -165,8 +165,8 @@ std::string widths_text(const json& metrics) {
                        std::to_string(field(metrics, "level", std::int64_t{0})) + ", widths";
     const json layers = metrics.value("layer_width_mean", json::array());
     for (const json& width : layers)
-        if (width.is_number()) line += " " + number_text(width);
-    return line + " (mean, layer by layer), largest " + number_text(field(metrics, "width_max", 0.0)) + "\n";
+        if (width.is_number()) line += " " + digits_text(width);
+    return line + " (mean, layer by layer), largest " + digits_text(field(metrics, "width_max", 0.0)) + "\n";
 }
 
 std::string remark_of(RunState state) {
@@ -244,8 +244,8 @@ std::string RunView::text() const {
         text += ", " + std::to_string(steps_done()) + " of " + std::to_string(all_steps()) + " steps, " +
                 std::to_string(finished_members) + " of " + std::to_string(members) + " members finished";
     if (const double left = seconds_left(); left >= 0)
-        text += ", " + seconds_text(left) + " left, " + number_text(rate()) + " steps/s, " +
-                number_text(rate() * field(metrics, "records", 0.0)) + " records/s";
+        text += ", " + seconds_text(left) + " left, " + digits_text(rate()) + " steps/s, " +
+                digits_text(rate() * field(metrics, "records", 0.0)) + " records/s";
     text += "\n";
     if (const std::string remark = remark_of(state); !remark.empty()) text += remark + "\n";
     for (const MemberView& view : training)

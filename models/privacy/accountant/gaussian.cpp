@@ -21,7 +21,7 @@ const Rational& largest_epsilon() {
 }
 
 /// What is called delta at least: a fraction as small as MPFR reaches would have a billion digits.
-const Rational& least_delta() {
+const Rational& least_tail() {
     static const Rational least(1, power_of_two(65536));
     return least;
 }
@@ -85,7 +85,7 @@ Rational gaussian_delta(const Rational& mu, const Rational& epsilon) {
     mpfr_exp(growth.get(), growth.get(), MPFR_RNDD);
     mpfr_mul(other.get(), other.get(), growth.get(), MPFR_RNDD);
     mpfr_sub(own.get(), own.get(), other.get(), MPFR_RNDU);
-    mpfr_max(own.get(), own.get(), BigFloat(least_delta(), MPFR_RNDU).get(), MPFR_RNDU);
+    mpfr_max(own.get(), own.get(), BigFloat(least_tail(), MPFR_RNDU).get(), MPFR_RNDU);
     return own.rational();
 }
 

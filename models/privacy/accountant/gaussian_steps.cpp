@@ -15,7 +15,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 40;
-constexpr int largest_exponent = 4096;  ///< of exp_upper
+constexpr int largest_growth = 4096;  ///< of exp_upper
 
 /// Of all steps with every record in each.
 Rational unsampled_mu(const GaussianSteps& steps) {
@@ -40,7 +40,7 @@ Rational gaussian_steps_epsilon(const GaussianSteps& steps, const Rational& delt
     const Rational part = part_taken(steps);
     if (part <= delta) return 0;
     const Rational of_taken = gaussian_epsilon(unsampled_mu(steps), delta / part);
-    if (part == 1 || of_taken > largest_exponent) return of_taken;
+    if (part == 1 || of_taken > largest_growth) return of_taken;
     return BigFloat(log_upper(1 + part * (exp_upper(of_taken) - 1)), MPFR_RNDU).short_upper();
 }
 
@@ -66,8 +66,9 @@ struct Fineness {
 /// 2^17 units: then as many masses rounded up weigh less than the tails that are cut. Losses reach far beyond
 /// an epsilon that is small only because delta covers most of them. Of a record that hardly any step takes
 /// losses are few and large, and no Gaussian: fine enough is a 32nd of epsilon, which is looked at again with
-/// what it gave.
-Fineness fineness_for(const GaussianSteps& steps, const Rational& delta, const Rational& epsilon) {
+/// what it gave. coarser: so many doublings of the unit, for a quick look.
+Fineness fineness_for(const GaussianSteps& steps, const Rational& delta, const Rational& epsilon,
+                      unsigned coarser) {
     const double sigma = steps.noise_multiplier, reach = reach_of(steps.relation);
     const double log_odds = log_upper(as_rational(steps.steps) / delta).get_d();
     const double quantile = std::sqrt(2 * log_odds);
@@ -76,11 +77,13 @@ Fineness fineness_for(const GaussianSteps& steps, const Rational& delta, const R
     const double deviation = 0x1p-5 * mu / std::sqrt(static_cast<double>(steps.steps));
     double unit = std::max(deviation, 0x1p-17 * greatest);
     if (takes_few(steps)) unit = std::max(unit, std::min(0x1p-11 * greatest, 0x1p-5 * epsilon.get_d()));
+    unit = std::ldexp(unit, static_cast<int>(coarser));
     const auto bits_of = [](double least) {
         return static_cast<unsigned>(std::max(0.0, std::ceil(-std::log2(least))));
     };
     const double least_bits = log_odds / std::log(2.0) + 36;
-    const unsigned at_first = bits_of(unit), in_the_end = bits_of(std::max(unit, 0x1p-16 * of_all));
+    const unsigned at_first = bits_of(unit),
+                   in_the_end = bits_of(std::max(unit, std::ldexp(of_all, static_cast<int>(coarser) - 16)));
     return {
         {at_first, 32 * static_cast<unsigned>(std::ceil(least_bits / 32)) - 1},  // a product is whole words
         at_first - in_the_end};
@@ -120,10 +123,10 @@ Rational loss_epsilon(const GaussianSteps& steps, const Rational& delta, const F
 
 /// Replaces `cost` where the distribution of the loss proves less; again with a finer grid where it was laid
 /// out for far more, or is rough. Not where losses would be counted in whole numbers: that is no privacy.
-void improve_by_loss(StepsCost& cost, const GaussianSteps& steps, const Rational& delta) {
+void improve_by_loss(StepsCost& cost, const GaussianSteps& steps, const Rational& delta, unsigned coarser) {
     unsigned tried = 0;
     while (cost.epsilon > 0) {
-        const Fineness fineness = fineness_for(steps, delta, cost.epsilon);
+        const Fineness fineness = fineness_for(steps, delta, cost.epsilon, coarser);
         const unsigned bits = fineness.grid.loss_bits - fineness.coarsenings;
         if (bits <= tried) return;
         tried = bits;
@@ -164,14 +167,14 @@ std::vector<Rational> renyi_curve(const GaussianSteps& steps) {
     return curve;
 }
 
-StepsCost cost_of(const GaussianSteps& steps, const Rational& delta) {
+StepsCost cost_of(const GaussianSteps& steps, const Rational& delta, unsigned coarser) {
     check(steps);
     check_delta(delta);
     StepsCost cost{gaussian_steps_epsilon(steps, delta), "gdp"};
     if (steps.sampling_rate == 1) return cost;  // which is exact
     const Rational renyi = renyi_epsilon(steps, delta);
     if (renyi < cost.epsilon) cost = {renyi, "rdp"};
-    improve_by_loss(cost, steps, delta);
+    improve_by_loss(cost, steps, delta, coarser);
     return cost;
 }
 

@@ -37,8 +37,9 @@ int reach_of(Relation relation);
 
 // All results are upper bounds. Errors (ExitCode::usage): those of check, delta outside (0, 1).
 
-/// The least epsilon for delta that any accountant proves.
-StepsCost cost_of(const GaussianSteps& steps, const Rational& delta);
+/// The least epsilon for delta that any accountant proves; a little more, and sooner, where losses are
+/// counted on a grid that is `coarser` by so many doublings of its unit.
+StepsCost cost_of(const GaussianSteps& steps, const Rational& delta, unsigned coarser = 0);
 /// A multiplier whose cost_of(…).epsilon is surely at most `epsilon`: the least decimal of 5 digits, or one
 /// that leaves less than 2^-13 of the budget. Error (ExitCode::usage): epsilon <= 0, or none of the range
 /// serves.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "kernels/base/error.hpp"
@@ -37,41 +38,54 @@ class Search {
         return std::min(decimal_from(multiplier), largest_multiplier);
     }
 
-    /// From there to the least decimal that holds, or one that leaves less than 2^-13 of the budget: epsilon
-    /// falls faster than the multiplier rises.
-    double least(double near) const {
-        End high = end_at(near), low = high;
-        while (high.fraction > 1) {
-            low = high;
-            high = end_at(decimal_from(high.multiplier, 1));
-        }
-        // Epsilon falls as a power of the multiplier between 1 and 2, or steeper: this is near the root, and
-        // mostly below.
-        while (low.fraction <= 1 && low.multiplier > least_multiplier) {
-            high = low;
-            const double factor = std::max(std::pow(high.fraction, 0.75), 0x1p-4);
-            low = end_at(std::max(least_multiplier, std::min(decimal_from(high.multiplier * factor),
-                                                             decimal_from(high.multiplier, -1))));
-        }
-        if (low.fraction <= 1) return low.multiplier;
-        for (int round = 1; high.fraction < 1 - 0x1p-13; ++round) {
-            const double last = decimal_from(high.multiplier, -1);
-            if (last <= low.multiplier) break;
-            // Every fourth time by halves, which needs no smoothness.
-            const double root =
-                round % 4 == 0 ? (low.multiplier + high.multiplier) / 2 : where_all_is_spent(low, high);
-            const End middle = end_at(std::clamp(decimal_from(root), decimal_from(low.multiplier, 1), last));
-            (middle.fraction > 1 ? low : high) = middle;
-        }
-        return high.multiplier;
+    /// On a coarse grid epsilon is a little more than it is, but falls with the multiplier as it does: what a
+    /// first look on the fine one gives then tells how far to go.
+    double least() const {
+        const auto [low, high] = around_root(start(), 1, coarse);
+        if (!(low.fraction < largest && high.fraction > 0))
+            return around_root(high.multiplier, 1.5, fine).second.multiplier;
+        const double power =
+            std::log(low.fraction / high.fraction) / std::log(high.multiplier / low.multiplier);
+        return around_root(high.multiplier, std::max(0.5, power), fine).second.multiplier;
     }
 
   private:
+    /// A grid that is so much coarser, and the part of the budget that is good enough to spend.
+    struct Look {
+        unsigned coarser;
+        double enough;
+    };
+    static constexpr Look coarse{3, 1 - 0x1p-7}, fine{0, 1 - 0x1p-13};
+    static constexpr double largest = std::numeric_limits<double>::max();
     struct End {
         double multiplier, fraction;  ///< of the budget that is spent; above 1: too little noise
     };
-    End end_at(double multiplier) const {
-        const Rational fraction = cost_of(with(multiplier), delta_).epsilon / epsilon_;
+
+    /// A multiplier that is too little, and one that holds: the least decimal, or one that spends enough.
+    /// Epsilon falls about as multiplier^-power.
+    std::pair<End, End> around_root(double near, double power, const Look& look) const {
+        End low{0, largest}, high{0, 0};
+        for (int round = 1;; ++round) {
+            const End here = end_at(near, look);
+            (here.fraction > 1 ? low : high) = here;
+            const bool held = high.multiplier > 0, both = held && low.multiplier > 0;
+            const bool least = held && (high.multiplier <= least_multiplier ||
+                                        decimal_from(high.multiplier, -1) <= low.multiplier);
+            // On the coarse grid both ends are wanted, near each other.
+            if (least || (high.fraction >= look.enough && (both || look.coarser == 0))) return {low, high};
+            double guess = here.multiplier * std::pow(std::clamp(here.fraction, 0x1p-4, 16.0), 1 / power);
+            // Every fourth time by halves, which needs no smoothness.
+            if (both)
+                guess =
+                    round % 4 == 0 ? (low.multiplier + high.multiplier) / 2 : where_all_is_spent(low, high);
+            if (held) guess = std::min(guess, decimal_from(high.multiplier, -1));
+            if (low.multiplier > 0) guess = std::max(guess, decimal_from(low.multiplier, 1));
+            near = std::clamp(decimal_from(guess), least_multiplier, largest_multiplier);
+        }
+    }
+
+    End end_at(double multiplier, const Look& look) const {
+        const Rational fraction = cost_of(with(multiplier), delta_, look.coarser).epsilon / epsilon_;
         return {multiplier, round_up(fraction)};
     }
     /// By a power of the multiplier through both ends.
@@ -101,7 +115,7 @@ double noise_multiplier_for(const Rational& epsilon, const Rational& delta, cons
     const GaussianSteps any{sampling_rate, 1, steps, relation};
     check(any);
     const Search search(epsilon, delta, any);
-    return search.least(search.start());
+    return search.least();
 }
 
 }  // namespace holdfast

@@ -15,7 +15,7 @@ FlipTable cauchy_table(const Rational& epsilon, std::int64_t cap) {
 namespace mechanisms {
 namespace {
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> cauchy_law(const LawParameters& p) {
     return make_flip_law(cauchy_table(p.epsilon, p.cap), p.classes, DistanceUsed::stable);
 }
 
@@ -26,7 +26,7 @@ extern constinit const MechanismInfo cauchy{
     .law = "flip with atan(2 s)/pi, s = 6 e^(-eps h/6)/eps",
     .binary_only = true,
     .condition = nested_distances,
-    .make_law = make_law,
+    .make_law = cauchy_law,
 };
 
 }  // namespace mechanisms

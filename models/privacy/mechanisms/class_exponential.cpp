@@ -55,7 +55,7 @@ class ExponentialLaw final : public OutcomeLaw {
     std::vector<Word128> table_;
 };
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> class_exponential_law(const LawParameters& p) {
     return std::make_unique<ExponentialLaw>(exponential_weights(p.epsilon / 2, p.cap + 1));
 }
 
@@ -66,7 +66,7 @@ extern constinit const MechanismInfo class_exponential{
     .law = "class j with probability ~ e^(-eps d_j/2)",
     .needs_class_distances = true,
     .condition = nested_distances,
-    .make_law = make_law,
+    .make_law = class_exponential_law,
 };
 
 }  // namespace holdfast::mechanisms

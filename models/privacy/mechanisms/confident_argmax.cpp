@@ -48,7 +48,7 @@ class ConfidentArgmaxLaw final : public GaussianVotesLaw {
     std::int64_t threshold_units_;
 };
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> confident_argmax_law(const LawParameters& p) {
     const auto counts = [&p](const Rational& squared_change, const Rational& share) {
         return GaussianCounts(gaussian_deviation(p.mu, squared_change, share), p.members);
     };
@@ -69,7 +69,7 @@ extern constinit const MechanismInfo confident_argmax{
     .takes_threshold = true,
     .gaussian = true,
     .condition = normal_noise_on_votes,
-    .make_law = make_law,
+    .make_law = confident_argmax_law,
 };
 
 }  // namespace holdfast::mechanisms

@@ -23,7 +23,7 @@ class GaussianArgmaxLaw final : public GaussianVotesLaw {
     GaussianCounts counts_;
 };
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> gaussian_argmax_law(const LawParameters& p) {
     return std::make_unique<GaussianArgmaxLaw>(
         GaussianCounts(gaussian_deviation(p.mu, squared_change_of_counts, 1), p.members));
 }
@@ -38,7 +38,7 @@ extern constinit const MechanismInfo gaussian_argmax{
     .needs_votes = true,
     .gaussian = true,
     .condition = normal_noise_on_votes,
-    .make_law = make_law,
+    .make_law = gaussian_argmax_law,
 };
 
 }  // namespace holdfast::mechanisms

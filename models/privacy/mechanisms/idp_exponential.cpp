@@ -8,7 +8,7 @@
 namespace holdfast::mechanisms {
 namespace {
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> idp_exponential_law(const LawParameters& p) {
     const Rational scale(power_of_two(128)), stays = exp_lower(Rational(p.epsilon / 2));
     std::vector<Integer> entries{ceil(scale / (stays + p.classes - 1))};
     if (p.cap > 0) entries.emplace_back(0);
@@ -27,7 +27,7 @@ extern constinit const MechanismInfo idp_exponential{
         "where "
         "to add noise (001, Theorem 6.1); it answers without noise where a neighbour answers with it, which "
         "as differential privacy costs a delta of at least (C-1)/(e^(eps/2) + C - 1) an answer",
-    .make_law = make_law,
+    .make_law = idp_exponential_law,
 };
 
 }  // namespace holdfast::mechanisms

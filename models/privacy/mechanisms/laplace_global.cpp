@@ -6,7 +6,7 @@
 namespace holdfast::mechanisms {
 namespace {
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> laplace_global_law(const LawParameters& p) {
     const auto upper = [&](std::int64_t) { return Rational(exp_upper(-p.epsilon / 2) / 2); };
     return make_flip_law(binary_table(p.epsilon, 0, 0, upper), p.classes, DistanceUsed::none);
 }
@@ -17,7 +17,7 @@ extern constinit const MechanismInfo laplace_global{
     .name = "laplace_global",
     .law = "flip with e^(-eps/2)/2, whatever h",
     .binary_only = true,
-    .make_law = make_law,
+    .make_law = laplace_global_law,
 };
 
 }  // namespace holdfast::mechanisms

@@ -6,7 +6,7 @@
 namespace holdfast::mechanisms {
 namespace {
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> laplace_smooth_law(const LawParameters& p) {
     // beta = epsilon/(2 ln(2/delta)) bounded below, so that the scale 2 e^(-beta h)/epsilon is bounded above.
     const Rational beta = p.epsilon / (2 * log_upper(2 / p.delta));
     const auto upper = [&](std::int64_t h) {
@@ -25,7 +25,7 @@ extern constinit const MechanismInfo laplace_smooth{
     .needs_delta = true,
     .binary_only = true,
     .condition = nested_distances,
-    .make_law = make_law,
+    .make_law = laplace_smooth_law,
 };
 
 }  // namespace holdfast::mechanisms

@@ -104,7 +104,7 @@ class NoisyArgmaxLaw final : public OutcomeLaw {
     std::int64_t visible_ = 1;
 };
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> noisy_argmax_law(const LawParameters& p) {
     return std::make_unique<NoisyArgmaxLaw>(noise_table(p.epsilon / 2, p.members));
 }
 
@@ -115,7 +115,7 @@ extern constinit const MechanismInfo noisy_argmax{
     .law = "greatest of votes + discrete Lap(2/eps)",
     .needs_votes = true,
     .condition = "each record is assigned to its ensemble member by a keyed hash of its own id",
-    .make_law = make_law,
+    .make_law = noisy_argmax_law,
 };
 
 }  // namespace holdfast::mechanisms

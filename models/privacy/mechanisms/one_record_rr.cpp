@@ -10,7 +10,7 @@
 namespace holdfast::mechanisms {
 namespace {
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> one_record_rr_law(const LawParameters& p) {
     const Integer uniform = ceil(Rational(power_of_two(128)) / p.classes);
     const std::int64_t last = std::min<std::int64_t>(p.cap, 1);
     return make_flip_law(least_flip_table(uniform, p.epsilon, 0, p.classes, last), p.classes,
@@ -23,7 +23,7 @@ extern constinit const MechanismInfo one_record_rr{
     .name = "one_record_rr",
     .law = "uniform if h = 0, else keep the label with min(1 - (C-1) e^-eps/C, e^eps/C)",
     .condition = "neighbouring datasets at which the stable distance is 1 or more give the same label",
-    .make_law = make_law,
+    .make_law = one_record_rr_law,
 };
 
 }  // namespace holdfast::mechanisms

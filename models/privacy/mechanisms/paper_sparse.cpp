@@ -7,7 +7,7 @@
 namespace holdfast::mechanisms {
 namespace {
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> paper_sparse_law(const LawParameters& p) {
     return make_flip_law(cauchy_table(p.epsilon, p.cap), p.classes, DistanceUsed::sparse);
 }
 
@@ -21,7 +21,7 @@ extern constinit const MechanismInfo paper_sparse{
     .not_private =
         "the largest certified k of a sparse list is not 1-Lipschitz: neighbours certified at 50 and at 10 "
         "lose 5.99 at a claimed epsilon of 1",
-    .make_law = make_law,
+    .make_law = paper_sparse_law,
 };
 
 }  // namespace holdfast::mechanisms

@@ -69,7 +69,7 @@ class PermuteAndFlipLaw final : public OutcomeLaw {
     std::vector<Word128> table_;
 };
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> permute_and_flip_law(const LawParameters& p) {
     return std::make_unique<PermuteAndFlipLaw>(exponential_weights(p.epsilon / 2, p.cap + 1));
 }
 
@@ -80,7 +80,7 @@ extern constinit const MechanismInfo permute_and_flip{
     .law = "classes in random order, each accepted with e^(-eps d_j/2)",
     .needs_class_distances = true,
     .condition = nested_distances,
-    .make_law = make_law,
+    .make_law = permute_and_flip_law,
 };
 
 }  // namespace holdfast::mechanisms

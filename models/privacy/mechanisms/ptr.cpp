@@ -50,7 +50,7 @@ class ReleaseOrRefuseLaw final : public OutcomeLaw {
     int classes_;
 };
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> ptr_law(const LawParameters& p) {
     return std::make_unique<ReleaseOrRefuseLaw>(release_table(p.epsilon, p.delta, p.cap), p.classes);
 }
 
@@ -63,7 +63,7 @@ extern constinit const MechanismInfo ptr{
     .needs_delta = true,
     .may_refuse = true,
     .condition = nested_distances,
-    .make_law = make_law,
+    .make_law = ptr_law,
 };
 
 }  // namespace holdfast::mechanisms

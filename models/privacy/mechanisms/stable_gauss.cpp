@@ -62,7 +62,7 @@ FlipTable gauss_table(const Rational& mu, int others, std::int64_t cap) {
     return to_words(entries);
 }
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> stable_gauss_law(const LawParameters& p) {
     return make_flip_law(gauss_table(p.mu, p.classes - 1, p.cap), p.classes, DistanceUsed::stable);
 }
 
@@ -77,7 +77,7 @@ extern constinit const MechanismInfo stable_gauss{
     .needs_delta = true,
     .gaussian = true,
     .condition = nested_distances,
-    .make_law = make_law,
+    .make_law = stable_gauss_law,
 };
 
 }  // namespace holdfast::mechanisms

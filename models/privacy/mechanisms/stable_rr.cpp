@@ -8,7 +8,7 @@ namespace holdfast::mechanisms {
 namespace {
 
 /// Q(0) = (1-delta)/(e^eps + C - 1).
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> stable_rr_law(const LawParameters& p) {
     const Rational scale(power_of_two(128));
     const Integer first = ceil(scale * (1 - p.delta) / (exp_lower(p.epsilon) + (p.classes - 1)));
     return make_flip_law(least_flip_table(first, p.epsilon, p.delta, p.classes, p.cap), p.classes,
@@ -24,7 +24,7 @@ extern constinit const MechanismInfo stable_rr{
         "e^(-eps h)/(1 + e^eps)",
     .takes_delta = true,
     .condition = nested_distances,
-    .make_law = make_law,
+    .make_law = stable_rr_law,
 };
 
 }  // namespace holdfast::mechanisms

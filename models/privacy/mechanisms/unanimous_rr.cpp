@@ -8,7 +8,7 @@
 namespace holdfast::mechanisms {
 namespace {
 
-std::unique_ptr<const OutcomeLaw> make_law(const LawParameters& p) {
+std::unique_ptr<const OutcomeLaw> unanimous_rr_law(const LawParameters& p) {
     const Integer uniform = ceil(Rational(power_of_two(128)) / p.classes);
     return make_flip_law(least_flip_table(uniform, p.epsilon, 0, p.classes, p.cap), p.classes,
                          DistanceUsed::stable);
@@ -22,7 +22,7 @@ extern constinit const MechanismInfo unanimous_rr{
     .needs_leave_one_out = true,
     .condition =
         "distances of neighbouring datasets differ by at most one, and two of 1 or more mean equal labels",
-    .make_law = make_law,
+    .make_law = unanimous_rr_law,
 };
 
 }  // namespace holdfast::mechanisms

@@ -10,7 +10,7 @@ namespace holdfast {
 namespace {
 
 // What a mechanism takes (MechanismParameters).
-constexpr double least_amount = 1e-6, greatest_amount = 1000, least_delta = 1e-30;
+constexpr double least_each = 1e-6, greatest_amount = 1000, least_delta_each = 1e-30;
 
 /// A double whose shortest decimal is no more than total/answers.
 double even_share(const Rational& total, std::int64_t answers) {
@@ -27,10 +27,10 @@ double taken(double amount, double least) {
 }  // namespace
 
 AnswerShares::AnswerShares(const Rational& epsilon, const Rational& delta, std::int64_t answers)
-    : pure_epsilon(taken(epsilon_for_answers(epsilon, delta, answers), least_amount)),
-      epsilon_each(taken(even_share(epsilon, answers), least_amount)),
-      delta_each(taken(even_share(delta, answers), least_delta)),
-      mu(delta == 0 ? 0 : taken(mu_for_answers(epsilon, delta, answers), least_amount)) {}
+    : pure_epsilon(taken(epsilon_for_answers(epsilon, delta, answers), least_each)),
+      epsilon_each(taken(even_share(epsilon, answers), least_each)),
+      delta_each(taken(even_share(delta, answers), least_delta_each)),
+      mu(delta == 0 ? 0 : taken(mu_for_answers(epsilon, delta, answers), least_each)) {}
 
 double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence) {
     std::vector<std::vector<double>> laws;
