@@ -207,7 +207,7 @@ average = 0.5
 
 
 def test_an_interrupted_fit_leaves_nothing():
-    code = "import holdfast, numpy as np\nX = np.random.default_rng(1).normal(size=(20000, 40))\nholdfast.PrivateClassifier(1).fit(X, np.arange(20000) % 2)"
+    code = "import holdfast, numpy as np\nX = np.random.default_rng(1).normal(size=(4000, 20))\nholdfast.PrivateClassifier(1).fit(X, np.arange(4000) % 2)"
     process = subprocess.Popen([sys.executable, "-B", "-W", "ignore", "-c", code], stderr=subprocess.PIPE)
     folder = os.environ["TMPDIR"]
     for _ in range(600):

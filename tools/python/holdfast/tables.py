@@ -10,6 +10,8 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import driver
 
 Names = list[str]
@@ -92,7 +94,10 @@ def columns_of(X: Any) -> tuple[Names, list[list[str]]]:
 
 
 def texts(values: Iterable) -> list[str]:
-    return [text_of(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
+    cells = values.tolist() if hasattr(values, "tolist") else values
+    if isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind == "f":
+        return ["" if cell != cell else repr(cell) for cell in cells]
+    return [text_of(cell) for cell in cells]
 
 
 def text_of(value: Any) -> str:
