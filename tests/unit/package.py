@@ -1,6 +1,7 @@
 """Run by package.sh in an empty folder: package.py README. HOLDFAST_PROGRAM is the program, TMPDIR an empty folder."""
 
 import copy
+import gc
 import os
 import pickle
 import re
@@ -104,6 +105,12 @@ def test_what_is_fitted_is_what_the_program_answers():
     error = refused(holdfast.BudgetError, "does not fit: nothing was charged", model_of(ledger="bank.ledger").fit, table, labels)
     assert error.code == 6 and "are left" in error.hint
     refused(holdfast.BudgetError, "was opened with epsilon 4", model_of(ledger="bank.ledger", budget=(9, 1e-5)).fit, table, labels)
+    with holdfast.Ledger("bank.ledger") as ledger:
+        assert ledger.populations() == ["bank"] and ledger.spent("bank") == model.spent_ and "POPULATION\n  bank" in ledger.statement()
+        assert ledger.document()["statements"][0]["releases"][0]["models"] and "&lt;html" in ledger._repr_html_()
+        head = ledger.head()
+    refused(holdfast.InputError, "never had the head", ledger.check, head[::-1])
+    refused(holdfast.UsageError, "no account of the population", ledger.spent, "others")
     refused(ValueError, "population=NAME", holdfast.PrivateClassifier(1, ledger="bank.ledger").fit, table, labels)
 
 
@@ -172,6 +179,38 @@ def test_labels_and_frames_of_other_kinds():
     model = model_of().fit(frame, pandas.Series(labels))
     assert model.feature_names_in_.tolist() == ["income", "home", "debt"]
     assert (model.predict(frame) == model.predict(table)).all() and (model.predict(frame[["debt", "home", "income"]]) == model.predict(table)).all()
+
+
+def test_certified_answers():
+    stated = dict(schema=PUBLIC, expected_persons=600, ids="customer", population="bank")
+    for levels in (None, 20):
+        model = holdfast.CertifiedClassifier(levels, epsilon=10, **stated).fit(table, labels)
+        answers, distances = model.predict(asked), model.stable_distance(asked)
+        assert (answers == truth).mean() > 0.7 and model.guarantee_["status"] == "proved", (answers == truth).mean()
+        assert distances.max() >= 3 and (model.certified(asked, 3) == (distances >= 3)).all() and model.score(asked, truth) == (answers == truth).mean()
+        run = os.path.join(model._folder, "run")
+        assert (holdfast.runs.certificates(run)["ensemble_distance"] == distances).all()
+
+        # 1. What was certified against two records stays without two of them.
+        gone = ["K3", "K7"]
+        kept = [place for place, name in enumerate(table["customer"]) if name not in gone]
+        refused(holdfast.InputError, "id", clone(model).fit(table, labels).forget, ["nobody"])
+        model.forget(gone)
+        assert (model.predict(asked) == answers)[distances >= 2].all()
+        rest = {name: [cells[place] for place in kept] for name, cells in table.items()}
+        again = clone(model).fit(rest, labels[kept])
+        with open(os.path.join(run, "boxes.h5"), "rb") as one, open(os.path.join(again._folder, "run", "boxes.h5"), "rb") as other:
+            assert one.read() == other.read()
+
+        # 2. Labels that may leave are paid for; the run is its owner's.
+        few = {name: cells[:4] for name, cells in asked.items() if name != "customer"}
+        assert set(model.release(few, 0.5, f"labels-{levels}.ledger", (2, 1e-5))) <= {"good", "bad"}
+        refused(holdfast.BudgetError, "", model.release, {name: cells[4:9] for name, cells in asked.items() if name != "customer"}, 0.5, f"labels-{levels}.ledger")
+        refused(pickle.PicklingError, "stays with their owner", pickle.dumps, model)
+        place = model._folder
+        del model, again
+        gc.collect()
+        assert not os.path.exists(place)
 
 
 def test_scikit_learn():

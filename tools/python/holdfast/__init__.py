@@ -26,16 +26,17 @@ from .driver import (
     program,
     run,
 )
+from .ledger import Ledger
 from .tables import Schema
 
 if typing.TYPE_CHECKING:
-    from .estimators import FoundInRecords, PrivateClassifier
+    from .estimators import CertifiedClassifier, FoundInRecords, PrivateClassifier
 
 # What needs more than numpy and h5py is imported when it is asked for.
-LATER = {"PrivateClassifier": "estimators", "FoundInRecords": "estimators"}
-MODULES = ("estimators", "features", "layers", "models", "runs", "schema", "torch")
+LATER = {"CertifiedClassifier": "estimators", "PrivateClassifier": "estimators", "FoundInRecords": "estimators"}
+MODULES = ("driver", "estimators", "features", "layers", "models", "runs", "schema", "torch")
 
-__all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted",
+__all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
            "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "run", *LATER]
 
 

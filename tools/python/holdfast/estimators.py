@@ -7,9 +7,12 @@ import functools
 import io
 import os
 import pickle
+import shutil
 import sys
+import tempfile
 import tomllib
 import warnings
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted, column_or_1d, validate_data
 
-from . import driver, models
+from . import driver, models, runs
 from .tables import Schema, columns_of, fresh, is_frame, text_of, texts, toml, write_csv
 
 CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
@@ -28,7 +31,120 @@ class FoundInRecords(UserWarning):
     """Something that a guarantee rests on was found in the private records: it then holds only `as published`."""
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):
+class TableClassifier(ClassifierMixin, BaseEstimator):
+    """What classifiers of tables have in common: a table is read by a schema, and settings are public."""
+
+    def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
+        """Makes data.h5 of a table, in the folder; returns what the program says of it."""
+        X, y, names, cells = self._table(X, y)
+        if ids is not None:
+            names, cells = [*names, fresh("id", names)], [*cells, texts(np.asarray(ids))]
+        id_column = names[-1] if ids is not None else self.ids
+        label, classes = fresh("label", names), np.unique(y)
+        write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
+        run = functools.partial(driver.run, folder=folder)
+        say("schema")
+        self.schema_ = self._schema(run, names, label, id_column, classes)
+        self.schema_.write(os.path.join(folder, "schema.toml"))
+        say("import")
+        count = "found" if self.expected_persons is None else self.expected_persons
+        facts = run("import", "table.csv", "--schema", "schema.toml", "--expected-records", count, "--population", self.population or "unnamed", "--out", "data.h5")
+        os.remove(os.path.join(folder, "table.csv"))
+        self._warn_of_clipping(facts)
+        self._take_classes(self.schema_["classes"], y.dtype, classes)
+        return facts
+
+    def _table(self, X: Any, y: Any) -> tuple[Any, np.ndarray, list, list]:
+        """(X, y, names of its columns, their cells), all that scikit-learn asks of them checked."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        if is_frame(X):
+            names, cells = columns_of(X)
+            if not cells or not cells[0]:
+                raise ValueError("Found array with 0 sample(s): a table needs a row and a column")
+            _check_feature_names(self, X, reset=True)
+            self.n_features_in_ = len(names) - (self.ids in names)
+            if self.ids in names and hasattr(self, "feature_names_in_"):
+                self.feature_names_in_ = self.feature_names_in_[self.feature_names_in_ != self.ids]
+            y = column_or_1d(y, warn=True)
+            if len(y) != len(cells[0]):
+                raise ValueError(f"X has {len(cells[0])} rows, y {len(y)}")
+        else:
+            X, y = validate_data(self, X, y, dtype="numeric", ensure_min_samples=2)
+            names, cells = columns_of(X)
+        check_classification_targets(y)
+        if len(np.unique(y)) < 2 and self.classes is None and not names_classes(self.schema):
+            raise ValueError("y has one class: state the classes that there may be, classes=…")
+        return X, y, names, cells
+
+    def _schema(self, run: Any, names: list, label: str, id_column: str | None, classes: np.ndarray) -> Schema:
+        """What the table is read by, whole: what nobody stated is found in it, and said to be found."""
+        given = given_schema(self.schema, [name for name in names if name != id_column])
+        if given is None:
+            options = ["--id", id_column] if id_column else []
+            found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *options, "--from-data", "--out", "found.toml")
+            if found["dropped"]:
+                warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=4)
+            given = Schema(found["schema"])
+        given.update(label=label, **({"id": id_column} if id_column else {}))
+        if self.classes is not None:
+            given["classes"] = texts(self.classes)
+        elif not given.get("classes"):
+            given.update(classes=texts(classes), found=True)
+        if given.get("found"):
+            warnings.warn("ranges, categories or classes were found in the records: the guarantee is only 'as published'. State them, schema=… and classes=…", FoundInRecords, stacklevel=4)
+        return given
+
+    def _warn_of_clipping(self, facts: Mapping) -> None:
+        values = sum(facts["rows"].values()) * facts["features"]
+        if facts["clipped"] > CLIPPED * values:
+            warnings.warn(f"{facts['clipped']} of {values} values lie outside the schema's ranges and count as their ends", stacklevel=4)
+
+    def _configure(self, folder: str, facts: Mapping, epsilon: float, delta: float, kind: str | None = None) -> str:
+        """Writes settings.toml; returns the kind of training, the advised one unless one is asked for."""
+        if self.configuration is None or isinstance(self.configuration, Mapping):
+            text, kind = advice(facts["expected_records"], facts["features"], len(self.schema_["classes"]), self.columns, epsilon, delta, kind)
+        else:
+            with open(self.configuration, encoding="utf-8") as file:
+                text = file.read()
+            kind = tomllib.loads(text).get("training", {}).get("kind")
+        with open(os.path.join(folder, "settings.toml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return kind
+
+    def _train(self, folder: str, settings: Mapping, *words: Any) -> None:
+        """The run of data.h5 by settings.toml and by these settings."""
+        given = self.configuration if isinstance(self.configuration, Mapping) else {}
+        said = {"network.classes": len(self.schema_["classes"]), **settings, **given}
+        options = [word for name, value in said.items() for word in ("--set", f"{name}={value if isinstance(value, str) else toml(value)}")]
+        driver.run("train", "--config", "settings.toml", *options, "--data", "data.h5", "--out", "run", *words, folder=folder)
+
+    def _take_classes(self, names: Sequence[str], dtype: np.dtype, labels: np.ndarray) -> None:
+        """Labels of the names that the model answers with, as y had them."""
+        known = {text_of(label): label for label in labels.tolist()}
+        if self.classes is not None:
+            known.update({text_of(label): label for label in np.asarray(self.classes).tolist()})
+        self._by_name = {name: known.get(name, label_of(name, dtype)) for name in names}
+        self.classes_ = np.sort(np.array(list(self._by_name.values()), dtype=None if dtype.kind in "OUS" else dtype))
+        if dtype.kind == "O":
+            self.classes_ = self.classes_.astype(object)
+
+    def _write_rows(self, folder: str, X: Any) -> None:
+        """table.csv, in the folder, of X [n, columns] that is asked about."""
+        if is_frame(X):
+            names, cells = columns_of(X)
+        else:
+            names, cells = columns_of(validate_data(self, X, dtype="numeric", reset=False))
+            names = list(getattr(self, "feature_names_in_", names))
+        write_csv(os.path.join(folder, "table.csv"), names, cells)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise is fresh
+        return tags
+
+
+class PrivateClassifier(TableClassifier):
     """A linear classifier under differential privacy, that anyone may have and ask as often as they like.
 
     Parameters
@@ -84,94 +200,29 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         """
         if self.ledger is not None and self.population is None:
             raise ValueError("a ledger keeps the budget of people: say whose it is, population=NAME")
-        X, y, names, cells = self._table(X, y)
-        if ids is not None:
-            names, cells = [*names, fresh("id", names)], [*cells, texts(np.asarray(ids))]
-        id_column = names[-1] if ids is not None else self.ids
-        label = fresh("label", names)
-        classes = np.unique(y)
-        with driver.private_folder() as folder:
-            write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
-            with stages(self.verbose) as say:
-                self._publish(folder, say, names, label, id_column, classes)
-        self._take_classes(self.schema_["classes"], y.dtype, classes)
+        with driver.private_folder() as folder, stages(self.verbose) as say:
+            facts = self._import(folder, say, X, y, ids)
+            self._publish(folder, say, facts)
         return self
 
-    def _table(self, X: Any, y: Any) -> tuple[Any, np.ndarray, list, list]:
-        """(X, y, names of its columns, their cells), all that scikit-learn asks of them checked."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        if is_frame(X):
-            names, cells = columns_of(X)
-            if not cells or not cells[0]:
-                raise ValueError("Found array with 0 sample(s): a table needs a row and a column")
-            _check_feature_names(self, X, reset=True)
-            self.n_features_in_ = len(names) - (self.ids in names)
-            if self.ids in names and hasattr(self, "feature_names_in_"):
-                self.feature_names_in_ = self.feature_names_in_[self.feature_names_in_ != self.ids]
-            y = column_or_1d(y, warn=True)
-            if len(y) != len(cells[0]):
-                raise ValueError(f"X has {len(cells[0])} rows, y {len(y)}")
-        else:
-            X, y = validate_data(self, X, y, dtype="numeric", ensure_min_samples=2)
-            names, cells = columns_of(X)
-        check_classification_targets(y)
-        if len(np.unique(y)) < 2 and self.classes is None and not names_classes(self.schema):
-            raise ValueError("y has one class: state the classes that there may be, classes=…")
-        return X, y, names, cells
-
-    def _publish(self, folder: str, say: Any, names: list, label: str, id_column: str | None, classes: np.ndarray) -> None:
-        """The row of commands, in the folder, whose table.csv is the private one."""
+    def _publish(self, folder: str, say: Any, facts: Mapping) -> None:
+        """From data.h5, in the folder, to the model."""
         run = functools.partial(driver.run, folder=folder)
-        say("schema")
-        self.schema_ = self._schema(run, names, label, id_column, classes)
-        self.schema_.write(os.path.join(folder, "schema.toml"))
-        say("import")
-        count = "found" if self.expected_persons is None else self.expected_persons
         population = self.population or "unnamed"
-        facts = run("import", "table.csv", "--schema", "schema.toml", "--expected-records", count, "--population", population, "--out", "data.h5")
-        self._warn_of_clipping(facts)
         say("account")
         ledger = os.path.join(folder, "ledger.db") if self.ledger is None else os.path.abspath(self.ledger)
         run("account", "--ledger", ledger, "--data", "data.h5", *self._opening(run, ledger, population))
         say("advise")
-        kind = self._configure(folder, facts)
+        kind = self._configure(folder, facts, self.epsilon, self.delta)
         say("train")
-        given = self.configuration if isinstance(self.configuration, Mapping) else {}
-        settings = {"network.classes": len(self.schema_["classes"]), **given}
-        if kind == "noisy":
-            settings.update({"noise.epsilon": self.epsilon, "noise.delta": self.delta})
-        words = [word for name, value in settings.items() for word in ("--set", f"{name}={value if isinstance(value, str) else toml(value)}")]
-        run("train", "--config", "settings.toml", *words, "--data", "data.h5", "--out", "run", *(["--ledger", ledger] if kind == "noisy" else []))
+        noise = {"noise.epsilon": self.epsilon, "noise.delta": self.delta} if kind == "noisy" else {}
+        self._train(folder, noise, *(["--ledger", ledger] if noise else []))
         say("publish")
-        price = ["--epsilon", self.epsilon, "--delta", self.delta] if kind == "convex" else []
+        price = [] if noise else ["--epsilon", self.epsilon, "--delta", self.delta]
         run("publish", "--run", "run", "--ledger", ledger, "--out", "model.h5", *price)
         self._take_model(os.path.join(folder, "model.h5"))
         self.spent_ = run("account", "--ledger", ledger, "--population", population)
         self.statement_ = run("statement", "--ledger", ledger, "--population", population, as_json=False)
-
-    def _schema(self, run: Any, names: list, label: str, id_column: str | None, classes: np.ndarray) -> Schema:
-        """What the table is read by, whole: what nobody stated is found in it, and said to be found."""
-        given = given_schema(self.schema, [name for name in names if name != id_column])
-        if given is None:
-            options = ["--id", id_column] if id_column else []
-            found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *options, "--from-data", "--out", "found.toml")
-            if found["dropped"]:
-                warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=4)
-            given = Schema(found["schema"])
-        given.update(label=label, **({"id": id_column} if id_column else {}))
-        if self.classes is not None:
-            given["classes"] = texts(self.classes)
-        elif not given.get("classes"):
-            given.update(classes=texts(classes), found=True)
-        if given.get("found"):
-            warnings.warn("ranges, categories or classes were found in the records: the guarantee is only 'as published'. State them, schema=… and classes=…", FoundInRecords, stacklevel=4)
-        return given
-
-    def _warn_of_clipping(self, facts: Mapping) -> None:
-        values = sum(facts["rows"].values()) * facts["features"]
-        if facts["clipped"] > CLIPPED * values:
-            warnings.warn(f"{facts['clipped']} of {values} values lie outside the schema's ranges and count as their ends", stacklevel=4)
 
     def _opening(self, run: Any, ledger: str, population: str) -> list:
         """What opens the account, where there is none; where one is said, the program holds it against the one there."""
@@ -184,33 +235,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
         epsilon, delta = self.budget or (self.epsilon, self.delta)
         return ["--budget", epsilon, "--budget-delta", delta]
 
-    def _configure(self, folder: str, facts: Mapping) -> str:
-        """Writes settings.toml; returns the kind of training."""
-        if self.configuration is None or isinstance(self.configuration, Mapping):
-            text, kind = advice(facts["expected_records"], facts["features"], len(self.schema_["classes"]), self.columns, self.epsilon, self.delta)
-        else:
-            with open(self.configuration, encoding="utf-8") as file:
-                text = file.read()
-            kind = tomllib.loads(text).get("training", {}).get("kind")
-        with open(os.path.join(folder, "settings.toml"), "w", encoding="utf-8") as file:
-            file.write(text)
-        return kind
-
     def _take_model(self, path: str) -> None:
         self.model_ = models.read_model(path)
         self.guarantee_ = self.model_.guarantee
         with open(path, "rb") as file:
             self._published = file.read()
-
-    def _take_classes(self, names: Sequence[str], dtype: np.dtype, labels: np.ndarray) -> None:
-        """Labels of the names that the model answers with, as y had them."""
-        known = {text_of(label): label for label in labels.tolist()}
-        if self.classes is not None:
-            known.update({text_of(label): label for label in np.asarray(self.classes).tolist()})
-        self._by_name = {name: known.get(name, label_of(name, dtype)) for name in names}
-        self.classes_ = np.sort(np.array(list(self._by_name.values()), dtype=None if dtype.kind in "OUS" else dtype))
-        if dtype.kind == "O":
-            self.classes_ = self.classes_.astype(object)
 
     # Answers -----------------------------------------------------------------------------------------------------------
 
@@ -232,13 +261,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
     def _answers(self, X: Any) -> tuple[list, list]:
         """(header, rows) of what `holdfast predict` answers."""
         check_is_fitted(self, "model_")
-        if is_frame(X):
-            names, cells = columns_of(X)
-        else:
-            names, cells = columns_of(validate_data(self, X, dtype="numeric", reset=False))
-            names = list(getattr(self, "feature_names_in_", names))
         with driver.private_folder() as folder:
-            write_csv(os.path.join(folder, "table.csv"), names, cells)
+            self._write_rows(folder, X)
             with open(os.path.join(folder, "model.h5"), "wb") as file:
                 file.write(self._published)
             owners = []
@@ -304,21 +328,120 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):
             text += " No ledger was named: nothing remembers what other models of these people cost."
         return text
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True  # the noise is fresh
-        return tags
+
+class CertifiedClassifier(TableClassifier):
+    """A classifier that says of every answer how many records would have to change before the answer could.
+
+    For the owner of the records alone: its answers, distances and the folder of its run depend on them without protection.
+    What may leave is what release() gives. Parameters that are not here are those of PrivateClassifier.
+
+    Parameters
+    ----------
+    levels : None: a convex model, whose distances have no cap. K: boxes for every k = 0..K, of any network.
+    relation : which tables are neighbours: "add_remove", "substitute", or "remove", for unlearning alone.
+    epsilon : what answers are to cost together, if any are released: the less, the less a record weighs, and a model learns.
+    configuration : None: what `holdfast advise` advises of that kind. Else as of PrivateClassifier.
+
+    Attributes
+    ----------
+    guarantee_ : dict {status, statement, conditions, …}: what a distance means.   schema_, classes_, n_features_in_.
+    """
+
+    def __init__(self, levels: int | None = None, relation: str = "add_remove", epsilon: float = 1.0, *, schema: Any = None,
+                 classes: Sequence | None = None, expected_persons: int | None = None, ids: str | None = None, population: str | None = None,
+                 columns: str = "amounts", configuration: Any = None, verbose: bool = False):
+        self.levels = levels
+        self.relation = relation
+        self.epsilon = epsilon
+        self.schema = schema
+        self.classes = classes
+        self.expected_persons = expected_persons
+        self.ids = ids
+        self.population = population
+        self.columns = columns
+        self.configuration = configuration
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, ids: Any = None) -> CertifiedClassifier:
+        """Trains on X [n, columns], a DataFrame or an array, and y [n], in a private folder that goes with this object."""
+        self._folder = tempfile.mkdtemp(prefix="holdfast-")
+        self._end = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        with stages(self.verbose) as say:
+            facts = self._import(self._folder, say, X, y, ids)
+            say("advise")
+            kind = self._configure(self._folder, facts, self.epsilon, 1e-5, "convex" if self.levels is None else "boxes")
+            say("train")
+            settings = {} if kind == "convex" else {"certificate.levels": self.levels}
+            self._train(self._folder, {"certificate.relation": self.relation, **settings})
+        self.guarantee_ = runs.manifest(os.path.join(self._folder, "run"))["guarantee"]
+        return self
+
+    def _asked(self, X: Any) -> dict:
+        """What `holdfast certify` finds of X [n, columns]."""
+        check_is_fitted(self, "guarantee_")
+        self._write_rows(self._folder, X)
+        driver.run("certify", "--run", "run", "--queries", "table.csv", folder=self._folder)
+        return runs.certificates(os.path.join(self._folder, "run"))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """[n], the classes that the run answers for X [n, columns]."""
+        return self._labels(self._asked(X)["ensemble_label"])
+
+    def _labels(self, places: Sequence) -> np.ndarray:
+        names = self.schema_["classes"]
+        return np.array([self._by_name[names[place]] for place in places], dtype=self.classes_.dtype)
+
+    def stable_distance(self, X: Any) -> np.ndarray:
+        """int64 [n], records: no change of so many, by the relation, changes the answer for X [n, columns]."""
+        return self._asked(X)["ensemble_distance"].astype(np.int64)
+
+    def certified(self, X: Any, k: int) -> np.ndarray:
+        """bool [n]: does every run of this training on a table k records away give this answer?"""
+        return self.stable_distance(X) >= k
+
+    def forget(self, ids: Sequence) -> CertifiedClassifier:
+        """Becomes what it were without the records of these ids, byte for byte; the run with them is removed."""
+        check_is_fitted(self, "guarantee_")
+        place = self._folder
+        with open(os.path.join(place, "ids.txt"), "w", encoding="utf-8") as file:
+            file.writelines(f"{text}\n" for text in texts(np.asarray(ids)))
+        driver.run("unlearn", "--run", "run", "--data", "data.h5", "--ids", "ids.txt", "--out", "left", "--out-data", "left.h5", folder=place)
+        shutil.rmtree(os.path.join(place, "run"))
+        os.rename(os.path.join(place, "left"), os.path.join(place, "run"))
+        os.replace(os.path.join(place, "left.h5"), os.path.join(place, "data.h5"))
+        os.remove(os.path.join(place, "ids.txt"))
+        return self
+
+    def release(self, X: Any, epsilon: float, ledger: str | os.PathLike, budget: tuple[float, float] | None = None) -> np.ndarray:
+        """[n], labels for X [n, columns] under differential privacy, each charged epsilon. X concerns nobody whose records
+        are private. budget (epsilon, delta) opens the account where there is none."""
+        check_is_fitted(self, "guarantee_")
+        if self.population is None:
+            raise ValueError("a ledger keeps the budget of people: say whose it is, population=NAME, and fit again")
+        self._write_rows(self._folder, X)
+        path = os.path.abspath(ledger)
+        opening = [] if budget is None else ["--budget", budget[0], "--budget-delta", budget[1]]
+        driver.run("account", "--ledger", path, "--data", "data.h5", *opening, folder=self._folder)
+        said = driver.run("release", "--run", "run", "--queries", "table.csv", "--epsilon", epsilon, "--ledger", path, folder=self._folder)
+        return self._labels(said["labels"])
+
+    def __getstate__(self) -> dict:
+        if getattr(self, "guarantee_", None) is not None:
+            raise pickle.PicklingError("its run depends on the private records without protection, and stays with their owner")
+        return super().__getstate__()
 
 
 # Public settings -------------------------------------------------------------------------------------------------------
 
 
 @functools.lru_cache
-def advice(records: int, features: int, classes: int, columns: str, epsilon: float, delta: float) -> tuple[str, str]:
-    """(configuration, kind of training) that `holdfast advise` advises: of public numbers alone, so asked once."""
+def advice(records: int, features: int, classes: int, columns: str, epsilon: float, delta: float, kind: str | None) -> tuple[str, str]:
+    """(configuration, kind of training) that `holdfast advise` advises, of every kind or of one: of public numbers alone,
+    so asked once."""
     asked = ["--records", records, "--features", features, "--classes", classes, "--columns", columns, "--epsilon", epsilon, "--delta", delta, "--queries", 0]
     said = driver.run("advise", *asked)
-    return said["configuration"], said["advised"]["kind"]
+    kind = kind or said["advised"]["kind"]
+    return said["configurations"][kind], kind
 
 
 def names_classes(schema: Any) -> bool:

@@ -74,3 +74,14 @@ def certificates(run):
     with open(os.path.join(run, "certificates.json")) as file:
         found["guarantee"] = json.load(file)["guarantee"]
     return found
+
+
+def frame(run):
+    """A pandas.DataFrame of what `holdfast certify` found last: id, label, distance [queries] of the ensemble; `attrs` holds
+    the guarantee."""
+    import pandas
+
+    found = certificates(run)
+    rows = pandas.DataFrame({"id": found["id"], "label": found["ensemble_label"], "distance": found["ensemble_distance"]})
+    rows.attrs["guarantee"] = found["guarantee"]
+    return rows
