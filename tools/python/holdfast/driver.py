@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 GRACE = 10.0  # seconds that a training has to end in, once it is told to
 
@@ -100,12 +101,17 @@ def program() -> str:
     return path
 
 
-def run(command: str, *words: object, folder: str | None = None, as_json: bool = True) -> dict | str:
-    """What `holdfast COMMAND WORDS` prints, run in `folder`: its JSON object, or with as_json=False its text.
+def run(command: str, *words: object, folder: str | None = None) -> dict[str, Any]:
+    """The JSON object of `holdfast COMMAND WORDS`, run in `folder`.
 
     Raises the Error of its exit code. Where this process is interrupted, so is the program.
     """
-    line = [program(), command, *(str(word) for word in words), "--quiet", *(["--json"] if as_json else [])]
+    return json.loads(text(command, *words, "--json", folder=folder))
+
+
+def text(command: str, *words: object, folder: str | None = None) -> str:
+    """What the same prints for people."""
+    line = [program(), command, *(str(word) for word in words), "--quiet"]
     with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process:
         try:
             said, complaint = process.communicate()
@@ -113,11 +119,11 @@ def run(command: str, *words: object, folder: str | None = None, as_json: bool =
             stop(process)
             raise
     if process.returncode == 0:
-        return json.loads(said) if as_json else said
+        return said
     raise error_of(process.returncode, complaint)
 
 
-def stop(process: subprocess.Popen) -> None:
+def stop(process: subprocess.Popen[str]) -> None:
     process.terminate()
     try:
         process.wait(GRACE)
@@ -126,10 +132,10 @@ def stop(process: subprocess.Popen) -> None:
 
 
 def error_of(status: int, complaint: str) -> Error:
-    text = complaint.rpartition("holdfast: ")[2].strip()
+    words = complaint.rpartition("holdfast: ")[2].strip()
     if status < 0:
-        return Error(text or f"the program was ended by {signal.Signals(-status).name}")
-    return ERRORS.get(status, Error)(text or f"the program ended with {status}")
+        return Error(words or f"the program was ended by {signal.Signals(-status).name}")
+    return ERRORS.get(status, Error)(words or f"the program ended with {status}")
 
 
 @contextlib.contextmanager

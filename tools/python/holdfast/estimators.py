@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import math
 import os
 import pickle
 import shutil
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names, check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d, validate_data
 
 from . import driver, models, runs
 from .tables import Schema, columns_of, fresh, is_frame, text_of, texts, toml, write_csv
@@ -34,6 +35,12 @@ class FoundInRecords(UserWarning):
 class TableClassifier(ClassifierMixin, BaseEstimator):
     """What classifiers of tables have in common: a table is read by a schema, and settings are public."""
 
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    guarantee_: dict[str, Any]
+    schema_: Schema | None
+
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
         """Makes data.h5 of a table, in the folder; returns what the program says of it."""
         X, y, names, cells = self._table(X, y)
@@ -44,14 +51,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
         run = functools.partial(driver.run, folder=folder)
         say("schema")
-        self.schema_ = self._schema(run, names, label, id_column, classes)
-        self.schema_.write(os.path.join(folder, "schema.toml"))
+        schema = self.schema_ = self._schema(run, names, label, id_column, classes)
+        schema.write(os.path.join(folder, "schema.toml"))
         say("import")
         count = "found" if self.expected_persons is None else self.expected_persons
         facts = run("import", "table.csv", "--schema", "schema.toml", "--expected-records", count, "--population", self.population or "unnamed", "--out", "data.h5")
         os.remove(os.path.join(folder, "table.csv"))
         self._warn_of_clipping(facts)
-        self._take_classes(self.schema_["classes"], y.dtype, classes)
+        self._take_classes(schema["classes"], y.dtype, classes)
         return facts
 
     def _table(self, X: Any, y: Any) -> tuple[Any, np.ndarray, list, list]:
@@ -103,7 +110,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _configure(self, folder: str, facts: Mapping, epsilon: float, delta: float, kind: str | None = None) -> str:
         """Writes settings.toml; returns the kind of training, the advised one unless one is asked for."""
         if self.configuration is None or isinstance(self.configuration, Mapping):
-            text, kind = advice(facts["expected_records"], facts["features"], len(self.schema_["classes"]), self.columns, epsilon, delta, kind)
+            text, kind = advice(facts["expected_records"], facts["features"], len(self.classes_), self.columns, epsilon, delta, kind)
         else:
             with open(self.configuration, encoding="utf-8") as file:
                 text = file.read()
@@ -115,7 +122,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _train(self, folder: str, settings: Mapping, *words: Any) -> None:
         """The run of data.h5 by settings.toml and by these settings."""
         given = self.configuration if isinstance(self.configuration, Mapping) else {}
-        said = {"network.classes": len(self.schema_["classes"]), **settings, **given}
+        said = {"network.classes": len(self.classes_), **settings, **given}
         options = [word for name, value in said.items() for word in ("--set", f"{name}={value if isinstance(value, str) else toml(value)}")]
         driver.run("train", "--config", "settings.toml", *options, "--data", "data.h5", "--out", "run", *words, folder=folder)
 
@@ -174,6 +181,10 @@ class PrivateClassifier(TableClassifier):
     schema_ : Schema that X is read by; of what was found in private records, for their owner alone.
     """
 
+    model_: models.Model
+    spent_: dict[str, Any] | None
+    statement_: str | None
+
     def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
                  expected_persons: int | None = None, ids: str | None = None, population: str | None = None,
                  ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
@@ -222,7 +233,7 @@ class PrivateClassifier(TableClassifier):
         run("publish", "--run", "run", "--ledger", ledger, "--out", "model.h5", *price)
         self._take_model(os.path.join(folder, "model.h5"))
         self.spent_ = run("account", "--ledger", ledger, "--population", population)
-        self.statement_ = run("statement", "--ledger", ledger, "--population", population, as_json=False)
+        self.statement_ = driver.text("statement", "--ledger", ledger, "--population", population)
 
     def _opening(self, run: Any, ledger: str, population: str) -> list:
         """What opens the account, where there is none; where one is said, the program holds it against the one there."""
@@ -235,7 +246,7 @@ class PrivateClassifier(TableClassifier):
         epsilon, delta = self.budget or (self.epsilon, self.delta)
         return ["--budget", epsilon, "--budget-delta", delta]
 
-    def _take_model(self, path: str) -> None:
+    def _take_model(self, path: str | os.PathLike) -> None:
         self.model_ = models.read_model(path)
         self.guarantee_ = self.model_.guarantee
         with open(path, "rb") as file:
@@ -271,7 +282,7 @@ class PrivateClassifier(TableClassifier):
                     raise driver.UsageError("the ranges of its columns were found in private records, and stayed with their owner (load it with schema=…, who has it)")
                 self.schema_.write(os.path.join(folder, "schema.toml"))
                 owners = ["--schema", "schema.toml"]
-            said = driver.run("predict", "--model", "model.h5", "table.csv", *owners, folder=folder, as_json=False)
+            said = driver.text("predict", "--model", "model.h5", "table.csv", *owners, folder=folder)
         header, *rows = csv.reader(io.StringIO(said))
         return header, rows
 
@@ -292,7 +303,7 @@ class PrivateClassifier(TableClassifier):
         records, as its owner kept it (schema_)."""
         model = models.read_model(path)
         cost = model.cost or {}
-        loaded = cls(cost.get("epsilon"), cost.get("delta"), schema=schema)
+        loaded = cls(cost.get("epsilon", math.inf), cost.get("delta", 1.0), schema=schema)
         loaded._take_model(path)
         loaded.schema_ = given_schema(schema, []) or (None if loaded._is_withheld() else Schema(model.schema or {}))
         loaded.statement_ = loaded.spent_ = None  # those are the ledger's
@@ -388,8 +399,8 @@ class CertifiedClassifier(TableClassifier):
         return self._labels(self._asked(X)["ensemble_label"])
 
     def _labels(self, places: Sequence) -> np.ndarray:
-        names = self.schema_["classes"]
-        return np.array([self._by_name[names[place]] for place in places], dtype=self.classes_.dtype)
+        labels = list(self._by_name.values())  # in the order of the schema's classes
+        return np.array([labels[place] for place in places], dtype=self.classes_.dtype)
 
     def stable_distance(self, X: Any) -> np.ndarray:
         """int64 [n], records: no change of so many, by the relation, changes the answer for X [n, columns]."""
@@ -445,7 +456,8 @@ def advice(records: int, features: int, classes: int, columns: str, epsilon: flo
 
 
 def names_classes(schema: Any) -> bool:
-    return bool((given_schema(schema, []) or {}).get("classes"))
+    given = given_schema(schema, [])
+    return given is not None and bool(given.get("classes"))
 
 
 def given_schema(schema: Any, names: list[str]) -> Schema | None:

@@ -19,30 +19,30 @@ class Ledger:
     def __init__(self, path: str | os.PathLike):
         self.path = os.path.abspath(path)
 
-    def open_account(self, data: str | os.PathLike, epsilon: float, delta: float = 0.0) -> dict:
+    def open_account(self, data: str | os.PathLike, epsilon: float, delta: float = 0.0) -> dict[str, Any]:
         """Adds a dataset (HDF5) to its population's account, opened with this budget if there is none; the account."""
         return driver.run("account", "--ledger", self.path, "--data", os.path.abspath(data), "--budget", epsilon, "--budget-delta", delta)
 
-    def spent(self, population: str) -> dict:
+    def spent(self, population: str) -> dict[str, Any]:
         """{"spent_epsilon", "spent_delta", "budget_epsilon", "budget_delta", "payments", …} of an account."""
         return driver.run("account", "--ledger", self.path, "--population", population)
 
     def populations(self) -> list[str]:
         return [one["population"] for one in self.document()["statements"]]
 
-    def document(self) -> dict:
+    def document(self) -> dict[str, Any]:
         """`holdfast statement` as an object: what was released, and under which guarantee. It may be published."""
         return driver.run("statement", "--ledger", self.path)
 
     def statement(self) -> str:
         """The same as text."""
-        return driver.run("statement", "--ledger", self.path, as_json=False)
+        return driver.text("statement", "--ledger", self.path)
 
     def page(self) -> str:
         """The same as one self-contained page of HTML."""
         with driver.private_folder() as folder:
             path = os.path.join(folder, "statement.html")
-            driver.run("statement", "--ledger", self.path, "--html", path, as_json=False)
+            driver.text("statement", "--ledger", self.path, "--html", path)
             with open(path, encoding="utf-8") as file:
                 return file.read()
 

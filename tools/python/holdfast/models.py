@@ -61,11 +61,11 @@ class Model:
     program: str = "unknown"
     program_version: str = ""
     guarantee: dict = dataclasses.field(default_factory=lambda: dict(NOT_PRIVATE))
-    cost: dict = None
-    features: dict = None  # what a record becomes first, as the file's description says it
+    cost: dict | None = None
+    features: dict | None = None  # what a record becomes first, as the file's description says it
     map_units: list = dataclasses.field(default_factory=list)  # of Fourier features [frequencies]; of a prefix, as units
-    shapes: list = None  # of each layer, as layers.py says; None: all dense, with biases
-    schema: dict = None  # what the columns of a table are; None: not known
+    shapes: list | None = None  # of each layer, as layers.py says; None: all dense, with biases
+    schema: dict | None = None  # what the columns of a table are; None: not known
 
     def shape(self, layer):
         rows, columns = self.units[layer].shape

@@ -17,7 +17,7 @@ from . import driver
 Names = list[str]
 
 
-class Schema(dict):
+class Schema(dict[str, Any]):
     """What the columns of a table are, as `holdfast schema` writes it: whoever gives one says that it is public knowledge.
 
     {"column": [{"name": …, "type": "number", "range": [low, high], "missing": value}, {"name": …, "type": "category",
@@ -30,10 +30,10 @@ class Schema(dict):
                     classes: Iterable | None = None, missing: Mapping[str, float] | None = None) -> Schema:
         """Of public facts: {column: (low, high)} of numbers, {column: values} of categories, the label's values, and
         {column: value} that a missing number counts as."""
-        columns = [{"name": name, "type": "number", "range": [float(end) for end in ends]} for name, ends in (ranges or {}).items()]
+        columns: list[dict[str, Any]] = [{"name": name, "type": "number", "range": [float(end) for end in ends]} for name, ends in (ranges or {}).items()]
         columns += [{"name": name, "type": "category", "values": [text_of(value) for value in values]} for name, values in (categories or {}).items()]
         for column in columns:
-            if column["name"] in (missing or {}):
+            if missing and column["name"] in missing:
                 column["missing"] = float(missing[column["name"]])
         return cls(column=columns, **({} if classes is None else {"classes": [text_of(value) for value in classes]}))
 
@@ -95,7 +95,8 @@ def columns_of(X: Any) -> tuple[Names, list[list[str]]]:
 
 def texts(values: Iterable) -> list[str]:
     cells = values.tolist() if hasattr(values, "tolist") else values
-    if isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind == "f":
+    kind = getattr(values, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.kind == "f":
         return ["" if cell != cell else repr(cell) for cell in cells]
     return [text_of(cell) for cell in cells]
 
