@@ -213,6 +213,22 @@ def test_certified_answers():
         assert not os.path.exists(place)
 
 
+def test_what_each_record_decides():
+    few, few_labels = {name: cells[:40] for name, cells in table.items()}, labels[:40]
+    model = holdfast.LeaveOneOut([3], schema=PUBLIC, expected_persons=40, ids="customer", population="bank").fit(few, few_labels)
+    changes = model.influence(asked)
+    assert changes.shape == (200, 40) and np.abs(changes).max() > 0 and (model.predict(asked) == truth).mean() > 0.7
+    assert len(model.idp_["classes"]) == 2 and all(one["lower"] <= one["upper"] for one in model.idp_["classes"])
+    # Columns are rows of the table: those of the same table in another order are the same ones.
+    turned = {name: cells[::-1] for name, cells in few.items()}
+    again = clone(model).fit(turned, few_labels[::-1]).influence(asked)
+    assert np.allclose(again, changes[:, ::-1], rtol=0, atol=1e-6 * np.abs(changes).max())  # sums in another order
+    assert not np.allclose(again, changes, rtol=0, atol=1e-2 * np.abs(changes).max())
+    refused(pickle.PicklingError, "stays with their owner", pickle.dumps, model)
+    del model
+    gc.collect()
+
+
 def test_scikit_learn():
     configuration = "quick.toml"
     with open(configuration, "w") as file:

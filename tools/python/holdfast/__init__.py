@@ -30,10 +30,11 @@ from .ledger import Ledger
 from .tables import Schema
 
 if typing.TYPE_CHECKING:
-    from .estimators import CertifiedClassifier, FoundInRecords, PrivateClassifier
+    from .estimators import CertifiedClassifier, FoundInRecords, LeaveOneOut, PrivateClassifier
 
 # What needs more than numpy and h5py is imported when it is asked for.
-LATER = {"CertifiedClassifier": "estimators", "PrivateClassifier": "estimators", "FoundInRecords": "estimators"}
+LATER = {"CertifiedClassifier": "estimators", "LeaveOneOut": "estimators",
+         "PrivateClassifier": "estimators", "FoundInRecords": "estimators"}
 MODULES = ("driver", "estimators", "features", "layers", "models", "runs", "schema", "torch")
 
 __all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
