@@ -285,6 +285,14 @@ def test_the_page():
         exec("\n".join(blocks), {})
 
 
+def test_the_examples():
+    folder = os.path.join(os.path.dirname(readme), "examples")
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name)) as file:
+            exec(compile(file.read(), name, "exec"), {})
+    gc.collect()
+
+
 for name, test in list(globals().items()):
     if not name.startswith("test_"):
         continue
