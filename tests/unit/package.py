@@ -196,6 +196,7 @@ def test_certified_answers():
         kept = [place for place, name in enumerate(table["customer"]) if name not in gone]
         refused(holdfast.InputError, "id", clone(model).fit(table, labels).forget, ["nobody"])
         model.forget(gone)
+        assert (model.forget(gone[:1]).predict(asked) == answers)[distances >= 2].all()  # again: it is done
         assert (model.predict(asked) == answers)[distances >= 2].all()
         rest = {name: [cells[place] for place in kept] for name, cells in table.items()}
         again = clone(model).fit(rest, labels[kept])

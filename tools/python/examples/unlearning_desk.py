@@ -25,7 +25,10 @@ model.forget([7, 421])
 after = model.predict(asked)
 print((before != after).sum(), "answers changed")
 assert (before == after)[sure].all() and sure.any()
+
+# %% Who asks again is gone already, and who never came is not known.
+assert (model.forget([7]).predict(asked) == after).all()
 try:
-    model.forget([7])
+    model.forget([12345])
 except holdfast.InputError as error:
     print(error)

@@ -435,9 +435,10 @@ class CertifiedClassifier(OwnersClassifier):
         with open(os.path.join(place, "ids.txt"), "w", encoding="utf-8") as file:
             file.writelines(f"{text}\n" for text in texts(np.asarray(ids)))
         driver.run("unlearn", "--run", "run", "--data", "data.h5", "--ids", "ids.txt", "--out", "left", "--out-data", "left.h5", folder=place)
-        shutil.rmtree(os.path.join(place, "run"))
-        os.rename(os.path.join(place, "left"), os.path.join(place, "run"))
-        os.replace(os.path.join(place, "left.h5"), os.path.join(place, "data.h5"))
+        if os.path.exists(os.path.join(place, "left")):  # else all of them were forgotten before
+            shutil.rmtree(os.path.join(place, "run"))
+            os.rename(os.path.join(place, "left"), os.path.join(place, "run"))
+            os.replace(os.path.join(place, "left.h5"), os.path.join(place, "data.h5"))
         os.remove(os.path.join(place, "ids.txt"))
         return self
 
