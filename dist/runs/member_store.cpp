@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A file: members_magic, Digest of whose it is, length of the fingerprint, fingerprint; then member after member:
-// Head, values in order of level, metrics, Digest of all of that and of whose it is; at the end where each
-// Head lies.
+// A file: members_magic, Digest of whose it is, length of the fingerprint, fingerprint; then member after
+// member: Head, values in order of level, metrics, Digest of all of that and of whose it is; at the end where
+// each Head lies.
 constexpr std::string_view members_magic = "HOLDFAST-MEMBERS-1\n";
 using Digest = std::array<char, 64>;  ///< hex
 

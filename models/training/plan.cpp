@@ -30,9 +30,9 @@ void check_positions(const Settings& settings, const Network& network) {
         const auto positions = static_cast<std::int64_t>(layer.positions());
         if (settings.clip.kind != Clip::Kind::factored || positions <= most / farthest) continue;
         refuse_plan("clip.kind = \"factored\" charges a convolution a record for each of its " +
-                   std::to_string(positions) + " positions, too much for " + std::to_string(farthest) +
-                   " records",
-               "set clip.kind = \"elementwise\", or lower the greatest level", "clip.kind");
+                        std::to_string(positions) + " positions, too much for " + std::to_string(farthest) +
+                        " records",
+                    "set clip.kind = \"elementwise\", or lower the greatest level", "clip.kind");
     }
 }
 
@@ -41,7 +41,7 @@ void check_layers(const Settings& settings, const Network& network) {
     const std::size_t products = settings.certificate.product.layers.size(), layers = network.layers().size();
     if (products > 1 && products != layers)
         refuse_plan(std::to_string(products) + " products for " + std::to_string(layers) + " layers",
-               "name one product, or one for every layer", "certificate.product");
+                    "name one product, or one for every layer", "certificate.product");
     const bool convolves = std::any_of(network.layers().begin(), network.layers().end(),
                                        [](const Layer& layer) { return layer.convolution.has_value(); });
     const bool selects = settings.certificate.charge_rule != ChargeRule::per_epoch &&
@@ -51,17 +51,19 @@ void check_layers(const Settings& settings, const Network& network) {
             "a convolution's positions are clipped one by one, and no record's entry is known to be selected",
             "set certificate.budget = \"per_epoch\" or clip.kind = \"elementwise\"", "clip.kind");
     if (settings.clip.by_scales() && convolves)
-        refuse_plan("the gradient of a convolution is a sum over positions, whose norm is no product of norms",
-               "set clip.kind = \"elementwise\"", "clip.kind");
+        refuse_plan(
+            "the gradient of a convolution is a sum over positions, whose norm is no product of norms",
+            "set clip.kind = \"elementwise\"", "clip.kind");
 }
 
 void check_public_batches(const TrainingSettings& training, const DataShape& data) {
     const auto records = static_cast<std::int64_t>(data.public_records);
     if (training.public_batch_size > records)
-        refuse_plan("batches of " + std::to_string(training.public_batch_size) + " public records, and " +
-                   std::to_string(records) + " there are",
-               records == 0 ? "name the public records with --public" : "lower training.public_batch_size",
-               "training.public_batch_size");
+        refuse_plan(
+            "batches of " + std::to_string(training.public_batch_size) + " public records, and " +
+                std::to_string(records) + " there are",
+            records == 0 ? "name the public records with --public" : "lower training.public_batch_size",
+            "training.public_batch_size");
 }
 
 }  // namespace

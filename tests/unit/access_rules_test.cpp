@@ -89,13 +89,14 @@ class RulesOfABound : public testing::TestWithParam<double> {
 };
 
 TEST_P(RulesOfABound, TheBoundAlone) {
-    expect_one_function(*bound_rule(*fleet_, Guarantee::proved("a label", "remove")));
+    expect_one_function(*bound_rule(*fleet_, RecordClaim::not_private("a label", "nothing is proved here")));
 }
 
 TEST_P(RulesOfABound, TheVoteBelowIt) {
     const QuietCommunicator alone;
     const Context context{alone, nullptr};
-    expect_one_function(*hybrid_rule(context, *fleet_, Guarantee::proved("a label", "remove"), 5));
+    expect_one_function(
+        *hybrid_rule(context, *fleet_, RecordClaim::not_private("a label", "nothing is proved here"), 5));
 }
 
 INSTANTIATE_TEST_SUITE_P(Biases, RulesOfABound, testing::Values(-0.3, -0.31, -0.33, -0.37, -0.41, -0.45));

@@ -50,7 +50,7 @@ for command in $(cat commands.txt); do
     grep -q "^\.SS \"$command\"" holdfast.1 || fail "the page lacks $command"
     "$holdfast" "$command" --help | grep -oE '^  (-[a-z],)?--[a-z-]+' | grep -oE -- '--[a-z-]+' > options.txt
     for option in $(cat options.txt); do
-        sed -n "/^\.SS \"$command\"/,/^\.S[SH] /p" holdfast.1 | grep -qF -- "${option//-/\\-}" || fail "the page lacks $command $option"
+        sed -n "/^\.SS \"$command\"/,/^\.S[SH] /p" holdfast.1 | grep -F -- "${option//-/\\-}" > /dev/null || fail "the page lacks $command $option"
     done
 done
 [ "$(grep -c '^\.TP' holdfast.1)" -gt 200 ] || fail "a page of $(grep -c '^\.TP' holdfast.1) options"

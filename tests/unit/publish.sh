@@ -43,7 +43,7 @@ for run in linear deep; do
     mv hidden $run
     "$holdfast" evaluate --quiet --run $run --data blobs.h5 --epsilon 1 > evaluation.txt
     nominal=$(sed -n 's/^nominal accuracy  single \([0-9.]*\) .*/\1/p' evaluation.txt)
-    [ "$("$holdfast" predict --quiet --model $run.h5 --queries blobs.h5 --accuracy)" = "accuracy $nominal of 301 queries" ] || fail "$run: evaluate finds $nominal"
+    [[ $("$holdfast" predict --quiet --model $run.h5 --queries blobs.h5 --accuracy) == "accuracy $nominal of 301 queries, "* ]] || fail "$run: evaluate finds $nominal"
     [[ $nominal > 0.7 ]] || fail "$run has learnt nothing: $nominal"
 done
 

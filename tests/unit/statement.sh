@@ -31,8 +31,8 @@ refused "no ledger" 2 'ledger\.db: no such ledger.*holdfast account' --ledger le
 [ ! -e ledger.db ] || fail "looking at a ledger made one"
 refused "no option" 2 '--ledger' --json
 
-{ echo a,b; for ((i = 0; i < 12; ++i)); do echo "0.5,$i.25"; done; } > queries.csv
-"$holdfast" import queries.csv --no-labels --out queries.h5 --quiet > /dev/null || fail "cannot import the queries"
+{ echo a,b; for ((i = 10; i < 22; ++i)); do echo "0.5,0.$i"; done; } > queries.csv
+"$holdfast" import queries.csv --no-labels --scale "*=-5:5" --out queries.h5 --quiet > /dev/null || fail "cannot import the queries"
 history here 90
 history there 91
 for place in here there; do statement --ledger $place/ledger.db > moved.txt || fail "$place is not migrated"; done

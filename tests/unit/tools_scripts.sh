@@ -82,7 +82,7 @@ start_on_it() {
 }
 says() { grep -q -- "$1" "$scratch/line" || fail "quickstart does not say '$1': $(cat "$scratch/line")"; }
 start_on_it
-says 'ATTENTION: the features are scaled'
+says 'ATTENTION: the ranges, categories and classes'
 says 'ATTENTION: no column names the records'
 says 'ATTENTION: no public number of records.*--expected-records N'
 says 'ATTENTION: no population is named.*ward_7'

@@ -27,10 +27,12 @@ std::string figure_tiles(const Json& statement) {
     const auto spent_of = [&](const char* amount) {
         return scalar_text(loss.at("spent").at(amount)) + " of " + scalar_text(loss.at("budget").at(amount));
     };
-    return element("div class=\"tiles\"",
-                   figure_tile("epsilon spent", spent_of("epsilon")) + figure_tile("delta spent", spent_of("delta")) +
-                       figure_tile("neighbours", statement.at("neighbours").at("relation").get<std::string>()) +
-                       figure_tile("kinds of release", std::to_string(statement.at("releases").size()))) +
+    return element(
+               "div class=\"tiles\"",
+               figure_tile("epsilon spent", spent_of("epsilon")) +
+                   figure_tile("delta spent", spent_of("delta")) +
+                   figure_tile("neighbours", statement.at("neighbours").at("relation").get<std::string>()) +
+                   figure_tile("kinds of release", std::to_string(statement.at("releases").size()))) +
            "\n";
 }
 
@@ -51,9 +53,9 @@ std::string content(const Json& value) {
         if (value.is_array())
             list += element("li", content(entry));
         else
-            list += element("dt", titled(key)) + element("dd", is_guarantee(key, entry)
-                                                                   ? guarantee_card("", stated_guarantee(entry))
-                                                                   : content(entry));
+            list += element("dt", titled(key)) +
+                    element("dd", is_guarantee(key, entry) ? guarantee_card("", stated_guarantee(entry))
+                                                           : content(entry));
     }
     return value.is_array() ? element("ul", list) : element("dl class=\"terms\"", list);
 }

@@ -108,7 +108,7 @@ std::string draw_bar(const BarChart& chart, std::size_t i, const Scale& scale_x,
 }  // namespace
 
 std::string draw(const LineChart& chart) {
-    Range range_x, range_y;
+    AxisRange range_x, range_y;
     for (const Series& series : chart.series) {
         range_x.include(series.x, chart.x.logarithmic);
         range_y.include(series.y, chart.y.logarithmic);
@@ -130,11 +130,11 @@ std::string draw(const LineChart& chart) {
 }
 
 std::string draw(const BarChart& chart) {
-    Range range_x, range_y;
+    AxisRange range_x, range_y;
     range_x.include(chart.at, false);
     range_y.include(chart.height_of, false);
     range_y.include(0.0, false);
-    const Range padded{range_x.lowest - 0.5, range_x.highest + chart.bar_width - 0.5};
+    const AxisRange padded{range_x.lowest - 0.5, range_x.highest + chart.bar_width - 0.5};
     const Frame frame{left_margin, chart.width - 14, top_margin, chart.height - bottom_margin};
     const Scale scale_x(chart.x, padded, frame.left, frame.right);
     const Scale scale_y(chart.y, range_y, frame.bottom, frame.top);

@@ -11,7 +11,7 @@
 namespace holdfast {
 
 /// Of the values that an axis has to show.
-struct Range {
+struct AxisRange {
     double lowest = std::numeric_limits<double>::infinity();
     double highest = -std::numeric_limits<double>::infinity();
 
@@ -28,7 +28,7 @@ struct Range {
 /// Maps values of one axis to pixels.
 class Scale {
   public:
-    Scale(const Axis& axis, Range range, double first_pixel, double last_pixel)
+    Scale(const Axis& axis, AxisRange range, double first_pixel, double last_pixel)
         : logarithmic_(axis.logarithmic), first_(first_pixel), last_(last_pixel) {
         lowest_ = axis.lowest.value_or(range.lowest);
         highest_ = axis.highest.value_or(range.highest);
