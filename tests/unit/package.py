@@ -254,12 +254,19 @@ average = 0.5
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert cross_val_score(make_pipeline(MinMaxScaler(), quick), X, y, cv=3).min() > 0.8
-        results = check_estimator(quick, expected_failed_checks=EXEMPT, on_fail=None)
+        checked(quick, EXEMPT)
+        checked(holdfast.CertifiedClassifier(), {"check_estimators_pickle": "its run stays with the owner of the records"})
+
+
+def checked(estimator, exempt):
+    """All of scikit-learn's checks hold, but for these: of two fits the noise decides, and may agree."""
+    results = check_estimator(estimator, expected_failed_checks=exempt, on_fail=None)
     failed = [(one["check_name"], one["exception"]) for one in results if one["status"] == "failed"]
     assert not failed and len(results) > 40, failed
-    exempt = {one["check_name"] for one in results if one["status"] == "xfail"}
-    assert "check_estimators_pickle" in exempt and exempt <= EXEMPT.keys(), exempt  # of the others the noise decides
-    print(f"check_estimator: {sum(one['status'] == 'passed' for one in results)} passed, exempt: {', '.join(sorted(exempt))}")
+    found = sorted({one["check_name"] for one in results if one["status"] == "xfail"})
+    assert "check_estimators_pickle" in found and set(found) <= exempt.keys(), found
+    print(f"{type(estimator).__name__}: {sum(one['status'] == 'passed' for one in results)} checks passed, exempt: {', '.join(found)}")
+    gc.collect()
 
 
 def test_an_interrupted_fit_leaves_nothing():

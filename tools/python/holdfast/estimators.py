@@ -149,11 +149,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             names = list(getattr(self, "feature_names_in_", names))
         write_csv(os.path.join(folder, "table.csv"), names, cells)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True  # the noise is fresh
-        return tags
-
 
 class PrivateClassifier(TableClassifier):
     """A linear classifier under differential privacy, that anyone may have and ask as often as they like.
@@ -342,6 +337,11 @@ class PrivateClassifier(TableClassifier):
         elif self.spent_:
             text += " No ledger was named: nothing remembers what other models of these people cost."
         return text
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise is fresh
+        return tags
 
 
 class OwnersClassifier(TableClassifier):
