@@ -226,8 +226,6 @@ def test_what_each_record_decides():
     assert np.allclose(again, changes[:, ::-1], rtol=0, atol=1e-6 * np.abs(changes).max())  # sums in another order
     assert not np.allclose(again, changes, rtol=0, atol=1e-2 * np.abs(changes).max())
     refused(pickle.PicklingError, "stays with their owner", pickle.dumps, model)
-    del model
-    gc.collect()
 
 
 def test_scikit_learn():
@@ -266,7 +264,6 @@ def checked(estimator, exempt):
     found = sorted({one["check_name"] for one in results if one["status"] == "xfail"})
     assert "check_estimators_pickle" in found and set(found) <= exempt.keys(), found
     print(f"{type(estimator).__name__}: {sum(one['status'] == 'passed' for one in results)} checks passed, exempt: {', '.join(found)}")
-    gc.collect()
 
 
 def test_an_interrupted_fit_leaves_nothing():
@@ -298,7 +295,6 @@ def test_the_examples():
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name)) as file:
             exec(compile(file.read(), name, "exec"), {})
-    gc.collect()
 
 
 for name, test in list(globals().items()):
@@ -306,6 +302,7 @@ for name, test in list(globals().items()):
         continue
     started = time.monotonic()
     test()
+    gc.collect()  # what goes with an object
     left = [name for name in os.listdir(os.environ["TMPDIR"]) if not name.startswith("sklearn_testing_")]  # its own, till its end
     assert not left, (name, left)
     print(f"{name}: {time.monotonic() - started:.1f} s", flush=True)
