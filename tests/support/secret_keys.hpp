@@ -29,7 +29,9 @@ inline SecretKey key_of_bytes(const std::string& bytes) {
 
 /// The same at every run.
 inline SecretKey known_key(char seed) {
-    return key_of_bytes(std::string(31, 'k') + seed);
+    std::string bytes(32, 'k');
+    bytes.back() = seed;
+    return key_of_bytes(bytes);
 }
 
 }  // namespace holdfast::test
