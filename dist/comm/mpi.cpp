@@ -235,13 +235,6 @@ Machine machine_of_this_rank() {
     return machine;
 }
 
-bool launched_by_mpi() {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
-        if (std::getenv(name) != nullptr) return true;
-    }
-    return false;
-}
-
 }  // namespace
 
 MpiSession::MpiSession(int& argc, char**& argv) {

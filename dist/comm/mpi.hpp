@@ -8,8 +8,11 @@ namespace holdfast {
 
 class MpiWatch;
 
+/// Is this process one of those that mpirun or srun started?
+bool launched_by_mpi();
+
 /// Owns MPI for the life of the program. Outside mpirun and srun no MPI is started and world() is serial. Its
-/// end waits for all ranks.
+/// end waits for all ranks. Built without MPI (HOLDFAST_MPI=OFF), a launched one is refused: Error (usage).
 class MpiSession {
   public:
     MpiSession(int& argc, char**& argv);

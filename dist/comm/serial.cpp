@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "dist/comm/communicator.hpp"
+#include "dist/comm/mpi.hpp"
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
@@ -50,6 +52,13 @@ void Communicator::await(const std::function<bool()>& done) const {
             std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(waited / 100, 2ms));
         }
     }
+}
+
+bool launched_by_mpi() {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"}) {
+        if (std::getenv(name) != nullptr) return true;
+    }
+    return false;
 }
 
 std::unique_ptr<Communicator> make_serial_communicator() {

@@ -208,9 +208,10 @@ bool same_bytes(const std::string& one, const std::string& other) {
 // Reading ------------------------------------------------------------------------------------------------
 
 Error no_model(const std::string& path, const std::string& what) {
-    return Error(ExitCode::input, "is no model: " + what,
-                 "holdfast publish writes models, tools/python/holdfast_models.py makes them of others",
-                 path);
+    return Error(
+        ExitCode::input, "is no model: " + what,
+        "holdfast publish writes models, the Python package holdfast (tools/python) makes them of others",
+        path);
 }
 
 Error damaged(const std::string& path, const std::string& what) {

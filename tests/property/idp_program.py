@@ -16,7 +16,7 @@ import numpy as np
 
 holdfast, tools, cbc = sys.argv[1:]
 sys.path.insert(0, tools)
-import holdfast_runs as runs  # noqa: E402
+from holdfast import runs  # noqa: E402
 
 TOLERANCE = 2e-6  # of a confidence: the solver is asked for 1e-9 of rows and integers, and prints 8 digits
 

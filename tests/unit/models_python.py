@@ -12,9 +12,7 @@ import numpy as np
 holdfast, tools = sys.argv[1:]
 sys.path.insert(0, tools)
 import halves  # noqa: E402
-import holdfast_layers  # noqa: E402
-import holdfast_models as models  # noqa: E402
-import holdfast_runs as runs  # noqa: E402
+from holdfast import layers as network_layers, models, runs  # noqa: E402
 
 random = np.random.default_rng(7)
 FEATURES = 5
@@ -142,8 +140,8 @@ def test_published_models_of_every_map_are_read():
     widths = [(6, 5), (5, 4), (4, 1)]
     layers = [(random.normal(size=(rows, width)), random.normal(size=rows)) for width, rows in widths]
     models.write_model("public.h5", models.from_layers(layers, "hinge", range=(-1.0, 2.0), shift=0.25, scale=1.5))
-    shapes = holdfast_layers.shapes_of(["conv 4 2x2 padding 1", "average_pool 2x2 stride 1", "conv 2 1x2 groups 2 no_bias", "max_pool 2x2 stride 1"], 6, [1, 2, 3])
-    shapes.append([holdfast_layers.rows_out(shapes[-1]), 1])
+    shapes = network_layers.shapes_of(["conv 4 2x2 padding 1", "average_pool 2x2 stride 1", "conv 2 1x2 groups 2 no_bias", "max_pool 2x2 stride 1"], 6, [1, 2, 3])
+    shapes.append([network_layers.rows_out(shapes[-1]), 1])
     layers = [(random.normal(size=(4, 4)), random.normal(size=4)), (random.normal(size=(2, 4)), np.zeros(2)), (random.normal(size=(1, shapes[-1][0])), [0.0])]
     models.write_model("image_public.h5", models.from_layers(layers, "hinge", shapes=shapes, range=(-1.0, 2.0), shift=0.25, scale=1.5))
     with h5py.File("maps.h5") as file:
@@ -179,20 +177,20 @@ PIXELS = 60
 
 def image_model(texts, image, loss="cross_entropy", classes=3):
     """With parameters of up to 53 bits and more, biases 0 where there are none."""
-    shapes = holdfast_layers.shapes_of(texts, PIXELS, image)
-    rows = holdfast_layers.rows_out(shapes[-1])
+    shapes = network_layers.shapes_of(texts, PIXELS, image)
+    rows = network_layers.rows_out(shapes[-1])
     shapes.append([rows, 1 if models.ONE_LOGIT[loss] else classes])
     units = []
     for shape in shapes:
         rows, width = (shape["out"], shape["in"]) if isinstance(shape, dict) else shape[::-1]
         units.append(random.integers(-(2**50), 2**50, (rows, width + 1)))
-        if not holdfast_layers.has_bias(shape):
+        if not network_layers.has_bias(shape):
             units[-1][:, -1] = 0
     return models.Model(units, classes, loss, shapes=shapes, shift=0.25, scale=1.5, range=(-1.0, 2.5))
 
 
 def image_queries(model, name):
-    queries = random.normal(size=(50, holdfast_layers.rows_in(model.shapes[0]))) * 2
+    queries = random.normal(size=(50, network_layers.rows_in(model.shapes[0]))) * 2
     dataset(name, queries, random.integers(0, 2, 50))
     return queries
 
@@ -209,7 +207,7 @@ def test_images_are_answered_with_numpys_numbers():
         assert back.description() == model.description() and back.description()["version"] == 4
         state = models.model_to_state_dict(path)
         assert [name for name in state if name.endswith("weight")] == [f"layer_{l}.weight" for l in range(len(model.units))]
-        assert ("layer_0.bias" in state) == holdfast_layers.has_bias(model.shapes[0])
+        assert ("layer_0.bias" in state) == network_layers.has_bias(model.shapes[0])
         named = {"loss": "cross_entropy", "shift": 0.25, "scale": 1.5, "range": (-1.0, 2.5)}
         models.save_state_dict(state, texts, f"again_{number}.h5", image, **named)
         again = models.read_model(f"again_{number}.h5")
@@ -235,7 +233,7 @@ def test_bad_layers_are_refused():
 def test_a_network_made_elsewhere_is_trained_on_and_certified():
     texts, image = ["conv 3 3x3 stride 2 padding 1", "max_pool 2x2", "dense 4"], [1, 6, 6]
     run("synth", "images", "--side", "6", "--records", "200", "--test", "40", "--out", "strokes.h5")
-    shapes = holdfast_layers.shapes_of(texts, 36, image) + [[4, 1]]
+    shapes = network_layers.shapes_of(texts, 36, image) + [[4, 1]]
     state = {}
     for layer, shape in enumerate(shapes):
         rows, width = (shape["out"], shape["in"]) if isinstance(shape, dict) else shape[::-1]
@@ -266,7 +264,7 @@ def test_a_network_made_elsewhere_is_trained_on_and_certified():
     assert runs.network("certified")["layers"] == texts
     halves.cut("certified", 1, "front.h5", "rest.h5")
     front, rest = models.read_model("front.h5"), models.read_model("rest.h5")
-    between = holdfast_layers.activated(holdfast_layers.weighted(features, front.units[0], front.shape(0)), front.shape(0))
+    between = network_layers.activated(network_layers.weighted(features, front.units[0], front.shape(0)), front.shape(0))
     assert np.allclose(rest.logits(between), trained.logits(features))
     behind = ("features.map=prefix", "features.prefix=front.h5", "features.keep=false", "network.hidden=[4]", "network.initial=rest.h5", "clip.gamma=1e-12", "training.epochs=1")
     run("train", "--data", "strokes.h5", "--out", "continued", *(f"--set={word}" for word in behind))
@@ -282,7 +280,7 @@ def test_accuracy_is_that_of_the_labels():
     truth = model.labels(features)
     truth[:25] = 1 - truth[:25]
     dataset("truth.h5", features, truth)
-    assert predict("--model", "accuracy.h5", "--queries", "truth.h5", "--accuracy") == "accuracy 0.7500 of 100 queries\n"
+    assert predict("--model", "accuracy.h5", "--queries", "truth.h5", "--accuracy").startswith("accuracy 0.7500 of 100 queries")
 
 
 def test_bad_models_are_refused():
@@ -323,7 +321,7 @@ def test_bad_models_are_refused():
 
 
 def command(*words):
-    done = subprocess.run([sys.executable, "-B", f"{tools}/holdfast_models.py", *words], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-B", "-m", "holdfast.models", *words], env={**os.environ, "PYTHONPATH": tools}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

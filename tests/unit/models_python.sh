@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# models_python.sh HOLDFAST: what tools/python/holdfast_models.py writes, predict answers with, and the numbers agree.
+# models_python.sh HOLDFAST: what holdfast.models (tools/python) writes, predict answers with, and the numbers agree.
 # HOLDFAST_PYTHON names the Python to use; skipped where it has no numpy and h5py.
 set -uo pipefail
 source "$(dirname "$0")/../support/numpy.sh"

@@ -113,7 +113,7 @@ done < <(grep -v '^#\|^$' "$root/tools/checks/faults.txt")
 refuses 'no fault matches' "$root/tools/mutate" --only 'no such text'
 [[ $("$root/tools/mutate" --list --only checkpoint | wc -l) -ge 3 ]] || fail "tools/mutate --list"
 
-for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes poisoned_votes patients; do
+for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes poisoned_votes patients wheel; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done

@@ -19,10 +19,10 @@ import signal
 import sys
 
 import h5py
-import holdfast_layers
-import holdfast_models
-import holdfast_runs
 import numpy as np
+
+from holdfast import layers as network_layers
+from holdfast import models, runs
 
 
 def drawn(places, sides, word):
@@ -55,17 +55,17 @@ def part(table, public, private, prefix, stand_in):
 
 
 def cut(run, layers, prefix, dense):
-    network = holdfast_runs.network(run)
-    units, shapes = holdfast_runs.parameters(run), holdfast_layers.shapes_of(network["layers"], 0, network["image"])
+    network = runs.network(run)
+    units, shapes = runs.parameters(run), network_layers.shapes_of(network["layers"], 0, network["image"])
     shapes.append([units[-1].shape[1] - 1, len(units[-1])])
-    between = holdfast_layers.rows_out(shapes[layers - 1])
+    between = network_layers.rows_out(shapes[layers - 1])
     asked = {"classes": network["classes"], "loss": "binary_cross_entropy" if len(units[-1]) == 1 else "cross_entropy",
              "program": "tools/paper_settings"}
     # What a prefix has behind its last hidden layer is not looked at.
-    holdfast_models.write_model(prefix, holdfast_models.Model(
+    models.write_model(prefix, models.Model(
         [*units[:layers], np.zeros((len(units[-1]), between + 1), np.int64)], shapes=[*shapes[:layers], [between, len(units[-1])]],
         shift=network["input_shift"], scale=network["input_scale"], **asked))
-    holdfast_models.write_model(dense, holdfast_models.Model(units[layers:], shapes=shapes[layers:], **asked))
+    models.write_model(dense, models.Model(units[layers:], shapes=shapes[layers:], **asked))
 
 
 def main():

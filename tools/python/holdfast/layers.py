@@ -1,5 +1,5 @@
 """Layers of Holdfast's networks in numpy: what one computes at a point, and the texts of network.layers that name them
-(models/nets/layers.hpp). A part of holdfast_models.py.
+(models/nets/layers.hpp). A part of holdfast.models.
 
 A shape says what a layer is, as a model file's description does: [in, out] of a dense one, else an object with in, out,
 bias, convolution {image, window, stride, padding, dilation, groups} and pooling {kind, image, …}. Rows of an image are

@@ -1,12 +1,13 @@
-"""Models as torch modules and back; holdfast_models.py calls it, so that it needs no torch itself."""
+"""Models as torch modules and back; holdfast.models calls it, so that it needs no torch itself."""
 
 import collections
 
-import holdfast_layers
-import holdfast_models
 import torch
 
-ModelError = holdfast_layers.ModelError
+from . import layers as network_layers
+from . import models
+
+ModelError = network_layers.ModelError
 
 
 class Input(torch.nn.Module):
@@ -24,10 +25,10 @@ class Input(torch.nn.Module):
 
 
 def module_of(shape):
-    convolution, bias = holdfast_layers.part(shape, "convolution"), holdfast_layers.has_bias(shape)
-    channels = holdfast_layers.weighted_image(shape)[0]
+    convolution, bias = network_layers.part(shape, "convolution"), network_layers.has_bias(shape)
+    channels = network_layers.weighted_image(shape)[0]
     if not convolution:
-        return torch.nn.Linear(holdfast_layers.rows_in(shape), channels, bias, dtype=torch.float64)
+        return torch.nn.Linear(network_layers.rows_in(shape), channels, bias, dtype=torch.float64)
     named = {name: convolution[name] for name in ("stride", "padding", "dilation", "groups")}
     return torch.nn.Conv2d(convolution["image"][0], channels, convolution["window"], bias=bias, dtype=torch.float64, **named)
 
@@ -47,9 +48,9 @@ def to_torch(model):
         shape = model.shape(layer)
         if layer:
             modules[f"relu_{layer}"] = torch.nn.ReLU()
-            if holdfast_layers.part(model.shape(layer - 1), "pooling"):
+            if network_layers.part(model.shape(layer - 1), "pooling"):
                 modules[f"pool_{layer}"] = pooling_of(model.shape(layer - 1))
-        convolution = holdfast_layers.part(shape, "convolution")
+        convolution = network_layers.part(shape, "convolution")
         if bool(convolution) != image:
             modules[f"image_{layer}"] = torch.nn.Unflatten(1, convolution["image"]) if convolution else torch.nn.Flatten()
             image = not image
@@ -77,7 +78,7 @@ def from_torch(module, loss=None, image=None, layers=None, **fields):
             if state[name].ndim != 2:
                 raise ModelError(f"{name} has {state[name].ndim} axes: say layers, the texts of network.layers")
         layers = [f"dense {len(state[name])}" + ("" if name[: -len("weight")] + "bias" in state else " no_bias") for name in weights[:-1]]
-    return holdfast_models.from_state_dict(state, layers, image, loss, **fields)
+    return models.from_state_dict(state, layers, image, loss, **fields)
 
 
 def one_number(value, what):

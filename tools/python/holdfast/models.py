@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 """Model files of Holdfast (models/nets/model_file.hpp) from and to numpy, PyTorch and scikit-learn.
 
-    holdfast_models.py info MODEL.h5                      what the file says of itself
-    holdfast_models.py to-torch MODEL.h5 STATE.pt         the state_dict of to_torch(model)
-    holdfast_models.py from-torch STATE.pt MODEL.h5       of Linear layers with ReLU between them
-    holdfast_models.py to-sklearn MODEL.h5 ARRAYS.npz     coef_, intercept_, classes_ of to_sklearn(model)
-    holdfast_models.py from-sklearn ARRAYS.npz MODEL.h5   of coef_ and intercept_
+    python3 -m holdfast.models info MODEL.h5                      what the file says of itself
+    python3 -m holdfast.models to-torch MODEL.h5 STATE.pt         the state_dict of to_torch(model)
+    python3 -m holdfast.models from-torch STATE.pt MODEL.h5       of Linear layers with ReLU between them
+    python3 -m holdfast.models to-sklearn MODEL.h5 ARRAYS.npz     coef_, intercept_, classes_ of to_sklearn(model)
+    python3 -m holdfast.models from-sklearn ARRAYS.npz MODEL.h5   of coef_ and intercept_
 
 Files are read as numbers alone: no pickle is ever loaded. In a program of your own, to_torch() and to_sklearn() give
 modules and estimators, from_torch() and from_sklearn() take them. Needs numpy and h5py; torch and scikit-learn where
@@ -25,13 +24,14 @@ import sys
 import tempfile
 
 import h5py
-import holdfast_features
-import holdfast_layers
-import holdfast_schema
 import numpy as np
 
-ModelError = holdfast_layers.ModelError
-UNIT_BITS = holdfast_layers.UNIT_BITS  # parameters are integers times 2^-50,
+from . import features as feature_maps
+from . import layers as network_layers
+from . import schema as schemas
+
+ModelError = network_layers.ModelError
+UNIT_BITS = network_layers.UNIT_BITS  # parameters are integers times 2^-50,
 LIMIT = 1 << 60  # of at most 1024
 ONE_LOGIT = {"binary_cross_entropy": True, "hinge": True, "huber": True, "cross_entropy": False, "one_vs_rest": False, "squared_error": True}
 NO_RANGE = (-float(np.finfo(np.float64).max), float(np.finfo(np.float64).max))
@@ -61,11 +61,11 @@ class Model:
     program: str = "unknown"
     program_version: str = ""
     guarantee: dict = dataclasses.field(default_factory=lambda: dict(NOT_PRIVATE))
-    cost: dict = None
-    features: dict = None  # what a record becomes first, as the file's description says it
+    cost: dict | None = None
+    features: dict | None = None  # what a record becomes first, as the file's description says it
     map_units: list = dataclasses.field(default_factory=list)  # of Fourier features [frequencies]; of a prefix, as units
-    shapes: list = None  # of each layer, as holdfast_layers.py says; None: all dense, with biases
-    schema: dict = None  # what the columns of a table are; None: not known
+    shapes: list | None = None  # of each layer, as layers.py says; None: all dense, with biases
+    schema: dict | None = None  # what the columns of a table are; None: not known
 
     def shape(self, layer):
         rows, columns = self.units[layer].shape
@@ -78,7 +78,7 @@ class Model:
         """
         if self.schema is None:
             raise ModelError("the model does not know the names of its columns: give it features")
-        return holdfast_schema.features_of(self.schema, frame)
+        return schemas.features_of(self.schema, frame)
 
     def class_names(self):
         """Of labels 0, 1, …, as the table has them."""
@@ -87,22 +87,22 @@ class Model:
     def mapped(self, features):
         """float64 [n, entries]: what the first layer's clamp, shift and scale take; without a map the features."""
         values = np.asarray(features, np.float64)
-        return values if self.features is None else holdfast_features.mapped(values, self.features, self.map_units)
+        return values if self.features is None else feature_maps.mapped(values, self.features, self.map_units)
 
     def weight(self, layer):
         """float64 [out, in]: the nearest doubles."""
-        return holdfast_layers.rounded(self.units[layer])[:, :-1]
+        return network_layers.rounded(self.units[layer])[:, :-1]
 
     def bias(self, layer):
         """float64 [out]"""
-        return holdfast_layers.rounded(self.units[layer])[:, -1]
+        return network_layers.rounded(self.units[layer])[:, -1]
 
     def logits(self, features):
         """float64 [n, outputs]; up to rounding what `holdfast predict --scores` gives in double precision."""
         values = (np.clip(self.mapped(features), *self.range) - self.shift) * self.scale
         for layer, units in enumerate(self.units):
-            values = holdfast_layers.activated(values, self.shape(layer - 1)) if layer else values
-            values = holdfast_layers.weighted(values, units, self.shape(layer))
+            values = network_layers.activated(values, self.shape(layer - 1)) if layer else values
+            values = network_layers.weighted(values, units, self.shape(layer))
         return values
 
     def labels(self, features):
@@ -162,11 +162,11 @@ def checked(model, where):
         raise ModelError(f"{where}: loss is {model.loss!r}, not one of {', '.join(ONE_LOGIT)}")
     shapes = [model.shape(layer) for layer in range(len(model.units))]
     for shape, units in zip(shapes, model.units):
-        problem = holdfast_layers.problem_of(shape, units)
+        problem = network_layers.problem_of(shape, units)
         if problem:
             raise ModelError(f"{where}: {problem}")
-    taken = [holdfast_layers.rows_in(shape) for shape in shapes] + [1 if ONE_LOGIT[model.loss] else model.classes]
-    if not shapes or taken[1:] != [holdfast_layers.rows_out(shape) for shape in shapes]:
+    taken = [network_layers.rows_in(shape) for shape in shapes] + [1 if ONE_LOGIT[model.loss] else model.classes]
+    if not shapes or taken[1:] != [network_layers.rows_out(shape) for shape in shapes]:
         raise ModelError(f"{where}: layers {[layer.shape for layer in model.units]} fit neither each other nor the loss")
     least, most = (1, 1) if model.loss == "squared_error" else (2, 2 if ONE_LOGIT[model.loss] else 1000)
     if not least <= model.classes <= most:
@@ -288,7 +288,7 @@ def write_model(path, model):
 
 def write_layers(file, whose, layers):
     for number, units in enumerate(layers):
-        both = holdfast_layers.rounded(units)
+        both = network_layers.rounded(units)
         for name, part, dtype in (("units", units, "<i8"), ("weight", both[:, :-1], "<f8"), ("bias", both[:, -1], "<f8")):
             file.create_dataset(f"{whose}_{number}/{name}", data=part, dtype=dtype)
 
@@ -296,7 +296,7 @@ def write_layers(file, whose, layers):
 def from_layers(layers, loss=None, **fields):
     """A model of (weight [out, in], bias [out]) of each layer; without a loss, that of as many outputs.
 
-    fields: shapes, of layers that are not all dense (holdfast_layers.py).
+    fields: shapes, of layers that are not all dense (layers.py).
     """
     units = [units_of(weight, bias, f"layer {layer}") for layer, (weight, bias) in enumerate(layers)]
     outputs = units[-1].shape[0] if units else 0
@@ -314,11 +314,11 @@ def model_to_state_dict(path):
     """{"layer_0.weight": …} of a model file, numpy float64: to_torch()'s names, a convolution's [out, in, height, width]."""
     model, state = read_model(path), {}
     for layer in range(len(model.units)):
-        shape, convolution = model.shape(layer), holdfast_layers.part(model.shape(layer), "convolution")
+        shape, convolution = model.shape(layer), network_layers.part(model.shape(layer), "convolution")
         weight = model.weight(layer)
         sides = [convolution["image"][0] // convolution["groups"], *convolution["window"]] if convolution else weight.shape[1:]
         state[f"layer_{layer}.weight"] = weight.reshape(len(weight), *sides)
-        if holdfast_layers.has_bias(shape):
+        if network_layers.has_bias(shape):
             state[f"layer_{layer}.bias"] = model.bias(layer)
     return state
 
@@ -332,13 +332,13 @@ def from_state_dict(state, layers, image=None, loss=None, **fields):
         pairs.append((weight.reshape(len(weight), -1), state.pop(name[: -len("weight")] + "bias", None)))
     if state:
         raise ModelError(f"{', '.join(state)}: nothing that a dense layer or a convolution has")
-    shapes = holdfast_layers.shapes_of(layers, pairs[0][0].shape[1] if pairs else 0, image)
+    shapes = network_layers.shapes_of(layers, pairs[0][0].shape[1] if pairs else 0, image)
     if len(pairs) != len(shapes) + 1:
         raise ModelError(f"{len(pairs)} weights, where network.layers and the logits have {len(shapes) + 1}")
     last, last_bias = pairs[-1]
     shapes.append([last.shape[1], len(last)] if last_bias is not None else {"in": last.shape[1], "out": len(last), "bias": False})
     for place, (shape, (_, bias)) in enumerate(zip(shapes, pairs), 1):
-        if (bias is not None) != holdfast_layers.has_bias(shape):
+        if (bias is not None) != network_layers.has_bias(shape):
             raise ModelError(f"layer {place}: a bias in one of the layers and the state_dict alone; write no_bias or leave it out")
     shapes = shapes if any(isinstance(shape, dict) for shape in shapes) else None
     return from_layers([(weight, np.zeros(len(weight)) if bias is None else bias) for weight, bias in pairs], loss, shapes=shapes, **fields)
@@ -357,9 +357,9 @@ def to_torch(model):
 
     Of a model whose features are mapped, it takes what model.mapped(features) gives.
     """
-    import holdfast_torch
+    from . import torch as modules
 
-    return holdfast_torch.to_torch(model)
+    return modules.to_torch(model)
 
 
 def from_torch(module, loss=None, image=None, layers=None, **fields):
@@ -369,9 +369,9 @@ def from_torch(module, loss=None, image=None, layers=None, **fields):
 
     fields: shift, scale and range of the input, program, program_version.
     """
-    import holdfast_torch
+    from . import torch as modules
 
-    return holdfast_torch.from_torch(module, loss, image, layers, **fields)
+    return modules.from_torch(module, loss, image, layers, **fields)
 
 
 def affine(model):
@@ -387,8 +387,8 @@ def affine(model):
     units = model.units[0]
     if units.shape[0] == 2:
         units = units[1:] - units[:1]  # exact
-    coef = holdfast_layers.rounded(units[:, :-1]) * model.scale
-    return coef, holdfast_layers.rounded(units[:, -1]) - coef.sum(axis=1) * model.shift
+    coef = network_layers.rounded(units[:, :-1]) * model.scale
+    return coef, network_layers.rounded(units[:, -1]) - coef.sum(axis=1) * model.shift
 
 
 def to_sklearn(model):

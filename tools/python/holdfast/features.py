@@ -1,10 +1,11 @@
 """What a model file of Holdfast does to a record's features before its network sees them (models/nets/feature_map.hpp),
-in numpy: up to rounding what `holdfast predict` computes. A part of holdfast_models.py."""
+in numpy: up to rounding what `holdfast predict` computes. A part of holdfast.models."""
 
-import holdfast_layers
 import numpy as np
 
-ModelError = holdfast_layers.ModelError
+from . import layers as network_layers
+
+ModelError = network_layers.ModelError
 FREQUENCY_BITS = 40  # of frequencies, in turns
 
 
@@ -66,5 +67,5 @@ def fourier(columns, frequencies):
 def prefix(inside, prefix, layers):
     values = transformed(inside, prefix["input"])
     for units, shape in zip(layers, prefix["layers"]):
-        values = holdfast_layers.activated(holdfast_layers.weighted(values, units, shape), shape)
+        values = network_layers.activated(network_layers.weighted(values, units, shape), shape)
     return values

@@ -56,7 +56,7 @@ def by_layer(run, values):
 
 
 def parameters(run, member=0):
-    """Those of the run itself, as holdfast_models.Model has them: of each layer int64 [out, in + 1], in units of 2^-50."""
+    """Those of the run itself, as holdfast.models.Model has them: of each layer int64 [out, in + 1], in units of 2^-50."""
     return by_layer(run, ends(run, member, 0)[0])
 
 
@@ -74,3 +74,14 @@ def certificates(run):
     with open(os.path.join(run, "certificates.json")) as file:
         found["guarantee"] = json.load(file)["guarantee"]
     return found
+
+
+def frame(run):
+    """A pandas.DataFrame of what `holdfast certify` found last: id, label, distance [queries] of the ensemble; `attrs` holds
+    the guarantee."""
+    import pandas
+
+    found = certificates(run)
+    rows = pandas.DataFrame({"id": found["id"], "label": found["ensemble_label"], "distance": found["ensemble_distance"]})
+    rows.attrs["guarantee"] = found["guarantee"]
+    return rows

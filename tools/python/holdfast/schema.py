@@ -3,8 +3,9 @@
 import datetime
 import math
 
-import holdfast_layers
 import numpy as np
+
+from . import layers as network_layers
 
 MISSING = {"", "na", "n/a", "nan", "null", "?"}
 SHOWN = 3  # rows of each problem
@@ -17,16 +18,16 @@ def features_of(schema, frame):
     are not there, texts that are no number or date, categories that are not listed, gaps without a rule.
     """
     if schema.get("withheld"):
-        raise holdfast_layers.ModelError("the ranges of its columns were found in private records, and stayed with their owner")
+        raise network_layers.ModelError("the ranges of its columns were found in private records, and stayed with their owner")
     lacking = [column["name"] for column in schema["column"] if column["name"] not in frame]
     if lacking:
-        raise holdfast_layers.ModelError(f"columns are missing: {', '.join(lacking)}")
+        raise network_layers.ModelError(f"columns are missing: {', '.join(lacking)}")
     problems, parts = [], []
     for column in schema["column"]:
         cells = [text_of(cell) for cell in frame[column["name"]]]
         parts.append(features_of_column(schema, column, cells, problems))
     if problems:
-        raise holdfast_layers.ModelError("; ".join(problems))
+        raise network_layers.ModelError("; ".join(problems))
     return np.column_stack(parts)
 
 

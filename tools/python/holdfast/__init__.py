@@ -1,0 +1,50 @@
+"""Private models of tables, by the program `holdfast`: fit, predict, and a statement of what that cost.
+
+    model = holdfast.PrivateClassifier(epsilon=1).fit(X, y)
+    model.predict(X_new), model.explain(), model.save("model.h5")
+
+Every fit is a row of commands of the program, one process each, through files in a private folder that is removed; what it
+refuses is raised with its own words. tools/python/README.md shows more; the guarantees are those of the program.
+"""
+
+from __future__ import annotations
+
+import importlib
+import typing
+
+from .driver import (
+    ArithmeticFault,
+    BudgetError,
+    CommunicationError,
+    Error,
+    InputError,
+    InternalError,
+    Interrupted,
+    OutOfMemory,
+    OutputError,
+    UsageError,
+    program,
+    run,
+)
+from .ledger import Ledger
+from .tables import Schema
+
+if typing.TYPE_CHECKING:
+    from .estimators import FoundInRecords, PrivateClassifier
+    from .owners import CertifiedClassifier, LeaveOneOut
+
+# What needs more than numpy and h5py is imported when it is asked for.
+LATER = {"CertifiedClassifier": "owners", "LeaveOneOut": "owners",
+         "PrivateClassifier": "estimators", "FoundInRecords": "estimators"}
+MODULES = ("driver", "estimators", "features", "layers", "models", "owners", "runs", "schema", "torch")
+
+__all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
+           "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "run", *LATER]
+
+
+def __getattr__(name: str) -> typing.Any:
+    if name in LATER:
+        return getattr(importlib.import_module(f".{LATER[name]}", __name__), name)
+    if name in MODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,155 @@
+"""The program: where it is, how it is run, and what its exit codes become."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+GRACE = 10.0  # seconds that a training has to end in, once it is told to
+
+
+class Error(Exception):
+    """What the program said. `message`: what happened, and where. `hint`: the remedy, or "". `code`: its exit code."""
+
+    code = 1
+
+    def __init__(self, text: str):
+        super().__init__(text)
+        self.message, self.hint = parted(text)
+
+
+class UsageError(Error, ValueError):
+    """A command or a setting that there is none of: nothing was started."""
+
+    code = 2
+
+
+class InputError(Error, ValueError):
+    """A table, a model or a run that cannot be used."""
+
+    code = 3
+
+
+class OutputError(Error):
+    """A file could not be written."""
+
+    code = 4
+
+
+class ArithmeticFault(Error):
+    """This machine does not compute as the proofs assume: nothing was started."""
+
+    code = 5
+
+
+class BudgetError(Error):
+    """The ledger refuses: nothing was drawn, nothing is charged."""
+
+    code = 6
+
+
+class Interrupted(Error):
+    """Told to end: SIGTERM or SIGUSR1."""
+
+    code = 7
+
+
+class CommunicationError(Error):
+    """A rank was lost or a message failed."""
+
+    code = 8
+
+
+class InternalError(Error):
+    """A broken invariant: please report it."""
+
+    code = 9
+
+
+class OutOfMemory(Error, MemoryError):
+    """The data, the levels or the network take more memory than is left."""
+
+    code = 10
+
+
+ERRORS = {kind.code: kind for kind in Error.__subclasses__()}
+
+
+def parted(text: str) -> tuple[str, str]:
+    """(message, hint) of "message (hint)": the last parentheses, whatever stands in them."""
+    depth = 0
+    for at in range(len(text) - 1, -1, -1) if text.endswith(")") else ():
+        depth += {")": 1, "(": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[:at].rstrip(), text[at + 1 : -1]
+    return text, ""
+
+
+def program() -> str:
+    """Path of the program that is run: HOLDFAST_PROGRAM, else the one that was installed with this package."""
+    own = pathlib.Path(__file__).parent / "bin" / "holdfast"
+    path = os.environ.get("HOLDFAST_PROGRAM") or str(own)
+    if not os.access(path, os.X_OK):
+        raise FileNotFoundError(f"no program at {path}: let HOLDFAST_PROGRAM name one that is built, or install this package anew with what building takes")
+    return path
+
+
+def run(command: str, *words: object, folder: str | None = None) -> dict[str, Any]:
+    """The JSON object of `holdfast COMMAND WORDS`, run in `folder`.
+
+    Raises the Error of its exit code. Where this process is interrupted, so is the program.
+    """
+    return json.loads(text(command, *words, "--json", folder=folder))
+
+
+def text(command: str, *words: object, folder: str | None = None) -> str:
+    """What the same prints for people."""
+    line = [program(), command, *(str(word) for word in words), "--quiet"]
+    with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process:
+        try:
+            said, complaint = process.communicate()
+        except BaseException:
+            stop(process)
+            raise
+    if process.returncode == 0:
+        return said
+    raise error_of(process.returncode, complaint)
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def error_of(status: int, complaint: str) -> Error:
+    words = complaint.rpartition("holdfast: ")[2].strip()
+    if status < 0:
+        return Error(words or f"the program was ended by {signal.Signals(-status).name}")
+    return ERRORS.get(status, Error)(words or f"the program ended with {status}")
+
+
+@contextlib.contextmanager
+def private_folder() -> Iterator[str]:
+    """A folder for its owner alone (0700), in TMPDIR; removed with all that is in it."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-") as folder:
+        yield folder
+
+
+def main() -> None:
+    """The command `holdfast` of an installed package."""
+    import sys
+
+    try:
+        os.execv(program(), [program(), *sys.argv[1:]])
+    except FileNotFoundError as error:
+        sys.exit(f"holdfast: {error}")

@@ -1,0 +1,403 @@
+"""Private models as scikit-learn's estimators. Each fit is a row of commands of the program; nothing is computed here."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import math
+import os
+import pickle
+import sys
+import tomllib
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d, validate_data
+
+from . import driver, models
+from .tables import Schema, columns_of, fresh, is_frame, text_of, texts, toml, write_csv
+
+CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
+
+
+class FoundInRecords(UserWarning):
+    """Something that a guarantee rests on was found in the private records: it then holds only `as published`."""
+
+
+class TableClassifier(ClassifierMixin, BaseEstimator):
+    """What classifiers of tables have in common: a table is read by a schema, and settings are public."""
+
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    guarantee_: dict[str, Any]
+    schema_: Schema | None
+
+    def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
+        """Makes data.h5 of a table, in the folder; returns what the program says of it."""
+        X, y, names, cells = self._table(X, y)
+        if ids is not None:
+            names, cells = [*names, fresh("id", names)], [*cells, texts(np.asarray(ids))]
+        id_column = names[-1] if ids is not None else self.ids
+        label, classes = fresh("label", names), np.unique(y)
+        write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
+        run = functools.partial(driver.run, folder=folder)
+        say("schema")
+        schema = self.schema_ = self._schema(run, names, label, id_column, classes)
+        schema.write(os.path.join(folder, "schema.toml"))
+        say("import")
+        count = "found" if self.expected_persons is None else self.expected_persons
+        facts = run("import", "table.csv", "--schema", "schema.toml", "--expected-records", count, "--population", self.population or "unnamed", "--out", "data.h5")
+        os.remove(os.path.join(folder, "table.csv"))
+        self._warn_of_clipping(facts)
+        self._take_classes(schema["classes"], y.dtype, classes)
+        return facts
+
+    def _table(self, X: Any, y: Any) -> tuple[Any, np.ndarray, list, list]:
+        """(X, y, names of its columns, their cells), all that scikit-learn asks of them checked."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        if is_frame(X):
+            names, cells = columns_of(X)
+            if not cells or not cells[0]:
+                raise ValueError("Found array with 0 sample(s): a table needs a row and a column")
+            _check_feature_names(self, X, reset=True)
+            self.n_features_in_ = len(names) - (self.ids in names)
+            if self.ids in names and hasattr(self, "feature_names_in_"):
+                self.feature_names_in_ = self.feature_names_in_[self.feature_names_in_ != self.ids]
+            y = column_or_1d(y, warn=True)
+            if len(y) != len(cells[0]):
+                raise ValueError(f"X has {len(cells[0])} rows, y {len(y)}")
+        else:
+            X, y = validate_data(self, X, y, dtype="numeric", ensure_min_samples=2)
+            names, cells = columns_of(X)
+        check_classification_targets(y)
+        if len(np.unique(y)) < 2 and self.classes is None and not names_classes(self.schema):
+            raise ValueError("y has one class: state the classes that there may be, classes=…")
+        return X, y, names, cells
+
+    def _schema(self, run: Any, names: list, label: str, id_column: str | None, classes: np.ndarray) -> Schema:
+        """What the table is read by, whole: what nobody stated is found in it, and said to be found."""
+        given = given_schema(self.schema, [name for name in names if name != id_column])
+        if given is None:
+            options = ["--id", id_column] if id_column else []
+            found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *options, "--from-data", "--out", "found.toml")
+            if found["dropped"]:
+                warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=4)
+            given = Schema(found["schema"])
+        given.update(label=label, **({"id": id_column} if id_column else {}))
+        if self.classes is not None:
+            given["classes"] = texts(self.classes)
+        elif not given.get("classes"):
+            given.update(classes=texts(classes), found=True)
+        if given.get("found"):
+            warnings.warn("ranges, categories or classes were found in the records: the guarantee is only 'as published'. State them, schema=… and classes=…", FoundInRecords, stacklevel=4)
+        return given
+
+    def _warn_of_clipping(self, facts: Mapping) -> None:
+        values = sum(facts["rows"].values()) * facts["features"]
+        if facts["clipped"] > CLIPPED * values:
+            warnings.warn(f"{facts['clipped']} of {values} values lie outside the schema's ranges and count as their ends", stacklevel=4)
+
+    def _configure(self, folder: str, facts: Mapping, epsilon: float, delta: float, kind: str | None = None) -> str:
+        """Writes settings.toml; returns the kind of training, the advised one unless one is asked for."""
+        if self.configuration is None or isinstance(self.configuration, Mapping):
+            text, kind = advice(facts["expected_records"], facts["features"], len(self.classes_), self.columns, epsilon, delta, kind)
+        else:
+            with open(self.configuration, encoding="utf-8") as file:
+                text = file.read()
+            kind = tomllib.loads(text).get("training", {}).get("kind")
+        with open(os.path.join(folder, "settings.toml"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return kind
+
+    def _settings(self, settings: Mapping) -> list[str]:
+        """Options that state them; a dict of a configuration goes over them."""
+        given = self.configuration if isinstance(self.configuration, Mapping) else {}
+        said = {"network.classes": len(self.classes_), **settings, **given}
+        return [word for name, value in said.items() for word in ("--set", f"{name}={value if isinstance(value, str) else toml(value)}")]
+
+    def _train(self, folder: str, settings: Mapping, *words: Any) -> None:
+        """The run of data.h5 by settings.toml and by these settings."""
+        driver.run("train", "--config", "settings.toml", *self._settings(settings), "--data", "data.h5", "--out", "run", *words, folder=folder)
+
+    def _take_classes(self, names: Sequence[str], dtype: np.dtype, labels: np.ndarray) -> None:
+        """Labels of the names that the model answers with, as y had them."""
+        known = {text_of(label): label for label in labels.tolist()}
+        if self.classes is not None:
+            known.update({text_of(label): label for label in np.asarray(self.classes).tolist()})
+        self._by_name = {name: known.get(name, label_of(name, dtype)) for name in names}
+        self.classes_ = np.sort(np.array(list(self._by_name.values()), dtype=None if dtype.kind in "OUS" else dtype))
+        if dtype.kind == "O":
+            self.classes_ = self.classes_.astype(object)
+
+    def _write_rows(self, folder: str, X: Any) -> None:
+        """table.csv, in the folder, of X [n, columns] that is asked about."""
+        if is_frame(X):
+            names, cells = columns_of(X)
+        else:
+            names, cells = columns_of(validate_data(self, X, dtype="numeric", reset=False))
+            names = list(getattr(self, "feature_names_in_", names))
+        write_csv(os.path.join(folder, "table.csv"), names, cells)
+
+
+class PrivateClassifier(TableClassifier):
+    """A linear classifier under differential privacy, that anyone may have and ask as often as they like.
+
+    Parameters
+    ----------
+    epsilon, delta : what the model costs, charged once.
+    schema : what the columns are, as public knowledge: a Schema or dict, the path of a TOML file of `holdfast schema`, or
+        (low, high), the range of every column of numbers, in the columns' own units. None: as it is found in the records.
+    classes : the label's values, as public knowledge, where the schema does not list them. None: those of y.
+    expected_persons : number of records that anybody may know, a rounded one too. None: the count found, rounded.
+    ids : name of the column whose values name the persons. None: rows have no names, unless fit() is given them.
+    population, ledger : whose privacy budget is spent, and the file (SQLite) that keeps it and is never removed. Without a
+        ledger nothing remembers what was spent: the guarantee is of this model alone.
+    budget : (epsilon, delta) that all models of these people may ever cost: fixed when their account is opened. None: what
+        this model costs.
+    columns : "amounts" (amounts, counts, flags, categories) or "coordinates" (signed, as of an embedding).
+    configuration : None: what `holdfast advise` advises, from public numbers alone. Else a dict {"section.key": value} of
+        public settings of `holdfast train` beside that, or the path of a configuration (TOML) in place of it.
+    verbose : says every command, by tqdm where that is installed.
+
+    What is missing, found or refused is said by the program: driver.Error and its kinds (BudgetError, InputError, …).
+
+    Attributes
+    ----------
+    classes_ : [classes], sorted.   n_features_in_ : columns of X.   feature_names_in_ : their names, of a DataFrame.
+    model_ : models.Model, as published.   guarantee_ : dict {status, statement, conditions, …} of that model.
+    statement_ : text of `holdfast statement`, which may be published.   spent_ : dict, the account after this fit.
+    schema_ : Schema that X is read by; of what was found in private records, for their owner alone.
+    """
+
+    model_: models.Model
+    spent_: dict[str, Any] | None
+    statement_: str | None
+
+    def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
+                 expected_persons: int | None = None, ids: str | None = None, population: str | None = None,
+                 ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
+                 columns: str = "amounts", configuration: Any = None, verbose: bool = False):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.classes = classes
+        self.expected_persons = expected_persons
+        self.ids = ids
+        self.population = population
+        self.ledger = ledger
+        self.budget = budget
+        self.columns = columns
+        self.configuration = configuration
+        self.verbose = verbose
+
+    # Fit ---------------------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, ids: Any = None) -> PrivateClassifier:
+        """Trains on X [n, columns], a DataFrame or an array, and y [n]. ids [n]: who each row is.
+
+        The ledger is charged before the first step. Interrupted after that, the model is gone and stays paid for.
+        """
+        if self.ledger is not None and self.population is None:
+            raise ValueError("a ledger keeps the budget of people: say whose it is, population=NAME")
+        with driver.private_folder() as folder, stages(self.verbose) as say:
+            facts = self._import(folder, say, X, y, ids)
+            self._publish(folder, say, facts)
+        return self
+
+    def _publish(self, folder: str, say: Any, facts: Mapping) -> None:
+        """From data.h5, in the folder, to the model."""
+        run = functools.partial(driver.run, folder=folder)
+        population = self.population or "unnamed"
+        say("account")
+        ledger = os.path.join(folder, "ledger.db") if self.ledger is None else os.path.abspath(self.ledger)
+        run("account", "--ledger", ledger, "--data", "data.h5", *self._opening(run, ledger, population))
+        say("advise")
+        kind = self._configure(folder, facts, self.epsilon, self.delta)
+        say("train")
+        noise = {"noise.epsilon": self.epsilon, "noise.delta": self.delta} if kind == "noisy" else {}
+        self._train(folder, noise, *(["--ledger", ledger] if noise else []))
+        say("publish")
+        price = [] if noise else ["--epsilon", self.epsilon, "--delta", self.delta]
+        run("publish", "--run", "run", "--ledger", ledger, "--out", "model.h5", *price)
+        self._take_model(os.path.join(folder, "model.h5"))
+        self.spent_ = run("account", "--ledger", ledger, "--population", population)
+        self.statement_ = driver.text("statement", "--ledger", ledger, "--population", population)
+
+    def _opening(self, run: Any, ledger: str, population: str) -> list:
+        """What opens the account, where there is none; where one is said, the program holds it against the one there."""
+        if self.budget is None and self.ledger is not None:
+            try:
+                run("account", "--ledger", ledger, "--population", population)
+                return []
+            except driver.UsageError:  # none yet
+                pass
+        epsilon, delta = self.budget or (self.epsilon, self.delta)
+        return ["--budget", epsilon, "--budget-delta", delta]
+
+    def _take_model(self, path: str | os.PathLike) -> None:
+        self.model_ = models.read_model(path)
+        self.guarantee_ = self.model_.guarantee
+        with open(path, "rb") as file:
+            self._published = file.read()
+
+    # Answers -----------------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """[n], the classes that the model answers for X [n, columns]; columns of a DataFrame are found by name."""
+        header, rows = self._answers(X)
+        answers = [self._by_name[row[header.index("class")]] for row in rows]
+        return np.array(answers, dtype=self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """float64 [n, classes], in the order of classes_, to six digits."""
+        header, rows = self._answers(X)
+        place = {self._by_name[name.removeprefix("probability of ")]: at for at, name in enumerate(header) if name.startswith("probability of ")}
+        if not place:
+            raise AttributeError(f"a model with loss {self.model_.loss} gives no probabilities")
+        found = np.array([[float(row[place[label]]) for label in self.classes_.tolist()] for row in rows])
+        return found / found.sum(axis=1, keepdims=True)
+
+    def _answers(self, X: Any) -> tuple[list, list]:
+        """(header, rows) of what `holdfast predict` answers."""
+        check_is_fitted(self, "model_")
+        with driver.private_folder() as folder:
+            self._write_rows(folder, X)
+            with open(os.path.join(folder, "model.h5"), "wb") as file:
+                file.write(self._published)
+            owners = []
+            if self._is_withheld():
+                if self.schema_ is None:
+                    raise driver.UsageError("the ranges of its columns were found in private records, and stayed with their owner (load it with schema=…, who has it)")
+                self.schema_.write(os.path.join(folder, "schema.toml"))
+                owners = ["--schema", "schema.toml"]
+            said = driver.text("predict", "--model", "model.h5", "table.csv", *owners, folder=folder)
+        header, *rows = csv.reader(io.StringIO(said))
+        return header, rows
+
+    def _is_withheld(self) -> bool:
+        return bool((self.model_.schema or {}).get("withheld"))
+
+    # What is published -------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike) -> None:
+        """The model, as anyone may have it: a file that `holdfast predict` and load() take. It replaces none."""
+        check_is_fitted(self, "model_")
+        with open(path, "xb") as file:
+            file.write(self._published)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike, schema: Any = None) -> PrivateClassifier:
+        """Of a file that save() or `holdfast publish` wrote. schema: where the model withholds what was found in private
+        records, as its owner kept it (schema_)."""
+        model = models.read_model(path)
+        cost = model.cost or {}
+        loaded = cls(cost.get("epsilon", math.inf), cost.get("delta", 1.0), schema=schema)
+        loaded._take_model(path)
+        loaded.schema_ = given_schema(schema, []) or (None if loaded._is_withheld() else Schema(model.schema or {}))
+        loaded.statement_ = loaded.spent_ = None  # those are the ledger's
+        known = loaded.schema_ or model.schema or {"column": []}
+        names = known.get("classes") or model.class_names()
+        whole = all(name.lstrip("-").isdigit() for name in names)
+        loaded._take_classes(names, np.dtype(np.int64 if whole else object), np.array([]))
+        loaded.n_features_in_ = len(known["column"])
+        loaded.feature_names_in_ = np.array([column["name"] for column in known["column"]], dtype=object)
+        return loaded
+
+    def __getstate__(self) -> dict:
+        if getattr(self, "model_", None) is not None and self.schema_ is not None and self._is_withheld():
+            raise pickle.PicklingError("its ranges, categories or classes were found in private records, and are for their owner alone: save() writes what may leave; or state them, schema=… and classes=…")
+        return super().__getstate__()
+
+    def to_torch(self) -> Any:
+        """torch.nn.Sequential of float64, of what model_.mapped(model_.table(X)) gives: see models.to_torch()."""
+        check_is_fitted(self, "model_")
+        return models.to_torch(self.model_)
+
+    def explain(self) -> str:
+        """One paragraph for whoever answers for the records: the guarantee, what it rests on, and what was spent."""
+        check_is_fitted(self, "model_")
+        said, cost = self.guarantee_, self.model_.cost or {}
+        text = f"Anyone may have this model and ask it anything: it cost epsilon {cost.get('epsilon')} and delta {cost.get('delta')}, once. {said['status']}: {said['statement']}."
+        if said.get("conditions"):
+            text += f" This holds where {'; '.join(said['conditions'])}."
+        if self.spent_ and self.ledger is not None:
+            account = self.spent_
+            text += f" The account of '{account['population']}' has spent epsilon {account['spent_epsilon']} of {account['budget_epsilon']} and delta {account['spent_delta']} of {account['budget_delta']}."
+        elif self.spent_:
+            text += " No ledger was named: nothing remembers what other models of these people cost."
+        return text
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # the noise is fresh
+        return tags
+
+
+# Public settings -------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache
+def advice(records: int, features: int, classes: int, columns: str, epsilon: float, delta: float, kind: str | None) -> tuple[str, str]:
+    """(configuration, kind of training) that `holdfast advise` advises, of every kind or of one: of public numbers alone,
+    so asked once."""
+    asked = ["--records", records, "--features", features, "--classes", classes, "--columns", columns, "--epsilon", epsilon, "--delta", delta, "--queries", 0]
+    said = driver.run("advise", *asked)
+    kind = kind or said["advised"]["kind"]
+    return said["configurations"][kind], kind
+
+
+def names_classes(schema: Any) -> bool:
+    given = given_schema(schema, [])
+    return given is not None and bool(given.get("classes"))
+
+
+def given_schema(schema: Any, names: list[str]) -> Schema | None:
+    """A Schema of its own, of whatever says one; names: of the columns that a (low, high) is the range of."""
+    if schema is None:
+        return None
+    if isinstance(schema, (str, os.PathLike)):
+        return Schema.read(schema)
+    if isinstance(schema, Mapping):
+        return Schema({**schema, "column": [dict(column) for column in schema["column"]]})
+    return Schema.from_public({name: schema for name in names})
+
+
+def label_of(name: str, dtype: np.dtype) -> Any:
+    return name if dtype.kind in "OUS" else name == "True" if dtype.kind == "b" else dtype.type(name).item()
+
+
+class stages:
+    """Says which command runs: by tqdm where it is installed, else in lines on stderr."""
+
+    NAMES = ("schema", "import", "account", "advise", "train", "publish")
+
+    def __init__(self, verbose: bool):
+        self.verbose, self.bar = verbose, None
+
+    def __enter__(self) -> Any:
+        if self.verbose:
+            try:
+                from tqdm.auto import tqdm
+
+                self.bar = tqdm(total=len(self.NAMES), unit="command")
+            except ImportError:
+                pass
+        return self.say
+
+    def say(self, name: str) -> None:
+        if self.bar is not None:
+            self.bar.set_description(name)
+            self.bar.update(1)
+        elif self.verbose:
+            print(f"holdfast {name}", file=sys.stderr)
+
+    def __exit__(self, *error: Any) -> None:
+        if self.bar is not None:
+            self.bar.close()
