@@ -394,8 +394,7 @@ void influence(const Context& context, const Request& request) {
 Run declare_influence(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--run", request->run, "Run folder of holdfast fleet").required();
-    command.add_option("--queries", request->queries, queries_help)
-        .required();
+    command.add_option("--queries", request->queries, queries_help).required();
     command.add_option(
         "--data", request->data,
         "The dataset that the fleet was trained on, FILE[:SPLIT], split train by default: each "
