@@ -483,7 +483,7 @@ TEST_F(ModelFileTest, WhatIsNoModelIsNamed) {
         text.insert(1, "\"" + std::string(field) + "\":" + deep + ",");
         EXPECT_THAT(refusal(file_of(text)), HasSubstr("no JSON object"));
     }
-    EXPECT_THAT(refusal(file_of(std::string(2 << 20, ' '))), HasSubstr("'description' is no text"));
+    EXPECT_THAT(refusal(file_of(std::string(17 << 20, ' '))), HasSubstr("'description' is no text"));
     EXPECT_THAT(refusal_of("/format", "holdfast run"), HasSubstr("is no model"));
     EXPECT_EQ(refusal(file_of(description().dump())), "");
 }
@@ -516,8 +516,31 @@ TEST_F(ModelFileTest, EveryTruncationAndEveryFlippedByteOfTheModelIsNoticed) {
     }
 }
 
+TEST_F(ModelFileTest, WhatItsColumnsAreComesBackAndMustFit) {
+    json schema = {{"column",
+                    {{{"name", "age"}, {"type", "number"}, {"range", {0, 100}}},
+                     {{"name", "pulse"}, {"type", "number"}}}}};
+    const auto refused = [&] {
+        json object = description();
+        object["version"] = 5;
+        object["schema"] = schema;
+        return refusal(file_of(object.dump()));
+    };
+    EXPECT_EQ(refused(), "");
+    const std::optional<Schema> read = read_model(path).model.schema;
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(to_json(*read), schema);
+    schema["column"][1]["type"] = "colour";
+    EXPECT_THAT(refused(), HasSubstr("number, date or category"));
+    schema["column"].erase(1);
+    EXPECT_THAT(refused(), HasSubstr("of columns that make 2 features"));
+    schema["withheld"] = true;  // names alone
+    EXPECT_EQ(refused(), "");
+    EXPECT_THAT(refusal_of("/version", 5), HasSubstr("\"schema\" is missing"));
+}
+
 TEST_F(ModelFileTest, ANewerVersionIsNamed) {
-    EXPECT_THAT(refusal_of("/version", 5), HasSubstr("version 5, newer than this program reads (4)"));
+    EXPECT_THAT(refusal_of("/version", 6), HasSubstr("version 6, newer than this program reads (5)"));
     EXPECT_THAT(refusal_of("/version", 0), HasSubstr("\"version\""));
     EXPECT_THAT(refusal_of("/version", "1"), HasSubstr("\"version\""));
 }
