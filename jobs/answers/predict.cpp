@@ -179,7 +179,8 @@ void predict(const Context& context, const Request& request) {
     const NamedQueries named =
         read_named_queries(context, {model.feature_map(), schema}, request.queries, request.first);
     const Records& queries = named.records;
-    const bool table = is_table(request.queries) || request.out.ends_with(".csv");
+    const bool table =
+        !request.scores && (is_table(request.queries) || (schema && request.out.ends_with(".csv")));
     if (request.accuracy && !model.network.is_regression())
         require_labels(queries, model.network.classes(), request.queries);
 

@@ -175,17 +175,17 @@ class ManifestTarget final : public Target {
   public:
     std::string file_name() const override { return "stated.json"; }
     std::vector<std::string> seeds() const override {
-        const nlohmann::json first = {
-            {"configuration", to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}))},
-            {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
-        RunManifest second;
-        second.kind = "boxes";
-        second.configuration = first["configuration"];
-        second.dataset.features = 2;
-        second.levels = {0, 1, 2};
-        second.layers = {{2, 1}};
-        second.arithmetic = second.guarantee = nlohmann::json::object();
-        return {first.dump(), first.dump(1), second.to_json().dump(1)};
+        RunManifest manifest;
+        manifest.kind = "boxes";
+        manifest.configuration =
+            to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}));
+        manifest.dataset.features = 2;
+        manifest.levels = {0, 1, 2};
+        manifest.layers = {{2, 1}};
+        manifest.arithmetic = manifest.guarantee = nlohmann::json::object();
+        const std::string plain = manifest.to_json().dump();
+        manifest.dataset.schema = R"({"column":[{"name":"a","type":"number"},{"name":"b","type":"number"}]})";
+        return {plain, manifest.to_json().dump(1)};
     }
     /// Sealed as it comes. The boxes beside it are sound: one member, levels 0..2, three parameters.
     void read(const std::string& path) const override {

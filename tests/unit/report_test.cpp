@@ -17,15 +17,21 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* manifest = R"({"program":"holdfast","version":"0.1.0",
+/// With every field that a manifest has, of these as they are here.
+std::string completed(const char* fields) {
+    RunManifest whole;
+    whole.kind = "boxes";
+    whole.configuration = whole.arithmetic = whole.guarantee = nlohmann::json::object();
+    nlohmann::json object = whole.to_json();
+    object.merge_patch(nlohmann::json::parse(fields));
+    return object.dump();
+}
+
+const std::string manifest = completed(R"({"program":"holdfast","version":"0.1.0",
  "configuration":{"training.batch":500,"training.learning_rate":0.5,"network.hidden":[16],"network.name":"<b>&\"net\""},
  "dataset":{"path":"blobs.h5","rows":3000,"features":2,"scaling":"public","ids":"given","digest":"5e7"},"digest":"abc123","steps":2,"levels":[0,1,2],"members":2,
  "parameters":65,"relation":"add_remove","guarantee":{"status":"proved","statement":"Boxes enclose <all> runs.",
- "relation":"add_remove","conditions":["public scaling"]}})";
-
-/// What every manifest must have.
-constexpr const char* least_manifest =
-    R"({"configuration":{},"dataset":{"features":2,"scaling":"public","ids":"given","digest":"5e7"}})";
+ "relation":"add_remove","conditions":["public scaling"]}})");
 
 constexpr const char* metrics =
     R"({"member":0,"step":0,"accuracy":0.5,"level":2,"accuracy_lower":0.4,"accuracy_upper":0.6,"width_mean":1e-3,"width_max":1e-2}
@@ -266,7 +272,7 @@ TEST_F(Report, OfANoisyRunShowsWhatItCostAndNoBoxes) {
 }
 
 TEST_F(Report, ToleratesMissingFields) {
-    write("manifest.json", least_manifest);
+    write("manifest.json", completed("{}"));
     write("metrics.jsonl", "{}\n");
     write("evaluation.json", R"({"distances":{"single":[null,1],"ensemble":{"value":[null],"count":[1]}}})");
     EXPECT_THAT(page(), HasSubstr("no guarantee stated"));
@@ -313,10 +319,10 @@ TEST_F(Report, RefusesWhatIsNoRunFolder) {
 struct FleetReport : Report {
     FleetReport() {
         write("manifest.json",
-              R"({"format":3,"kind":"fleet","program":"holdfast","version":"0.1.0","configuration":{},
+              completed(R"({"kind":"fleet","program":"holdfast","version":"0.1.0","configuration":{},
  "dataset":{"path":"two.h5","rows":3,"features":2,"classes":2,"scaling":"public","ids":"given","range":[0,1],"population":"p","digest":"5e7"},
  "public":{"records":0,"digest":""},"members":4,"steps":2,"parameters":65,"levels":[0],"layers":[[2,2]],"normaliser":3,
- "relation":"remove","digest":"abc123","arithmetic":{},"guarantee":{"status":"proved","statement":"Every network is."},"payment":null})");
+ "relation":"remove","digest":"abc123","arithmetic":{},"guarantee":{"status":"proved","statement":"Every network is."}})"));
     }
     void write_figures(const std::string& newton = ",newton", const std::string& estimates = ",0.31") const {
         write("influence_records.csv",

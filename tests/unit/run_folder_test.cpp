@@ -55,9 +55,16 @@ struct RunFolderTest : ::testing::Test {
         return run;
     }
     static nlohmann::json manifest() {
-        return {
-            {"configuration", to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}))},
-            {"dataset", {{"features", 2}, {"scaling", "public"}, {"ids", true}, {"digest", "ab"}}}};
+        RunManifest manifest;
+        manifest.kind = "boxes";
+        manifest.configuration =
+            to_json(read_configuration("", {"network.hidden=[]", "certificate.levels=2"}));
+        manifest.arithmetic = manifest.guarantee = nlohmann::json::object();
+        manifest.dataset.features = 2;
+        manifest.dataset.scaling = Scaling::public_constants;
+        manifest.dataset.ids = IdKind::given;
+        manifest.dataset.digest = "ab";
+        return manifest.to_json();
     }
 };
 

@@ -102,7 +102,8 @@ std::string payment_text(const nlohmann::json& payment) {
 }
 
 ManifestView view_of(const RunManifest& manifest) {
-    const nlohmann::json fields = manifest.to_json();
+    nlohmann::json fields = manifest.to_json();
+    fields.at("dataset").erase("schema");  // long, and in the dataset
     return {.kind = manifest.kind,
             .payment = payment_text(manifest.payment),
             .program = manifest.program,
