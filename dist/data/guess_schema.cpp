@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "dist/data/csv_reader.hpp"
 #include "dist/data/import_csv.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/base/nearest_name.hpp"
 #include "kernels/base/number_of.hpp"
 
 namespace holdfast {
 namespace {
 
 constexpr std::size_t most_categories = 50, most_classes = 100, most_distinct = 100000;
-constexpr const char* date_formats[] = {"%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d"};
 /// How numbers are written: {decimal, thousands}.
 constexpr std::pair<char, char> number_forms[] = {{'.', 0}, {',', 0}, {'.', ','}, {',', '.'}, {',', ' '}};
 
@@ -26,8 +23,8 @@ struct Seen {
     bool all_whole = true;
     std::vector<bool> numbers = std::vector<bool>(std::size(number_forms), true);
     std::vector<Range> ranges = std::vector<Range>(std::size(number_forms), Range{INFINITY, -INFINITY});
-    std::vector<bool> dates = std::vector<bool>(std::size(date_formats), true);
-    std::vector<Range> days = std::vector<Range>(std::size(date_formats), Range{INFINITY, -INFINITY});
+    std::vector<bool> dates = std::vector<bool>(std::size(usual_dates), true);
+    std::vector<Range> days = std::vector<Range>(std::size(usual_dates), Range{INFINITY, -INFINITY});
 
     void add(const std::string& cell) {
         ++cells;
@@ -49,7 +46,7 @@ struct Seen {
         }
         for (std::size_t i = 0; i < dates.size(); ++i) {
             if (!dates[i]) continue;
-            const auto value = days_of(cell, date_formats[i]);
+            const auto value = days_of(cell, usual_dates[i]);
             dates[i] = value.has_value();
             if (value) widen(days[i], *value);
         }
@@ -113,7 +110,7 @@ Column column_of(const std::string& name, const Seen& seen, std::size_t form) {
     for (std::size_t i = 0; i < seen.dates.size(); ++i) {
         if (!seen.dates[i]) continue;
         column.kind = Column::Kind::date;
-        column.format = date_formats[i];
+        column.format = usual_dates[i];
         column.range = known(seen.days[i]);
         return column;
     }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -50,7 +49,7 @@ std::optional<std::string> without_groups(const std::string& cell, char mark, ch
 
 /// What would read a cell that is no number as the file stands.
 std::string remedy_for(const std::string& column, const std::string& cell) {
-    for (const char* format : {"%d.%m.%Y", "%Y-%m-%d", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d"}) {
+    for (const char* format : usual_dates) {
         if (days_of(cell, format)) return "--date " + column + "=" + format + " reads dates";
     }
     for (const auto& [decimal, thousands] : {std::pair{',', '.'}, {'.', ','}, {',', ' '}, {'.', '\''}}) {
@@ -95,11 +94,9 @@ class CsvSource : public RecordSource {
         info_.class_names = schema.classes;
         info_.table = schema;
         info_.feature_names = schema.feature_names();
-        for (const Column& column : schema.columns) {
-            const bool fixed = column.kind == Column::Kind::category;
-            const std::vector<Range> ranges = Schema{.columns = {column}}.feature_ranges();
-            for (const Range& range : ranges) info_.known_ranges.push_back(fixed ? range : unknown_range);
-        }
+        Schema encodings = schema;  // what they fix, without what is stated
+        for (Column& column : encodings.columns) column.range = unknown_range;
+        info_.known_ranges = encodings.feature_ranges();
         if (info_.feature_names.empty())
             fail(ExitCode::input, "has no feature columns", "leave at least one beside label and id");
         header_ = header_of(reader_, path, schema.delimiter);

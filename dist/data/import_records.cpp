@@ -245,14 +245,19 @@ double apply(const std::optional<Range>& range, double target, std::uint64_t& cl
     return one.front();
 }
 
-void require_target_range(const SourceInfo& info, const std::optional<Range>& range) {
-    if (!range) return;
+/// As it is asked for, or as a table's schema states it.
+std::optional<Range> target_range_of(const SourceInfo& info, const std::optional<Range>& asked) {
+    if (!asked) {
+        const bool stated = info.has_targets && info.table && is_known(info.table->target_range);
+        return stated ? std::optional(info.table->target_range) : std::nullopt;
+    }
     if (!info.has_targets)
         throw Error(ExitCode::usage, "is for numbers, and the records have labels or none",
                     "say --regression, or leave it out", "--target-range");
-    if (!(std::isfinite(range->lowest) && std::isfinite(range->highest) && is_known(*range)))
+    if (!(std::isfinite(asked->lowest) && std::isfinite(asked->highest) && is_known(*asked)))
         throw Error(ExitCode::usage, "must be finite with LOW < HIGH", "write --target-range LOW:HIGH",
                     "--target-range");
+    return asked;
 }
 
 void require_fraction(double fraction) {
@@ -310,7 +315,7 @@ Dealt resulting_dealing(const SourceInfo& info, IdKind ids, double test_fraction
 
 /// What the columns of the features written are; empty: not known.
 std::string resulting_schema(const SourceInfo& info, const ImportOptions& options,
-                             const std::vector<Range>& ranges) {
+                             const std::vector<Range>& ranges, const std::optional<Range>& target_range) {
     if (!info.table) return ranges.empty() && !options.ranges_from_data ? info.schema : "";
     Schema schema = *info.table;
     const std::vector<double> fills = fills_of(info, options.missing);
@@ -320,7 +325,7 @@ std::string resulting_schema(const SourceInfo& info, const ImportOptions& option
         if (std::isfinite(fills[feature]) && column.features() == 1) column.missing = fills[feature];
         feature += column.features();
     }
-    if (options.target_range) schema.target_range = *options.target_range;
+    if (target_range) schema.target_range = *target_range;
     schema.found = schema.found || options.ranges_from_data;
     return to_json(schema).dump();
 }
@@ -337,7 +342,6 @@ PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options
     facts.dealt = resulting_dealing(info, facts.ids, options.test_fraction);
     if (options.population) facts.population = *options.population;
     if (ranged) facts.range = {0, 1};
-    if (options.target_range) facts.target_range = {0, 1};
     facts.source = "holdfast import: " + info.path;
     return facts;
 }
@@ -366,13 +370,14 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     require_fraction(options.test_fraction);
     require_alike(sources);
     const SourceInfo& info = sources[0].source->info();
-    require_target_range(info, options.target_range);
+    const std::optional<Range> target_range = target_range_of(info, options.target_range);
     const std::vector<Range> ranges = choose_ranges(sources, options);
     const KeyedHash hash{options.seed};
 
     ImportSummary summary;
     summary.facts = resulting_facts(info, options, !ranges.empty());
-    summary.facts.schema = resulting_schema(info, options, ranges);
+    if (target_range) summary.facts.target_range = {0, 1};
+    summary.facts.schema = resulting_schema(info, options, ranges, target_range);
     summary.id_note = id_note_of(summary.facts.ids, info);
     summary.targets = info.has_targets;
     DatasetWriter writer(path, 1);
@@ -398,7 +403,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
             const bool tested =
                 options.test_fraction > 0 && hash.uniform(streams::test_split, id) < options.test_fraction;
             splits.add(tested ? "test" : sources[index].split, record.features, label,
-                       apply(options.target_range, target, summary.clipped), id);
+                       apply(target_range, target, summary.clipped), id);
             sightings.push_back({id, pack_place(index, record.position)});
         }
         summary.filled += records.filled();

@@ -102,16 +102,6 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 
 constexpr const char* schema_name = "holdfast_schema";  ///< too long for an attribute
 
-std::string schema_of(const hdf5::File& file) {
-    const hdf5::Dataset dataset = file.dataset(schema_name);
-    constexpr std::uint64_t most = 1 << 26;  // bytes
-    if (dataset.shape().size() != 1 || dataset.size() > most)
-        throw Error(ExitCode::input, "is no schema", "import the table again",
-                    file.path() + ":" + schema_name);
-    const std::vector<std::uint8_t> bytes = dataset.read_all<std::uint8_t>();
-    return {bytes.begin(), bytes.end()};
-}
-
 std::string joined_by_commas(std::vector<std::string> names) {
     std::string all;
     for (std::string& name : names) {
@@ -215,6 +205,17 @@ void require_population(const std::string& name) {
                 std::string("a name has ") + population_rule, "--population");
 }
 
+std::string schema_text(const hdf5::File& file) {
+    if (!file.has(schema_name)) return "";
+    const hdf5::Dataset dataset = file.dataset(schema_name);
+    constexpr std::uint64_t most = 1 << 26;  // bytes
+    if (dataset.shape().size() != 1 || dataset.size() > most)
+        throw Error(ExitCode::input, "is no schema", "import the table again",
+                    file.path() + ":" + schema_name);
+    const std::vector<std::uint8_t> bytes = dataset.read_all<std::uint8_t>();
+    return {bytes.begin(), bytes.end()};
+}
+
 PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     PublicFacts facts;
     facts.ids = ids_of(file, split);
@@ -227,7 +228,7 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     if (file.has_attribute("source")) facts.source = file.read_text_attribute("source");
     if (file.has_attribute("feature_names"))
         facts.feature_names = split_at_commas(file.read_text_attribute("feature_names"));
-    if (file.has(schema_name)) facts.schema = schema_of(file);
+    facts.schema = schema_text(file);
     return facts;
 }
 

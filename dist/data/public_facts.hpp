@@ -69,6 +69,8 @@ void require_population(const std::string& name);
 /// Ids are row numbers where id_SPLIT is missing, given where it is there and the file does not say. Errors
 /// (ExitCode::input): a value that the attribute cannot have.
 PublicFacts read_facts(const hdf5::File& file, const std::string& split);
+/// PublicFacts::schema of a dataset file. Error (input): damaged.
+std::string schema_text(const hdf5::File& file);
 /// What is unknown, not stated or the default is left out.
 void write_facts(hdf5::File& file, const PublicFacts& facts);
 

@@ -64,6 +64,8 @@ std::optional<Schema> kept_schema(const std::string& text, const std::string& pa
 /// What may leave the house of it, if there is one.
 std::optional<Schema> public_schema(const std::optional<Schema>& schema);
 
+/// Forms that dates are looked for in, where nothing is said of them.
+inline constexpr const char* usual_dates[] = {"%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d"};
 /// Days since 1970-01-01; none: the text is no date of this format ("%d.%m.%Y").
 std::optional<double> days_of(const std::string& text, const std::string& format);
 

@@ -48,14 +48,6 @@ Relation agreed_relation(const Context& context, const Request& request, const F
     return context.world.any(substitute != 0) ? Relation::substitute : Relation::add_remove;
 }
 
-Records clipped(Records queries, const FinishedFleet& fleet) {
-    const auto [low, high] = query_range(fleet.manifest.dataset.range);
-    for (float& value : queries.features.values())
-        value = std::clamp(value, static_cast<float>(low), static_cast<float>(high));
-    for (double& value : queries.features.wide_values()) value = std::clamp(value, low, high);
-    return queries;
-}
-
 Mechanism law_of(const Request& request, const AccessRule& rule, std::size_t classes) {
     const std::string name = request.law.empty() ? rule.law() : request.law;
     if (rule.cap() > 1 && name != rule.law())
@@ -80,7 +72,8 @@ void access(const Context& context, const Request& request) {
     const auto evidence_of = [&](std::span<const std::size_t> paid) {
         const std::vector<std::size_t> chosen = agreed(context.world, paid);
         return chosen.empty() ? std::vector<Evidence>()
-                              : rule->evidence(clipped(chosen_records(queries, chosen), fleet));
+                              : rule->evidence(clipped(chosen_records(queries, chosen),
+                                                       query_range(fleet.manifest.dataset.range)));
     };
     if (!context.world.is_root()) {
         while (!evidence_of({}).empty()) continue;

@@ -192,15 +192,23 @@ CsvOptions csv_options(const Options& options) {
     return csv;
 }
 
-/// What else says what the columns are says it twice.
-Schema schema_of(const Options& options) {
+/// Of --schema; what else says what the columns are says it twice.
+std::optional<Schema> schema_of(const Options& options) {
+    if (options.schema.empty()) return std::nullopt;
+    if (format_of(options) != "csv")
+        fail("--schema", "says what the columns of a CSV table are", "leave it out");
     const std::pair<const char*, bool> said[] = {{"--label", !options.label.empty()},
                                                  {"--classes", !options.classes.empty()},
                                                  {"--regression", options.regression},
                                                  {"--id", !options.id.empty()},
                                                  {"--drop", !options.drop.empty()},
                                                  {"--categories", !options.categories.empty()},
+                                                 {"--encode", options.encode != "onehot"},
                                                  {"--date", !options.dates.empty()},
+                                                 {"--delimiter", options.delimiter != ","},
+                                                 {"--decimal", options.decimal != "."},
+                                                 {"--thousands", !options.thousands.empty()},
+                                                 {"--missing-word", !options.missing_words.empty()},
                                                  {"--scale-from-data", options.scale_from_data},
                                                  {"--target-range", !options.target_range.empty()}};
     for (const auto& [option, given] : said)
@@ -209,14 +217,14 @@ Schema schema_of(const Options& options) {
     return read_schema(options.schema);
 }
 
-std::unique_ptr<RecordSource> open_one(const Options& options, const std::string& format, bool test) {
+std::unique_ptr<RecordSource> open_one(const Options& options, const std::string& format,
+                                       const std::optional<Schema>& schema, bool test) {
     const std::string& path = test ? options.test : options.input;
     const std::string& labels = test ? options.test_labels : options.labels;
     const std::string& ids = test ? options.test_ids : options.ids;
     if (format == "csv")
-        return options.schema.empty() ? open_csv(path, csv_options(options))
-                                      : open_csv(path, schema_of(options),
-                                                 options.no_labels ? CsvUse::queries : CsvUse::training);
+        return schema ? open_csv(path, *schema, options.no_labels ? CsvUse::queries : CsvUse::training)
+                      : open_csv(path, csv_options(options));
     if (labels.empty() && !options.no_labels) {
         fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
              "name them, or say --no-labels for queries");
@@ -256,14 +264,14 @@ std::vector<NamedSource> open_npz_splits(const std::string& path, bool regressio
     return sources;
 }
 
-std::vector<NamedSource> open_sources(const Options& options) {
+std::vector<NamedSource> open_sources(const Options& options, const std::optional<Schema>& schema) {
     const std::string format = format_of(options);
     if (format == "hdf5") return open_hdf5(options);
     std::vector<NamedSource> sources;
     if (format == "npz" && options.features.empty())
         sources = open_npz_splits(options.input, options.regression);
-    if (sources.empty()) sources.push_back({"train", open_one(options, format, false)});
-    if (!options.test.empty()) sources.push_back({"test", open_one(options, format, true)});
+    if (sources.empty()) sources.push_back({"train", open_one(options, format, schema, false)});
+    if (!options.test.empty()) sources.push_back({"test", open_one(options, format, schema, true)});
     return sources;
 }
 
@@ -277,10 +285,6 @@ ImportOptions import_options(const Options& options) {
              "keep --scale: only public ranges support a guarantee");
     }
     parsed.missing = parse_missing(options.missing);
-    if (!options.schema.empty()) {
-        const Schema schema = schema_of(options);
-        if (is_known(schema.target_range)) parsed.target_range = schema.target_range;
-    }
     if (!options.target_range.empty())
         parsed.target_range =
             parse_range("--target-range", options.target_range, options.target_range, "LOW:HIGH");
@@ -375,9 +379,10 @@ void run(const Options& options, const Context& context) {
     if (context.world.is_root()) {
         // 1. The options, before anything is read.
         const ImportOptions parsed = import_options(options);
+        const std::optional<Schema> schema = schema_of(options);
 
         // 2. The files, with their headers checked.
-        const std::vector<NamedSource> sources = open_sources(options);
+        const std::vector<NamedSource> sources = open_sources(options, schema);
         if (sources.size() > 1 && options.test_fraction > 0) {
             fail("--test-fraction", "the input already has several splits", "leave it out");
         }

@@ -121,6 +121,14 @@ Records chosen_records(const Records& records, std::span<const std::size_t> indi
     return part;
 }
 
+Records clipped(Records queries, const FeatureRange& range) {
+    const auto [low, high] = range;
+    for (float& value : queries.features.values())
+        value = std::clamp(value, static_cast<float>(low), static_cast<float>(high));
+    for (double& value : queries.features.wide_values()) value = std::clamp(value, low, high);
+    return queries;
+}
+
 Records part_of(const Records& records, std::size_t first, std::size_t last) {
     std::vector<std::size_t> indices(last - first);
     std::iota(indices.begin(), indices.end(), first);

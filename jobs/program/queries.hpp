@@ -74,6 +74,9 @@ std::vector<Digest> query_digests(const Records& queries);
 /// The records of the given indices, without labels.
 Records chosen_records(const Records& records, std::span<const std::size_t> indices);
 
+/// Every feature moved into the range, as a bound over it and the answers by that bound want it.
+Records clipped(Records queries, const FeatureRange& range);
+
 /// The records [first, last), without labels.
 Records part_of(const Records& records, std::size_t first, std::size_t last);
 

@@ -3,10 +3,10 @@
 #include <toml++/toml.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
-#include "dist/data/dataset.hpp"
+#include "dist/data/public_facts.hpp"
 #include "dist/files/hdf5.hpp"
-#include "jobs/program/configuration.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/model_file.hpp"
 
@@ -15,34 +15,12 @@ namespace {
 
 using nlohmann::json;
 
-/// Dates stand as TOML has them, 1900-01-31, or as texts.
-json json_of(const toml::node& node) {
-    if (const auto* table = node.as_table()) {
-        json object = json::object();
-        for (const auto& [key, value] : *table) object[std::string(key.str())] = json_of(value);
-        return object;
-    }
-    if (const auto* array = node.as_array()) {
-        json list = json::array();
-        for (const toml::node& entry : *array) list.push_back(json_of(entry));
-        return list;
-    }
-    if (const auto text = node.value<std::string>()) return *text;
-    if (const auto flag = node.as_boolean()) return flag->get();
-    if (const auto whole = node.as_integer()) return whole->get();
-    if (const auto number = node.as_floating_point()) return number->get();
-    if (const auto date = node.value<toml::date>()) {
-        char text[16];
-        std::snprintf(text, sizeof text, "%04d-%02d-%02d", date->year, date->month, date->day);
-        return text;
-    }
-    return nullptr;
-}
-
 Schema read_toml(const std::string& path) {
-    json object;
+    json object;  // dates as texts
     try {
-        object = json_of(toml::parse_file(path));
+        std::ostringstream text;
+        text << toml::json_formatter(toml::parse_file(path));
+        object = json::parse(text.str());
     } catch (const toml::parse_error& error) {
         throw Error(
             ExitCode::usage,
@@ -84,10 +62,9 @@ std::string list_of(const std::vector<std::string>& texts) {
 
 Schema read_schema(const std::string& path) {
     if (!path.ends_with(".h5")) return read_toml(path);
-    const bool model = hdf5::File::open_read(path).has("description");
+    const hdf5::File file = hdf5::File::open_read(path);
     const std::optional<Schema> found =
-        model ? read_model(path).model.schema
-              : kept_schema(DatasetReader(path, dataset_splits(path).front()).info().schema, path);
+        file.has("description") ? read_model(path).model.schema : kept_schema(schema_text(file), path);
     if (found) return *found;
     throw Error(ExitCode::input, "keeps no schema: it was not made of a table whose columns have names",
                 "name the file that holdfast schema wrote, or a dataset that was imported of a CSV file",

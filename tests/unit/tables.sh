@@ -22,6 +22,7 @@ def write(name, header, rows, order):
 header = ("Kunde", "Einkommen", "Seit", "Wohnung", "Default")
 write("bank.csv", header, rows[:350], range(5))
 write("new.csv", header, rows[350:], (3, 1, 0, 2))  # other order, no label
+write("fewer.csv", header, rows[350:], (3, 0, 2))  # and no income
 write("labelled.csv", header, rows[350:], (4, 3, 1, 0, 2))
 EOF
 "$holdfast" schema bank.csv --label Default --id Kunde --out bank.toml > said.txt || fail "no template"
@@ -34,6 +35,17 @@ awk '/^name = "Einkommen"/ { range = "[0, 100]" } /^name = "Seit"/ { range = "[2
 grep -v 'Einkommen' filled.toml | head -n 3 > /dev/null
 "$holdfast" import bank.csv --schema filled.toml --test-fraction 0.2 --expected-records 280 --population bank --out bank.h5 --quiet > said.txt || fail "not imported"
 grep -q 'scaling public' said.txt || fail "public ranges are not public: $(cat said.txt)"
+
+for twice in '--delimiter ;' '--decimal ,' '--classes 1|2' '--missing-word x'; do
+    "$holdfast" import bank.csv --schema filled.toml $twice --out twice.h5 > out.txt 2> err.txt
+    [[ $? == 2 && ! -e twice.h5 ]] && grep -q 'the schema says what the columns are' err.txt || fail "$twice beside a schema: $(cat err.txt)"
+done
+"$holdfast" import bank.h5 --schema filled.toml --out twice.h5 > out.txt 2> err.txt
+[[ $? == 2 ]] && grep -q -- '--schema: says what the columns of a CSV table are' err.txt || fail "a schema of no table: $(cat err.txt)"
+# What a regression learns is in the schema too, and queries have none of it.
+sed -e 's/^label = .*/label = "Einkommen"/; s/^classes = .*/regression = true\ntarget_range = [0, 100]/' -e '/^\[\[column\]\]/{N;/Einkommen/{N;N;d}}' filled.toml > numbers.toml
+"$holdfast" import bank.csv --schema numbers.toml --out numbers.h5 > said.txt 2> err.txt && grep -q 'target range: \[0, 1\]' said.txt || fail "no target range: $(cat said.txt err.txt)"
+"$holdfast" import fewer.csv --schema numbers.toml --no-labels --out asked.h5 --quiet > /dev/null 2> err.txt || fail "queries of a regression: $(cat err.txt)"
 
 # 2. A model that may leave, by convex training; what it says of its columns.
 "$holdfast" account --ledger l.db --data bank.h5 --budget 20 --budget-delta 1e-3 --quiet > /dev/null || fail "no account"
@@ -64,7 +76,6 @@ for words in '95% interval' 'commonest class' 'balanced accuracy' 'true .* answe
 for words in "line 52, column 'Wohnung': 'Zelt' is not in its public list" '1 more like it, at 54' "'viel' is not a number" 'no date of the form'; do
     grep -q "$words" err.txt || fail "does not say $words: $(cat err.txt)"
 done
-cut -d';' -f1,3,4 new.csv > fewer.csv
 "$holdfast" predict --model model.h5 fewer.csv > out.txt 2> err.txt
 [[ $? == 3 ]] && grep -q "lacks the columns 'Einkommen'" err.txt || fail "a missing column: $(cat err.txt)"
 sed 's/^\([^;]*\);[^;]*;K350/\1;500,0;K350/' new.csv > outside.csv

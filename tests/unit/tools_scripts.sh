@@ -87,6 +87,9 @@ says 'ATTENTION: no column names the records'
 says 'ATTENTION: no public number of records.*--expected-records N'
 says 'ATTENTION: no population is named.*ward_7'
 says 'holdfast import .*--population ward_7'
+start_on_it --classes '0|1'
+says 'holdfast import .*--classes .*--scale-from-data'
+says 'ATTENTION: the features are scaled'
 start_on_it --scale 'a=0:9' --id-from-content --expected-records 4 --population people
 says 'holdfast import .*--expected-records 4 --population people'
 grep -q ATTENTION "$scratch/line" && fail "quickstart warns of what it is told: $(cat "$scratch/line")"

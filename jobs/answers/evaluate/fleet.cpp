@@ -28,15 +28,6 @@ struct Rule {
     Guarantee claim;
 };
 
-/// As holdfast access asks: within the range that the bound is of.
-Records clipped(Records queries, const FeatureRange& range) {
-    const auto [low, high] = range;
-    for (float& value : queries.features.values())
-        value = std::clamp(value, static_cast<float>(low), static_cast<float>(high));
-    for (double& value : queries.features.wide_values()) value = std::clamp(value, low, high);
-    return queries;
-}
-
 Evidence evidence_of(std::size_t label, bool stays, std::size_t classes) {
     Evidence evidence;
     evidence.classes = static_cast<int>(classes);
