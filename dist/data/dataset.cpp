@@ -7,11 +7,13 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "dist/data/width.hpp"
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/ops/row_weight.hpp"
 
 namespace holdfast {
 namespace {
@@ -164,6 +166,34 @@ Records with_targets(Records records, FeatureRange range) {
     for (double& target : records.targets)
         target = target >= range.low ? std::min(target, range.high) : range.low;
     return records;
+}
+
+std::int64_t persons_among(const Records& records, std::span<const std::uint32_t> indices) {
+    if (records.weights.empty()) return static_cast<std::int64_t>(indices.size());
+    std::int64_t persons = 0;
+    for (std::size_t i = 0; i < indices.size(); ++i)
+        persons += i == 0 || records.ids[indices[i]] != records.ids[indices[i - 1]];
+    return persons;
+}
+
+void weigh_persons(Records& records, std::uint64_t rows_at_most, const std::string& path) {
+    std::set<std::uint64_t> seen;
+    records.weights.clear();
+    for (std::size_t first = 0; first < records.size();) {
+        const std::uint64_t id = records.ids[first];
+        std::size_t last = first + 1;
+        while (last < records.size() && records.ids[last] == id) ++last;
+        const auto refuse = [&](const std::string& what) {
+            throw Error(ExitCode::input, "id " + std::to_string(id) + " " + what,
+                        "import the table again: holdfast import --person", path);
+        };
+        if (!seen.insert(id).second) refuse("has rows that do not stand side by side");
+        if (last - first > rows_at_most)
+            refuse("has more rows than the " + std::to_string(rows_at_most) +
+                   " that the file states for a person");
+        records.weights.resize(last, row_weight(last - first));
+        first = last;
+    }
 }
 
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range) {

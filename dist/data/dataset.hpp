@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,10 +49,13 @@ class FeatureMatrix {
 struct Records {
     FeatureMatrix features;            ///< [n, d]
     std::vector<std::int32_t> labels;  ///< [n], class index; empty for queries without labels
-    std::vector<std::uint64_t> ids;    ///< [n], unique, independent of row order
+    std::vector<std::uint64_t> ids;    ///< [n], unique but for weights, independent of row order
     std::vector<std::uint64_t> rows;   ///< [n], row in the file it came from
     std::vector<double> targets =
         {};  ///< [n], numbers, of a dataset for regression; else empty, as are labels there
+    /// [n], row_weight() of each, where persons have several rows; a person's rows then have one id and stand
+    /// side by side. Else empty.
+    std::vector<double> weights = {};
 
     std::size_t size() const { return ids.size(); }
     void reserve(std::size_t records);  ///< memory for so many, but for their labels
@@ -62,13 +66,21 @@ struct Records {
                 .labels = labels.empty() ? nullptr : labels.data(),
                 .count = size(),
                 .selectable = selectable,
-                .targets = targets.empty() ? nullptr : targets.data()};
+                .targets = targets.empty() ? nullptr : targets.data(),
+                .weights = weights.empty() ? nullptr : weights.data()};
     }
 };
 
 /// The records as a regression learns them: every target, or where there are none every label as a number, in
 /// the public range, and one beyond it (a NaN is beyond) as its nearest end. No labels remain.
 Records with_targets(Records records, FeatureRange range);
+
+/// How many persons the rows `indices`, ascending, are of: of a person all or none are among them.
+std::int64_t persons_among(const Records& records, std::span<const std::uint32_t> indices);
+
+/// Gives the rows of persons their weights. Error (input, at `path`): rows of an id that do not stand side by
+/// side, or more of them than `rows_at_most`.
+void weigh_persons(Records& records, std::uint64_t rows_at_most, const std::string& path);
 
 /// How many values the public range clamps.
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range);
@@ -102,7 +114,8 @@ std::vector<std::string> dataset_splits(const std::string& path);
 /// uint8, y_SPLIT [n] integers (labels) or floating (targets), id_SPLIT [n] uint64 (optional), attributes
 /// `source`, `feature_names` (comma separated), `scaling` ("public", "private", "none"; absent: unknown),
 /// `ids` ("given", "content", "row number"), `expected_records`, `population`, `feature_range` and
-/// `target_range` (low, high), `image_shape` (channels, height, width), `divisor`. Errors (ExitCode::input),
+/// `target_range` (low, high), `image_shape` (channels, height, width), `divisor`, `unit` ("row", "person"),
+/// `rows_at_most`. Errors (ExitCode::input),
 /// each naming the file and the remedy: missing, not HDF5, truncated, no such split (lists those there are),
 /// shapes that disagree, zero rows, zero features, an attribute with a value it cannot have. No feature is
 /// held to the range here: who uses it does that.

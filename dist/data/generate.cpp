@@ -286,11 +286,14 @@ class Surface : public Generator {
     KeyedHash hash_;
 };
 
-void write_split(const Generator& generator, std::uint64_t first, std::uint64_t count,
-                 const std::string& split, DatasetWriter& writer) {
+void write_split(const Generator& generator, std::uint64_t rows_at_most, std::uint64_t first,
+                 std::uint64_t count, const std::string& split, DatasetWriter& writer) {
     writer.begin_split(split, generator.feature_names().size(), generator.wide());
-    for (std::uint64_t done = 0; done < count; done += slab_rows) {
-        writer.append(generate(generator, first + done, std::min(slab_rows, count - done)));
+    const std::uint64_t slab = std::max<std::uint64_t>(1, slab_rows / rows_at_most);
+    for (std::uint64_t done = 0; done < count; done += slab) {
+        const std::uint64_t some = std::min(slab, count - done);
+        writer.append(rows_at_most == 1 ? generate(generator, first + done, some)
+                                        : generate_persons(generator, rows_at_most, first + done, some));
     }
 }
 
@@ -382,9 +385,39 @@ Records generate(const Generator& generator, std::uint64_t first, std::uint64_t 
     return records;
 }
 
+Records generate_persons(const Generator& generator, std::uint64_t rows_at_most, std::uint64_t first,
+                         std::uint64_t count) {
+    constexpr double most_have_all = 0.8, shared = 0.75;  // AMEX: 13 rows at most, 12 on average
+    constexpr std::uint64_t own_rows = std::uint64_t{1} << 40, stream = 0x706572736f6e;
+    const std::size_t columns = generator.feature_names().size();
+    Records records;
+    records.features = FeatureMatrix(columns, generator.wide());
+    std::vector<double> row(columns), base(columns);
+    for (std::uint64_t person = first; person < first + count; ++person) {
+        const double draw = KeyedHash{0}.uniform(stream, person) / (1 - most_have_all);
+        const std::uint64_t rows =
+            draw < 1 ? 1 + static_cast<std::uint64_t>(draw * static_cast<double>(rows_at_most)) : rows_at_most;
+        const std::int32_t label = generator.record(person, base.data());
+        for (std::uint64_t j = 0; j < rows; ++j) {
+            // A row of its own in a place of the person's parity, by which some generators label.
+            generator.record(own_rows + 2 * (person * rows_at_most + j) + person % 2, row.data());
+            for (std::size_t c = 0; c < columns; ++c) row[c] = shared * base[c] + (1 - shared) * row[c];
+            records.features.append(row.data());
+            if (generator.of_numbers())
+                records.targets.push_back(generator.target(person));
+            else
+                records.labels.push_back(label);
+            records.ids.push_back(person);
+            records.rows.push_back(records.rows.size());
+        }
+    }
+    return records;
+}
+
 void write_generated(const Generator& generator, std::uint64_t train, std::uint64_t test,
-                     const std::string& path, const std::string& population) {
+                     const std::string& path, const std::string& population, std::uint64_t rows_at_most) {
     require(train >= 1 && train <= most_expected_records, "--records", "from 1 to 10^12");
+    require(rows_at_most >= 1 && rows_at_most <= 1000, "--rows-at-most", "from 1 to 1000");
     require_population(population);
     DatasetWriter writer(path);
     writer.set_facts({.scaling = Scaling::public_constants,
@@ -394,9 +427,11 @@ void write_generated(const Generator& generator, std::uint64_t train, std::uint6
                       .range = generator.range(),
                       .target_range = generator.of_numbers() ? FeatureRange{0, 1} : default_feature_range,
                       .source = "holdfast synth: " + generator.description(),
-                      .feature_names = generator.feature_names()});
-    write_split(generator, 0, train, "train", writer);
-    if (test > 0) write_split(generator, train, test, "test", writer);
+                      .feature_names = generator.feature_names(),
+                      .unit = Unit::person,
+                      .rows_at_most = rows_at_most});
+    write_split(generator, rows_at_most, 0, train, "train", writer);
+    if (test > 0) write_split(generator, rows_at_most, train, test, "test", writer);
     writer.commit();
 }
 

@@ -76,13 +76,20 @@ std::unique_ptr<Generator> make_surface(const SurfaceOptions& options);
 /// row numbers, so they are unique over the splits of one file.
 Records generate(const Generator& generator, std::uint64_t first, std::uint64_t count);
 
+/// Rows of the persons [first, first + count), side by side: of each up to `rows_at_most`, most of them that
+/// many, which have the person's label and are like one another.
+Records generate_persons(const Generator& generator, std::uint64_t rows_at_most, std::uint64_t first,
+                         std::uint64_t count);
+
 /// The account of those who generate records and name none.
 inline constexpr const char* synthetic_population = "synthetic";
 
 /// Writes `train` rows as split "train" and the following `test` rows as split "test" (none if 0), slab by
-/// slab. Their number is a public constant and stated as such. Errors (ExitCode::usage): no rows; a
-/// `population` that is no name.
+/// slab. Their number is a public constant and stated as such. With rows_at_most > 1 `train` and `test` are
+/// numbers of persons, who have several rows. Errors (ExitCode::usage): no rows; a `population` that is no
+/// name.
 void write_generated(const Generator& generator, std::uint64_t train, std::uint64_t test,
-                     const std::string& path, const std::string& population = synthetic_population);
+                     const std::string& path, const std::string& population = synthetic_population,
+                     std::uint64_t rows_at_most = 1);
 
 }  // namespace holdfast

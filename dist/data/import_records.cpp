@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/data/filled_records.hpp"
+#include "dist/data/person_rows.hpp"
 #include "dist/data/record_id.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/nearest_name.hpp"
@@ -173,15 +174,59 @@ void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<Name
     }
     throw Error(ExitCode::input,
                 "id " + std::to_string(twice->id) + " appears twice: " + first + " and " + second,
-                "one person, one id: merge or renumber these records", sources[0].source->info().path);
+                "one person, one id: where rows are visits, --person takes several of one", sources[0].source->info().path);
 }
 
-/// Routes records to their splits and writes them slab by slab.
+/// All rows of a person are in one split.
+void require_one_file_each(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources) {
+    std::sort(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
+        return std::pair(a.id, a.where) < std::pair(b.id, b.where);
+    });
+    const auto cut =
+        std::adjacent_find(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
+            return a.id == b.id && a.where >> 56 != b.where >> 56;
+        });
+    if (cut == sightings.end()) return;
+    throw Error(ExitCode::input,
+                "id " + std::to_string(cut->id) + " has rows in " + sources[cut->where >> 56].source->info().path +
+                    " and in " + sources[std::next(cut)->where >> 56].source->info().path,
+                "all rows of a person are trained on, or none: import one file with --test-fraction",
+                sources[0].source->info().path);
+}
+
+/// Routes records to their splits and writes them slab by slab; of persons with several rows once all rows
+/// have been seen.
 class SplitWriter {
   public:
-    SplitWriter(DatasetWriter& writer, const SourceInfo& info, ImportSummary& summary)
-        : writer_(writer), info_(info), summary_(summary) {}
+    SplitWriter(DatasetWriter& writer, const SourceInfo& info, const ImportOptions& options,
+                ImportSummary& summary)
+        : writer_(writer), info_(info), options_(options), summary_(summary) {}
 
+    /// order: of the row among its person's.
+    void add_row(const std::string& split, const std::vector<double>& features, std::int32_t label,
+                 double target, std::uint64_t id, double order) {
+        if (!options_.persons) return add(split, features, label, target, id);
+        const auto [rows, fresh] =
+            persons_.try_emplace(split, *options_.persons, info_.feature_names, info_.wide, options_.seed);
+        rows->second.add(id, features, label, target, order);
+    }
+    void finish() {
+        for (auto& [split, rows] : persons_) {
+            std::uint64_t& persons = summary_.persons[split];
+            std::optional<std::uint64_t> last;
+            const std::string& to = split;
+            summary_.rows_left_out +=
+                rows.visit(info_.path, [&](std::uint64_t id, const std::vector<double>& features,
+                                           std::int32_t label, double target) {
+                    persons += last != id;
+                    last = id;
+                    add(to, features, label, target, id);
+                });
+        }
+        for (const auto& [split, slab] : slabs_) flush(split);
+    }
+
+  private:
     void add(const std::string& split, const std::vector<double>& features, std::int32_t label, double target,
              std::uint64_t id) {
         Records& slab = slabs_[split];
@@ -199,11 +244,6 @@ class SplitWriter {
         if (info_.has_targets) slab.targets.push_back(target);
         if (slab.size() == import_slab) flush(split);
     }
-    void flush_all() {
-        for (const auto& [split, slab] : slabs_) flush(split);
-    }
-
-  private:
     void flush(const std::string& split) {
         Records& slab = slabs_[split];
         writer_.append(split, slab);
@@ -212,8 +252,10 @@ class SplitWriter {
 
     DatasetWriter& writer_;
     const SourceInfo& info_;
+    const ImportOptions& options_;
     ImportSummary& summary_;
     std::map<std::string, Records> slabs_;
+    std::map<std::string, PersonRows> persons_;
 };
 
 /// A target that is no finite number, or a label that is no class, is a problem of the source.
@@ -291,6 +333,28 @@ void require_same_population(const SourceInfo& info, const std::string& populati
                 "--population");
 }
 
+/// Where it lies by what rows of a person are ordered; the number of columns: they are not.
+std::size_t order_column_of(const SourceInfo& info, const ImportOptions& options) {
+    if (!options.persons) return info.feature_names.size();
+    return PersonRows(*options.persons, info.feature_names, info.wide, options.seed).order_column();
+}
+
+/// Persons are known by ids that somebody gave them: content pulls their rows apart, and so do row numbers.
+void require_person_ids(const SourceInfo& info, const ImportOptions& options) {
+    if (!options.persons) {
+        if (info.rows_at_most <= 1) return;
+        throw Error(ExitCode::usage, "has several rows of a person",
+                    "say how many of each are kept: --rows-at-most " + std::to_string(info.rows_at_most),
+                    info.path);
+    }
+    if (options.ids_from_content || info.ids != IdKind::given)
+        throw Error(ExitCode::usage, "nothing names the persons whose rows these are",
+                    "name them: --person COLUMN of a table, --ids FILE of an array", "--person");
+    if (options.persons->summarises() && !info.image_shape.empty())
+        throw Error(ExitCode::usage, "the records are images, of which there is no mean or last",
+                    "keep rows of each person: --rows-at-most V", "--aggregate");
+}
+
 /// Of those a file states for training, the number that --test-fraction leaves for it.
 std::uint64_t inherited_count(const SourceInfo& info, double test_fraction) {
     return static_cast<std::uint64_t>(
@@ -326,14 +390,22 @@ std::string resulting_schema(const SourceInfo& info, const ImportOptions& option
         feature += column.features();
     }
     if (target_range) schema.target_range = *target_range;
+    if (options.persons) schema.persons = *options.persons;
     schema.found = schema.found || options.ranges_from_data;
     return to_json(schema).dump();
 }
 
 PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options, bool ranged) {
     require_content_ids_possible(info, options);
+    require_person_ids(info, options);
     if (options.population) require_same_population(info, *options.population);
     PublicFacts facts = info;
+    if (options.persons) {
+        facts.unit = Unit::person;
+        facts.rows_at_most =
+            options.persons->summarises() ? 1 : std::max<std::uint64_t>(1, options.persons->rows_at_most);
+        facts.feature_names = options.persons->feature_names(info.feature_names);
+    }
     facts.scaling = resulting_scaling(info, options, ranged);
     if (options.ids_from_content) facts.ids = IdKind::content;
     facts.expected_records = options.expected_records > 0 ? options.expected_records
@@ -381,7 +453,8 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     summary.id_note = id_note_of(summary.facts.ids, info);
     summary.targets = info.has_targets;
     DatasetWriter writer(path, 1);
-    SplitWriter splits(writer, info, summary);
+    SplitWriter splits(writer, info, options, summary);
+    const std::size_t order_column = order_column_of(info, options);
     std::vector<Sighting> sightings;
     RawRecord record;
     for (std::size_t index = 0; index < sources.size(); ++index) {
@@ -399,11 +472,12 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
             const std::uint64_t id = options.ids_from_content         ? content_id()
                                      : info.ids == IdKind::row_number ? sightings.size()
                                                                       : record.id;
+            const double order = order_column < record.features.size() ? record.features[order_column] : 0;
             summary.clipped += scale_features(ranges, record.features);
             const bool tested =
                 options.test_fraction > 0 && hash.uniform(streams::test_split, id) < options.test_fraction;
-            splits.add(tested ? "test" : sources[index].split, record.features, label,
-                       apply(target_range, target, summary.clipped), id);
+            splits.add_row(tested ? "test" : sources[index].split, record.features, label,
+                           apply(target_range, target, summary.clipped), id, order);
             sightings.push_back({id, pack_place(index, record.position)});
         }
         summary.filled += records.filled();
@@ -411,14 +485,17 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     Problems problems;
     for (const NamedSource& named : sources) problems.take(named.source->problems);
     problems.raise(info.path);
-    splits.flush_all();
+    if (options.persons) require_one_file_each(sightings, sources);
+    splits.finish();
     for (const NamedSource& named : sources) {
         if (summary.rows[named.split] > 0) continue;
         throw Error(ExitCode::input, "has no records for split '" + named.split + "'",
                     "a dataset needs at least one record in each split", named.source->info().path);
     }
-    require_unique_ids(sightings, sources, summary.facts.ids);
-    if (options.count_found) summary.facts.expected_records = rounded(summary.rows[sources[0].split]);
+    if (!options.persons) require_unique_ids(sightings, sources, summary.facts.ids);
+    if (options.count_found)
+        summary.facts.expected_records =
+            rounded((options.persons ? summary.persons : summary.rows)[sources[0].split]);
     write_facts(writer, summary.facts, info);
     writer.commit();
     return summary;

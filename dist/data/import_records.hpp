@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/data/person_rule.hpp"
 #include "dist/data/record_source.hpp"
 
 namespace holdfast {
@@ -27,6 +28,7 @@ struct ImportOptions {
     std::uint64_t expected_records = 0;     ///< public; 0: what the source states
     bool count_found = false;               ///< takes the number found in its place, which the file then says
     std::optional<std::string> population;  ///< else what the source states
+    std::optional<PersonRule> persons;      ///< an id is a person, with several rows
 };
 
 /// A file and the split its records go to.
@@ -41,6 +43,8 @@ struct ImportSummary {
     PublicFacts facts;                                                          ///< as written
     std::uint64_t clipped = 0, filled = 0;  ///< values outside their public range; missing values filled
     bool targets = false;                   ///< numbers in place of labels
+    std::map<std::string, std::uint64_t> persons;  ///< by split, where an id is one
+    std::uint64_t rows_left_out = 0;               ///< of persons of more rows than are kept
     std::string id_note;                    ///< where the ids come from, and what they cover
 };
 
@@ -48,8 +52,8 @@ struct ImportSummary {
 /// are clipped to their range and mapped to [0, 1], targets too; without ranges they are stored as they are.
 /// Ids are the sources' own, hashes of the records' content, or numbers running over all sources. What a
 /// source states of itself holds on unless an option says otherwise. Errors: a missing or infinite value or
-/// target, a negative label, no records, a duplicate id or equal content (names both places), a range for an
-/// unknown column, columns left without a range, ids from content where the source has ids or the ranges come
+/// target, a negative label, no records, a duplicate id or equal content (names both places), a person of
+/// several rows whom no rule takes, or with rows in several files, a range for an unknown column, columns left without a range, ids from content where the source has ids or the ranges come
 /// from the data, a population that is not the source's.
 ImportSummary import_records(const std::vector<NamedSource>& sources, const ImportOptions& options,
                              const std::string& path);

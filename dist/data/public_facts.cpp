@@ -54,6 +54,25 @@ bool count_found_of(const hdf5::File& file) {
     refuse(file, "'count' is '" + text + "'", "it must be 'stated' or 'found', or be absent");
 }
 
+Unit unit_of(const hdf5::File& file, IdKind ids) {
+    if (!file.has_attribute("unit")) return Unit::row;
+    const std::string text = file.read_text_attribute("unit");
+    if (text != name_of(Unit::row) && text != name_of(Unit::person))
+        refuse(file, "'unit' is '" + text + "'", "it must be 'row' or 'person', or be absent");
+    if (text == name_of(Unit::row)) return Unit::row;
+    if (ids == IdKind::given) return Unit::person;
+    refuse(file, "'unit' is 'person', and no ids name persons", "import the table again with --person");
+}
+
+std::uint64_t rows_at_most_of(const hdf5::File& file, Unit unit) {
+    if (!file.has_attribute("rows_at_most")) return 1;
+    const std::int64_t rows = file.read_int64_attribute("rows_at_most");
+    if (rows >= 1 && static_cast<std::uint64_t>(rows) <= (unit == Unit::row ? 1 : most_rows_of_a_person))
+        return static_cast<std::uint64_t>(rows);
+    refuse(file, "'rows_at_most' is " + std::to_string(rows),
+           "it is how many rows a person has at most, where 'unit' is 'person'");
+}
+
 /// A file that does not say may have been dealt, where it has more than the one split, by all but given ids:
 /// of those, every claim has the condition that they name people, and so does the dealing.
 Dealt dealt_of(const hdf5::File& file, const std::string& split, IdKind ids) {
@@ -154,6 +173,10 @@ std::optional<IdKind> ids_named(const std::string& name) {
     return std::nullopt;
 }
 
+const char* name_of(Unit unit) {
+    return unit == Unit::person ? "person" : "row";
+}
+
 const char* name_of(Dealt dealt) {
     switch (dealt) {
         case Dealt::no:
@@ -222,6 +245,8 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     facts.expected_records = expected_records_of(file);
     facts.count_found = count_found_of(file);
     facts.dealt = dealt_of(file, split, facts.ids);
+    facts.unit = unit_of(file, facts.ids);
+    facts.rows_at_most = rows_at_most_of(file, facts.unit);
     facts.population = population_of(file);
     facts.range = range_of(file, "feature_range");
     facts.target_range = range_of(file, "target_range");
@@ -242,6 +267,9 @@ void write_facts(hdf5::File& file, const PublicFacts& facts) {
         file.write_attribute("expected_records", static_cast<std::int64_t>(facts.expected_records));
     if (facts.count_found) file.write_attribute("count", "found");
     file.write_attribute("dealt", name_of(facts.dealt));
+    file.write_attribute("unit", name_of(facts.unit));
+    if (facts.rows_at_most > 1)
+        file.write_attribute("rows_at_most", static_cast<std::int64_t>(facts.rows_at_most));
     if (!facts.population.empty()) file.write_attribute("population", facts.population);
     write_range(file, "feature_range", facts.range);
     write_range(file, "target_range", facts.target_range);

@@ -26,15 +26,22 @@ enum class IdKind { given, content, row_number };
 /// ids that the records name. What tells less of a record stands behind what tells more.
 enum class Dealt { no, given, content, unknown, row_number };
 
+/// Whom a guarantee about one record is about. `person`: everything that the file has of one, up to
+/// PublicFacts::rows_at_most rows of one given id. `row`: one row, whoever else's are beside it (event level).
+enum class Unit { row, person };
+
 /// More than any dataset holds: a count beyond it is a slip.
 inline constexpr std::uint64_t most_expected_records = 1'000'000'000'000;
+/// The most that V may be: a person's weights are multiples of 2^-30 (kernels/ops/row_weight.hpp).
+inline constexpr std::uint64_t most_rows_of_a_person = 65536;
 
 /// What a dataset file states of its records. All of it is public, and none of it computed from the records:
 /// guarantees rest on it.
 struct PublicFacts {
     Scaling scaling = Scaling::unknown;
     IdKind ids = IdKind::row_number;
-    std::uint64_t expected_records = 0;  ///< the public number of training records; 0: not stated
+    std::uint64_t expected_records =
+        0;  ///< the public number of training records, of persons where those are the unit; 0: not stated
     std::string population;  ///< the people whose privacy budget the records spend; empty: not named
     FeatureRange range = default_feature_range;         ///< of every feature as a reader returns it
     FeatureRange target_range = default_feature_range;  ///< of the numbers that a regression learns
@@ -42,7 +49,9 @@ struct PublicFacts {
     std::vector<std::string> feature_names;
     bool count_found = false;  ///< expected_records is not public: it was found in the records, and rounded
     Dealt dealt = Dealt::no;
-    std::string schema = "";  ///< of the table they come from, as to_json(Schema) has it; empty: not known
+    Unit unit = Unit::row;
+    std::uint64_t rows_at_most = 1;  ///< V: rows of a person, public; 1 where rows are the unit
+    std::string schema = "";         ///< of the table they come from, as to_json(Schema) has it; empty: not known
 };
 
 /// The attribute's values and the screen's: "public", "private", "none", "unknown".
@@ -55,6 +64,9 @@ std::optional<IdKind> ids_named(const std::string& name);
 /// "no", "unknown", or the kind of the ids.
 const char* name_of(Dealt dealt);
 std::optional<Dealt> dealt_named(const std::string& name);
+
+/// "row", "person".
+const char* name_of(Unit unit);
 
 /// "[0, 1]"; says so where it is the default, of features and of targets.
 std::string text_of(const FeatureRange& range);

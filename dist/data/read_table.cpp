@@ -1,9 +1,12 @@
 #include "dist/data/read_table.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 
 #include "dist/data/filled_records.hpp"
 #include "dist/data/import_csv.hpp"
+#include "dist/data/person_rows.hpp"
 
 namespace holdfast {
 namespace {
@@ -51,6 +54,53 @@ bool is_table(const std::string& path) {
     return name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".txt");
 }
 
+namespace {
+
+/// One record of each person's rows, by the schema's rule, in the order in which they first appear. A row
+/// without an id is a person by itself.
+Table summarised(Table rows, const std::vector<double>& orders, const Schema& schema, bool wide,
+                 const std::string& path) {
+    PersonRows persons(schema.persons, schema.feature_names(), wide, 0);
+    std::map<std::uint64_t, std::size_t> first;
+    const Records& all = rows.records;
+    std::vector<double> features(schema.features());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t j = 0; j < features.size(); ++j) features[j] = all.features.at(i, j);
+        persons.add(all.ids[i], features, all.labels.empty() ? 0 : all.labels[i],
+                    all.targets.empty() ? 0 : all.targets[i], orders[i]);
+        first.emplace(all.ids[i], i);
+    }
+    struct Person {
+        std::size_t first;
+        std::uint64_t id;
+        std::vector<double> features;
+        std::int32_t label;
+        double target;
+    };
+    std::vector<Person> made;
+    persons.visit(path, [&](std::uint64_t id, const std::vector<double>& of_person, std::int32_t label,
+                            double target) { made.push_back({first.at(id), id, of_person, label, target}); });
+    std::sort(made.begin(), made.end(),
+              [](const Person& one, const Person& other) { return one.first < other.first; });
+    Table table{{FeatureMatrix(schema.record_features(), wide), {}, {}, {}},
+                {},
+                rows.has_ids,
+                std::move(rows.ignored),
+                rows.filled,
+                std::move(rows.outside)};
+    for (const Person& person : made) {
+        table.records.features.append(person.features.data());
+        table.records.ids.push_back(person.id);
+        table.records.rows.push_back(table.records.rows.size());
+        table.names.push_back(rows.names[person.first]);
+        if (!all.labels.empty()) table.records.labels.push_back(person.label);
+        if (!all.targets.empty()) table.records.targets.push_back(person.target);
+    }
+    return table;
+}
+
+}  // namespace
+
 Table read_table(const std::string& path, const Schema& schema, std::uint64_t first) {
     const auto source = open_csv(path, schema, CsvUse::queries);
     const SourceInfo& info = source->info();
@@ -61,10 +111,15 @@ Table read_table(const std::string& path, const Schema& schema, std::uint64_t fi
     table.records.features = FeatureMatrix(schema.features(), info.wide);
     table.has_ids = info.ids == IdKind::given;
     table.ignored = info.ignored;
+    std::vector<double> orders;
+    const auto order_column = static_cast<std::size_t>(
+        std::find(info.feature_names.begin(), info.feature_names.end(), schema.persons.order) -
+        info.feature_names.begin());
     RawRecord row;
     for (std::uint64_t read = 0; (first == 0 || read < first) && rows.next(row); ++read) {
         if (row.flawed) continue;
         outside.look_at(row);
+        orders.push_back(order_column < row.features.size() ? row.features[order_column] : 0);
         scale_features(ranges, row.features);
         table.records.features.append(row.features.data());
         table.records.ids.push_back(table.has_ids ? row.id : read);
@@ -80,6 +135,7 @@ Table read_table(const std::string& path, const Schema& schema, std::uint64_t fi
     source->problems.raise(path);
     table.filled = rows.filled();
     table.outside = outside.told();
+    if (schema.persons.summarises()) return summarised(std::move(table), orders, schema, info.wide, path);
     return table;
 }
 

@@ -22,7 +22,8 @@ struct Table {
 /// Does the name say that it is a table of text? .csv, .tsv and .txt, each with .gz too.
 bool is_table(const std::string& path);
 
-/// The first so many rows of a CSV file, or all (0). Errors (input): what open_csv() and its problems say.
+/// The first so many rows of a CSV file, or all (0); where the schema makes one record of a person's rows,
+/// those records. Errors (input): what open_csv() and its problems say.
 Table read_table(const std::string& path, const Schema& schema, std::uint64_t first = 0);
 
 }  // namespace holdfast

@@ -126,11 +126,33 @@ Column column_of(const json& object, std::size_t index, bool withheld) {
     return column;
 }
 
+PersonRule person_rule_of(const json& object) {
+    require_only(object, {"aggregate", "order_by", "rows_at_most"}, "person.");
+    const JsonFields fields(object, "person.", false);
+    PersonRule rule;
+    rule.order = fields.text("order_by");
+    for (const std::string& name : texts_of(fields, "aggregate")) {
+        const std::optional<RowSummary> summary = row_summary_named(name);
+        if (!summary) fields.wrong("aggregate", "of last, mean, min, max, count", name);
+        rule.summaries.push_back(*summary);
+    }
+    if (fields.find("rows_at_most", false)) rule.rows_at_most = fields.count("rows_at_most");
+    return rule;
+}
+
+json json_of(const PersonRule& rule) {
+    json object = {{"aggregate", json::array()}};
+    for (const RowSummary summary : rule.summaries) object["aggregate"].push_back(name_of(summary));
+    if (!rule.order.empty()) object["order_by"] = rule.order;
+    if (rule.rows_at_most > 0) object["rows_at_most"] = rule.rows_at_most;
+    return object;
+}
+
 Schema parsed(const json& object) {
     if (!object.is_object()) throw std::string("must hold one object");
     require_only(object,
-                 {"column", "label", "classes", "regression", "target_range", "id", "delimiter", "decimal",
-                  "thousands", "missing_words", "found", "withheld"},
+                 {"column", "label", "classes", "regression", "target_range", "id", "person", "delimiter",
+                  "decimal", "thousands", "missing_words", "found", "withheld"},
                  "");
     const JsonFields fields(object, "", false);
     Schema schema;
@@ -143,6 +165,7 @@ Schema parsed(const json& object) {
     schema.regression = flag_of(fields, "regression");
     schema.target_range = range_of(fields, "target_range", "");
     schema.id = fields.text("id");
+    if (fields.find("person", false)) schema.persons = person_rule_of(fields.object("person"));
     schema.delimiter = character_of(fields, "delimiter", ',');
     schema.decimal = character_of(fields, "decimal", '.');
     schema.thousands = character_of(fields, "thousands", 0);
@@ -161,6 +184,10 @@ std::size_t Schema::features() const {
     std::size_t count = 0;
     for (const Column& column : columns) count += column.features();
     return count;
+}
+
+std::size_t Schema::record_features() const {
+    return persons.features(features());
 }
 
 std::vector<std::string> Schema::feature_names() const {
@@ -196,7 +223,8 @@ std::vector<double> Schema::missing_values() const {
 }
 
 bool Schema::same_features(const Schema& other) const {
-    return std::equal(columns.begin(), columns.end(), other.columns.begin(), other.columns.end(),
+    return persons.summaries == other.persons.summaries && persons.order == other.persons.order &&
+           std::equal(columns.begin(), columns.end(), other.columns.begin(), other.columns.end(),
                       [](const Column& one, const Column& two) {
                           return one.name == two.name && one.kind == two.kind && one.range == two.range &&
                                  one.values == two.values && one.integer == two.integer;
@@ -225,6 +253,7 @@ json to_json(const Schema& schema) {
     };
     text("label", schema.label);
     text("id", schema.id);
+    if (schema.persons.summarises()) object["person"] = json_of(schema.persons);
     if (schema.delimiter != ',') text("delimiter", {schema.delimiter});
     if (schema.decimal != '.') text("decimal", {schema.decimal});
     if (schema.thousands != 0) text("thousands", {schema.thousands});

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/data/person_rule.hpp"
 #include "dist/data/range.hpp"
 
 namespace holdfast {
@@ -37,6 +38,7 @@ struct Schema {
     bool regression = false;
     Range target_range = unknown_range;  ///< of a regression; unknown: stored as it is
     std::string id = {};                 ///< column; empty: none
+    PersonRule persons = {};             ///< where it summarises: a person's rows make one record
     char delimiter = ',', decimal = '.';
     char thousands = 0;                           ///< between groups of three digits; 0: none
     std::vector<std::string> missing_words = {};  ///< beside the empty cell, NA, N/A, NaN, null and ?
@@ -45,7 +47,8 @@ struct Schema {
     bool found = false;
     bool withheld = false;  ///< of what was found nothing is here: no row can be read by it
 
-    std::size_t features() const;
+    std::size_t features() const;                    ///< of a row
+    std::size_t record_features() const;             ///< of a record, which a person's rows may make
     std::vector<std::string> feature_names() const;  ///< [features()]; "sex=Male" of a category
     std::vector<Range> feature_ranges() const;       ///< [features()]; unknown: as it is
     std::vector<double> missing_values() const;      ///< [features()], what a gap counts as; NaN: an error

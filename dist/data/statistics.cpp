@@ -147,6 +147,9 @@ std::string scaling_note(Scaling scaling) {
 }
 
 std::string id_note(const DatasetStatistics& statistics) {
+    if (statistics.info.rows_at_most > 1)
+        return "ids: given; each names a person, of at most " + std::to_string(statistics.info.rows_at_most) +
+               " rows.";
     if (statistics.duplicate_ids > 0) {
         return "ids: some are shared by several records; the guarantee is for one id, so training "
                "refuses the file.";
@@ -223,12 +226,12 @@ DatasetStatistics describe(const DatasetReader& reader) {
 void require_unique_ids(const DatasetReader& reader) {
     DatasetStatistics statistics;
     find_duplicate_ids(reader, statistics);
-    if (statistics.duplicate_ids == 0) return;
+    if (statistics.duplicate_ids == 0 || reader.info().rows_at_most > 1) return;
     throw Error(ExitCode::input,
                 "id " + std::to_string(statistics.first_duplicate_id) + " appears twice: row " +
                     std::to_string(statistics.first_row) + " and row " +
                     std::to_string(statistics.second_row),
-                "one person, one id: merge or renumber these records",
+                "one person, one id: holdfast import --person takes several rows of one",
                 reader.info().path + ":id_" + reader.info().split);
 }
 
@@ -252,10 +255,10 @@ std::vector<std::string> guarantee_notes(const DatasetStatistics& statistics) {
                         "a record removed deals those behind it anew, and every guarantee about one added or "
                         "removed is only "
                         "as published: import with --id or --id-from-content.");
-    if (statistics.duplicate_rows > 0) {
+    if (statistics.duplicate_rows > 0 && info.unit == Unit::row) {
         notes.push_back(
             "duplicate rows: if one person has several records, the guarantee for k records covers k of "
-            "them, not k persons.");
+            "them, not k persons: import with --person.");
     }
     if (statistics.nan() + statistics.infinite() > 0) {
         notes.push_back("NaN or infinite features: training refuses the file.");

@@ -86,7 +86,7 @@ void check_unique(const MemberRecords& held, const std::string& path) {
         throw Error(ExitCode::input,
                     "rows " + std::to_string(first) + " and " + std::to_string(second) +
                         " have the same id " + std::to_string(ids[order[i]]),
-                    "one person, one id: merge or renumber them", path);
+                    "one person, one id: holdfast import --person takes several rows of one", path);
     }
 }
 
@@ -201,7 +201,12 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
             }
         }
     }
-    for (const MemberRecords& member : held) check_unique(member, info.path);
+    for (MemberRecords& member : held) {
+        if (info.rows_at_most > 1)
+            weigh_persons(member.records, info.rows_at_most, info.path);
+        else
+            check_unique(member, info.path);
+    }
     return result;
 }
 

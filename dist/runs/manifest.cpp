@@ -44,6 +44,11 @@ bool is_stated(const Fields& fields, const char* name) {
     return value->get<bool>();
 }
 
+/// Stated where a person is the unit.
+Unit unit_of(const json& dataset) {
+    return dataset.contains("unit") && dataset["unit"] == name_of(Unit::person) ? Unit::person : Unit::row;
+}
+
 /// Null: not known.
 std::string schema_of(const Fields& dataset) {
     if (dataset.find("schema", true)->is_null()) return "";
@@ -66,7 +71,9 @@ DatasetFacts dataset_of(const json& dataset) {
             range_of(optional, "target_range"),
             dealt_of(fields),
             is_stated(fields, "count_found"),
-            schema_of(fields)};
+            schema_of(fields),
+            unit_of(dataset),
+            dataset.contains("rows_at_most") ? fields.count("rows_at_most") : 1};
 }
 
 PublicRecords public_records_of(const Fields& manifest) {
@@ -166,6 +173,10 @@ json RunManifest::to_json() const {
     if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};
+    if (dataset.unit == Unit::person) {
+        object["dataset"]["unit"] = name_of(dataset.unit);
+        object["dataset"]["rows_at_most"] = dataset.rows_at_most;
+    }
     return object;
 }
 

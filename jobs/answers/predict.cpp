@@ -156,9 +156,9 @@ std::string table_of(const Model& model, const std::optional<Schema>& schema, co
 std::optional<Schema> schema_of(const Model& model, const std::string& path) {
     if (path.empty()) return model.schema;
     Schema schema = read_schema(path);
-    if (schema.features() != model.feature_map().columns())
+    if (schema.record_features() != model.feature_map().columns())
         throw Error(ExitCode::input,
-                    std::to_string(schema.features()) + " features, but the model takes " +
+                    std::to_string(schema.record_features()) + " features, but the model takes " +
                         std::to_string(model.feature_map().columns()),
                     "give the schema of the dataset that the model was trained on", path);
     return schema;

@@ -4,6 +4,7 @@
 //       --scale age=0:100 --scale '*=0:100000' --test-fraction 0.2 --seed 1 --out adult.h5
 //       --id-from-content --expected-records 26000 --population census-1994
 //   holdfast import bank.csv --schema bank.toml --out bank.h5
+//   holdfast import visits.csv --label ill --person patient --aggregate mean,max --scale '*=0:200' --out visits.h5
 //   holdfast import x.npy --labels y.npy --out data.h5
 //   holdfast import data.npz --features x --labels y --scale '*=0:1' --out data.h5
 //   holdfast import train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --out mnist.h5
@@ -42,6 +43,7 @@ struct Options {
     bool no_labels = false, scale_from_data = false, id_from_content = false, regression = false;
     std::string target_range;
     std::vector<std::string> drop, categories, missing, scale;
+    std::string person, rows_at_most, keep, order_by, aggregate;
     double test_fraction = 0;
     std::uint64_t seed = 1;
 };
@@ -72,10 +74,10 @@ std::uint64_t parse_count(const std::string& option, const std::string& text) {
          "a whole number from 1 to " + std::to_string(most_expected_records) + ", or found");
 }
 
-std::vector<std::string> cut_list(const std::string& text) {
+std::vector<std::string> cut_list(const std::string& text, char between = '|') {
     std::vector<std::string> parts;
     for (std::size_t begin = 0; begin <= text.size();) {
-        const auto end = std::min(text.find('|', begin), text.size());
+        const auto end = std::min(text.find(between, begin), text.size());
         parts.push_back(text.substr(begin, end - begin));
         begin = end + 1;
     }
@@ -179,7 +181,7 @@ CsvOptions csv_options(const Options& options) {
     csv.regression = options.regression;
     if (csv.regression && !csv.classes.empty())
         fail("--classes", "names classes, and a regression has none", "leave it out, or --regression");
-    csv.id = options.id;
+    csv.id = options.person.empty() ? options.id : options.person;
     csv.drop = {options.drop.begin(), options.drop.end()};
     for (const std::string& text : options.categories) {
         const auto at = text.find('=');  // the first: categories may hold one ("<=50K")
@@ -201,6 +203,7 @@ std::optional<Schema> schema_of(const Options& options) {
                                                  {"--classes", !options.classes.empty()},
                                                  {"--regression", options.regression},
                                                  {"--id", !options.id.empty()},
+                                                 {"--person", !options.person.empty()},
                                                  {"--drop", !options.drop.empty()},
                                                  {"--categories", !options.categories.empty()},
                                                  {"--encode", options.encode != "onehot"},
@@ -275,8 +278,40 @@ std::vector<NamedSource> open_sources(const Options& options, const std::optiona
     return sources;
 }
 
-ImportOptions import_options(const Options& options) {
+/// What several rows of a person become, where ids are said to name persons.
+std::optional<PersonRule> person_rule(const Options& options, const std::optional<Schema>& schema) {
+    if (!options.person.empty() && !options.id.empty())
+        fail("--person", "names who a record is of, as --id does", "leave --id out");
+    const bool said = !options.person.empty() || !options.rows_at_most.empty() || !options.keep.empty() ||
+                      !options.order_by.empty() || !options.aggregate.empty();
+    if (!said)
+        return schema && schema->persons.summarises() ? std::optional(schema->persons) : std::nullopt;
+    PersonRule rule;
+    if (!options.rows_at_most.empty()) {
+        const auto rows = number_of<std::uint64_t>(options.rows_at_most);
+        if (!rows || *rows == 0 || *rows > most_rows_of_a_person)
+            fail("--rows-at-most", "'" + options.rows_at_most + "' is not a number of rows",
+                 "a whole number from 1 to " + std::to_string(most_rows_of_a_person));
+        rule.rows_at_most = *rows;
+    }
+    if (!options.keep.empty() && (rule.rows_at_most == 0 || !options.aggregate.empty()))
+        fail("--keep", "says which rows stay of a person of too many",
+             "give --rows-at-most V, and no --aggregate, which takes all rows");
+    rule.keep_last = options.keep == "last";
+    rule.order = options.order_by;
+    for (const std::string& name :
+         options.aggregate.empty() ? std::vector<std::string>() : cut_list(options.aggregate, ',')) {
+        const std::optional<RowSummary> summary = row_summary_named(name);
+        if (!summary)
+            fail("--aggregate", "'" + name + "' says nothing of rows", "a list of last,mean,min,max,count");
+        rule.summaries.push_back(*summary);
+    }
+    return rule;
+}
+
+ImportOptions import_options(const Options& options, const std::optional<Schema>& schema) {
     ImportOptions parsed;
+    parsed.persons = person_rule(options, schema);
     if (!options.scale_file.empty()) parsed.ranges = read_scale_file(options.scale_file);
     for (const auto& [column, range] : parse_scales(options.scale)) parsed.ranges[column] = range;
     parsed.ranges_from_data = options.scale_from_data;
@@ -298,10 +333,21 @@ ImportOptions import_options(const Options& options) {
     return parsed;
 }
 
+/// Whom every guarantee will be about.
+std::string unit_text(const PublicFacts& facts) {
+    if (facts.unit == Unit::row)
+        return "unit: a row. Where a person has several, each is protected by itself alone (event level);\n"
+               "    --person COLUMN protects persons.";
+    return "unit: a person" + (facts.rows_at_most == 1
+                                   ? std::string(", one record each")
+                                   : ", of " + std::to_string(facts.rows_at_most) + " rows at most");
+}
+
 /// What the file states of itself, and what it costs where it does not.
 std::string fact_lines(const ImportSummary& summary) {
     const PublicFacts& facts = summary.facts;
-    std::string text = "  ids: " + summary.id_note + "\n  feature range: " + text_of(facts.range) + "\n";
+    std::string text = "  ids: " + summary.id_note + "\n  " + unit_text(facts) + "\n  feature range: " +
+                       text_of(facts.range) + "\n";
     if (summary.targets) text += "  target range: " + text_of(facts.target_range) + "\n";
     const bool labelled = summary.targets || !summary.class_counts.empty();
     if (facts.expected_records > 0) {
@@ -336,6 +382,8 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
                        " features, scaling " + name_of(summary.facts.scaling) + "\n";
     for (const auto& [split, rows] : summary.rows) {
         text += "  " + split + ": " + std::to_string(rows) + " records";
+        if (const auto persons = summary.persons.find(split); persons != summary.persons.end())
+            text += " of " + std::to_string(persons->second) + " persons";
         if (const auto counts = summary.class_counts.find(split); counts != summary.class_counts.end()) {
             text += ", by label";
             for (const auto& [label, count] : counts->second)
@@ -344,6 +392,9 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
         text += "\n";
     }
     text += fact_lines(summary);
+    if (summary.rows_left_out > 0)
+        text += "  rows left out, of persons of more than " + std::to_string(summary.facts.rows_at_most) + ": " +
+                std::to_string(summary.rows_left_out) + "\n";
     if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
     if (summary.clipped > 0)
         text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
@@ -367,9 +418,15 @@ nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
                              {"count_found", facts.count_found},
                              {"dealt", name_of(facts.dealt)},
                              {"population", facts.population},
+                             {"unit", name_of(facts.unit)},
+                             {"rows_at_most", facts.rows_at_most},
                              {"feature_range", {facts.range.low, facts.range.high}},
                              {"filled", summary.filled},
                              {"clipped", summary.clipped}};
+    if (!summary.persons.empty()) {
+        object["persons"] = summary.persons;
+        object["rows_left_out"] = summary.rows_left_out;
+    }
     if (summary.targets) object["target_range"] = {facts.target_range.low, facts.target_range.high};
     return object;
 }
@@ -378,8 +435,8 @@ void run(const Options& options, const Context& context) {
     ImportSummary summary;
     if (context.world.is_root()) {
         // 1. The options, before anything is read.
-        const ImportOptions parsed = import_options(options);
         const std::optional<Schema> schema = schema_of(options);
+        const ImportOptions parsed = import_options(options, schema);
 
         // 2. The files, with their headers checked.
         const std::vector<NamedSource> sources = open_sources(options, schema);
@@ -438,6 +495,22 @@ void declare_columns(const Command& command, Options& options) {
             "--missing-word", options.missing_words,
             "CSV: a cell that is missing, beside the empty one, NA, N/A, NaN, null and ? (repeatable)")
         .one_at_a_time();
+}
+
+void declare_persons(const Command& command, Options& options) {
+    command.add_option("--person", options.person,
+                       "CSV: the column that says whose a row is, in place of --id: every guarantee is then "
+                       "about persons, with all of their rows (NPY, NPZ, HDF5: --rows-at-most says it)");
+    command.add_option("--aggregate", options.aggregate,
+                       "Makes one record of a person's rows: of every column the last, mean, min, max, and the "
+                       "count of rows, as last,mean. The first choice: no guarantee is weaker for it");
+    command.add_option("--rows-at-most", options.rows_at_most,
+                       "V, a public number: of who has more rows V are kept. Each row of a person then counts "
+                       "by its part, and the noise is for V rows");
+    command.add_option("--keep", options.keep, "Which of them: by a hash, or the last by --order-by")
+        .one_of({"hash", "last"});
+    command.add_option("--order-by", options.order_by,
+                       "The column by which a row is later than another, of numbers or dates");
 }
 
 void declare_arrays(const Command& command, Options& options) {
@@ -509,6 +582,7 @@ Run declare_import(const Command& command) {
         .one_of({"auto", "csv", "npy", "npz", "idx", "hdf5"})
         .show_default();
     declare_columns(command, *options);
+    declare_persons(command, *options);
     declare_arrays(command, *options);
     declare_facts(command, *options);
     declare_scaling(command, *options);

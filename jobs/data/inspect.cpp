@@ -88,6 +88,8 @@ std::string fact_lines(const DatasetInfo& info) {
             ? "not stated"
             : std::to_string(info.expected_records) + (info.count_found ? ", found and rounded" : "");
     return "  ids              " + std::string(name_of(info.ids)) + "\n  public count     " + count +
+           "\n  unit             " + name_of(info.unit) +
+           (info.rows_at_most > 1 ? ", " + std::to_string(info.rows_at_most) + " rows at most" : "") +
            "\n  dealt by         " + name_of(info.dealt) + "\n  population       " +
            (info.population.empty() ? "not named" : info.population) + "\n  public range     " +
            text_of(info.range) + "\n";
@@ -104,7 +106,10 @@ std::string as_text(const DatasetStatistics& statistics) {
     text += "  NaN, infinite    " + std::to_string(statistics.nan()) + ", " +
             std::to_string(statistics.infinite()) + "\n";
     text += "  duplicate rows   " + std::to_string(statistics.duplicate_rows) + "\n";
-    text += "  duplicate ids    " + duplicate_id_text(statistics) + "\n";
+    if (info.rows_at_most > 1)
+        text += "  persons          " + std::to_string(info.rows - statistics.duplicate_ids) + "\n";
+    else
+        text += "  duplicate ids    " + duplicate_id_text(statistics) + "\n";
     text += fact_lines(info);
     text += list_columns(statistics, "columns outside [0, 1]",
                          [](const auto& feature) { return feature.outside > 0; });
@@ -141,6 +146,8 @@ nlohmann::json as_json(const DatasetStatistics& statistics) {
             {"ids", name_of(info.ids)},
             {"expected_records", info.expected_records},
             {"count_found", info.count_found},
+            {"unit", name_of(info.unit)},
+            {"rows_at_most", info.rows_at_most},
             {"dealt", name_of(info.dealt)},
             {"population", info.population},
             {"feature_range", {info.range.low, info.range.high}},

@@ -19,7 +19,7 @@ namespace {
 
 struct Options {
     std::string kind, out, population = synthetic_population;
-    std::uint64_t records = 3000, test = 1000, seed = 1;
+    std::uint64_t records = 3000, test = 1000, seed = 1, rows_at_most = 1;
     BlobsOptions blobs;
     HalfmoonsOptions halfmoons;
     TabularOptions tabular;
@@ -52,7 +52,8 @@ void run(const Options& options, const Context& context) {
 
     // 2. Rank 0 writes the file, slab by slab; the others wait.
     if (context.world.is_root())
-        write_generated(*generator, options.records, options.test, options.out, options.population);
+        write_generated(*generator, options.records, options.test, options.out, options.population,
+                        options.rows_at_most);
     context.world.barrier();
 
     // 3. What was made.
@@ -66,7 +67,9 @@ void run(const Options& options, const Context& context) {
                    {"population", options.population}},
                   options.out + ": " + std::to_string(options.records) + " train and " +
                       std::to_string(options.test) + " test records of " + std::to_string(features) +
-                      " features\n" + generator->description() + "\nNext: holdfast inspect " + options.out +
+                      " features" +
+                      (options.rows_at_most > 1 ? ", of persons with up to " + std::to_string(options.rows_at_most) + " rows" : "") +
+                      "\n" + generator->description() + "\nNext: holdfast inspect " + options.out +
                       "\n");
 }
 
@@ -80,6 +83,11 @@ Run declare_synth(const Command& command) {
     command.add_option("--out", options->out, "Dataset file to write (HDF5)").required();
     command.add_option("--records", options->records, "Training records").show_default();
     command.add_option("--test", options->test, "Test records; 0 for no test split").show_default();
+    command
+        .add_option("--rows-at-most", options->rows_at_most,
+                    "Rows of a person: with more than 1, --records and --test are persons of up to so many rows, "
+                    "13 as in AMEX")
+        .show_default();
     command.add_option("--seed", options->seed, "Public seed").show_default();
     command
         .add_option("--population", options->population,

@@ -188,6 +188,9 @@ void fleet(const Context& context, const Request& request) {
     asked.settings.network = asked.settings.network.pinned();
     check_fleet(asked.settings);
     const Settings settings = settle_count(asked.settings, reader.info());
+    if (settings.training.rows_of_persons())
+        throw Error(ExitCode::usage, "a network leaves out one record, and persons have several rows",
+                    "make one record of them: holdfast import --aggregate", reader.info().path);
     const RunSettings& how = asked.run;
     context.world.give_up_after(how.stall_seconds);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));

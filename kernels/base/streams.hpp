@@ -30,5 +30,6 @@ constexpr std::uint64_t fourier_features = 0x666f7572;
 
 // Of an import's seed: counters are ids.
 constexpr std::uint64_t test_split = 0x74657374;
+constexpr std::uint64_t kept_rows = 0x726f7773;  ///< counters are hashes of rows
 
 }  // namespace holdfast::streams

@@ -9,6 +9,7 @@
 #include "kernels/cpu/targets.hpp"
 #include "kernels/ops/correct_rule.hpp"
 #include "kernels/ops/norm_rule.hpp"
+#include "kernels/ops/row_weight.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/linear_kernels.cpp"
@@ -40,6 +41,8 @@ class LinearPass {
           out_(block.layer.shape.out),
           rule_(outer_of(block.clip)),
           clamps_(reaches_in(block.clip, block.network.input)) {
+        std::fill_n(weights_, group<Real>, 1.0);
+        std::fill_n(insides_, group<Real>, NormRule<Real>::inside(block.clip, block.network.parameters()));
         buffers.columns.resize(in_ * group<Real>);
         buffers.logits.resize(out_ * group<Real>);
         buffers.deltas.resize(out_ * group<Real>);
@@ -80,7 +83,10 @@ class LinearPass {
                     loader.load(rows_ + r, ahead_ + r, buffers_.columns.data() + r);
                 forward();
                 derivatives(first);
-                if (block_.clip.kind == Clip::Kind::norm) clip_records();
+                if (block_.clip.kind == Clip::Kind::norm)
+                    clip_records();
+                else if (block_.records.weights != nullptr)
+                    weigh_records();
                 outer();
             }
             bring_home((end - start + group<Real> - 1) / group<Real> * width);
@@ -145,14 +151,14 @@ class LinearPass {
         for (std::size_t r = 0; r < count_; ++r) {
             labels_[r] = labels == nullptr ? 0 : labels[block_.indices[first + r]];
             targets_[r] = block_.records.target(block_.indices[first + r]);
+            weights_[r] = block_.records.weight(block_.indices[first + r]);
         }
-        std::int32_t correct = 0;
+        const double* weights = block_.records.weights == nullptr ? nullptr : weights_;
         for (std::size_t r = 0; r < count_; ++r) {
-            correct +=
-                correct_of(out_, static_cast<std::size_t>(labels_[r]), logits + r, logits + r, group<Real>)
-                    .surely;
+            const Correct correct =
+                correct_of(out_, static_cast<std::size_t>(labels_[r]), logits + r, logits + r, group<Real>);
+            block_.correct += counted(weights, r) * correct.surely;
         }
-        block_.correct += correct;
         for (std::size_t o = 0; o < out_; ++o) {
             Real* deltas = buffers_.deltas.data() + o * group<Real>;
             for (std::size_t r = 0; r < group<Real>; r += side)
@@ -162,11 +168,24 @@ class LinearPass {
         }
     }
 
+    /// Of rows of persons, clipped by factors first; as panels do it.
+    void weigh_records() {
+        Real weights[group<Real>] = {};
+        for (std::size_t r = 0; r < count_; ++r) weights[r] = rounded_down<Real>(weights_[r]);
+        weigh_rows(out_, group<Real>, block_.clip.template delta_clamp<Real>(), weights,
+                   buffers_.deltas.data());
+    }
+    /// NormRule::inside() of each record.
+    void find_limits() {
+        if (block_.records.weights == nullptr) return;
+        for (std::size_t r = 0; r < count_; ++r)
+            insides_[r] = NormRule<Real>::inside(block_.clip, block_.network.parameters(), weights_[r]);
+    }
+
     /// NormRule::scale_of() the square of each record's gradient.
     void clip_records() {
-        const Vec<double> one = hn::Set(reals<double>, 1.0),
-                          inside = hn::Set(reals<double>,
-                                           NormRule<Real>::inside(block_.clip, block_.network.parameters()));
+        find_limits();
+        const Vec<double> one = hn::Set(reals<double>, 1.0);
         Vec<double> delta_squares[parts], z_squares[parts];
         for (std::size_t p = 0; p < parts; ++p) {
             delta_squares[p] = hn::Zero(reals<double>);
@@ -175,8 +194,11 @@ class LinearPass {
         add_squares(out_, buffers_.deltas.data(), delta_squares);
         add_squares(in_, buffers_.columns.data(), z_squares);
         for (std::size_t p = 0; p < parts; ++p) {
-            const Vec<double> norm = hn::Sqrt(hn::Mul(delta_squares[p], z_squares[p]));
-            const Vec<double> scale = hn::IfThenElse(hn::Gt(norm, inside), hn::Div(inside, norm), one);
+            const Vec<double> norm = hn::Sqrt(hn::Mul(delta_squares[p], z_squares[p])),
+                              weight = hn::Load(reals<double>, weights_ + p * side),
+                              inside = hn::Load(reals<double>, insides_ + p * side);
+            const Vec<double> scale =
+                hn::IfThenElse(hn::Gt(hn::Mul(norm, weight), inside), hn::Div(inside, norm), weight);
             for (std::size_t o = 0; o < out_; ++o) {
                 Real* delta = buffers_.deltas.data() + o * group<Real> + p * side;
                 store_narrow(hn::Mul(load_wide(delta), scale), delta);
@@ -267,6 +289,7 @@ class LinearPass {
     std::size_t rows_[group<Real>], ahead_[group<Real>];
     std::int32_t labels_[group<Real>] = {};
     double targets_[group<Real>] = {};
+    alignas(64) double weights_[group<Real>], insides_[group<Real>];
 };
 
 template <typename Real>

@@ -34,6 +34,9 @@ class EngineOn final : public Engine {
             if (set.poison)
                 throw Error(ExitCode::usage, "backend \"cuda\" bounds no poisoned records",
                             "use --set run.backend=cpu", "run.backend");
+            if (set.weights != nullptr)
+                throw Error(ExitCode::usage, "backend \"cuda\" weighs no rows of persons",
+                            "use --set run.backend=cpu", "run.backend");
         }
         executor_.bind();
         memory_.release();

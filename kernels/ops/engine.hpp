@@ -29,11 +29,15 @@ struct RecordSet {
     /// Offered to the selections is then what poisoning a record could add to the bounds of its gradient
     /// (PanelOperations::offer_changes), not the gradient.
     std::optional<Poison> poison = std::nullopt;
+    /// [count]: what a row's derivatives count by, where a person has several rows, in (0, 1]; null: 1 each
+    /// (kernels/ops/row_weight.hpp). A row is then clipped to its weight's part of the bound.
+    const double* weights = nullptr;
 
     /// at: record * inputs + column.
     double feature(std::size_t at) const {
         return wide_features != nullptr ? wide_features[at] : static_cast<double>(features[at]);
     }
+    double weight(std::size_t record) const { return weights == nullptr ? 1 : weights[record]; }
     double target(std::size_t record) const {
         if (targets != nullptr) return targets[record];
         return labels == nullptr ? 0 : labels[record];
@@ -73,7 +77,7 @@ class Engine {
 
     /// The records of the following calls. Their arrays must stay where they are: a device streams from them
     /// what does not fit into its memory. Error (usage): records to be poisoned, which a device does not
-    /// bound.
+    /// bound, or to be weighed, which it does not do.
     virtual void set_records(std::span<const RecordSet> sets) = 0;
 
     /// What the following steps multiply the outputs of every hidden layer by, after pooling: `factors`

@@ -6,6 +6,7 @@
 #include "kernels/base/aligned.hpp"
 #include "kernels/ops/engine.hpp"
 #include "kernels/ops/panel_operations.hpp"
+#include "kernels/ops/row_weight.hpp"
 
 namespace holdfast {
 
@@ -28,7 +29,9 @@ class Panel {
         for (std::size_t r = 0; r < count_; ++r) {
             labels_[r] = records.labels == nullptr ? 0 : records.labels[indices[r]];
             targets_[r] = records.target(indices[r]);
+            weights_[r] = records.weight(indices[r]);
         }
+        weighted_ = records.weights != nullptr;
         operations_.load(transform_, moved_, features_, records, indices, by_feature_.data());
     }
     /// By record too, for outer products.
@@ -43,6 +46,9 @@ class Panel {
     const Real* by_record() const { return by_record_.data(); }  ///< [panel_height, stride], a column of ones
     const std::int32_t* labels() const { return labels_; }
     const double* targets() const { return targets_; }  ///< numbers, or the labels
+    bool weighted() const { return weighted_; }
+    const double* weights() const { return weights_; }  ///< of records; where weighted()
+    std::int64_t counted(std::size_t r) const { return holdfast::counted(weighted_ ? weights_ : nullptr, r); }
 
   private:
     const PanelOperations<Real>& operations_;
@@ -53,6 +59,8 @@ class Panel {
     AlignedVector<Real> by_feature_, by_record_;
     std::int32_t labels_[panel_height] = {};
     double targets_[panel_height] = {};
+    bool weighted_ = false;
+    double weights_[panel_height] = {};
 };
 
 /// The same records twice, or everything that poisoning could make of them: what bounds their features.

@@ -6,6 +6,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "kernels/ops/pooling_rule.hpp"
+#include "kernels/ops/row_weight.hpp"
 #include "kernels/pass/walk.hpp"
 
 namespace holdfast {
@@ -46,7 +47,8 @@ class PanelPass<Real>::Gradients {
           sums_(sums),
           poisoned_(poisoned),
           gathered_(gathered),
-          point_(parameters.is_point()) {}
+          point_(parameters.is_point()),
+          inside_(clip.kind == Clip::Kind::norm ? NormRule<Real>::inside(clip, network_.parameters()) : 0) {}
 
     void forward(std::size_t l) {
         pass_.apply(parameters_.layer(l), l, point_, panel_.by_feature(), dropout_);
@@ -61,8 +63,9 @@ class PanelPass<Real>::Gradients {
             const auto label = static_cast<std::size_t>(panel_.labels()[r]);
             const Correct correct =
                 correct_of(network_.outputs(), label, logits.lower + r, logits.upper + r, panel_height);
-            sums_.correct[0] += correct.surely;
-            sums_.correct[1] += correct.possibly;
+            const std::int64_t units = panel_.lower.counted(r);
+            sums_.correct[0] += units * correct.surely;
+            sums_.correct[1] += units * correct.possibly;
         }
         operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.targets(), panel_.count(),
                                   pass_.deltas_.back().view(point_));
@@ -83,12 +86,13 @@ class PanelPass<Real>::Gradients {
     void backward(std::size_t l) { pass_.backward(parameters_.layer(l), l, point_, dropout_); }
 
     bool clips_whole_records() const {
-        return clip_.kind == Clip::Kind::norm || clip_.kind == Clip::Kind::record_norm;
+        return clip_.kind == Clip::Kind::norm || clip_.kind == Clip::Kind::record_norm ||
+               panel_.lower.weighted();
     }
 
     void clip_records() {
         if (clip_.kind == Clip::Kind::record_norm) return scale_records();
-        const NormRule<Real> rule(clip_, network_.parameters());
+        if (clip_.kind == Clip::Kind::factored) return weigh_records();
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             ensure(!network_.layers[l].convolution, "the norm of a convolution's gradient is no product");
@@ -100,12 +104,32 @@ class PanelPass<Real>::Gradients {
             operations_.add_squares(in, z, z_square);
             for (std::size_t r = 0; r < panel_height; ++r) squares[r] += delta_square[r] * z_square[r];
         }
-        for (double& square : squares) square = rule.scale_of(square);
+        for (std::size_t r = 0; r < panel_.count(); ++r) squares[r] = scale_of(squares[r], r);
         for (std::size_t l = 0; l < network_.layers.size(); ++l)
             operations_.scale(network_.layers[l].out, squares, pass_.deltas_[l].lower.data());
     }
 
   private:
+    /// What NormRule makes of the square of record r's gradient.
+    double scale_of(double square, std::size_t r) const {
+        if (!panel_.lower.weighted()) return NormRule<Real>::scale_of(square, 1, inside_);
+        const double weight = panel_.lower.weights()[r];
+        return NormRule<Real>::scale_of(square, weight,
+                                        NormRule<Real>::inside(clip_, network_.parameters(), weight));
+    }
+    /// Rows clipped by factors before they are weighed: the products after that are no longer clamped.
+    void weigh_records() {
+        Real weights[panel_height] = {};
+        for (std::size_t r = 0; r < panel_.count(); ++r)
+            weights[r] = rounded_down<Real>(panel_.lower.weights()[r]);
+        const Real limit = clip_.delta_clamp<Real>();
+        for (std::size_t l = 0; l < network_.layers.size(); ++l) {
+            Buffer& deltas = pass_.deltas_[l];
+            const std::size_t rows = network_.layers[l].weighted_rows();
+            weigh_rows(rows, panel_height, limit, weights, deltas.lower.data());
+            if (!point_) weigh_rows(rows, panel_height, limit, weights, deltas.upper.data());
+        }
+    }
     /// What layer l reads.
     ConstInterval image(std::size_t l) {
         if (l == 0) return panel_.by_feature();
@@ -210,6 +234,7 @@ class PanelPass<Real>::Gradients {
     const PanelBounds<Real>* poisoned_;
     OuterSums<Real>* gathered_;
     bool point_;
+    double inside_;             // of a clip of whole gradients
     LayerScales<Real> scales_;  // of a clip by scales
 };
 

@@ -47,7 +47,9 @@ std::string adversary(const Poison& poison) {
 const char* const settings_condition =
     "no setting, no seed, no constant of scaling and no column, category or class was chosen by looking at "
     "the private records";
-const char* const person_condition = "one record is all there is of one person";
+const char* const row_condition =
+    "one record is all there is of one person: of who has several, each is covered by itself alone (event "
+    "level)";
 const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
@@ -63,6 +65,16 @@ constexpr const char* content_ids =
     "no two records of either dataset are equal: an id is a hash of its record's content";
 constexpr const char* never_empty = "either dataset has a record in every split that its import makes";
 constexpr const char* kept_row = "a replaced record keeps its row, which is its id";
+
+/// Whom a record stands for.
+void state_unit(const DataFacts& facts, Guarantee& claim) {
+    if (facts.unit == Unit::row) return claim.require(row_condition);
+    claim.require(
+        facts.rows_at_most == 1
+            ? "a person is the one row of an id, which the import made of their rows, or found"
+            : "a person is all rows of one id, " + std::to_string(facts.rows_at_most) +
+                  " at most: of who has more the import kept so many, by a rule of their own rows alone");
+}
 
 /// Has one of two neighbours a record more?
 bool counts_differ(Relation relation) {
@@ -189,20 +201,21 @@ Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsi
 }
 
 DataFacts facts_of(const PublicFacts& facts, bool public_records) {
-    return {facts.scaling, facts.ids, public_records, facts.dealt, facts.count_found};
+    return {facts.scaling,     facts.ids,  public_records,    facts.dealt,
+            facts.count_found, facts.unit, facts.rows_at_most};
 }
 
 DataFacts facts_of(const RunManifest& manifest) {
     const DatasetFacts& dataset = manifest.dataset;
-    return {dataset.scaling, dataset.ids, manifest.public_records.records > 0, dataset.dealt,
-            dataset.count_found};
+    return {dataset.scaling,     dataset.ids,  manifest.public_records.records > 0, dataset.dealt,
+            dataset.count_found, dataset.unit, dataset.rows_at_most};
 }
 
 RecordClaim claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
                                 const RecordUse& use) {
     RecordClaim claim(Guarantee::proved(std::move(statement), name_of(use.relation)));
     claim.require(settings_condition);
-    claim.require(person_condition);
+    state_unit(facts, claim);
     state_scaling(facts.scaling, use.uncovered, claim);
     state_ids(facts.ids, use, claim);
     state_dealing(facts, use.relation, claim);

@@ -15,6 +15,8 @@ struct DataFacts {
     bool public_records = false;  ///< trained on beside the private ones
     Dealt dealt = Dealt::no;
     bool count_found = false;
+    Unit unit = Unit::row;
+    std::uint64_t rows_at_most = 1;
 };
 
 /// Of a finished run.
@@ -48,7 +50,7 @@ Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsi
 /// public.
 void state_public_models(const Settings& settings, Guarantee& claim);
 extern const char* const settings_condition;        ///< of every claim
-extern const char* const person_condition;          ///< of every claim about private records
+extern const char* const row_condition;             ///< of every claim about rows, not persons
 extern const char* const public_records_condition;  ///< where records beside are taken for public
 extern const char* const queries_condition;         ///< of every claim on labels
 extern const char* const answered_condition;        ///< of every claim on labels

@@ -121,7 +121,12 @@ Upper ConvexBounds::derivative_rounding(std::size_t logits, Upper size) const {
 Upper ConvexBounds::record_rounding(Upper size) const {
     const Upper derivative =
         derivative_rounding(rows_, size) + sqrt(Upper::of_count(rows_)) * Upper(odd_rounding);
-    return norm_ * derivative + sqrt(Upper::of_count(parameters_)) * Upper(unit_) / 2;
+    const Upper grid = sqrt(Upper::of_count(parameters_)) * Upper(unit_) / 2;
+    if (!training_.rows_of_persons()) return norm_ * derivative + grid;
+    // Each of a person's rows meets the grid, and its derivative a weight (models/mathematics.md, rows of a
+    // person).
+    const Upper rows = Upper::of_count(static_cast<std::size_t>(training_.rows_at_most));
+    return norm_ * derivative + Upper(0x1p-52) * gradient_ + rows * grid;
 }
 
 Upper ConvexBounds::rounding(std::int64_t step, Upper size) const {

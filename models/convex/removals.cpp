@@ -74,9 +74,11 @@ void Removals::add(std::int64_t step, std::span<const std::int64_t> parameters,
     const Upper share(shares_[static_cast<std::size_t>(step)]);
     const std::int64_t most = bounds_.most_records();
     if (sums.records > most) {  // what is taken away may bring the batch back
-        for (const std::uint32_t record : batch)
+        for (const std::uint32_t record : batch) {
+            if (!is_first_of_person(record)) continue;
             influences_[record] =
                 (Upper(influences_[record]) + share * over_groups(bounds_, bounds_.gradient())).value();
+        }
         return;
     }
     Upper squares;
@@ -96,15 +98,34 @@ void Removals::add(std::int64_t step, std::span<const std::int64_t> parameters,
                              for (std::size_t c = 0; c < outputs; ++c)
                                  logits[c] = block.lower[c * block.stride + r];
                              const std::uint32_t record = batch[block.first + r];
-                             const Upper own = gradient_of(record, logits, rounding);
-                             influences_[record] =
-                                 (Upper(influences_[record]) + share * (own + others)).value();
+                             Upper moved = weight_of(record) * gradient_of(record, logits, rounding);
+                             if (is_first_of_person(record)) moved = moved + others;
+                             influences_[record] = (Upper(influences_[record]) + share * moved).value();
                          }
                      });
 }
 
+bool Removals::is_first_of_person(std::size_t record) const {
+    return records_.weights.empty() || record == 0 || records_.ids[record] != records_.ids[record - 1];
+}
+Upper Removals::weight_of(std::size_t record) const {
+    return Upper(records_.weights.empty() ? 1 : records_.weights[record]);
+}
+
+/// A person's gradient is no longer than those of the rows, by their weights, together.
+std::vector<double> Removals::of_persons() const {
+    std::vector<double> all;
+    for (std::size_t record = 0; record < influences_.size(); ++record) {
+        if (is_first_of_person(record))
+            all.push_back(influences_[record]);
+        else
+            all.back() = (Upper(all.back()) + Upper(influences_[record])).value();
+    }
+    return all;
+}
+
 std::vector<std::int64_t> Removals::radii(std::size_t most, const Communicator& ranks) const {
-    const std::vector<double> removed = largest(influences_, most, ranks);
+    const std::vector<double> removed = largest(of_persons(), most, ranks);
     std::vector<std::int64_t> result{0};
     Upper sum = over_groups(bounds_, rounding_);
     for (std::size_t k = 1; k <= most; ++k) {

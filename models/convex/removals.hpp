@@ -31,6 +31,9 @@ class Removals {
 
   private:
     Upper gradient_of(std::uint32_t record, std::span<const double> logits, Upper rounding) const;
+    bool is_first_of_person(std::size_t record) const;
+    Upper weight_of(std::size_t record) const;
+    std::vector<double> of_persons() const;
 
     const TrainingPlan& plan_;
     const Records& records_;
@@ -39,7 +42,7 @@ class Removals {
     std::vector<double> shares_;  ///< [steps] of a gradient in the result
     std::unique_ptr<Engine> engine_;
     std::vector<double> lengths_;     ///< [records] |(phi, 1)|_2
-    std::vector<double> influences_;  ///< [records] so far
+    std::vector<double> influences_;  ///< [records] so far; of a person, those of the rows together
 };
 
 }  // namespace holdfast

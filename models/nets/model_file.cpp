@@ -526,9 +526,9 @@ json cost_in(const JsonFields& description) {
 /// One whose columns make the features that the network's map takes, or that withholds what they are.
 Schema schema_in(const JsonFields& description, const std::string& path, std::size_t features) {
     const Schema schema = schema_from_json(description.object("schema"), path);
-    if (!schema.withheld && schema.features() != features)
+    if (!schema.withheld && schema.record_features() != features)
         description.wrong("schema", "of columns that make " + std::to_string(features) + " features",
-                          schema.features());
+                          schema.record_features());
     return schema;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/ops/norm_rule.hpp"
+#include "kernels/ops/row_weight.hpp"
 #include "models/kinds/trainer_of.hpp"
 #include "models/noisy/noisy_trainer.hpp"
 #include "models/training/join_members.hpp"
@@ -44,11 +45,17 @@ class NoisyTraining final : public Training {
         const bool single = plan.backend->precision() == Precision::single_precision;
         const std::size_t parameters = plan.network.parameters();
         const Clip& clip = plan.settings.clip;
-        if ((single ? NormRule<float>::inside(clip, parameters)
-                    : NormRule<double>::inside(clip, parameters)) <= 0)
+        // Of a row of one of V rows, twice: rounding then takes no more than half of what a row may be.
+        const std::int64_t rows = plan.settings.training.rows_at_most;
+        const double least = plan.settings.training.rows_of_persons() ? row_weight(rows) / 2 : 1;
+        if ((single ? NormRule<float>::inside(clip, parameters, least)
+                    : NormRule<double>::inside(clip, parameters, least)) <= 0)
             throw Error(ExitCode::usage,
-                        std::to_string(parameters) + " parameters: their rounding may exceed clip.norm_limit",
-                        "set training.precision = \"double\"", "training.precision");
+                        std::to_string(parameters) + " parameters" +
+                            (rows > 1 ? ", " + std::to_string(rows) + " rows of a person" : "") +
+                            ": their rounding may exceed clip.norm_limit",
+                        single ? "set training.precision = \"double\"" : "lower import --rows-at-most",
+                        "training.precision");
         if (plan.settings.noise.law != NoiseSettings::Law::none &&
             noise_in_units(plan) > GaussianNoise::greatest_sigma)
             throw Error(ExitCode::usage,

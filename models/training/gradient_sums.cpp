@@ -1,9 +1,11 @@
 #include "models/training/gradient_sums.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "kernels/ops/row_weight.hpp"
 #include "models/training/wide_sums.hpp"
 
 namespace holdfast {
@@ -79,24 +81,45 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of
         engine_ = plan_.backend->engine(plan_.network.shape(), plan_.settings.clip);
         RecordSet private_ones = private_records_.view(true);
         if (plan_.settings.poisoned()) private_ones.poison = plan_.settings.poison;
-        engine_->set_records(std::vector{private_ones, public_records_.view(false)});
+        RecordSet public_ones = public_records_.view(false);
+        if (plan_.settings.training.rows_of_persons()) {  // each is a person of one row
+            whole_.assign(public_records_.size(), 1.0);
+            public_ones.weights = whole_.data();
+        }
+        engine_->set_records(std::vector{private_ones, public_ones});
     }
     engine_->set_dropout(dropout_);
     const StepMessage layout = StepMessage::of(levels.size(), plan_.network.shape());
-    const std::int64_t parts = parts_of(records, ranks);
+    const std::int64_t parts = parts_of(records, ranks),
+                       uncounted = static_cast<std::int64_t>(records.private_ones.size()) -
+                                   persons_among(private_records_, records.private_ones);
     if (parts == 1) {
-        std::vector<std::int64_t> message = part(levels, records, ranks, times);
-        return without_pinned({layout, std::move(message), take_selections(*engine_, levels)});
+        std::vector<std::int64_t> message = part(levels, records, uncounted, ranks, times);
+        return in_persons(without_pinned({layout, std::move(message), take_selections(*engine_, levels)}));
     }
     const auto capacity = static_cast<std::size_t>(part_capacity(plan_, ranks));
     WideSums total(layout);
     for (std::size_t first = 0; first < static_cast<std::size_t>(parts) * capacity; first += capacity) {
         const StepRecords slices{slice(records.private_ones, first, capacity),
                                  slice(records.public_ones, first, capacity)};
-        const std::vector<std::int64_t> message = part(levels, slices, ranks, times);
+        const std::vector<std::int64_t> message =
+            part(levels, slices, first == 0 ? uncounted : 0, ranks, times);
         total.add(message, take_selections(*engine_, levels));
     }
-    return without_pinned(total.clamped());
+    return in_persons(without_pinned(total.clamped()));
+}
+
+/// Rows that are right count by their weights: to the nearest person.
+StepSums GradientSums::in_persons(StepSums sums) const {
+    if (!plan_.settings.training.rows_of_persons()) return sums;
+    const auto rounded = [](std::int64_t units) {
+        return static_cast<std::int64_t>(std::llround(static_cast<double>(units) * weight_unit));
+    };
+    for (LevelSums& level : sums.levels) {
+        level.surely_correct = rounded(level.surely_correct);
+        level.possibly_correct = rounded(level.possibly_correct);
+    }
+    return sums;
 }
 
 /// A bias that a layer has not is moved by nothing: its derivatives are no part of the gradient.
@@ -109,7 +132,8 @@ StepSums GradientSums::without_pinned(StepSums sums) const {
 
 /// The message of a step, added over the ranks: the step's one reduction.
 std::vector<std::int64_t> GradientSums::part(std::span<const Variant> levels, const StepRecords& records,
-                                             const Communicator& ranks, PhaseTimes& times) {
+                                             std::int64_t uncounted, const Communicator& ranks,
+                                             PhaseTimes& times) {
     Stopwatch watch;
     const std::vector<std::span<const std::uint32_t>> indices{records.private_ones, records.public_ones};
     const DeviceSpan sums = engine_->run(levels, indices);
@@ -119,6 +143,7 @@ std::vector<std::int64_t> GradientSums::part(std::span<const Variant> levels, co
         ranks.wait(sums.stream);
     }
     const std::span<std::int64_t> message = engine_->finish();
+    if (uncounted > 0) message[StepMessage::records] -= uncounted;  // no device weighs rows
     times.sums += watch.lap();
     if (!on_device) ranks.sum(message);
     times.reduction += watch.lap();

@@ -32,7 +32,7 @@ struct StepSums {
     StepSums repeated(std::size_t count) const;
 
     std::vector<std::int64_t> message;
-    std::int64_t records;
+    std::int64_t records;  ///< of persons with several rows: persons
     std::vector<LevelSums> levels;
     std::span<const std::int64_t> undecided;  ///< [hidden layers], of the last level (StepMessage)
 };
@@ -64,16 +64,19 @@ class GradientSums {
 
   private:
     std::int64_t parts_of(const StepRecords& records, const Communicator& ranks);
+    /// uncounted: how many of this rank's rows are a person's who is counted by another of them.
     std::vector<std::int64_t> part(std::span<const Variant> levels, const StepRecords& records,
-                                   const Communicator& ranks, PhaseTimes& times);
+                                   std::int64_t uncounted, const Communicator& ranks, PhaseTimes& times);
 
     StepSums without_pinned(StepSums sums) const;
+    StepSums in_persons(StepSums sums) const;
 
     const TrainingPlan& plan_;
     std::vector<std::size_t> pinned_;  ///< biases of layers without
     const Records& private_records_;
     const Records& public_records_;
     std::vector<std::vector<double>> dropout_;
+    std::vector<double> whole_;  ///< weights of public records beside rows that are weighed
     std::unique_ptr<Engine> engine_;  ///< from the first step on
     std::optional<bool> one_part_;    ///< no batch of this member can need more; known from the first step on
 };

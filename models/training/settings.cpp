@@ -380,6 +380,10 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
                 "public number of private records, sets the normaliser B; 0: what the dataset states (import "
                 "--expected-records), else the count found, on which no release may rest",
                 &S::expected_records, 0),
+        integer("rows_at_most",
+                "public number of rows that a person has at most, as the dataset states it (import --person); "
+                "0: that",
+                &S::rows_at_most, 0, 65536),
         choice<S>("normalise", "divide by the public B or, as published, by the batch's count", &S::normalise,
                   {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
         choice<S>("batching", "batch of a record: by keyed hash of its id or, as published, by its row",
@@ -520,6 +524,31 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
         text("aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"})};
 }
 
+/// Rows of a person are clipped one by one, to their weight's part of a bound that is a plain product or a
+/// norm (models/mathematics.md, rows of a person).
+void check_rows(const Settings& settings) {
+    const auto refuse_rows = [](const std::string& message, const std::string& hint, const char* key) {
+        refuse("rows of persons: " + message, hint, key);
+    };
+    const TrainingSettings& training = settings.training;
+    if (!settings.noisy() && !settings.is_convex() && settings.clip.kind != Clip::Kind::factored)
+        refuse_rows("they are clipped by factors", "set clip.kind = \"factored\"", "clip.kind");
+    if (settings.poisoned())
+        refuse_rows("nothing is bounded of those that are poisoned",
+                    "set certificate.relation = \"substitute\", which covers every poison",
+                    "certificate.relation");
+    if (settings.certificate.charge_rule != ChargeRule::per_epoch &&
+        settings.certificate.relation != Relation::add_remove && !settings.noisy())
+        refuse_rows("no person's rows are selected together", "set certificate.budget = \"per_epoch\"",
+                    "certificate.budget");
+    if (training.precision == Precision::fixed)
+        refuse_rows("none are weighed on integers", "set training.precision = \"single\"",
+                    "training.precision");
+    if (training.batching == Batching::sequential)
+        refuse_rows("a batch of rows in order cuts a person in two", "set training.batching = \"hashed\"",
+                    "training.batching");
+}
+
 void check(const Settings& settings) {
     check(settings.network);
     check(settings.features);
@@ -534,6 +563,7 @@ void check(const Settings& settings) {
     }
     check_public_records(settings);
     check_poison(settings);
+    if (settings.training.rows_of_persons()) check_rows(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);
     if (settings.training.precision == Precision::fixed) check_fixed(settings);
     if (settings.training.precision != Precision::fixed && settings.training.activation_bits != 16)

@@ -39,6 +39,9 @@ struct TrainingSettings {
     double dampening = 0.0;  ///< from the second step on a gradient enters the velocity by 1 - dampening
     bool nesterov = false;
     std::int64_t expected_records = 0;  ///< public count of records; 0: the count found, which is private
+    /// V: a person has at most so many rows, weighed (kernels/ops/row_weight.hpp); 0: what the dataset states
+    std::int64_t rows_at_most = 0;
+    bool rows_of_persons() const { return rows_at_most > 1; }
     Normalise normalise = Normalise::expected;
     Batching batching = Batching::hashed;
     std::int64_t batch_size = 0;         ///< of sequential batches

@@ -59,6 +59,20 @@ TEST_P(Attack, FindsABoxThatIsOneRecordTooSmall) {
     EXPECT_GT(found[0], 10);
 }
 
+TEST_P(Attack, NoPersonOfSeveralRowsMovesMoreThanARecord) {
+    if (GetParam().precision == Precision::fixed) GTEST_SKIP() << "fixed precision weighs no rows";
+    AttackReport total;
+    int found = 0;
+    for (std::uint64_t seed = 1; seed <= problems / 2; ++seed) {
+        total.add(attack_persons(seed, 0, GetParam()));
+        if (seed <= 100) found += attack_persons(seed, 1, GetParam()).violations.empty() ? 0 : 1;
+    }
+    EXPECT_GT(total.attacks, 500);
+    EXPECT_EQ(joined(total), "");
+    EXPECT_GT(total.tightness.at("add_remove per_epoch layers 1"), 0.99);
+    EXPECT_GT(found, 5);
+}
+
 INSTANTIATE_TEST_SUITE_P(Precisions, Attack,
                          testing::Values(Arithmetic(Precision::double_precision),
                                          Arithmetic(Precision::single_precision),

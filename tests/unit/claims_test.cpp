@@ -38,7 +38,7 @@ TEST(Claims, AProvedRunStillRestsOnHowItsSettingsWereChosenAndOnItsIds) {
     EXPECT_EQ(claim.status(), "proved");
     EXPECT_EQ(claim.conditions(),
               (std::vector<std::string>{
-                  settings_condition, "one record is all there is of one person",
+                  settings_condition, row_condition,
                   "an id names one person, whatever other records there are",
                   "whether a record is among those trained on was settled without regard to the others",
                   "either dataset has a record in every split that its import makes"}));
@@ -131,7 +131,7 @@ TEST(Claims, EveryKindKnowsWhatItsFileSaysOfTheRecords) {
     EXPECT_GE(all_claims().size(), 5U);
     for (const auto& [name, claim] : all_claims()) {
         EXPECT_TRUE(claim(good).is_proved()) << name << ": " << claim(good).text();
-        for (const char* words : {settings_condition, person_condition,
+        for (const char* words : {settings_condition, row_condition,
                                   "whether a record is among those trained on was settled without regard"})
             EXPECT_NE(everything(claim(good)).find(words), std::string::npos) << name << ": " << words;
         // What breaks the proof, whatever is proved.

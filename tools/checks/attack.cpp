@@ -4,10 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "dist/data/record_id.hpp"
 #include "dist/layout/assignment.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
+#include "kernels/ops/row_weight.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/output_bounds.hpp"
@@ -66,6 +68,10 @@ void give_numbers(Records& records) {
     }
 }
 
+/// Every record becomes a person of up to so many rows, a function of the record alone: it, and others that
+/// are the same, or anything.
+Records with_rows(const Records& records, std::int64_t rows_at_most);
+
 Records without(const Records& records, const std::vector<std::uint64_t>& ids) {
     Records kept = no_records(records.features.columns());
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -90,6 +96,22 @@ std::vector<double> any_features(Choices& choices, std::size_t count) {
         if (kind == 7) value = choices.pick({greatest, -1e30, 0.0, 1e-300, 1.0});
     }
     return features;
+}
+
+Records with_rows(const Records& records, std::int64_t rows_at_most) {
+    Records persons = no_records(records.features.columns());
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::vector<double> first = features_of(records, i);
+        Choices choices(id_of_content(first, true, records.labels[i]) ^ records.ids[i]);
+        append(persons, first, records.labels[i], records.ids[i]);
+        const bool same = choices.chance(0.5);
+        const std::size_t rows = 1 + choices.below(static_cast<std::size_t>(rows_at_most));
+        persons.weights.resize(persons.weights.size() + rows, row_weight(rows));
+        for (std::size_t more = 1; more < rows; ++more)
+            append(persons, same ? first : any_features(choices, first.size()),
+                   choices.chance(0.8) ? records.labels[i] : 0, records.ids[i]);
+    }
+    return persons;
 }
 
 std::vector<std::uint32_t> all_indices(const Records& records) {
@@ -535,6 +557,7 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
             elsewhere.push_back(id);
     }
     Records mine = without(records, elsewhere);
+    if (settings.training.rows_of_persons()) mine = with_rows(mine, settings.training.rows_at_most);
     if (problem.network.is_regression()) give_numbers(mine);
     MemberTrainer trainer(plan, std::move(mine), problem.public_records,
                           MemberTrainer::fresh_state(plan, member, problem.public_records));
@@ -646,8 +669,9 @@ AttackReport attack_regression(std::uint64_t seed, Arithmetic arithmetic) {
     return report;
 }
 
-AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
-    AttackProblem problem = draw_problem(seed, arithmetic);
+namespace {
+
+AttackReport attack_neighbour(AttackProblem problem, std::uint64_t seed) {
     if (problem.settings.certificate.relation == Relation::remove)
         problem.settings.certificate.relation = Relation::add_remove;  // one-sided: no smoothness
     Choices choices(seed ^ 0x5a007);
@@ -681,6 +705,33 @@ AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
                 violated("class distance of query " + std::to_string(q) + " jumped");
         }
     }
+    return report;
+}
+
+/// The same problem with persons of several rows, where they are bounded.
+AttackProblem of_persons(AttackProblem problem, std::uint64_t seed) {
+    Choices choices(seed ^ 0x9e7505);
+    Settings& settings = problem.settings;
+    settings.training.rows_at_most = choices.pick<std::int64_t>({2, 3, 7});
+    settings.clip.kind = Clip::Kind::factored;
+    if (settings.certificate.relation != Relation::add_remove || !problem.network.shape().is_dense())
+        settings.certificate.charge_rule = ChargeRule::per_epoch;
+    if (settings.certificate.charge_rule != ChargeRule::per_batch)
+        settings.training.l1_step = L1Step::proximal;
+    check(settings);
+    return problem;
+}
+
+}  // namespace
+
+AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
+    return attack_neighbour(draw_problem(seed, arithmetic), seed);
+}
+
+AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few, Arithmetic arithmetic) {
+    const AttackProblem problem = of_persons(draw_problem(seed, arithmetic), seed);
+    AttackReport report = attack_boxes(problem, seed, persons_too_few);
+    if (persons_too_few == 0) report.add(attack_neighbour(problem, seed));
     return report;
 }
 

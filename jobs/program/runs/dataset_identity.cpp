@@ -18,7 +18,7 @@ DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::s
     return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),
             info.scaling,      info.ids,          info.range,    info.population,
             std::move(digest), info.target_range, info.dealt,    info.count_found,
-            info.schema};
+            info.schema,       info.unit,         info.rows_at_most};
 }
 
 std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
@@ -32,6 +32,11 @@ std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
     if (trained.ids != now.ids) return changed("what names a record", name_of(trained.ids), name_of(now.ids));
     if (trained.dealt != now.dealt && trained.dealt != Dealt::unknown)
         return changed("what its splits were dealt by", name_of(trained.dealt), name_of(now.dealt));
+    if (trained.unit != now.unit)
+        return changed("the unit of privacy", name_of(trained.unit), name_of(now.unit));
+    if (trained.rows_at_most != now.rows_at_most)
+        return changed("the rows of a person", std::to_string(trained.rows_at_most) + " at most",
+                       std::to_string(now.rows_at_most));
     if (trained.count_found != now.count_found)
         return changed("the count of records", trained.count_found ? "found" : "stated",
                        now.count_found ? "found" : "stated");
@@ -62,6 +67,10 @@ DatasetIdentity identify(const DatasetReader& reader) {
         }
         if (info.ids != IdKind::row_number)
             identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());
+    }
+    if (info.rows_at_most > 1) {  // a person once
+        std::sort(identity.ids.begin(), identity.ids.end());
+        identity.ids.erase(std::unique(identity.ids.begin(), identity.ids.end()), identity.ids.end());
     }
     identity.digest = digest.hex(*make_serial_communicator());
     return identity;

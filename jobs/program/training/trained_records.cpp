@@ -11,6 +11,15 @@ namespace holdfast {
 Settings settle_count(Settings settings, const DatasetInfo& info) {
     if (settings.training.expected_records == 0)
         settings.training.expected_records = static_cast<std::int64_t>(info.expected_records);
+    const auto rows = static_cast<std::int64_t>(info.rows_at_most);
+    if (settings.training.rows_at_most != 0 && settings.training.rows_at_most != rows)
+        throw Error(ExitCode::usage,
+                    std::to_string(settings.training.rows_at_most) + " rows of a person, and the dataset has " +
+                        std::to_string(rows) + " at most",
+                    "leave it out, or import the table again with another --rows-at-most",
+                    "training.rows_at_most");
+    settings.training.rows_at_most = rows;
+    check(settings);
     return settings;
 }
 

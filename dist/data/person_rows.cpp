@@ -1,0 +1,204 @@
+#include "dist/data/person_rows.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "dist/data/record_id.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/base/nearest_name.hpp"
+#include "kernels/base/random.hpp"
+#include "kernels/base/streams.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr RowSummary all_summaries[] = {RowSummary::last, RowSummary::mean, RowSummary::min, RowSummary::max,
+                                        RowSummary::count};
+
+std::size_t place_of_order(const PersonRule& rule, const std::vector<std::string>& names) {
+    const bool wants_last = rule.keep_last || std::find(rule.summaries.begin(), rule.summaries.end(),
+                                                        RowSummary::last) != rule.summaries.end();
+    if (rule.order.empty() && wants_last)
+        throw Error(ExitCode::usage, "nothing says which row of a person is the last",
+                    "name a column of times or numbers: --order-by COLUMN", "--order-by");
+    const bool counts = std::find(rule.summaries.begin(), rule.summaries.end(), RowSummary::count) !=
+                        rule.summaries.end();
+    if (counts && rule.rows_at_most == 0)
+        throw Error(ExitCode::usage, "the number of a person's rows needs a public limit",
+                    "state one: --rows-at-most V; who has more counts as V", "--aggregate");
+    const auto found = std::find(names.begin(), names.end(), rule.order);
+    if (found == names.end() && !rule.order.empty())
+        throw Error(ExitCode::usage, "no feature column '" + rule.order + "'", name_hint(rule.order, names),
+                    "--order-by");
+    return static_cast<std::size_t>(found - names.begin());
+}
+
+/// Of values in ascending order, so that it is the same for any order of the rows.
+double mean_of(const std::vector<double>& sorted) {
+    const double sum = std::accumulate(sorted.begin(), sorted.end(), 0.0);
+    return std::clamp(sum / static_cast<double>(sorted.size()), sorted.front(), sorted.back());
+}
+
+/// What most of them are, of those the greatest.
+std::int32_t most_frequent(const std::vector<std::int32_t>& labels) {
+    std::map<std::int32_t, std::size_t> counts;
+    for (const std::int32_t label : labels) ++counts[label];
+    return std::max_element(counts.begin(), counts.end(),
+                            [](const auto& one, const auto& other) {
+                                return std::pair(one.second, one.first) < std::pair(other.second, other.first);
+                            })
+        ->first;
+}
+
+}  // namespace
+
+const char* name_of(RowSummary summary) {
+    switch (summary) {
+        case RowSummary::last:
+            return "last";
+        case RowSummary::mean:
+            return "mean";
+        case RowSummary::min:
+            return "min";
+        case RowSummary::max:
+            return "max";
+        case RowSummary::count:
+            break;
+    }
+    return "count";
+}
+
+std::optional<RowSummary> row_summary_named(const std::string& name) {
+    for (const RowSummary summary : all_summaries) {
+        if (name == name_of(summary)) return summary;
+    }
+    return std::nullopt;
+}
+
+std::vector<std::string> PersonRule::feature_names(const std::vector<std::string>& names) const {
+    if (!summarises()) return names;
+    std::vector<std::string> all;
+    bool counted = false;
+    for (const std::string& name : names) {
+        for (const RowSummary summary : summaries) {
+            if (summary != RowSummary::count) all.push_back(name + "_" + name_of(summary));
+            counted |= summary == RowSummary::count;
+        }
+    }
+    if (counted) all.emplace_back("rows");
+    return all;
+}
+
+std::size_t PersonRule::features(std::size_t of_row) const {
+    return feature_names(std::vector<std::string>(of_row)).size();
+}
+
+PersonRows::PersonRows(const PersonRule& rule, const std::vector<std::string>& names, bool wide,
+                       std::uint64_t seed)
+    : rule_(rule),
+      columns_(names.size()),
+      order_column_(place_of_order(rule, names)),
+      seed_(seed),
+      features_(columns_, wide) {}
+
+void PersonRows::add(std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target,
+                     double order) {
+    std::vector<double> content(features);
+    content.insert(content.end(), {static_cast<double>(label), order});
+    rows_.push_back({id, id_of_content(content, true, target), order, rows_.size()});
+    features_.append(features.data());
+    labels_.push_back(label);
+    targets_.push_back(target);
+}
+
+/// hash(seed; id, content, j), j the row's number among the person's equal rows: a function of the person's
+/// own rows, whichever of equal ones is called the first.
+void PersonRows::hash_rows() {
+    std::sort(rows_.begin(), rows_.end(), [](const Row& one, const Row& other) {
+        return std::tie(one.id, one.hash, one.at) < std::tie(other.id, other.hash, other.at);
+    });
+    std::uint64_t number = 0, last_id = 0, last_content = 0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        Row& row = rows_[i];
+        const bool equal = i > 0 && row.id == last_id && row.hash == last_content;
+        number = equal ? number + 1 : 0;
+        last_id = row.id;
+        last_content = row.hash;
+        row.hash = KeyedHash{KeyedHash{seed_}(streams::kept_rows, row.hash)}(row.id, number);
+    }
+    std::sort(rows_.begin(), rows_.end(), [](const Row& one, const Row& other) {
+        return std::tie(one.id, one.order, one.hash) < std::tie(other.id, other.order, other.hash);
+    });
+}
+
+std::vector<double> PersonRows::features_of(const Row& row) const {
+    std::vector<double> features(columns_);
+    for (std::size_t column = 0; column < columns_; ++column) features[column] = features_.at(row.at, column);
+    return features;
+}
+
+void PersonRows::summarise(std::span<const Row> rows, const Visit& use) const {
+    std::vector<double> features;
+    for (std::size_t column = 0; column < columns_; ++column) {
+        std::vector<double> values;
+        for (const Row& row : rows) values.push_back(features_.at(row.at, column));
+        const double last = values.back();
+        std::sort(values.begin(), values.end());
+        for (const RowSummary summary : rule_.summaries) {
+            if (summary == RowSummary::last) features.push_back(last);
+            if (summary == RowSummary::mean) features.push_back(mean_of(values));
+            if (summary == RowSummary::min) features.push_back(values.front());
+            if (summary == RowSummary::max) features.push_back(values.back());
+        }
+    }
+    if (features.size() < rule_.features(columns_)) {  // the part of V that there is
+        const double most = static_cast<double>(rule_.rows_at_most);
+        features.push_back(std::min(static_cast<double>(rows.size()), most) / most);
+    }
+    if (!rule_.order.empty())
+        return use(rows.back().id, features, labels_[rows.back().at], targets_[rows.back().at]);
+    std::vector<std::int32_t> labels;
+    std::vector<double> targets;
+    for (const Row& row : rows) {
+        labels.push_back(labels_[row.at]);
+        targets.push_back(targets_[row.at]);
+    }
+    std::sort(targets.begin(), targets.end());
+    use(rows.back().id, features, most_frequent(labels), mean_of(targets));
+}
+
+std::uint64_t PersonRows::visit(const std::string& path, const Visit& use) {
+    hash_rows();
+    const std::uint64_t most = std::max<std::uint64_t>(rule_.rows_at_most, 1);
+    std::uint64_t left_out = 0;
+    for (std::size_t first = 0, last = 0; first < rows_.size(); first = last) {
+        while (last < rows_.size() && rows_[last].id == rows_[first].id) ++last;
+        std::span<Row> rows(rows_.data() + first, last - first);
+        if (rule_.summarises()) {
+            summarise(rows, use);
+            continue;
+        }
+        if (rows.size() > 1 && rule_.rows_at_most == 0)
+            throw Error(ExitCode::input,
+                        "id " + std::to_string(rows.front().id) + " has " + std::to_string(rows.size()) + " rows",
+                        "--aggregate mean,min,max makes one record of a person's rows, and every guarantee is "
+                        "about persons as it stands: the first choice. --rows-at-most V keeps V rows of each",
+                        path);
+        if (rows.size() > most) {
+            left_out += rows.size() - most;
+            if (rule_.keep_last) {
+                rows = rows.last(most);
+            } else {
+                const auto by_hash = [](const Row& one, const Row& other) { return one.hash < other.hash; };
+                std::sort(rows.begin(), rows.end(), by_hash);
+                rows = rows.first(most);
+            }
+        }
+        for (const Row& row : rows) use(row.id, features_of(row), labels_[row.at], targets_[row.at]);
+    }
+    return left_out;
+}
+
+}  // namespace holdfast

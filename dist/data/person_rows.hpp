@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+#include "dist/data/person_rule.hpp"
+
+namespace holdfast {
+
+/// Gathers the rows of persons, in memory, and makes their records by a rule.
+class PersonRows {
+  public:
+    /// names: [columns] of a row. The rule must outlive it. Errors (usage): its order is none of the names; a
+    /// last row is asked for and no order.
+    PersonRows(const PersonRule& rule, const std::vector<std::string>& names, bool wide, std::uint64_t seed);
+
+    /// order: the value of the rule's feature before it is scaled. A label or a target; the other is 0.
+    void add(std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target,
+             double order);
+
+    using Visit = std::function<void(std::uint64_t id, const std::vector<double>& features,
+                                     std::int32_t label, double target)>;
+    /// Person by person, a person's rows side by side, in an order that the rows alone decide. A summary has
+    /// the label and the target of the last row where an order says which that is; else the label that most
+    /// of the rows have, of those the greatest, and the mean target. How many rows were left out of persons
+    /// of more than V. Error (input, at `path`): several rows, and the rule states none.
+    std::uint64_t visit(const std::string& path, const Visit& use);
+
+    /// Where the value lies that says which row is later; the number of columns: nowhere.
+    std::size_t order_column() const { return order_column_; }
+
+  private:
+    struct Row {
+        std::uint64_t id, hash;
+        double order;
+        std::size_t at;
+    };
+    void hash_rows();
+    std::vector<double> features_of(const Row& row) const;
+    void summarise(std::span<const Row> rows, const Visit& use) const;
+
+    const PersonRule& rule_;
+    std::size_t columns_, order_column_;
+    std::uint64_t seed_;
+    FeatureMatrix features_;
+    std::vector<std::int32_t> labels_;
+    std::vector<double> targets_;
+    std::vector<Row> rows_;  ///< hash: of the content, until visit()
+};
+
+}  // namespace holdfast

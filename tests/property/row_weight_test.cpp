@@ -1,0 +1,215 @@
+// Rows of a person, weighed and clipped one by one, are together no more than one record (models/mathematics.md,
+// rows of a person), whatever they are.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/ops/row_weight.hpp"
+#include "models/nets/network.hpp"
+#include "models/training/plan.hpp"
+
+namespace holdfast {
+namespace {
+
+TEST(RowWeight, OfAPersonAddToOneAtMost) {
+    for (std::uint64_t rows = 1; rows <= 65536; ++rows) {
+        const double weight = row_weight(rows);
+        ASSERT_GT(weight, 0);
+        ASSERT_LE(static_cast<double>(rows) * weight, 1.0) << rows;  // exact: 17 and 30 bits
+        ASSERT_GE(static_cast<double>(rows + 1) * weight, 1.0 - 0x1p-13) << rows;
+    }
+    EXPECT_EQ(row_weight(1), 1.0);
+    EXPECT_EQ(row_weight(4), 0.25);
+}
+
+/// One person, and a network at a point and in a box.
+struct Person {
+    Network network;
+    std::size_t rows;
+    std::vector<std::int64_t> lower, upper;
+    Records records;
+};
+
+/// Rows alike, opposite, tiny, huge, with any labels; parameters ordinary or at their ends.
+Person any_person(std::uint64_t seed) {
+    std::mt19937_64 engine(seed);
+    const std::size_t inputs = 1 + engine() % 20, classes = 2 + engine() % 3;
+    std::vector<std::size_t> hidden(engine() % 3);
+    for (std::size_t& width : hidden) width = 1 + engine() % 10;
+    const Loss loss = classes == 2 && seed % 2 == 0 ? Loss::binary_cross_entropy : Loss::cross_entropy;
+    Person person{Network(inputs, hidden, classes, loss), 1 + engine() % 9, {}, {}, {}};
+    person.lower = person.network.initial_parameters(seed, 0);
+    for (std::int64_t& units : person.lower)
+        if (seed % 3 == 0 && engine() % 4 == 0)
+            units = engine() % 2 == 0 ? parameter_limit_units : -parameter_limit_units;
+    person.upper = person.lower;
+    for (std::int64_t& units : person.upper)
+        units = std::min(units + static_cast<std::int64_t>(engine() % (1ULL << 48)), parameter_limit_units);
+    person.records.features = FeatureMatrix(inputs, true);
+    std::normal_distribution<double> normal;
+    std::vector<double> first(inputs);
+    for (std::size_t r = 0; r < person.rows; ++r) {
+        std::vector<double> row(inputs);
+        for (double& value : row) {
+            value = normal(engine) * (seed % 5 == 0 ? 1e3 : 1);
+            if (engine() % 16 == 0) value *= std::ldexp(1.0, static_cast<int>(engine() % 2000) - 1000);
+        }
+        if (r == 0) first = row;
+        if (seed % 2 == 0) row = first;
+        person.records.features.append(row.data());
+        person.records.labels.push_back(static_cast<std::int32_t>(engine() % classes));
+        person.records.ids.push_back(7);
+        person.records.rows.push_back(r);
+    }
+    weigh_persons(person.records, person.rows, "test");
+    return person;
+}
+
+/// Lower and upper sums of some of the rows, [2][parameters].
+std::vector<std::vector<std::int64_t>> sums_of(const Person& person, const Backend& backend, const Clip& clip,
+                                               bool box, const double* weights,
+                                               std::span<const std::uint32_t> rows) {
+    const auto engine = backend.engine(person.network.shape(), clip);
+    RecordSet set = person.records.view();
+    set.weights = weights;
+    engine->set_records(std::vector{set});
+    const Variant variant{person.lower.data(), box ? person.upper.data() : person.lower.data()};
+    engine->run({&variant, 1}, std::vector{rows});
+    const auto message = engine->finish();
+    const StepMessage layout = StepMessage::of(1, person.network.shape());
+    std::vector<std::vector<std::int64_t>> ends;
+    for (const std::size_t at : {layout.lower(0), layout.upper(0)})
+        ends.emplace_back(message.begin() + static_cast<std::ptrdiff_t>(at),
+                          message.begin() + static_cast<std::ptrdiff_t>(at + layout.parameters));
+    return ends;
+}
+
+long double square_of(const std::vector<std::int64_t>& entries) {
+    long double square = 0;
+    for (const std::int64_t entry : entries)
+        square += static_cast<long double>(entry) * static_cast<long double>(entry);
+    return square;
+}
+
+std::vector<std::uint32_t> all_rows(const Person& person) {
+    std::vector<std::uint32_t> rows(person.rows);
+    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
+    return rows;
+}
+
+Clip whole(std::uint64_t seed) {
+    return {.kind = Clip::Kind::norm, .norm_limit = seed % 4 == 0 ? 0.01 : 1.0};
+}
+Clip by_factors(std::uint64_t seed) {
+    return {.kind = Clip::Kind::factored,
+            .delta_limit = seed % 4 == 0 ? 1.0 : 0.2,
+            .activation_limit = seed % 8 == 0 ? 3.0 : 0.3};
+}
+
+/// Gamma of a person's entries, as make_plan() charges them.
+std::int64_t largest_entry(const Person& person, const Backend& backend, const Clip& clip, bool bias) {
+    Settings settings;
+    settings.clip = clip;
+    settings.training.rows_at_most = static_cast<std::int64_t>(person.rows);
+    const TrainingPlan plan{settings,
+                            settings.feature_map(person.network.inputs(), default_feature_range),
+                            person.network,
+                            std::shared_ptr<const Backend>(&backend, [](const Backend*) {}),
+                            1,
+                            {0}};
+    return bias ? plan.gradient_scale().bias_units : plan.gradient_scale().weight_units;
+}
+
+class RowsOfAPerson : public testing::TestWithParam<Precision> {
+  protected:
+    std::vector<std::shared_ptr<const Backend>> backends() const {
+        return {make_backend("reference", GetParam(), Product::exact, 0),
+                make_backend("cpu", GetParam(), Product::exact, 0)};
+    }
+};
+
+TEST_P(RowsOfAPerson, AddToNoMoreThanARecord) {
+    const auto all = backends();
+    double closest_norm = 0, closest_entry = 0;
+    for (std::uint64_t seed = 0; seed < 400; ++seed) {
+        const Person person = any_person(seed);
+        const std::vector<std::uint32_t> rows = all_rows(person);
+        const double* weights = person.records.weights.data();
+        const Clip norm = whole(seed), factors = by_factors(seed);
+        const long double square = square_of(sums_of(person, *all[1], norm, false, weights, rows)[0]);
+        const auto limit = static_cast<long double>(norm.scale(GetParam()).weight_units);
+        ASSERT_LE(square, limit * limit) << "seed " << seed;
+        closest_norm = std::max(closest_norm, static_cast<double>(square / (limit * limit)));
+        for (const bool box : {false, true}) {
+            const auto ends = sums_of(person, *all[1], factors, box, weights, rows);
+            std::size_t at = 0;
+            for (const Layer& layer : person.network.layers()) {
+                for (std::size_t p = 0; p < layer.parameters(); ++p, ++at) {
+                    const bool bias = p % (layer.in + 1) == layer.in;
+                    const std::int64_t gamma = largest_entry(person, *all[1], factors, bias);
+                    for (const auto& end : ends) {
+                        if (!box && &end != &ends[0]) continue;
+                        ASSERT_LE(std::abs(end[at]), gamma) << "seed " << seed << ", parameter " << at;
+                        closest_entry = std::max(closest_entry, std::abs(static_cast<double>(end[at])) /
+                                                                    static_cast<double>(gamma));
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(closest_norm, 0.99);
+    EXPECT_GT(closest_entry, 0.99);
+}
+
+TEST_P(RowsOfAPerson, AreTheSameOnEveryBackend) {
+    const auto all = backends();
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        const Person person = any_person(seed);
+        const std::vector<std::uint32_t> rows = all_rows(person);
+        const double* weights = person.records.weights.data();
+        for (const bool box : {false, true}) {
+            const Clip clip = box || seed % 2 == 0 ? by_factors(seed) : whole(seed);
+            const auto both = sums_of(person, *all[0], clip, box, weights, rows);
+            ASSERT_EQ(sums_of(person, *all[1], clip, box, weights, rows), both) << "seed " << seed;
+            // A row is what it is beside no other; weights of 1 are none.
+            std::vector<std::vector<std::int64_t>> added(2, std::vector<std::int64_t>(both[0].size()));
+            for (const std::uint32_t row : rows) {
+                const auto one = sums_of(person, *all[1], clip, box, weights, {&row, 1});
+                for (std::size_t p = 0; p < added[0].size(); ++p)
+                    for (int end = 0; end < 2; ++end) added[end][p] += one[end][p];
+            }
+            ASSERT_EQ(added[0], both[0]);
+            const std::vector<double> ones(person.rows, 1.0);
+            ASSERT_EQ(sums_of(person, *all[1], clip, box, ones.data(), rows)[0],
+                      sums_of(person, *all[1], clip, box, nullptr, rows)[0]);
+        }
+    }
+}
+
+// What the lemma calls false: without weights the same rows move the sum by far more than they are charged.
+TEST_P(RowsOfAPerson, ClippedAndAddedAreMoreThanARecord) {
+    const auto all = backends();
+    double worst = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const Person person = any_person(seed);
+        const Clip norm = whole(seed);
+        const long double square =
+            square_of(sums_of(person, *all[1], norm, false, nullptr, all_rows(person))[0]);
+        const auto limit = static_cast<long double>(norm.scale(GetParam()).weight_units);
+        worst = std::max(worst, static_cast<double>(std::sqrt(square) / limit));
+    }
+    EXPECT_GT(worst, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, RowsOfAPerson,
+                         testing::Values(Precision::double_precision, Precision::single_precision),
+                         [](const auto& info) { return name_of(info.param); });
+
+}  // namespace
+}  // namespace holdfast
