@@ -56,7 +56,9 @@ class CpuLinearStep final : public LinearStep {
     CpuLinearStep(const NetworkShape& network, const Clip& clip) : network_(network), clip_(clip) {}
     void add(const PackedLayer& layer, const RecordSet& records, std::span<const std::uint32_t> indices,
              std::int64_t* sums, std::int64_t& correct) override {
-        cpu::add_linear<Real>({network_, clip_, view_of<Real>(layer), records, indices, sums, correct},
+        Clip clip = clip_;
+        clip.part = records.weight(indices.front());
+        cpu::add_linear<Real>({network_, clip, view_of<Real>(layer), records, indices, sums, correct},
                               buffers_);
     }
 

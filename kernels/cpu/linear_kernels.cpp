@@ -41,8 +41,6 @@ class LinearPass {
           out_(block.layer.shape.out),
           rule_(outer_of(block.clip)),
           clamps_(reaches_in(block.clip, block.network.input)) {
-        std::fill_n(weights_, group<Real>, 1.0);
-        std::fill_n(insides_, group<Real>, NormRule<Real>::inside(block.clip, block.network.parameters()));
         buffers.columns.resize(in_ * group<Real>);
         buffers.logits.resize(out_ * group<Real>);
         buffers.deltas.resize(out_ * group<Real>);
@@ -83,10 +81,13 @@ class LinearPass {
                     loader.load(rows_ + r, ahead_ + r, buffers_.columns.data() + r);
                 forward();
                 derivatives(first);
-                if (block_.clip.kind == Clip::Kind::norm)
+                if (block_.clip.kind == Clip::Kind::norm) {
                     clip_records();
-                else if (block_.records.weights != nullptr)
-                    weigh_records();
+                } else if (block_.clip.part != 1) {  // as panels do it
+                    weigh_rows(out_ * group<Real>, Rule::by_factors ? block_.clip.template delta_clamp<Real>()
+                                                                    : RealFormat<Real>::saturation,
+                               block_.clip.part, buffers_.deltas.data());
+                }
                 outer();
             }
             bring_home((end - start + group<Real> - 1) / group<Real> * width);
@@ -151,14 +152,14 @@ class LinearPass {
         for (std::size_t r = 0; r < count_; ++r) {
             labels_[r] = labels == nullptr ? 0 : labels[block_.indices[first + r]];
             targets_[r] = block_.records.target(block_.indices[first + r]);
-            weights_[r] = block_.records.weight(block_.indices[first + r]);
         }
-        const double* weights = block_.records.weights == nullptr ? nullptr : weights_;
+        std::int32_t correct = 0;
         for (std::size_t r = 0; r < count_; ++r) {
-            const Correct correct =
-                correct_of(out_, static_cast<std::size_t>(labels_[r]), logits + r, logits + r, group<Real>);
-            block_.correct += counted(weights, r) * correct.surely;
+            correct +=
+                correct_of(out_, static_cast<std::size_t>(labels_[r]), logits + r, logits + r, group<Real>)
+                    .surely;
         }
+        block_.correct += correct * (block_.records.weights == nullptr ? 1 : weight_units(block_.clip.part));
         for (std::size_t o = 0; o < out_; ++o) {
             Real* deltas = buffers_.deltas.data() + o * group<Real>;
             for (std::size_t r = 0; r < group<Real>; r += side)
@@ -168,24 +169,11 @@ class LinearPass {
         }
     }
 
-    /// Of rows of persons, clipped by factors first; as panels do it.
-    void weigh_records() {
-        Real weights[group<Real>] = {};
-        for (std::size_t r = 0; r < count_; ++r) weights[r] = rounded_down<Real>(weights_[r]);
-        weigh_rows(out_, group<Real>, block_.clip.template delta_clamp<Real>(), weights,
-                   buffers_.deltas.data());
-    }
-    /// NormRule::inside() of each record.
-    void find_limits() {
-        if (block_.records.weights == nullptr) return;
-        for (std::size_t r = 0; r < count_; ++r)
-            insides_[r] = NormRule<Real>::inside(block_.clip, block_.network.parameters(), weights_[r]);
-    }
-
     /// NormRule::scale_of() the square of each record's gradient.
     void clip_records() {
-        find_limits();
-        const Vec<double> one = hn::Set(reals<double>, 1.0);
+        const Vec<double> one = hn::Set(reals<double>, 1.0), part = hn::Set(reals<double>, block_.clip.part),
+                          inside = hn::Set(reals<double>,
+                                           NormRule<Real>::inside(block_.clip, block_.network.parameters()));
         Vec<double> delta_squares[parts], z_squares[parts];
         for (std::size_t p = 0; p < parts; ++p) {
             delta_squares[p] = hn::Zero(reals<double>);
@@ -194,11 +182,8 @@ class LinearPass {
         add_squares(out_, buffers_.deltas.data(), delta_squares);
         add_squares(in_, buffers_.columns.data(), z_squares);
         for (std::size_t p = 0; p < parts; ++p) {
-            const Vec<double> norm = hn::Sqrt(hn::Mul(delta_squares[p], z_squares[p])),
-                              weight = hn::Load(reals<double>, weights_ + p * side),
-                              inside = hn::Load(reals<double>, insides_ + p * side);
-            const Vec<double> scale =
-                hn::IfThenElse(hn::Gt(hn::Mul(norm, weight), inside), hn::Div(inside, norm), weight);
+            const Vec<double> norm = hn::Sqrt(hn::Mul(delta_squares[p], z_squares[p]));
+            const Vec<double> scale = hn::IfThenElse(hn::Gt(hn::Mul(norm, part), inside), hn::Div(inside, norm), part);
             for (std::size_t o = 0; o < out_; ++o) {
                 Real* delta = buffers_.deltas.data() + o * group<Real> + p * side;
                 store_narrow(hn::Mul(load_wide(delta), scale), delta);
@@ -289,7 +274,6 @@ class LinearPass {
     std::size_t rows_[group<Real>], ahead_[group<Real>];
     std::int32_t labels_[group<Real>] = {};
     double targets_[group<Real>] = {};
-    alignas(64) double weights_[group<Real>], insides_[group<Real>];
 };
 
 template <typename Real>

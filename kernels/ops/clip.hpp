@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/base/arithmetic.hpp"
+#include "kernels/ops/row_weight.hpp"
 
 namespace holdfast {
 
@@ -39,6 +40,8 @@ struct Clip {
     static constexpr int plain_exponent = -36;     ///< none: the unit of a step's sum
     static constexpr double plain_limit = 0x1p24;  ///< and where it saturates
     int spare_bits = 0;  ///< of a record's entry, left to the sums of more records; factored
+    /// Of a row of a person: its weight. Entries are held to that part of Gamma, on the same grid.
+    double part = 1;
 
     /// The fast kernels add products of odd factors onto one another, without looking at an entry.
     bool by_factors() const { return kind == Kind::factored || kind == Kind::norm; }
@@ -70,11 +73,11 @@ struct Clip {
     static constexpr int norm_bits = 24;
     template <typename Real = double>
     std::int64_t weight_units() const {  ///< Gamma in grid units, rounded up
-        return grid<Real>().units_above(weight_bound<Real>());
+        return part_of(grid<Real>().units_above(weight_bound<Real>()), part);
     }
     template <typename Real = double>
     std::int64_t bias_units() const {
-        return grid<Real>().units_above(bias_bound<Real>());
+        return part_of(grid<Real>().units_above(bias_bound<Real>()), part);
     }
     template <typename Real>
     GradientScale scale() const;

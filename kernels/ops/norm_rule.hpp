@@ -16,33 +16,32 @@ namespace holdfast {
 /// parameters. What products, factors made odd (odd_slack each) and `square` lose to rounding is less than
 /// the part `slack`; an entry's rounding to the grid adds at most 1/2, so sqrt(p)/2 over p parameters; what
 /// underflows, less than 1. The limit inside leaves room for all of it.
-/// A row that counts by a weight is held to floor(weight S) in place of S: the rows of a person, whose weights
-/// add to 1 at most, then add to S at most (models/mathematics.md, rows of a person).
+/// A row of a person, which counts by clip.part, is held to floor(part S) in place of S: the rows of a person,
+/// whose parts add to 1 at most, then add to S at most (models/mathematics.md, rows of a person).
 template <typename Real>
 class NormRule {
   public:
-    NormRule(const Clip& clip, std::size_t parameters) : inside_(inside(clip, parameters)) {}
+    NormRule(const Clip& clip, std::size_t parameters)
+        : inside_(inside(clip, parameters)), part_(clip.part) {}
 
     /// The limit before rounding, in the gradient's own measure; not above 0 where rounding alone may exceed
     /// the clip.
-    static double inside(const Clip& clip, std::size_t parameters, double weight = 1) {
+    static double inside(const Clip& clip, std::size_t parameters) {
         const auto p = static_cast<double>(parameters);
         const double slack = 8 * static_cast<double>(std::numeric_limits<Real>::epsilon()) + p * 0x1p-50;
-        const double units = std::floor(weight * static_cast<double>(clip.weight_units<Real>()));
+        const auto units = static_cast<double>(clip.weight_units<Real>());
         const double lost = std::sqrt(p) / 2 + 2;
         return (units - lost) * static_cast<double>(clip.grid<Real>().unit()) / (1 + slack);
     }
 
     /// Of a gradient whose square is +infinity: 0.
-    HOLDFAST_PORTABLE double scale_of(double square) const { return scale_of(square, 1.0, inside_); }
-    /// Of a row that counts by `weight`; inside: its limit, and it is above 0.
-    HOLDFAST_PORTABLE static double scale_of(double square, double weight, double inside) {
+    HOLDFAST_PORTABLE double scale_of(double square) const {
         const double norm = std::sqrt(square);
-        return norm * weight > inside ? inside / norm : weight;
+        return norm * part_ > inside_ ? inside_ / norm : part_;
     }
 
   private:
-    double inside_;
+    double inside_, part_;
 };
 
 }  // namespace holdfast

@@ -19,19 +19,23 @@ inline double row_weight(std::uint64_t rows) {
     return static_cast<double>(one / std::max<std::uint64_t>(rows, 1)) * weight_unit;
 }
 
-/// What a record counts by, as a whole number: its weight's units, or 1 where none are weighed.
-inline std::int64_t counted(const double* weights, std::size_t record) {
-    return weights == nullptr ? 1 : static_cast<std::int64_t>(weights[record] / weight_unit);
+/// A weight's units, as a whole number.
+constexpr std::int64_t weight_units(double weight) {
+    return static_cast<std::int64_t>(weight / weight_unit);
+}
+/// floor(weight * whole), exactly: what of a bound in units a row may take.
+constexpr std::int64_t part_of(std::int64_t whole, double weight) {
+    if (weight == 1) return whole;
+    return static_cast<std::int64_t>((__int128{whole} * weight_units(weight)) >> 30);
 }
 
-/// deltas [rows, panel_height] of a panel, clamped to +-limit and multiplied by the weights [panel_height] of
-/// their records, in place. Lemma: both are non-decreasing, as a weight is above 0 and the same at either end.
+/// deltas [rows, height] of rows of one weight, clamped to +-limit and multiplied by it, in place. Lemma: both
+/// are non-decreasing, as the weight is above 0 and the same at either end.
 template <typename Real>
-void weigh_rows(std::size_t rows, std::size_t height, Real limit, const Real* weights, Real* deltas) {
-    for (std::size_t row = 0; row < rows; ++row, deltas += height) {
-        for (std::size_t r = 0; r < height; ++r)
-            deltas[r] = std::min(std::max(deltas[r], -limit), limit) * weights[r];
-    }
+void weigh_rows(std::size_t count, Real limit, double weight, Real* deltas) {
+    const Real factor = rounded_down<Real>(weight);
+    for (std::size_t i = 0; i < count; ++i)
+        deltas[i] = std::min(std::max(deltas[i], -limit), limit) * factor;
 }
 
 }  // namespace holdfast

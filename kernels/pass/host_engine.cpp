@@ -45,6 +45,19 @@ void cut(const RecordSet& records, std::span<const std::uint32_t> indices, std::
         work.push_back({&records, indices.subspan(first, std::min(piece, indices.size() - first))});
 }
 
+/// Rows of persons by their weights, and pieces of one weight each.
+void cut_by_weight(const RecordSet& records, std::vector<std::uint32_t>& indices, std::size_t piece,
+                   std::vector<Work>& work) {
+    std::stable_sort(indices.begin(), indices.end(), [&](std::uint32_t one, std::uint32_t other) {
+        return records.weights[one] > records.weights[other];
+    });
+    const std::span<const std::uint32_t> all(indices);
+    for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+        while (last < all.size() && records.weights[all[last]] == records.weights[all[first]]) ++last;
+        cut(records, all.subspan(first, last - first), piece, work);
+    }
+}
+
 /// How threads share a group: pieces of panels x variants, so that one panel and many variants feed all of
 /// them; of several panels where that leaves pieces enough.
 struct Sharing {
@@ -145,8 +158,15 @@ class HostEngine final : public Engine {
         }
         const bool linear = is_linear(variants);
         std::vector<Work> work;
+        std::vector<std::vector<std::uint32_t>> weighed(sets_.size());
         for (std::size_t set = 0; set < sets_.size(); ++set) {
-            cut(sets_[set], indices[set], linear ? linear_block : panel_height, work);
+            const std::size_t piece = linear ? linear_block : panel_height;
+            if (sets_[set].weights == nullptr) {
+                cut(sets_[set], indices[set], piece, work);
+            } else {
+                weighed[set].assign(indices[set].begin(), indices[set].end());
+                cut_by_weight(sets_[set], weighed[set], piece, work);
+            }
             message_[StepMessage::records] += static_cast<std::int64_t>(indices[set].size());
         }
         const std::size_t group =
@@ -258,7 +278,7 @@ class HostEngine final : public Engine {
         void add(const PackedNetwork<Real>& parameters, const LoadedPanel& from, const VariantSums& to) {
             if (!from.poison || to.selection == nullptr)
                 return this->pass.add_gradients(parameters, from.panel, engine.clip_, engine.dropout_, to,
-                                                gathered.get());
+                                                from.panel.weight() ? nullptr : gathered.get());
             this->pass.add_poisonable(parameters, from.panel, from.poisoned(), *from.poison, engine.clip_,
                                       to);
         }

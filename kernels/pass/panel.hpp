@@ -1,12 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "kernels/base/aligned.hpp"
 #include "kernels/ops/engine.hpp"
 #include "kernels/ops/panel_operations.hpp"
-#include "kernels/ops/row_weight.hpp"
 
 namespace holdfast {
 
@@ -23,15 +23,14 @@ class Panel {
           stride_(row_stride<Real>(features_)),
           by_feature_(features_ * panel_height) {}
 
-    /// Loads records `indices` (1 to panel_height), by feature alone.
+    /// Loads records `indices` (1 to panel_height), by feature alone; rows of persons that have one weight.
     void load(const RecordSet& records, std::span<const std::uint32_t> indices) {
         count_ = indices.size();
         for (std::size_t r = 0; r < count_; ++r) {
             labels_[r] = records.labels == nullptr ? 0 : records.labels[indices[r]];
             targets_[r] = records.target(indices[r]);
-            weights_[r] = records.weight(indices[r]);
         }
-        weighted_ = records.weights != nullptr;
+        weight_ = records.weights == nullptr ? std::nullopt : std::optional(records.weight(indices[0]));
         operations_.load(transform_, moved_, features_, records, indices, by_feature_.data());
     }
     /// By record too, for outer products.
@@ -46,9 +45,7 @@ class Panel {
     const Real* by_record() const { return by_record_.data(); }  ///< [panel_height, stride], a column of ones
     const std::int32_t* labels() const { return labels_; }
     const double* targets() const { return targets_; }  ///< numbers, or the labels
-    bool weighted() const { return weighted_; }
-    const double* weights() const { return weights_; }  ///< of records; where weighted()
-    std::int64_t counted(std::size_t r) const { return holdfast::counted(weighted_ ? weights_ : nullptr, r); }
+    const std::optional<double>& weight() const { return weight_; }  ///< of every row, where rows are weighed
 
   private:
     const PanelOperations<Real>& operations_;
@@ -59,8 +56,7 @@ class Panel {
     AlignedVector<Real> by_feature_, by_record_;
     std::int32_t labels_[panel_height] = {};
     double targets_[panel_height] = {};
-    bool weighted_ = false;
-    double weights_[panel_height] = {};
+    std::optional<double> weight_;
 };
 
 /// The same records twice, or everything that poisoning could make of them: what bounds their features.

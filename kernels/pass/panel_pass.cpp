@@ -42,13 +42,13 @@ class PanelPass<Real>::Gradients {
           operations_(pass.operations_),
           parameters_(parameters),
           panel_{panel, panel},
-          clip_(clip),
+          row_clip_(clip_of_rows(clip, panel)),
+          clip_(panel.weight() ? row_clip_ : clip),
           dropout_(dropout),
           sums_(sums),
           poisoned_(poisoned),
           gathered_(gathered),
-          point_(parameters.is_point()),
-          inside_(clip.kind == Clip::Kind::norm ? NormRule<Real>::inside(clip, network_.parameters()) : 0) {}
+          point_(parameters.is_point()) {}
 
     void forward(std::size_t l) {
         pass_.apply(parameters_.layer(l), l, point_, panel_.by_feature(), dropout_);
@@ -63,9 +63,9 @@ class PanelPass<Real>::Gradients {
             const auto label = static_cast<std::size_t>(panel_.labels()[r]);
             const Correct correct =
                 correct_of(network_.outputs(), label, logits.lower + r, logits.upper + r, panel_height);
-            const std::int64_t units = panel_.lower.counted(r);
-            sums_.correct[0] += units * correct.surely;
-            sums_.correct[1] += units * correct.possibly;
+            const std::int64_t counts = panel_.lower.weight() ? weight_units(clip_.part) : 1;
+            sums_.correct[0] += counts * correct.surely;
+            sums_.correct[1] += counts * correct.possibly;
         }
         operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.targets(), panel_.count(),
                                   pass_.deltas_.back().view(point_));
@@ -87,12 +87,31 @@ class PanelPass<Real>::Gradients {
 
     bool clips_whole_records() const {
         return clip_.kind == Clip::Kind::norm || clip_.kind == Clip::Kind::record_norm ||
-               panel_.lower.weighted();
+               panel_.lower.weight();
     }
 
     void clip_records() {
-        if (clip_.kind == Clip::Kind::record_norm) return scale_records();
-        if (clip_.kind == Clip::Kind::factored) return weigh_records();
+        if (clip_.kind == Clip::Kind::norm) return clip_norms();
+        if (panel_.lower.weight()) weigh_records();
+        if (clip_.kind == Clip::Kind::record_norm) scale_records();
+    }
+
+  private:
+    static Clip clip_of_rows(Clip clip, const Panel<Real>& panel) {
+        clip.part = panel.weight().value_or(1);
+        return clip;
+    }
+    /// Of a clip by factors, which are clamped before: the products clamp them no more.
+    void weigh_records() {
+        const Real limit = clip_.by_factors() ? clip_.delta_clamp<Real>() : RealFormat<Real>::saturation;
+        for (std::size_t l = 0; l < network_.layers.size(); ++l) {
+            const std::size_t count = network_.layers[l].weighted_rows() * panel_height;
+            weigh_rows(count, limit, clip_.part, pass_.deltas_[l].lower.data());
+            if (!point_) weigh_rows(count, limit, clip_.part, pass_.deltas_[l].upper.data());
+        }
+    }
+    void clip_norms() {
+        const NormRule<Real> rule(clip_, network_.parameters());
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             ensure(!network_.layers[l].convolution, "the norm of a convolution's gradient is no product");
@@ -104,32 +123,11 @@ class PanelPass<Real>::Gradients {
             operations_.add_squares(in, z, z_square);
             for (std::size_t r = 0; r < panel_height; ++r) squares[r] += delta_square[r] * z_square[r];
         }
-        for (std::size_t r = 0; r < panel_.count(); ++r) squares[r] = scale_of(squares[r], r);
+        for (double& square : squares) square = rule.scale_of(square);
         for (std::size_t l = 0; l < network_.layers.size(); ++l)
             operations_.scale(network_.layers[l].out, squares, pass_.deltas_[l].lower.data());
     }
 
-  private:
-    /// What NormRule makes of the square of record r's gradient.
-    double scale_of(double square, std::size_t r) const {
-        if (!panel_.lower.weighted()) return NormRule<Real>::scale_of(square, 1, inside_);
-        const double weight = panel_.lower.weights()[r];
-        return NormRule<Real>::scale_of(square, weight,
-                                        NormRule<Real>::inside(clip_, network_.parameters(), weight));
-    }
-    /// Rows clipped by factors before they are weighed: the products after that are no longer clamped.
-    void weigh_records() {
-        Real weights[panel_height] = {};
-        for (std::size_t r = 0; r < panel_.count(); ++r)
-            weights[r] = rounded_down<Real>(panel_.lower.weights()[r]);
-        const Real limit = clip_.delta_clamp<Real>();
-        for (std::size_t l = 0; l < network_.layers.size(); ++l) {
-            Buffer& deltas = pass_.deltas_[l];
-            const std::size_t rows = network_.layers[l].weighted_rows();
-            weigh_rows(rows, panel_height, limit, weights, deltas.lower.data());
-            if (!point_) weigh_rows(rows, panel_height, limit, weights, deltas.upper.data());
-        }
-    }
     /// What layer l reads.
     ConstInterval image(std::size_t l) {
         if (l == 0) return panel_.by_feature();
@@ -203,8 +201,8 @@ class PanelPass<Real>::Gradients {
     /// The scales of one layer's tensors.
     void scale_tensors(const LayerSquares& squares) {
         for (std::size_t r = 0; r < panel_.count(); ++r) {
-            scales_.weights[r] = scale_to<Real>(clip_.norm_limit, squares.weights[r]);
-            scales_.biases[r] = scale_to<Real>(clip_.norm_limit, squares.biases[r]);
+            scales_.weights[r] = scale_to<Real>(clip_.part * clip_.norm_limit, squares.weights[r]);
+            scales_.biases[r] = scale_to<Real>(clip_.part * clip_.norm_limit, squares.biases[r]);
         }
     }
     /// One scale for all of a record; squares are added in the order of the layers.
@@ -220,7 +218,8 @@ class PanelPass<Real>::Gradients {
             }
         }
         for (std::size_t r = 0; r < panel_.count(); ++r)
-            scales_.weights[r] = scales_.biases[r] = scale_to<Real>(clip_.norm_limit, whole[r]);
+            scales_.weights[r] = scales_.biases[r] =
+                scale_to<Real>(clip_.part * clip_.norm_limit, whole[r]);
     }
 
     PanelPass& pass_;
@@ -228,13 +227,13 @@ class PanelPass<Real>::Gradients {
     const PanelOperations<Real>& operations_;
     const PackedNetwork<Real>& parameters_;
     PanelBounds<Real> panel_;
+    Clip row_clip_;  // of rows that are weighed
     const Clip& clip_;
     const DropoutFactors<Real>& dropout_;
     const VariantSums& sums_;
     const PanelBounds<Real>* poisoned_;
     OuterSums<Real>* gathered_;
     bool point_;
-    double inside_;             // of a clip of whole gradients
     LayerScales<Real> scales_;  // of a clip by scales
 };
 

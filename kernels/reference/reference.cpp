@@ -268,8 +268,9 @@ class MidpointOperations final : public ReferenceOperations<double> {
         return clamped(rule, {least, greatest});
     }
     static Entry clamped(const Rule<double>& rule, std::pair<double, double> bounds) {
-        return {rule.grid.units(clamp_to(rule.gamma, bounds.first)),
-                rule.grid.units(clamp_to(rule.gamma, bounds.second))};
+        const double gamma = std::min(rule.gamma, static_cast<double>(rule.limit));  // of a row: its part
+        return {rule.grid.units(clamp_to(gamma, bounds.first)),
+                rule.grid.units(clamp_to(gamma, bounds.second))};
     }
 
     Product product_;

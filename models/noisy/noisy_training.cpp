@@ -44,12 +44,12 @@ class NoisyTraining final : public Training {
         if (run != nullptr) secrets_.emplace(*run);
         const bool single = plan.backend->precision() == Precision::single_precision;
         const std::size_t parameters = plan.network.parameters();
-        const Clip& clip = plan.settings.clip;
-        // Of a row of one of V rows, twice: rounding then takes no more than half of what a row may be.
+        // Of a row of a person of V, twice: rounding then takes no more than half of what a row may be.
         const std::int64_t rows = plan.settings.training.rows_at_most;
-        const double least = plan.settings.training.rows_of_persons() ? row_weight(rows) / 2 : 1;
-        if ((single ? NormRule<float>::inside(clip, parameters, least)
-                    : NormRule<double>::inside(clip, parameters, least)) <= 0)
+        Clip clip = plan.settings.clip;
+        if (plan.settings.training.rows_of_persons()) clip.part = row_weight(rows) / 2;
+        if ((single ? NormRule<float>::inside(clip, parameters)
+                    : NormRule<double>::inside(clip, parameters)) <= 0)
             throw Error(ExitCode::usage,
                         std::to_string(parameters) + " parameters" +
                             (rows > 1 ? ", " + std::to_string(rows) + " rows of a person" : "") +

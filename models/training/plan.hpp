@@ -46,7 +46,7 @@ struct TrainingPlan {
     /// V rows is rounded, by half a unit, and its weighed factor by 2 eps (rows of a person).
     GradientScale gradient_scale() const {
         GradientScale scale = settings.clip.scale(backend->arithmetic());
-        if (settings.clip.kind != Clip::Kind::factored) return scale;
+        if (settings.clip.kind != Clip::Kind::factored) return scale;  // nor do rows add more than a record
         std::size_t positions = 1;
         for (const Layer& layer : network.layers()) positions = std::max(positions, layer.positions());
         scale.record_limit /= static_cast<std::int64_t>(positions);

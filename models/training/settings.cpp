@@ -524,15 +524,13 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
         text("aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"})};
 }
 
-/// Rows of a person are clipped one by one, to their weight's part of a bound that is a plain product or a
-/// norm (models/mathematics.md, rows of a person).
+/// Rows of a person are clipped one by one, to their weight's part of the bound (models/mathematics.md, rows of
+/// a person).
 void check_rows(const Settings& settings) {
     const auto refuse_rows = [](const std::string& message, const std::string& hint, const char* key) {
         refuse("rows of persons: " + message, hint, key);
     };
     const TrainingSettings& training = settings.training;
-    if (!settings.noisy() && !settings.is_convex() && settings.clip.kind != Clip::Kind::factored)
-        refuse_rows("they are clipped by factors", "set clip.kind = \"factored\"", "clip.kind");
     if (settings.poisoned())
         refuse_rows("nothing is bounded of those that are poisoned",
                     "set certificate.relation = \"substitute\", which covers every poison",
@@ -541,8 +539,9 @@ void check_rows(const Settings& settings) {
         settings.certificate.relation != Relation::add_remove && !settings.noisy())
         refuse_rows("no person's rows are selected together", "set certificate.budget = \"per_epoch\"",
                     "certificate.budget");
-    if (training.precision == Precision::fixed)
-        refuse_rows("none are weighed on integers", "set training.precision = \"single\"",
+    if (training.precision == Precision::fixed && settings.clip.by_factors())
+        refuse_rows("no factors are weighed on integers",
+                    "set clip.kind = \"elementwise\" or training.precision = \"single\"",
                     "training.precision");
     if (training.batching == Batching::sequential)
         refuse_rows("a batch of rows in order cuts a person in two", "set training.batching = \"hashed\"",

@@ -106,7 +106,13 @@ std::vector<std::uint32_t> all_rows(const Person& person) {
 Clip whole(std::uint64_t seed) {
     return {.kind = Clip::Kind::norm, .norm_limit = seed % 4 == 0 ? 0.01 : 1.0};
 }
-Clip by_factors(std::uint64_t seed) {
+/// Clips of boxes.
+Clip by_entries(std::uint64_t seed) {
+    using Kind = Clip::Kind;
+    if (seed % 3 != 0)
+        return {.kind = seed % 3 == 1 ? Kind::elementwise : seed % 6 == 2 ? Kind::record_norm : Kind::tensor_norm,
+                .gamma = seed % 4 == 0 ? 0.5 : 0.06,
+                .norm_limit = seed % 4 == 0 ? 0.01 : 1.0};
     return {.kind = Clip::Kind::factored,
             .delta_limit = seed % 4 == 0 ? 1.0 : 0.2,
             .activation_limit = seed % 8 == 0 ? 3.0 : 0.3};
@@ -141,18 +147,18 @@ TEST_P(RowsOfAPerson, AddToNoMoreThanARecord) {
         const Person person = any_person(seed);
         const std::vector<std::uint32_t> rows = all_rows(person);
         const double* weights = person.records.weights.data();
-        const Clip norm = whole(seed), factors = by_factors(seed);
+        const Clip norm = whole(seed), clip = by_entries(seed);
         const long double square = square_of(sums_of(person, *all[1], norm, false, weights, rows)[0]);
         const auto limit = static_cast<long double>(norm.scale(GetParam()).weight_units);
         ASSERT_LE(square, limit * limit) << "seed " << seed;
         closest_norm = std::max(closest_norm, static_cast<double>(square / (limit * limit)));
         for (const bool box : {false, true}) {
-            const auto ends = sums_of(person, *all[1], factors, box, weights, rows);
+            const auto ends = sums_of(person, *all[1], clip, box, weights, rows);
             std::size_t at = 0;
             for (const Layer& layer : person.network.layers()) {
                 for (std::size_t p = 0; p < layer.parameters(); ++p, ++at) {
                     const bool bias = p % (layer.in + 1) == layer.in;
-                    const std::int64_t gamma = largest_entry(person, *all[1], factors, bias);
+                    const std::int64_t gamma = largest_entry(person, *all[1], clip, bias);
                     for (const auto& end : ends) {
                         if (!box && &end != &ends[0]) continue;
                         ASSERT_LE(std::abs(end[at]), gamma) << "seed " << seed << ", parameter " << at;
@@ -174,7 +180,7 @@ TEST_P(RowsOfAPerson, AreTheSameOnEveryBackend) {
         const std::vector<std::uint32_t> rows = all_rows(person);
         const double* weights = person.records.weights.data();
         for (const bool box : {false, true}) {
-            const Clip clip = box || seed % 2 == 0 ? by_factors(seed) : whole(seed);
+            const Clip clip = box || seed % 4 < 2 ? by_entries(seed) : whole(seed);
             const auto both = sums_of(person, *all[0], clip, box, weights, rows);
             ASSERT_EQ(sums_of(person, *all[1], clip, box, weights, rows), both) << "seed " << seed;
             // A row is what it is beside no other; weights of 1 are none.

@@ -713,7 +713,8 @@ AttackProblem of_persons(AttackProblem problem, std::uint64_t seed) {
     Choices choices(seed ^ 0x9e7505);
     Settings& settings = problem.settings;
     settings.training.rows_at_most = choices.pick<std::int64_t>({2, 3, 7});
-    settings.clip.kind = Clip::Kind::factored;
+    if (settings.clip.by_factors() && settings.training.precision == Precision::fixed)
+        settings.clip.kind = Clip::Kind::elementwise;
     if (settings.certificate.relation != Relation::add_remove || !problem.network.shape().is_dense())
         settings.certificate.charge_rule = ChargeRule::per_epoch;
     if (settings.certificate.charge_rule != ChargeRule::per_batch)

@@ -45,8 +45,7 @@ AttackReport attack_enclosure(std::uint64_t seed, std::int64_t records_too_few =
 /// the poison allows, or those of both that move a chosen parameter most.
 AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few = 0,
                            Arithmetic arithmetic = Precision::double_precision);
-/// Enclosure and smoothness of a problem whose neighbours differ in persons of several rows, in double or
-/// single.
+/// Enclosure and smoothness of a problem whose neighbours differ in persons of several rows.
 AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few = 0,
                             Arithmetic arithmetic = Precision::double_precision);
 /// Smoothness: a neighbour at distance 1 trained with all levels.

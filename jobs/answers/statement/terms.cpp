@@ -43,10 +43,10 @@ Json privacy_loss_of(const Spending& spent) {
 
 Json unit_of(const std::vector<DatasetVersion>& versions) {
     Json unit = {
-        {"unit", "one record"},
-        {"known_as", "user-level where one record is one person"},
+        {"unit", "one record: the conditions of each release say whether that is a person with all rows, or one row"},
+        {"known_as", "user-level where a record is a person, event-level where it is one row"},
         {"person",
-         "An id names one person: one record is one person. Versions, copies and rescalings of the "
+         "An id names one person. Versions, copies and rescalings of the "
          "population's "
          "data draw on this one account, and an id known from another population is refused. Copies under "
          "new ids are noticed where their "

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# persons.sh HOLDFAST: persons with several rows, from the table to what is claimed, certified and forgotten
+# (models/mathematics.md, rows of a person).
+set -uo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+source "$(dirname "$0")/../support/script.sh"
+"$root/tools/patients" 600 visits > visits.csv
+ranges=(--scale 'day=0:60' --scale 'age=0:100' --scale 'pulse=30:130')
+import() { "$holdfast" import visits.csv --label ill --person number "${ranges[@]}" "$@" --quiet; }
+# refused CODE WORDS COMMAND…: ends with the code, says so, and writes nothing.
+refused() {
+    "${@:3}" > out.txt 2> err.txt
+    local status=$?
+    ((status == $1)) || fail "exit $status for $1: $2: $(cat err.txt)"
+    grep -q -e "$2" err.txt || fail "\"$2\" is not in: $(cat err.txt)"
+}
+
+# 1. A person is not a row: each way to several rows is said, and the first choice comes first.
+refused 3 'aggregate mean,min,max makes one record' import --out no.h5
+refused 3 'where rows are visits, --person' "$holdfast" import visits.csv --label ill --id number "${ranges[@]}" --out no.h5
+refused 2 'order-by COLUMN' import --aggregate last --out no.h5
+refused 2 'a public limit' import --aggregate count --out no.h5
+refused 2 'says nothing of rows' import --aggregate median --out no.h5
+refused 2 "no feature column 'weight'" import --rows-at-most 2 --keep last --order-by weight --out no.h5
+refused 2 'not a number of rows' import --rows-at-most 0 --out no.h5
+refused 2 'as --id does' import --id number --out no.h5
+refused 2 'rows stay of a person of too many' import --keep last --out no.h5
+refused 2 'nothing names the persons' "$holdfast" import visits.csv --label ill --rows-at-most 3 --drop number "${ranges[@]}" --out no.h5
+[[ ! -e no.h5 ]] || fail "a refused import wrote a dataset"
+head -n 400 visits.csv > first.csv
+{ head -n 1 visits.csv; tail -n +390 visits.csv; } > second.csv
+refused 3 'all rows of a person are trained on, or none' "$holdfast" import first.csv --test second.csv --label ill --person number --rows-at-most 8 "${ranges[@]}" --out no.h5
+
+# 2. The order of the rows in the table makes no difference.
+import --rows-at-most 3 --expected-records 450 --population ward --test-fraction 0.25 --out visits.h5 > said.txt || fail "not imported"
+grep -q 'unit: a person, of 3 rows at most' said.txt || fail "no unit: $(cat said.txt)"
+grep -q 'rows left out, of persons of more than 3: [1-9]' said.txt || fail "rows are left out silently"
+{ head -n 1 visits.csv; tail -n +2 visits.csv | tac; } > reversed.csv
+"$holdfast" import reversed.csv --label ill --person number --rows-at-most 3 "${ranges[@]}" --expected-records 450 --population ward --test-fraction 0.25 --out reversed.h5 --quiet > /dev/null
+common=(--set network.hidden=[] --set training.epochs=4 --set training.learning_rate=2 --quiet)
+digest() { sed -n 's/.*boxes \([0-9a-f]*\).*/\1/p' <<< "$1"; }
+train() { "$holdfast" train --data visits.h5 "${common[@]}" "$@"; }
+one=$(train --out run --set certificate.relation=remove) || fail "not trained"
+other=$("$holdfast" train --data reversed.h5 "${common[@]}" --out run-r --set certificate.relation=remove)
+[[ -n $(digest "$one") && $(digest "$one") == $(digest "$other") ]] || fail "the order of rows changed the boxes: $one $other"
+ranks=$(mpirun -n 3 "$holdfast" train --data visits.h5 "${common[@]}" --out run-3 --set certificate.relation=remove)
+[[ $(digest "$ranks") == $(digest "$one") ]] || fail "three ranks gave other boxes"
+grep -q 'a person is all rows of one id, 3 at most' <<< "$one" || fail "the claim names no person: $one"
+"$holdfast" inspect visits.h5:train | grep -q 'persons  *[0-9]' || fail "inspect counts no persons"
+
+# 3. Every kind, clip and precision; what cannot be is refused with its remedy.
+for settings in "--set clip.kind=factored" "--set clip.kind=record_norm" "--set clip.kind=tensor_norm --set training.precision=single" \
+    "--set network.hidden=[3] --set certificate.budget=both" "--set ensemble.members=3 --set training.batches=2" \
+    "--set training.precision=fixed" "--set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5" \
+    "--set training.kind=noisy --set noise.law=none --set clip.kind=norm"; do
+    rm -rf kind
+    train --out kind $settings > said.txt 2> err.txt || fail "not trained: $settings: $(cat err.txt)"
+done
+refused 2 'selected together' train --out no --set certificate.budget=per_batch --set certificate.relation=substitute
+refused 2 'poisoned' train --out no --set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1
+refused 2 'cuts a person' train --out no --set training.batching=sequential --set training.batch_size=9
+refused 2 'the dataset has 3' train --out no --set training.rows_at_most=5
+refused 2 'no factors are weighed' train --out no --set training.precision=fixed --set clip.kind=factored
+refused 2 'holdfast import --aggregate' "$holdfast" fleet --data visits.h5 --out no --set network.hidden=[3]
+refused 2 'rounding may exceed' train --out no --set training.kind=noisy --set noise.law=none --set training.precision=single --set clip.kind=norm --set network.hidden=[2000,2000]
+
+# 4. A person is forgotten with all rows, to the bytes of a training that never had them; certificates hold.
+"$holdfast" certify --run run --queries visits.h5:test > /dev/null || fail "not certified"
+sed -n 's/^\([0-9]*\),.*/\1/p' visits.csv | sort -n | uniq -c | awk '$1 > 3 { print $2 }' > long.txt
+train_ids=$("$holdfast" inspect visits.h5:train --json | head -c 0)$(head -n 60 long.txt)
+for id in $train_ids; do
+    echo "$id" > leave.txt
+    "$holdfast" unlearn --run run --data visits.h5 --ids leave.txt --out left --out-data left.h5 --quiet > said.txt 2> err.txt && break
+done
+[[ -e left.h5 ]] || fail "nobody with more rows than 3 was forgotten: $(cat err.txt)"
+without=$("$holdfast" train --data left.h5 "${common[@]}" --out anew --set certificate.relation=remove)
+grep -q "$(digest "$without")" said.txt || fail "unlearning and training without them differ: $(cat said.txt) $without"
+before=$("$holdfast" inspect visits.h5:train --json | sed 's/.*"rows":\([0-9]*\).*/\1/')
+after=$("$holdfast" inspect left.h5:train --json | sed 's/.*"rows":\([0-9]*\).*/\1/')
+((before - after == 3)) || fail "$((before - after)) rows are gone for 3"
+
+# 5. One record a person: a table of rows as queries becomes records by the same rule; the ledger counts persons once.
+import --aggregate last,mean,count --order-by day --rows-at-most 8 --expected-records 600 --population ward --out one.h5 > said.txt || fail "not summarised"
+grep -q 'train: 600 records of 600 persons' said.txt || fail "not one record a person: $(cat said.txt)"
+"$holdfast" account --ledger ledger.db --data visits.h5 --budget 3 --budget-delta 1e-4 > said.txt || fail "no account"
+persons=$("$holdfast" inspect visits.h5:train | sed -n 's/ *persons *//p')
+grep -q " $persons ids by which" said.txt || fail "a person is known more than once: $(cat said.txt), $persons persons"
+"$holdfast" account --ledger ledger.db --data one.h5 --budget 3 --budget-delta 1e-4 > /dev/null || fail "no second version"
+"$holdfast" train --data one.h5 --out noisy --ledger ledger.db --set training.kind=noisy --set clip.kind=norm --set network.hidden=[] \
+    --set noise.epsilon=1 --set training.epochs=5 --quiet > said.txt 2> err.txt || fail "not trained with noise: $(cat err.txt)"
+grep -q '^proved' said.txt || fail "not proved: $(cat said.txt)"
+"$holdfast" publish --run noisy --ledger ledger.db --out model.h5 --quiet > /dev/null || fail "not published"
+"$holdfast" predict --model model.h5 visits.csv --out answers.csv --quiet > /dev/null 2> err.txt || fail "rows are no queries: $(cat err.txt)"
+(($(wc -l < answers.csv) == 601)) || fail "$(wc -l < answers.csv) lines for 600 persons"
+"$holdfast" predict --model model.h5 reversed.csv --out reversed-answers.csv --quiet > /dev/null 2>&1
+[[ $(sort answers.csv) == "$(sort reversed-answers.csv)" ]] || fail "the order of a person's rows changed an answer"
+
+exit $((failures > 0))
