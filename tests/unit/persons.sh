@@ -62,7 +62,8 @@ refused 2 'cuts a person' train --out no --set training.batching=sequential --se
 refused 2 'the dataset has 3' train --out no --set training.rows_at_most=5
 refused 2 'no factors are weighed' train --out no --set training.precision=fixed --set clip.kind=factored
 refused 2 'holdfast import --aggregate' "$holdfast" fleet --data visits.h5 --out no --set network.hidden=[3]
-refused 2 'rounding may exceed' train --out no --set training.kind=noisy --set noise.law=none --set training.precision=single --set clip.kind=norm --set network.hidden=[2000,2000]
+import --rows-at-most 16 --expected-records 600 --population ward --out wide.h5 > /dev/null || fail "not imported"
+refused 2 '16 rows of a person: their rounding' "$holdfast" train --data wide.h5 --out no --set training.kind=noisy --set noise.law=none --set training.precision=single --set clip.kind=norm --set network.hidden=[2000,2000]
 
 # 4. A person is forgotten with all rows, to the bytes of a training that never had them; certificates hold.
 "$holdfast" certify --run run --queries visits.h5:test > /dev/null || fail "not certified"
