@@ -390,7 +390,7 @@ std::string resulting_schema(const SourceInfo& info, const ImportOptions& option
         feature += column.features();
     }
     if (target_range) schema.target_range = *target_range;
-    if (options.persons) schema.persons = *options.persons;
+    schema.persons = options.persons;
     schema.found = schema.found || options.ranges_from_data;
     return to_json(schema).dump();
 }

@@ -60,7 +60,7 @@ namespace {
 /// without an id is a person by itself.
 Table summarised(Table rows, const std::vector<double>& orders, const Schema& schema, bool wide,
                  const std::string& path) {
-    PersonRows persons(schema.persons, schema.feature_names(), wide, 0);
+    PersonRows persons(*schema.persons, schema.feature_names(), wide, 0);
     std::map<std::uint64_t, std::size_t> first;
     const Records& all = rows.records;
     std::vector<double> features(schema.features());
@@ -111,9 +111,10 @@ Table read_table(const std::string& path, const Schema& schema, std::uint64_t fi
     table.records.features = FeatureMatrix(schema.features(), info.wide);
     table.has_ids = info.ids == IdKind::given;
     table.ignored = info.ignored;
+    const bool summarises = schema.persons && schema.persons->summarises();
     std::vector<double> orders;
     const auto order_column = static_cast<std::size_t>(
-        std::find(info.feature_names.begin(), info.feature_names.end(), schema.persons.order) -
+        std::find(info.feature_names.begin(), info.feature_names.end(), summarises ? schema.persons->order : "") -
         info.feature_names.begin());
     RawRecord row;
     for (std::uint64_t read = 0; (first == 0 || read < first) && rows.next(row); ++read) {
@@ -135,7 +136,7 @@ Table read_table(const std::string& path, const Schema& schema, std::uint64_t fi
     source->problems.raise(path);
     table.filled = rows.filled();
     table.outside = outside.told();
-    if (schema.persons.summarises()) return summarised(std::move(table), orders, schema, info.wide, path);
+    if (summarises) return summarised(std::move(table), orders, schema, info.wide, path);
     return table;
 }
 

@@ -127,7 +127,7 @@ Column column_of(const json& object, std::size_t index, bool withheld) {
 }
 
 PersonRule person_rule_of(const json& object) {
-    require_only(object, {"aggregate", "order_by", "rows_at_most"}, "person.");
+    require_only(object, {"aggregate", "order_by", "rows_at_most", "keep"}, "person.");
     const JsonFields fields(object, "person.", false);
     PersonRule rule;
     rule.order = fields.text("order_by");
@@ -137,12 +137,16 @@ PersonRule person_rule_of(const json& object) {
         rule.summaries.push_back(*summary);
     }
     if (fields.find("rows_at_most", false)) rule.rows_at_most = fields.count("rows_at_most");
+    const std::string keep = fields.text("keep");
+    if (!keep.empty() && keep != "hash" && keep != "last") fields.wrong("keep", "hash or last", keep);
+    rule.keep_last = keep == "last";
     return rule;
 }
 
 json json_of(const PersonRule& rule) {
-    json object = {{"aggregate", json::array()}};
+    json object = json::object();
     for (const RowSummary summary : rule.summaries) object["aggregate"].push_back(name_of(summary));
+    if (rule.keep_last) object["keep"] = "last";
     if (!rule.order.empty()) object["order_by"] = rule.order;
     if (rule.rows_at_most > 0) object["rows_at_most"] = rule.rows_at_most;
     return object;
@@ -187,7 +191,7 @@ std::size_t Schema::features() const {
 }
 
 std::size_t Schema::record_features() const {
-    return persons.features(features());
+    return persons ? persons->features(features()) : features();
 }
 
 std::vector<std::string> Schema::feature_names() const {
@@ -223,7 +227,12 @@ std::vector<double> Schema::missing_values() const {
 }
 
 bool Schema::same_features(const Schema& other) const {
-    return persons.summaries == other.persons.summaries && persons.order == other.persons.order &&
+    const auto summaries = [](const Schema& schema) {
+        return schema.persons ? std::pair(schema.persons->summaries, schema.persons->order)
+                              : std::pair<std::vector<RowSummary>, std::string>();
+    };
+    return summaries(*this).first == summaries(other).first &&
+           (summaries(*this).first.empty() || summaries(*this).second == summaries(other).second) &&
            std::equal(columns.begin(), columns.end(), other.columns.begin(), other.columns.end(),
                       [](const Column& one, const Column& two) {
                           return one.name == two.name && one.kind == two.kind && one.range == two.range &&
@@ -253,7 +262,7 @@ json to_json(const Schema& schema) {
     };
     text("label", schema.label);
     text("id", schema.id);
-    if (schema.persons.summarises()) object["person"] = json_of(schema.persons);
+    if (schema.persons) object["person"] = json_of(*schema.persons);
     if (schema.delimiter != ',') text("delimiter", {schema.delimiter});
     if (schema.decimal != '.') text("decimal", {schema.decimal});
     if (schema.thousands != 0) text("thousands", {schema.thousands});

@@ -38,7 +38,7 @@ struct Schema {
     bool regression = false;
     Range target_range = unknown_range;  ///< of a regression; unknown: stored as it is
     std::string id = {};                 ///< column; empty: none
-    PersonRule persons = {};             ///< where it summarises: a person's rows make one record
+    std::optional<PersonRule> persons = {};  ///< the id names persons: what becomes of their rows
     char delimiter = ',', decimal = '.';
     char thousands = 0;                           ///< between groups of three digits; 0: none
     std::vector<std::string> missing_words = {};  ///< beside the empty cell, NA, N/A, NaN, null and ?

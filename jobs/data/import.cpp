@@ -284,8 +284,7 @@ std::optional<PersonRule> person_rule(const Options& options, const std::optiona
         fail("--person", "names who a record is of, as --id does", "leave --id out");
     const bool said = !options.person.empty() || !options.rows_at_most.empty() || !options.keep.empty() ||
                       !options.order_by.empty() || !options.aggregate.empty();
-    if (!said)
-        return schema && schema->persons.summarises() ? std::optional(schema->persons) : std::nullopt;
+    if (!said) return schema ? schema->persons : std::nullopt;
     PersonRule rule;
     if (!options.rows_at_most.empty()) {
         const auto rows = number_of<std::uint64_t>(options.rows_at_most);

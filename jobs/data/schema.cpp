@@ -1,6 +1,6 @@
 // holdfast schema FILE: what a CSV table looks like, as a file for its owner to fill in. `import --schema`
 // reads the table by it, and models carry it, so that whoever asks them names columns.
-//   holdfast schema bank.csv --label default --id customer --out bank.toml
+//   holdfast schema bank.csv --label default --person customer --out bank.toml
 //   holdfast import bank.csv --schema bank.toml --out bank.h5
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string input, out, label, id, delimiter;
+    std::string input, out, label, id, person, delimiter;
     std::vector<std::string> drop;
     bool regression = false, from_data = false;
 };
@@ -29,7 +29,10 @@ constexpr const char* to_fill_in =
     "anybody\n"
     "#          may know. An empty text among the values stands for a missing cell.\n"
     "#   missing = VALUE in a column of numbers fills missing cells; without it they are errors.\n"
-    "#   type = \"drop\" leaves a column out.\n";
+    "#   type = \"drop\" leaves a column out.\n"
+    "#   person = {} says that the id names persons; person = {aggregate = [\"last\", \"mean\"], order_by = "
+    "\"day\"}\n"
+    "#          makes one record of each one's rows, person = {rows_at_most = 4} keeps so many.\n";
 constexpr const char* as_found =
     "# What the columns of a table mean. Its ranges, values and classes were found in private records: found "
     "= true\n"
@@ -85,8 +88,12 @@ char delimiter_of(const std::string& text) {
 
 void run(const Request& request, const Context& context) {
     if (!context.world.is_root()) return;
-    TableGuess guess = guess_schema(request.input, request.label, request.regression, request.id,
-                                    request.drop, delimiter_of(request.delimiter));
+    if (!request.id.empty() && !request.person.empty())
+        throw Error(ExitCode::usage, "names who a record is of, as --id does", "leave --id out", "--person");
+    TableGuess guess = guess_schema(request.input, request.label, request.regression,
+                                    request.person.empty() ? request.id : request.person, request.drop,
+                                    delimiter_of(request.delimiter));
+    if (!request.person.empty()) guess.schema.persons.emplace();
     fill_gaps(guess, request.from_data);
     guess.schema.found = request.from_data;
     write_file_atomically(request.out,
@@ -110,6 +117,9 @@ Run declare_schema(const Command& command) {
     command.add_option("--label", request->label, "The column that holds the class, or the number");
     command.add_flag("--regression", request->regression, "The label column holds numbers");
     command.add_option("--id", request->id, "The column of record ids");
+    command.add_option("--person", request->person,
+                       "The column that says whose a row is, in place of --id: every guarantee is then about "
+                       "persons (holdfast import --help says what becomes of several rows of one)");
     command.add_option("--drop", request->drop, "A column to leave out (repeatable)").one_at_a_time();
     command.add_option("--delimiter", request->delimiter,
                        "The character between cells, or tab (default: the likeliest)");

@@ -58,6 +58,14 @@ std::string list_of(const std::vector<std::string>& texts) {
     return "[" + list + "]";
 }
 
+/// In one line; of an object, an inline table.
+std::string toml_of(const json& value) {
+    if (!value.is_object()) return value.dump();
+    std::string fields;
+    for (const auto& [key, field] : value.items()) fields += (fields.empty() ? "" : ", ") + key + " = " + field.dump();
+    return "{" + fields + "}";
+}
+
 }  // namespace
 
 Schema read_schema(const std::string& path) {
@@ -81,7 +89,7 @@ std::string schema_template(const Schema& schema, const std::string& comment) {
     const json fields = to_json(schema);
     std::string text = comment;
     for (const auto& [key, value] : fields.items()) {
-        if (key != "column") text += key + " = " + value.dump() + "\n";
+        if (key != "column") text += key + " = " + toml_of(value) + "\n";
     }
     for (const Column& column : schema.columns) {
         text += "\n[[column]]\nname = " + quoted(column.name) + "\n";

@@ -243,7 +243,8 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                    levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
     const std::uint64_t stated =
-        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) : reader.info().rows;
+        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) * reader.info().rows_at_most
+                    : reader.info().rows;
     tell_memory(context,
                 memory_of(plan, held_by(grid, stated, members, reader.info().wide), omp_get_max_threads()));
 

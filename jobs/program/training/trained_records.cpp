@@ -19,6 +19,10 @@ Settings settle_count(Settings settings, const DatasetInfo& info) {
                     "leave it out, or import the table again with another --rows-at-most",
                     "training.rows_at_most");
     settings.training.rows_at_most = rows;
+    if (rows > 1 && settings.training.expected_records == 0)
+        throw Error(ExitCode::usage, "the step would divide by the number of rows, which one person changes by many",
+                    "state how many persons there are: import --expected-records, or training.expected_records",
+                    "training.expected_records");
     check(settings);
     return settings;
 }
