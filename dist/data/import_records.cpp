@@ -125,6 +125,10 @@ std::vector<Range> choose_ranges(const std::vector<NamedSource>& sources, const 
 Scaling resulting_scaling(const SourceInfo& info, const ImportOptions& options, bool ranged) {
     const bool found = options.ranges_from_data || (info.table && info.table->found);
     if (found || info.scaling == Scaling::private_data) return Scaling::private_data;
+    if (ranged && info.scaling == Scaling::measured)
+        throw Error(ExitCode::usage, "the features were scaled by measured constants already",
+                    "leave the ranges out, or import the table that was measured", info.path);
+    if (ranged && !options.measured.empty()) return Scaling::measured;
     if (info.scaling == Scaling::unknown && !info.bytes) return Scaling::unknown;
     return ranged ? Scaling::public_constants : info.scaling;
 }
@@ -316,8 +320,12 @@ Dealt resulting_dealing(const SourceInfo& info, IdKind ids, double test_fraction
 /// What the columns of the features written are; empty: not known.
 std::string resulting_schema(const SourceInfo& info, const ImportOptions& options,
                              const std::vector<Range>& ranges, const std::optional<Range>& target_range) {
-    if (!info.table) return ranges.empty() && !options.ranges_from_data ? info.schema : "";
-    Schema schema = *info.table;
+    const bool as_it_was = ranges.empty() && !options.ranges_from_data;
+    if (!info.table && (as_it_was || options.measured.empty())) return as_it_was ? info.schema : "";
+    // Of a dataset whose ranges are measured, the schema of its table.
+    const std::optional<Schema> kept = info.table ? info.table : kept_schema(info.schema, info.path);
+    if (!kept) return "";
+    Schema schema = *kept;
     const std::vector<double> fills = fills_of(info, options.missing);
     std::size_t feature = 0;
     for (Column& column : schema.columns) {
@@ -339,6 +347,8 @@ PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options
     facts.expected_records = options.expected_records > 0 ? options.expected_records
                                                           : inherited_count(info, options.test_fraction);
     facts.count_found = options.count_found || (options.expected_records == 0 && info.count_found);
+    facts.count_measured = options.count_measured || (options.expected_records == 0 && info.count_measured);
+    if (!options.measured.empty()) facts.measured = options.measured;
     facts.dealt = resulting_dealing(info, facts.ids, options.test_fraction);
     if (options.population) facts.population = *options.population;
     if (ranged) facts.range = {0, 1};

@@ -27,6 +27,10 @@ struct ImportOptions {
     std::uint64_t expected_records = 0;     ///< public; 0: what the source states
     bool count_found = false;               ///< takes the number found in its place, which the file then says
     std::optional<std::string> population;  ///< else what the source states
+    /// What the ranges, the count or both were drawn from, under privacy (PublicFacts::measured); empty: they
+    /// are public.
+    std::string measured = "";
+    bool count_measured = false;
 };
 
 /// A file and the split its records go to.

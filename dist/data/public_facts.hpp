@@ -14,7 +14,8 @@ class File;
 }
 
 /// How the features were scaled: decides which guarantees may be claimed (mathematics.md, public constants).
-enum class Scaling { none, public_constants, private_data, unknown };
+/// `measured`: by constants that were drawn from the records under privacy, and paid for.
+enum class Scaling { none, public_constants, private_data, unknown, measured };
 
 /// Where the ids come from: whether the other records keep theirs when one is added or removed. `given`:
 /// named by the records; `content`: a hash of the record itself; `row_number`: of its place, which others
@@ -43,9 +44,11 @@ struct PublicFacts {
     bool count_found = false;  ///< expected_records is not public: it was found in the records, and rounded
     Dealt dealt = Dealt::no;
     std::string schema = "";  ///< of the table they come from, as to_json(Schema) has it; empty: not known
+    bool count_measured = false;  ///< expected_records was drawn from the records under privacy
+    std::string measured = "";    ///< what was drawn, the very text that the ledger keeps; empty: nothing was
 };
 
-/// The attribute's values and the screen's: "public", "private", "none", "unknown".
+/// The attribute's values and the screen's: "public", "private", "none", "unknown", "measured".
 const char* name_of(Scaling scaling);
 /// "given", "content", "row number".
 const char* name_of(IdKind ids);

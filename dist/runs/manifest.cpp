@@ -66,7 +66,8 @@ DatasetFacts dataset_of(const json& dataset) {
             range_of(optional, "target_range"),
             dealt_of(fields),
             is_stated(fields, "count_found"),
-            schema_of(fields)};
+            schema_of(fields),
+            optional.text("measured")};  // stated where something was
 }
 
 PublicRecords public_records_of(const Fields& manifest) {
@@ -164,6 +165,7 @@ json RunManifest::to_json() const {
     if (sample) object["sample"] = true;
     if (!metrics.empty()) object["metrics"] = metrics;
     if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
+    if (!dataset.measured.empty()) object["dataset"]["measured"] = dataset.measured;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};
     return object;

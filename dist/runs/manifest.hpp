@@ -25,7 +25,8 @@ struct DatasetFacts {
     FeatureRange target_range = default_feature_range;  ///< of a regression
     Dealt dealt = Dealt::unknown;
     bool count_found = false;
-    std::string schema = "";  ///< as PublicFacts has it
+    std::string schema = "";    ///< as PublicFacts has it
+    std::string measured = "";  ///< likewise
 };
 
 /// Records trained on beside the private ones.

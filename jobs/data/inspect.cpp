@@ -86,7 +86,9 @@ std::string fact_lines(const DatasetInfo& info) {
     const std::string count =
         info.expected_records == 0
             ? "not stated"
-            : std::to_string(info.expected_records) + (info.count_found ? ", found and rounded" : "");
+            : std::to_string(info.expected_records) + (info.count_found      ? ", found and rounded"
+                                                       : info.count_measured ? ", measured and paid for"
+                                                                             : "");
     return "  ids              " + std::string(name_of(info.ids)) + "\n  public count     " + count +
            "\n  dealt by         " + name_of(info.dealt) + "\n  population       " +
            (info.population.empty() ? "not named" : info.population) + "\n  public range     " +
@@ -141,6 +143,7 @@ nlohmann::json as_json(const DatasetStatistics& statistics) {
             {"ids", name_of(info.ids)},
             {"expected_records", info.expected_records},
             {"count_found", info.count_found},
+            {"count_measured", info.count_measured},
             {"dealt", name_of(info.dealt)},
             {"population", info.population},
             {"feature_range", {info.range.low, info.range.high}},

@@ -187,7 +187,7 @@ void fleet(const Context& context, const Request& request) {
     asked.settings.features = asked.settings.features.pinned();
     asked.settings.network = asked.settings.network.pinned();
     check_fleet(asked.settings);
-    const Settings settings = settle_count(asked.settings, reader.info());
+    const Settings settings = settle_facts(asked.settings, reader.info());
     const RunSettings& how = asked.run;
     context.world.give_up_after(how.stall_seconds);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));

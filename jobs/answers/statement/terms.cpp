@@ -171,9 +171,8 @@ Json data_handling() {
 Json assumptions() {
     return {
         {"settings",
-         "No setting, seed, range of a feature or stated number of records was chosen by looking at the "
-         "private "
-         "records; all of them are public."},
+         "No setting, seed, range of a feature or number of records was chosen by looking at the private "
+         "records, but for constants that were measured and paid for; all of them are public."},
         {"ids", "An id names one person, whatever other records there are."},
         {"persons", "One record is all there is of one person."},
         {"table",
