@@ -216,6 +216,26 @@ void refuse_hidden(const MeasureRequest& request, const MeasureLaw& law, const T
                 share_that_would_do(request, law, total, persons), "--share");
 }
 
+/// Where the account cannot pay for the training that the rest of the total is for, nothing is begun.
+void refuse_beside(const Ledger& ledger, const std::string& population, const Budget& budget,
+                   const Total& total, const std::string& path) {
+    const Spending spent = *ledger.spending(population);
+    if (!budget.gaussian || spent.epsilon == 0) return;
+    const Rational all = gaussian_mu(budget.epsilon, budget.delta),
+                   gone = gaussian_mu(spent.epsilon, budget.delta);
+    const Rational left = all * all - gone * gone;
+    if (total.mu_squared <= left) return;
+    const double fits =
+        left > 0 ? rounded_down(gaussian_epsilon(Rational(std::sqrt(left.get_d())), total.delta)) : 0;
+    char hint[160];
+    std::snprintf(hint, sizeof hint, "--epsilon %g for both would fit", fits);
+    throw Error(ExitCode::budget,
+                "epsilon " + decimal_text(total.epsilon) +
+                    " for measuring and training does not fit beside the " + decimal_text(spent.epsilon) +
+                    " that is spent: nothing was charged",
+                fits > 0 ? hint : "nothing is left of this account", path);
+}
+
 // The draw -------------------------------------------------------------------------------------------------
 
 /// One pass over the records for columns [first, last) of those that are asked for.
@@ -241,11 +261,9 @@ struct Measured {
 };
 
 Measured measured(Ledger& ledger, const DatasetReader& reader, const std::string& digest,
-                  const MeasureRequest& request, const MeasureLaw& law, Payment payment,
+                  const MeasureRequest& request, const MeasureLaw& law, const Payment& payment,
                   std::vector<std::size_t> features) {
     const DatasetInfo& info = reader.info();
-    payment.token = ledger.token_of(
-        nlohmann::json{measured_mechanism, info.population, digest, payment.parameters}.dump());
     if (request.columns == 0) features.clear();
     const BoughtText bought = ledger.buy(digest, payment, [&] {
         SystemRandomBits bits;
@@ -394,6 +412,10 @@ void measure(const Context& context, const Request& request) {
     const Relation relation = account.relation == "substitute" ? Relation::substitute : Relation::add_remove;
     payment.guarantee =
         claim_about_constants(facts_of(info, false), relation, law.mu_squared).to_json().dump();
+    payment.token =
+        ledger.token_of(nlohmann::json{measured_mechanism, *population, digest, payment.parameters}.dump());
+    if (!ledger.paid(digest, payment.token))
+        refuse_beside(ledger, *population, account.budget, total, request.ledger);
     const Measured drawn = measured(ledger, reader, digest, wanted, law, payment, features);
 
     // 4. The dataset at these constants, another version of its population's data.

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/noise/gaussian_noise.hpp"
@@ -10,9 +9,10 @@
 namespace holdfast {
 namespace {
 
-constexpr double deviations_of_cell = 4;                      // of the noise: less is no sign of anybody
-constexpr double false_binades = 0.01;                        // in all columns together
-constexpr double rest_worth_dividing = 8;                     // deviations
+constexpr double deviations_of_cell = 4;  // of the noise: less is no sign of anybody
+constexpr double false_binades = 0.01;    // in all columns together
+constexpr double rest_worth_dividing = 8;
+constexpr double deviations_of_crowd = 4, deviations_left_out = 2;
 constexpr std::int64_t greatest_sum = std::int64_t{1} << 61;  // as GaussianNoise has it
 constexpr std::size_t leaves_of_binade = Cells::fan * Cells::fan;
 
@@ -29,6 +29,7 @@ double normal_quantile(double tail) {
 /// A node of the tree, as its own noise has it and, once the levels agree, as all of them have it.
 struct Node {
     double persons;
+    bool seen;                   // above its threshold, as it was drawn
     double variance = 1;         // of the estimate, in that of one draw
     std::vector<Node> children;  // ascending; empty: not opened
 };
@@ -46,8 +47,9 @@ class NoisyCounts {
     }
     /// A node of the leaves [first, first + width), opened down to single leaves wherever noise shows it.
     Node node(std::size_t first, std::size_t width, double threshold, double below) {
-        Node node{persons(first, first + width), 1, {}};
-        if (width == 1 || !(node.persons > threshold)) return node;
+        Node node{persons(first, first + width), false, 1, {}};
+        node.seen = node.persons > threshold;
+        if (width == 1 || !node.seen) return node;
         const std::size_t part = width / Cells::fan;
         for (std::size_t i = 0; i < Cells::fan; ++i)
             node.children.push_back(this->node(first + i * part, part, below, below));
@@ -87,31 +89,34 @@ void settle(Node& node) {
     }
 }
 
-/// The cells of a node that was opened, left to right.
-void append_cells(const Node& node, std::size_t first, std::size_t width, std::vector<SeenCell>& cells) {
+/// The cells of a node that was opened, left to right; where nothing of it is seen, the node itself is.
+bool append_cells(const Node& node, std::size_t first, std::size_t width, std::vector<SeenCell>& cells) {
     if (node.children.empty()) {
-        cells.push_back({Cells::end_below(first), Cells::end_above(first + width - 1), node.persons});
-        return;
+        cells.push_back(
+            {Cells::end_below(first), Cells::end_above(first + width - 1), node.persons, node.seen});
+        return node.seen;
     }
-    const std::size_t part = width / Cells::fan;
+    const std::size_t part = width / Cells::fan, begin = cells.size();
+    bool seen = false;
     for (std::size_t i = 0; i < Cells::fan; ++i)
-        append_cells(node.children[i], first + i * part, part, cells);
+        seen = append_cells(node.children[i], first + i * part, part, cells) || seen;
+    if (!seen) cells[begin].seen = cells.back().seen = true;
+    return true;
 }
 
-struct Ends {
-    double low, high;
-};
-
-/// Of the first and last cells below `node` where noise shows somebody, or of the node itself.
-Ends seen_ends(const Node& node, std::size_t first, std::size_t width, double threshold) {
-    const std::size_t part = width / Cells::fan;
-    std::optional<Ends> seen;
-    for (std::size_t i = 0; i < node.children.size(); ++i) {
-        if (!(node.children[i].persons > threshold)) continue;
-        const Ends ends = seen_ends(node.children[i], first + i * part, part, threshold);
-        seen = {seen ? seen->low : ends.low, ends.high};
-    }
-    return seen.value_or(Ends{Cells::end_below(first), Cells::end_above(first + width - 1)});
+/// From `begin` on, in either direction: the first cell that is seen; or, where a crowd is before it, in
+/// which no single cell was, where that begins.
+template <typename Iterator>
+Iterator first_seen(Iterator begin, Iterator end, double sigma) {
+    const Iterator seen = std::find_if(begin, end, [](const SeenCell& cell) { return cell.seen; });
+    double before = 0;
+    for (Iterator cell = begin; cell != seen; ++cell) before += cell->persons;
+    if (before <= deviations_of_crowd * sigma) return seen;
+    double sum = 0;
+    return std::find_if(begin, seen, [&](const SeenCell& cell) {
+        sum += cell.persons;
+        return sum > deviations_left_out * sigma;
+    });
 }
 
 /// The nearest ascending sums from 0 on (pool adjacent violators), and what the cells then hold.
@@ -168,27 +173,21 @@ DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBi
         binades.push_back(
             noisy.node(b * leaves_of_binade, leaves_of_binade, law.first_threshold, law.threshold));
 
-    // 2. What follows of it: where the column lies, and estimates that agree.
-    std::optional<Ends> seen;
-    const auto see = [&](Ends ends) { seen = {seen ? seen->low : ends.low, ends.high}; };
+    // 2. What follows of it: estimates that agree, and where the column lies.
     for (std::size_t b = 0; b < Cells::binades; ++b) {
-        if (b == Cells::binades / 2 && zero > law.first_threshold) {
-            const bool last = std::all_of(binades.begin() + static_cast<std::ptrdiff_t>(b), binades.end(),
-                                          [](const Node& node) { return node.children.empty(); });
-            see({0, last && !seen ? 1.0 : last ? 0.0 : Cells::end_below(Cells::leaves / 2)});
-            column.cells.push_back({0, Cells::end_below(Cells::leaves / 2), zero});
-        }
+        if (b == Cells::binades / 2 && zero > law.first_threshold)
+            column.cells.push_back({0, Cells::end_below(Cells::leaves / 2), zero, true});
         if (binades[b].children.empty()) continue;
-        see(seen_ends(binades[b], b * leaves_of_binade, leaves_of_binade, law.threshold));
         gather(binades[b]);
         settle(binades[b]);
         append_cells(binades[b], b * leaves_of_binade, leaves_of_binade, column.cells);
     }
-    if (seen) {
-        column.lowest = seen->low;
-        column.highest = seen->high;
-    }
+    if (column.cells.empty()) return column;
     make_sums_ascend(column.cells);
+    column.lowest = first_seen(column.cells.begin(), column.cells.end(), law.sigma)->low;
+    column.highest = first_seen(column.cells.rbegin(), column.cells.rend(), law.sigma)->high;
+    if (column.highest == Cells::end_below(Cells::leaves / 2))  // zero is the last of them
+        column.highest = column.lowest < 0 ? 0.0 : 1.0;
     return column;
 }
 

@@ -43,14 +43,16 @@ struct TreeLaw {
 struct SeenCell {
     double low, high;  ///< its ends
     double persons;    ///< an estimate, 0 or more
+    bool seen;         ///< more than noise is in it, or at this end of a cell of which no part is seen
 };
 
 /// What noise let through of a column: all of it is public once it is paid for.
 struct DrawnColumn {
-    double lowest = 0, highest = 1;  ///< ends of the first and last cells that were seen
-    double missing = 0;              ///< an estimate of persons, 0 or more
-    double sigma = 0;                ///< of the noise, in persons
-    std::vector<SeenCell> cells;     ///< ascending; empty: nothing was seen
+    double lowest = 0,
+           highest = 1;           ///< ends of the first and last cells that were seen, or of a crowd beyond
+    double missing = 0;           ///< an estimate of persons, 0 or more
+    double sigma = 0;             ///< of the noise, in persons
+    std::vector<SeenCell> cells;  ///< ascending; empty: nothing was seen
 
     /// Ends of at most 2 bins - 1 bins in [lowest, highest]: a cell of more than 1/bins of all has one of its
     /// own, the others hold equal parts of the rest. Ascending, each once, none an end of the range.
