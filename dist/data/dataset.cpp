@@ -52,7 +52,7 @@ Scaling scaling_of(const hdf5::File& file, bool bytes) {
     const std::string text = file.read_text_attribute("scaling");
     if (const std::optional<Scaling> scaling = scaling_named(text)) return *scaling;
     throw Error(ExitCode::input, "attribute 'scaling' is '" + text + "'",
-                "it must be 'public', 'private' or 'none', or be absent", file.path());
+                "it must be 'public', 'private', 'measured' or 'none', or be absent", file.path());
 }
 
 double divisor_of(const hdf5::File& file) {

@@ -112,7 +112,8 @@ std::vector<std::string> dataset_splits(const std::string& path);
 
 /// Opens one split of an HDF5 dataset for reading by hyperslab. Layout: x_SPLIT [n, d] float32, float64 or
 /// uint8, y_SPLIT [n] integers (labels) or floating (targets), id_SPLIT [n] uint64 (optional), attributes
-/// `source`, `feature_names` (comma separated), `scaling` ("public", "private", "none"; absent: unknown),
+/// `source`, `feature_names` (comma separated), `scaling` ("public", "private", "none", "measured"; absent:
+/// unknown),
 /// `ids` ("given", "content", "row number"), `expected_records`, `population`, `feature_range` and
 /// `target_range` (low, high), `image_shape` (channels, height, width), `divisor`, `unit` ("row", "person"),
 /// `rows_at_most`. Errors (ExitCode::input),

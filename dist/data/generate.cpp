@@ -396,7 +396,8 @@ Records generate_persons(const Generator& generator, std::uint64_t rows_at_most,
     for (std::uint64_t person = first; person < first + count; ++person) {
         const double draw = KeyedHash{0}.uniform(stream, person) / (1 - most_have_all);
         const std::uint64_t rows =
-            draw < 1 ? 1 + static_cast<std::uint64_t>(draw * static_cast<double>(rows_at_most)) : rows_at_most;
+            draw < 1 ? 1 + static_cast<std::uint64_t>(draw * static_cast<double>(rows_at_most))
+                     : rows_at_most;
         const std::int32_t label = generator.record(person, base.data());
         for (std::uint64_t j = 0; j < rows; ++j) {
             // A row of its own in a place of the person's parity, by which some generators label.

@@ -126,6 +126,10 @@ std::vector<Range> choose_ranges(const std::vector<NamedSource>& sources, const 
 Scaling resulting_scaling(const SourceInfo& info, const ImportOptions& options, bool ranged) {
     const bool found = options.ranges_from_data || (info.table && info.table->found);
     if (found || info.scaling == Scaling::private_data) return Scaling::private_data;
+    if (ranged && info.scaling == Scaling::measured)
+        throw Error(ExitCode::usage, "the features were scaled by measured constants already",
+                    "leave the ranges out, or import the table that was measured", info.path);
+    if (ranged && !options.measured.empty()) return Scaling::measured;
     if (info.scaling == Scaling::unknown && !info.bytes) return Scaling::unknown;
     return ranged ? Scaling::public_constants : info.scaling;
 }
@@ -174,7 +178,8 @@ void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<Name
     }
     throw Error(ExitCode::input,
                 "id " + std::to_string(twice->id) + " appears twice: " + first + " and " + second,
-                "one person, one id: where rows are visits, --person takes several of one", sources[0].source->info().path);
+                "one person, one id: where rows are visits, --person takes several of one",
+                sources[0].source->info().path);
 }
 
 /// All rows of a person are in one split.
@@ -182,14 +187,14 @@ void require_one_file_each(std::vector<Sighting>& sightings, const std::vector<N
     std::sort(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
         return std::pair(a.id, a.where) < std::pair(b.id, b.where);
     });
-    const auto cut =
-        std::adjacent_find(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
-            return a.id == b.id && a.where >> 56 != b.where >> 56;
-        });
+    const auto cut = std::adjacent_find(
+        sightings.begin(), sightings.end(),
+        [](const Sighting& a, const Sighting& b) { return a.id == b.id && a.where >> 56 != b.where >> 56; });
     if (cut == sightings.end()) return;
     throw Error(ExitCode::input,
-                "id " + std::to_string(cut->id) + " has rows in " + sources[cut->where >> 56].source->info().path +
-                    " and in " + sources[std::next(cut)->where >> 56].source->info().path,
+                "id " + std::to_string(cut->id) + " has rows in " +
+                    sources[cut->where >> 56].source->info().path + " and in " +
+                    sources[std::next(cut)->where >> 56].source->info().path,
                 "all rows of a person are trained on, or none: import one file with --test-fraction",
                 sources[0].source->info().path);
 }
@@ -380,8 +385,16 @@ Dealt resulting_dealing(const SourceInfo& info, IdKind ids, double test_fraction
 /// What the columns of the features written are; empty: not known.
 std::string resulting_schema(const SourceInfo& info, const ImportOptions& options,
                              const std::vector<Range>& ranges, const std::optional<Range>& target_range) {
-    if (!info.table) return ranges.empty() && !options.ranges_from_data ? info.schema : "";
-    Schema schema = *info.table;
+    const bool as_it_was = ranges.empty() && !options.ranges_from_data;
+    if (!info.table && (as_it_was || options.measured.empty())) return as_it_was ? info.schema : "";
+    // Of a dataset whose ranges are measured, the schema of its table.
+    const std::optional<Schema> kept = info.table ? info.table : kept_schema(info.schema, info.path);
+    if (!kept) return "";
+    Schema schema = *kept;
+    if (!info.table && schema.persons && schema.persons->summarises()) {  // of records, not of rows
+        schema.persons->ranges = ranges;
+        return to_json(schema).dump();
+    }
     const std::vector<double> fills = fills_of(info, options.missing);
     std::size_t feature = 0;
     for (Column& column : schema.columns) {
@@ -390,7 +403,7 @@ std::string resulting_schema(const SourceInfo& info, const ImportOptions& option
         feature += column.features();
     }
     if (target_range) schema.target_range = *target_range;
-    schema.persons = options.persons;
+    if (options.persons) schema.persons = options.persons;
     schema.found = schema.found || options.ranges_from_data;
     return to_json(schema).dump();
 }
@@ -411,6 +424,8 @@ PublicFacts resulting_facts(const SourceInfo& info, const ImportOptions& options
     facts.expected_records = options.expected_records > 0 ? options.expected_records
                                                           : inherited_count(info, options.test_fraction);
     facts.count_found = options.count_found || (options.expected_records == 0 && info.count_found);
+    facts.count_measured = options.count_measured || (options.expected_records == 0 && info.count_measured);
+    if (!options.measured.empty()) facts.measured = options.measured;
     facts.dealt = resulting_dealing(info, facts.ids, options.test_fraction);
     if (options.population) facts.population = *options.population;
     if (ranged) facts.range = {0, 1};

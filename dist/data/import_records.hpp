@@ -29,6 +29,10 @@ struct ImportOptions {
     bool count_found = false;               ///< takes the number found in its place, which the file then says
     std::optional<std::string> population;  ///< else what the source states
     std::optional<PersonRule> persons;      ///< an id is a person, with several rows
+    /// What the ranges, the count or both were drawn from, under privacy (PublicFacts::measured); empty: they
+    /// are public.
+    std::string measured = "";
+    bool count_measured = false;
 };
 
 /// A file and the split its records go to.
@@ -45,7 +49,7 @@ struct ImportSummary {
     bool targets = false;                   ///< numbers in place of labels
     std::map<std::string, std::uint64_t> persons;  ///< by split, where an id is one
     std::uint64_t rows_left_out = 0;               ///< of persons of more rows than are kept
-    std::string id_note;                    ///< where the ids come from, and what they cover
+    std::string id_note;                           ///< where the ids come from, and what they cover
 };
 
 /// Reads every source once (twice for `ranges_from_data`) and writes the dataset `path`, slab by slab. Values
@@ -53,8 +57,9 @@ struct ImportSummary {
 /// Ids are the sources' own, hashes of the records' content, or numbers running over all sources. What a
 /// source states of itself holds on unless an option says otherwise. Errors: a missing or infinite value or
 /// target, a negative label, no records, a duplicate id or equal content (names both places), a person of
-/// several rows whom no rule takes, or with rows in several files, a range for an unknown column, columns left without a range, ids from content where the source has ids or the ranges come
-/// from the data, a population that is not the source's.
+/// several rows whom no rule takes, or with rows in several files, a range for an unknown column, columns
+/// left without a range, ids from content where the source has ids or the ranges come from the data, a
+/// population that is not the source's.
 ImportSummary import_records(const std::vector<NamedSource>& sources, const ImportOptions& options,
                              const std::string& path);
 

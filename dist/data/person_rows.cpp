@@ -23,8 +23,8 @@ std::size_t place_of_order(const PersonRule& rule, const std::vector<std::string
     if (rule.order.empty() && wants_last)
         throw Error(ExitCode::usage, "nothing says which row of a person is the last",
                     "name a column of times or numbers: --order-by COLUMN", "--order-by");
-    const bool counts = std::find(rule.summaries.begin(), rule.summaries.end(), RowSummary::count) !=
-                        rule.summaries.end();
+    const bool counts =
+        std::find(rule.summaries.begin(), rule.summaries.end(), RowSummary::count) != rule.summaries.end();
     if (counts && rule.rows_at_most == 0)
         throw Error(ExitCode::usage, "the number of a person's rows needs a public limit",
                     "state one: --rows-at-most V; who has more counts as V", "--aggregate");
@@ -47,7 +47,8 @@ std::int32_t most_frequent(const std::vector<std::int32_t>& labels) {
     for (const std::int32_t label : labels) ++counts[label];
     return std::max_element(counts.begin(), counts.end(),
                             [](const auto& one, const auto& other) {
-                                return std::pair(one.second, one.first) < std::pair(other.second, other.first);
+                                return std::pair(one.second, one.first) <
+                                       std::pair(other.second, other.first);
                             })
         ->first;
 }
@@ -93,6 +94,21 @@ std::vector<std::string> PersonRule::feature_names(const std::vector<std::string
 
 std::size_t PersonRule::features(std::size_t of_row) const {
     return feature_names(std::vector<std::string>(of_row)).size();
+}
+
+std::vector<Range> PersonRule::ranges_of_records(const std::vector<Range>& of_rows) const {
+    if (!summarises()) return of_rows;
+    if (!ranges.empty()) return ranges;
+    std::vector<Range> all;
+    bool counted = false;
+    for (const Range& range : of_rows) {
+        for (const RowSummary summary : summaries) {
+            if (summary != RowSummary::count) all.push_back(range);
+            counted |= summary == RowSummary::count;
+        }
+    }
+    if (counted) all.push_back({0, 1});
+    return all;
 }
 
 PersonRows::PersonRows(const PersonRule& rule, const std::vector<std::string>& names, bool wide,
@@ -181,11 +197,12 @@ std::uint64_t PersonRows::visit(const std::string& path, const Visit& use) {
             continue;
         }
         if (rows.size() > 1 && rule_.rows_at_most == 0)
-            throw Error(ExitCode::input,
-                        "id " + std::to_string(rows.front().id) + " has " + std::to_string(rows.size()) + " rows",
-                        "--aggregate mean,min,max makes one record of a person's rows, and every guarantee is "
-                        "about persons as it stands: the first choice. --rows-at-most V keeps V rows of each",
-                        path);
+            throw Error(
+                ExitCode::input,
+                "id " + std::to_string(rows.front().id) + " has " + std::to_string(rows.size()) + " rows",
+                "--aggregate mean,min,max makes one record of a person's rows, and every guarantee is "
+                "about persons as it stands: the first choice. --rows-at-most V keeps V rows of each",
+                path);
         if (rows.size() > most) {
             left_out += rows.size() - most;
             if (rule_.keep_last) {

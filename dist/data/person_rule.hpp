@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "dist/data/range.hpp"
+
 namespace holdfast {
 
 /// What one number says of a feature in all rows of a person; `count` of the rows themselves.
@@ -20,11 +22,16 @@ struct PersonRule {
     bool keep_last = false;          ///< the last V; else those of least keyed hash
     std::string order = {};          ///< the feature by which a row is later than another; empty: none is
     std::vector<RowSummary> summaries = {};  ///< not empty: one record a person, of all rows
+    /// [features of a record] by which summaries of rows that are not scaled are, where they were measured;
+    /// empty: rows are scaled before.
+    std::vector<Range> ranges = {};
 
     bool summarises() const { return !summaries.empty(); }
     /// Of the records made of rows with these features: "pulse_last", "pulse_mean", …, "rows".
     std::vector<std::string> feature_names(const std::vector<std::string>& names) const;
     std::size_t features(std::size_t of_row) const;
+    /// Of the records: `ranges`, or those that rows have.
+    std::vector<Range> ranges_of_records(const std::vector<Range>& of_rows) const;
     bool operator==(const PersonRule&) const = default;
 };
 

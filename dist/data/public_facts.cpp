@@ -47,11 +47,12 @@ std::uint64_t expected_records_of(const hdf5::File& file) {
            "state the public number of training records, or leave it out");
 }
 
-bool count_found_of(const hdf5::File& file) {
-    if (!file.has_attribute("count")) return false;
+/// "stated", "found" or "measured".
+std::string count_of(const hdf5::File& file) {
+    if (!file.has_attribute("count")) return "stated";
     const std::string text = file.read_text_attribute("count");
-    if (text == "found" || text == "stated") return text == "found";
-    refuse(file, "'count' is '" + text + "'", "it must be 'stated' or 'found', or be absent");
+    if (text == "found" || text == "stated" || text == "measured") return text;
+    refuse(file, "'count' is '" + text + "'", "it must be 'stated', 'found' or 'measured', or be absent");
 }
 
 Unit unit_of(const hdf5::File& file, IdKind ids) {
@@ -119,7 +120,28 @@ std::vector<std::string> split_at_commas(const std::string& text) {
     return parts;
 }
 
-constexpr const char* schema_name = "holdfast_schema";  ///< too long for an attribute
+// Texts too long for an attribute.
+constexpr const char* schema_name = "holdfast_schema";
+constexpr const char* measured_name = "holdfast_measured";
+
+/// Empty where there is none.
+std::string read_text(const hdf5::File& file, const char* name, const char* what) {
+    if (!file.has(name)) return "";
+    const hdf5::Dataset dataset = file.dataset(name);
+    constexpr std::uint64_t most = 1 << 26;  // bytes
+    if (dataset.shape().size() != 1 || dataset.size() > most)
+        throw Error(ExitCode::input, std::string("is no ") + what, "make the file again",
+                    file.path() + ":" + name);
+    const std::vector<std::uint8_t> bytes = dataset.read_all<std::uint8_t>();
+    return {bytes.begin(), bytes.end()};
+}
+
+void write_text(hdf5::File& file, const char* name, const std::string& text) {
+    if (text.empty()) return;
+    hdf5::Dataset dataset = file.create_dataset(name, hdf5::Type::uint8, {text.size()});
+    dataset.write({0}, {text.size()}, reinterpret_cast<const std::uint8_t*>(text.data()));
+    dataset.close();
+}
 
 std::string joined_by_commas(std::vector<std::string> names) {
     std::string all;
@@ -140,6 +162,8 @@ const char* name_of(Scaling scaling) {
             return "public";
         case Scaling::private_data:
             return "private";
+        case Scaling::measured:
+            return "measured";
         case Scaling::unknown:
             break;
     }
@@ -159,8 +183,8 @@ const char* name_of(IdKind ids) {
 }
 
 std::optional<Scaling> scaling_named(const std::string& name) {
-    for (const Scaling scaling :
-         {Scaling::none, Scaling::public_constants, Scaling::private_data, Scaling::unknown}) {
+    for (const Scaling scaling : {Scaling::none, Scaling::public_constants, Scaling::private_data,
+                                  Scaling::unknown, Scaling::measured}) {
         if (name == name_of(scaling)) return scaling;
     }
     return std::nullopt;
@@ -229,21 +253,15 @@ void require_population(const std::string& name) {
 }
 
 std::string schema_text(const hdf5::File& file) {
-    if (!file.has(schema_name)) return "";
-    const hdf5::Dataset dataset = file.dataset(schema_name);
-    constexpr std::uint64_t most = 1 << 26;  // bytes
-    if (dataset.shape().size() != 1 || dataset.size() > most)
-        throw Error(ExitCode::input, "is no schema", "import the table again",
-                    file.path() + ":" + schema_name);
-    const std::vector<std::uint8_t> bytes = dataset.read_all<std::uint8_t>();
-    return {bytes.begin(), bytes.end()};
+    return read_text(file, schema_name, "schema");
 }
 
 PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     PublicFacts facts;
     facts.ids = ids_of(file, split);
     facts.expected_records = expected_records_of(file);
-    facts.count_found = count_found_of(file);
+    facts.count_found = count_of(file) == "found";
+    facts.count_measured = count_of(file) == "measured";
     facts.dealt = dealt_of(file, split, facts.ids);
     facts.unit = unit_of(file, facts.ids);
     facts.rows_at_most = rows_at_most_of(file, facts.unit);
@@ -254,6 +272,11 @@ PublicFacts read_facts(const hdf5::File& file, const std::string& split) {
     if (file.has_attribute("feature_names"))
         facts.feature_names = split_at_commas(file.read_text_attribute("feature_names"));
     facts.schema = schema_text(file);
+    facts.measured = read_text(file, measured_name, "list of measured constants");
+    const bool scaled = file.has_attribute("scaling") && file.read_text_attribute("scaling") == "measured";
+    if ((scaled || facts.count_measured) && facts.measured.empty())
+        refuse(file, "'scaling' or 'count' is 'measured', and the file does not say what was",
+               "measure the table again");
     return facts;
 }
 
@@ -266,6 +289,7 @@ void write_facts(hdf5::File& file, const PublicFacts& facts) {
     if (facts.expected_records > 0)
         file.write_attribute("expected_records", static_cast<std::int64_t>(facts.expected_records));
     if (facts.count_found) file.write_attribute("count", "found");
+    if (facts.count_measured) file.write_attribute("count", "measured");
     file.write_attribute("dealt", name_of(facts.dealt));
     file.write_attribute("unit", name_of(facts.unit));
     if (facts.rows_at_most > 1)
@@ -275,10 +299,8 @@ void write_facts(hdf5::File& file, const PublicFacts& facts) {
     write_range(file, "target_range", facts.target_range);
     file.write_attribute("source", facts.source);
     file.write_attribute("feature_names", joined_by_commas(facts.feature_names));
-    if (facts.schema.empty()) return;
-    hdf5::Dataset schema = file.create_dataset(schema_name, hdf5::Type::uint8, {facts.schema.size()});
-    schema.write({0}, {facts.schema.size()}, reinterpret_cast<const std::uint8_t*>(facts.schema.data()));
-    schema.close();
+    write_text(file, schema_name, facts.schema);
+    write_text(file, measured_name, facts.measured);
 }
 
 }  // namespace holdfast

@@ -14,7 +14,8 @@ class File;
 }
 
 /// How the features were scaled: decides which guarantees may be claimed (mathematics.md, public constants).
-enum class Scaling { none, public_constants, private_data, unknown };
+/// `measured`: by constants that were drawn from the records under privacy, and paid for.
+enum class Scaling { none, public_constants, private_data, unknown, measured };
 
 /// Where the ids come from: whether the other records keep theirs when one is added or removed. `given`:
 /// named by the records; `content`: a hash of the record itself; `row_number`: of its place, which others
@@ -27,7 +28,8 @@ enum class IdKind { given, content, row_number };
 enum class Dealt { no, given, content, unknown, row_number };
 
 /// Whom a guarantee about one record is about. `person`: everything that the file has of one, up to
-/// PublicFacts::rows_at_most rows of one given id. `row`: one row, whoever else's are beside it (event level).
+/// PublicFacts::rows_at_most rows of one given id. `row`: one row, whoever else's are beside it (event
+/// level).
 enum class Unit { row, person };
 
 /// More than any dataset holds: a count beyond it is a slip.
@@ -51,10 +53,12 @@ struct PublicFacts {
     Dealt dealt = Dealt::no;
     Unit unit = Unit::row;
     std::uint64_t rows_at_most = 1;  ///< V: rows of a person, public; 1 where rows are the unit
-    std::string schema = "";         ///< of the table they come from, as to_json(Schema) has it; empty: not known
+    std::string schema = "";  ///< of the table they come from, as to_json(Schema) has it; empty: not known
+    bool count_measured = false;  ///< expected_records was drawn from the records under privacy
+    std::string measured = "";    ///< what was drawn, the very text that the ledger keeps; empty: nothing was
 };
 
-/// The attribute's values and the screen's: "public", "private", "none", "unknown".
+/// The attribute's values and the screen's: "public", "private", "none", "unknown", "measured".
 const char* name_of(Scaling scaling);
 /// "given", "content", "row number".
 const char* name_of(IdKind ids);

@@ -78,8 +78,11 @@ Table summarised(Table rows, const std::vector<double>& orders, const Schema& sc
         double target;
     };
     std::vector<Person> made;
-    persons.visit(path, [&](std::uint64_t id, const std::vector<double>& of_person, std::int32_t label,
-                            double target) { made.push_back({first.at(id), id, of_person, label, target}); });
+    persons.visit(
+        path, [&](std::uint64_t id, const std::vector<double>& of_person, std::int32_t label, double target) {
+            made.push_back({first.at(id), id, of_person, label, target});
+            scale_features(schema.persons->ranges, made.back().features);
+        });
     std::sort(made.begin(), made.end(),
               [](const Person& one, const Person& other) { return one.first < other.first; });
     Table table{{FeatureMatrix(schema.record_features(), wide), {}, {}, {}},
@@ -104,18 +107,22 @@ Table summarised(Table rows, const std::vector<double>& orders, const Schema& sc
 Table read_table(const std::string& path, const Schema& schema, std::uint64_t first) {
     const auto source = open_csv(path, schema, CsvUse::queries);
     const SourceInfo& info = source->info();
-    const std::vector<Range> ranges = schema.feature_ranges();
+    const bool summarises = schema.persons && schema.persons->summarises();
+    // Where summaries have ranges of their own, rows have none.
+    const bool of_rows = !summarises || schema.persons->ranges.empty();
+    const std::vector<Range> ranges =
+        of_rows ? schema.feature_ranges() : std::vector<Range>(schema.features(), unknown_range);
     FilledRecords rows(*source, schema.missing_values());
     Outside outside(info, ranges);
     Table table;
     table.records.features = FeatureMatrix(schema.features(), info.wide);
     table.has_ids = info.ids == IdKind::given;
     table.ignored = info.ignored;
-    const bool summarises = schema.persons && schema.persons->summarises();
     std::vector<double> orders;
-    const auto order_column = static_cast<std::size_t>(
-        std::find(info.feature_names.begin(), info.feature_names.end(), summarises ? schema.persons->order : "") -
-        info.feature_names.begin());
+    const auto order_column =
+        static_cast<std::size_t>(std::find(info.feature_names.begin(), info.feature_names.end(),
+                                           summarises ? schema.persons->order : "") -
+                                 info.feature_names.begin());
     RawRecord row;
     for (std::uint64_t read = 0; (first == 0 || read < first) && rows.next(row); ++read) {
         if (row.flawed) continue;

@@ -127,7 +127,7 @@ Column column_of(const json& object, std::size_t index, bool withheld) {
 }
 
 PersonRule person_rule_of(const json& object) {
-    require_only(object, {"aggregate", "order_by", "rows_at_most", "keep"}, "person.");
+    require_only(object, {"aggregate", "order_by", "rows_at_most", "keep", "ranges"}, "person.");
     const JsonFields fields(object, "person.", false);
     PersonRule rule;
     rule.order = fields.text("order_by");
@@ -140,6 +140,13 @@ PersonRule person_rule_of(const json& object) {
     const std::string keep = fields.text("keep");
     if (!keep.empty() && keep != "hash" && keep != "last") fields.wrong("keep", "hash or last", keep);
     rule.keep_last = keep == "last";
+    for (const json& range : fields.list("ranges")) {
+        const bool is_pair =
+            range.is_array() && range.size() == 2 && range[0].is_number() && range[1].is_number();
+        if (!is_pair || !(range[0].get<double>() < range[1].get<double>()))
+            fields.wrong("ranges", "[LOW, HIGH] of each feature of a record", range);
+        rule.ranges.push_back({range[0], range[1]});
+    }
     return rule;
 }
 
@@ -147,6 +154,7 @@ json json_of(const PersonRule& rule) {
     json object = json::object();
     for (const RowSummary summary : rule.summaries) object["aggregate"].push_back(name_of(summary));
     if (rule.keep_last) object["keep"] = "last";
+    for (const Range& range : rule.ranges) object["ranges"].push_back(json_of(range));
     if (!rule.order.empty()) object["order_by"] = rule.order;
     if (rule.rows_at_most > 0) object["rows_at_most"] = rule.rows_at_most;
     return object;
@@ -175,6 +183,9 @@ Schema parsed(const json& object) {
     schema.thousands = character_of(fields, "thousands", 0);
     schema.missing_words = texts_of(fields, "missing_words");
     schema.found = flag_of(fields, "found");
+    if (schema.persons && !schema.persons->ranges.empty() &&
+        schema.persons->ranges.size() != schema.record_features())
+        fields.wrong("person", "ranges of all features of a record", json_of(*schema.persons));
     std::set<std::string> names{schema.label, schema.id};
     for (const Column& column : schema.columns) {
         if (!names.insert(column.name).second) throw "column '" + column.name + "' has two uses";
@@ -192,6 +203,10 @@ std::size_t Schema::features() const {
 
 std::size_t Schema::record_features() const {
     return persons ? persons->features(features()) : features();
+}
+
+std::vector<Range> Schema::record_ranges() const {
+    return persons ? persons->ranges_of_records(feature_ranges()) : feature_ranges();
 }
 
 std::vector<std::string> Schema::feature_names() const {
@@ -227,12 +242,10 @@ std::vector<double> Schema::missing_values() const {
 }
 
 bool Schema::same_features(const Schema& other) const {
-    const auto summaries = [](const Schema& schema) {
-        return schema.persons ? std::pair(schema.persons->summaries, schema.persons->order)
-                              : std::pair<std::vector<RowSummary>, std::string>();
+    const auto summarised = [](const Schema& schema) {
+        return schema.persons && schema.persons->summarises();
     };
-    return summaries(*this).first == summaries(other).first &&
-           (summaries(*this).first.empty() || summaries(*this).second == summaries(other).second) &&
+    return summarised(*this) == summarised(other) && (!summarised(*this) || persons == other.persons) &&
            std::equal(columns.begin(), columns.end(), other.columns.begin(), other.columns.end(),
                       [](const Column& one, const Column& two) {
                           return one.name == two.name && one.kind == two.kind && one.range == two.range &&
@@ -246,6 +259,7 @@ Schema Schema::public_part() const {
     rest.withheld = true;
     rest.classes.clear();
     rest.target_range = unknown_range;
+    if (rest.persons) rest.persons->ranges.clear();
     for (Column& column : rest.columns) {
         column.range = unknown_range;
         column.values.clear();

@@ -36,8 +36,8 @@ struct Schema {
     std::string label = {};            ///< column; empty: none
     std::vector<std::string> classes = {};
     bool regression = false;
-    Range target_range = unknown_range;  ///< of a regression; unknown: stored as it is
-    std::string id = {};                 ///< column; empty: none
+    Range target_range = unknown_range;      ///< of a regression; unknown: stored as it is
+    std::string id = {};                     ///< column; empty: none
     std::optional<PersonRule> persons = {};  ///< the id names persons: what becomes of their rows
     char delimiter = ',', decimal = '.';
     char thousands = 0;                           ///< between groups of three digits; 0: none
@@ -49,6 +49,7 @@ struct Schema {
 
     std::size_t features() const;                    ///< of a row
     std::size_t record_features() const;             ///< of a record, which a person's rows may make
+    std::vector<Range> record_ranges() const;        ///< [record_features()]; unknown: as it is
     std::vector<std::string> feature_names() const;  ///< [features()]; "sex=Male" of a category
     std::vector<Range> feature_ranges() const;       ///< [features()]; unknown: as it is
     std::vector<double> missing_values() const;      ///< [features()], what a gap counts as; NaN: an error

@@ -134,6 +134,9 @@ std::string scaling_note(Scaling scaling) {
             return "scaling: none when imported; certificates and privacy claims hold only if the features "
                    "were not computed from the private records before, or scaled by public constants; those "
                    "outside [0, 1] widen boxes: import with --scale.";
+        case Scaling::measured:
+            return "scaling: by constants that were drawn from the records under privacy and paid for; "
+                   "certificates are about neighbours at these constants.";
         case Scaling::private_data:
             return "scaling: computed from the data; one changed record can move all others, so no "
                    "certificate and no "

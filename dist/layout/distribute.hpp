@@ -44,8 +44,8 @@ struct Distributed {
 /// Collective. The ranks of a machine read all rows, each its share by hyperslab, and hand each record to
 /// those among them that need it (its member's, one block each): no record crosses the network between
 /// machines. None ever holds more than its own records and one slab. Errors (input): what DatasetReader
-/// finds, two records of one id and one trained member unless they are a person's rows, no labels, or one of `classes` or more; no targets
-/// for a regression.
+/// finds, two records of one id and one trained member unless they are a person's rows, no labels, or one of
+/// `classes` or more; no targets for a regression.
 Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, const Communicator& world,
                        const Sharing& sharing);
 

@@ -72,6 +72,7 @@ DatasetFacts dataset_of(const json& dataset) {
             dealt_of(fields),
             is_stated(fields, "count_found"),
             schema_of(fields),
+            optional.text("measured"),  // stated where something was
             unit_of(dataset),
             dataset.contains("rows_at_most") ? fields.count("rows_at_most") : 1};
 }
@@ -171,6 +172,7 @@ json RunManifest::to_json() const {
     if (sample) object["sample"] = true;
     if (!metrics.empty()) object["metrics"] = metrics;
     if (!public_records.order.empty()) object["public"]["order"] = public_records.order;
+    if (!dataset.measured.empty()) object["dataset"]["measured"] = dataset.measured;
     if (const FeatureRange range = dataset.target_range; range != default_feature_range)
         object["dataset"]["target_range"] = {range.low, range.high};
     if (dataset.unit == Unit::person) {

@@ -25,7 +25,8 @@ struct DatasetFacts {
     FeatureRange target_range = default_feature_range;  ///< of a regression
     Dealt dealt = Dealt::unknown;
     bool count_found = false;
-    std::string schema = "";  ///< as PublicFacts has it, and these two
+    std::string schema = "";    ///< as PublicFacts has it
+    std::string measured = "";  ///< likewise, and these
     Unit unit = Unit::row;
     std::uint64_t rows_at_most = 1;
 };

@@ -82,8 +82,9 @@ void access(const Context& context, const Request& request) {
 
     // 2. Charged first; then the networks are asked, the answers drawn and stored.
     Ledger ledger(request.ledger);
-    check_payer(ledger, {fleet.manifest.dataset.digest, fleet.manifest.dataset.path,
-                         fleet.manifest.public_records, name_of(relation), request.ledger});
+    check_payer(ledger,
+                {fleet.manifest.dataset.digest, fleet.manifest.dataset.path, fleet.manifest.public_records,
+                 name_of(relation), request.ledger, fleet.manifest.dataset.measured});
     const Guarantee claim = claim_of(*rule, law, relation, request.public_queries);
     SystemRandomBits bits;
     const auto draw = [&](std::span<const std::size_t> paid) {

@@ -66,8 +66,9 @@ void release(const Context& context, const ReleaseRequest& options) {
     // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
     // nothing.
     Ledger ledger(request.ledger);
-    check_payer(ledger, {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
-                         name_of(run.settings.certificate.relation), request.ledger});
+    check_payer(ledger,
+                {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
+                 name_of(run.settings.certificate.relation), request.ledger, run.manifest.dataset.measured});
     SystemRandomBits bits;
     const std::vector<Digest> digests = query_digests(queries);
     Answered answered = answer({context, request, run, digests, evidence}, ledger, bits);

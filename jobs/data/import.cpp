@@ -4,12 +4,11 @@
 //       --scale age=0:100 --scale '*=0:100000' --test-fraction 0.2 --seed 1 --out adult.h5
 //       --id-from-content --expected-records 26000 --population census-1994
 //   holdfast import bank.csv --schema bank.toml --out bank.h5
-//   holdfast import visits.csv --label ill --person patient --aggregate mean,max --scale '*=0:200' --out visits.h5
-//   holdfast import x.npy --labels y.npy --out data.h5
-//   holdfast import data.npz --features x --labels y --scale '*=0:1' --out data.h5
-//   holdfast import train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz --out mnist.h5
-//   holdfast import other.h5 --out with_ids.h5
-//   holdfast import houses.csv --label price --regression --target-range 0:1000000 --out houses.h5
+//   holdfast import visits.csv --label ill --person patient --aggregate mean,max --scale '*=0:200' --out
+//   visits.h5 holdfast import x.npy --labels y.npy --out data.h5 holdfast import data.npz --features x
+//   --labels y --scale '*=0:1' --out data.h5 holdfast import train-images-idx3-ubyte.gz --labels
+//   train-labels-idx1-ubyte.gz --out mnist.h5 holdfast import other.h5 --out with_ids.h5 holdfast import
+//   houses.csv --label price --regression --target-range 0:1000000 --out houses.h5
 
 #include <toml++/toml.h>
 #include <cmath>
@@ -345,8 +344,8 @@ std::string unit_text(const PublicFacts& facts) {
 /// What the file states of itself, and what it costs where it does not.
 std::string fact_lines(const ImportSummary& summary) {
     const PublicFacts& facts = summary.facts;
-    std::string text = "  ids: " + summary.id_note + "\n  " + unit_text(facts) + "\n  feature range: " +
-                       text_of(facts.range) + "\n";
+    std::string text = "  ids: " + summary.id_note + "\n  " + unit_text(facts) +
+                       "\n  feature range: " + text_of(facts.range) + "\n";
     if (summary.targets) text += "  target range: " + text_of(facts.target_range) + "\n";
     const bool labelled = summary.targets || !summary.class_counts.empty();
     if (facts.expected_records > 0) {
@@ -392,8 +391,8 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
     }
     text += fact_lines(summary);
     if (summary.rows_left_out > 0)
-        text += "  rows left out, of persons of more than " + std::to_string(summary.facts.rows_at_most) + ": " +
-                std::to_string(summary.rows_left_out) + "\n";
+        text += "  rows left out, of persons of more than " + std::to_string(summary.facts.rows_at_most) +
+                ": " + std::to_string(summary.rows_left_out) + "\n";
     if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
     if (summary.clipped > 0)
         text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
@@ -500,12 +499,14 @@ void declare_persons(const Command& command, Options& options) {
     command.add_option("--person", options.person,
                        "CSV: the column that says whose a row is, in place of --id: every guarantee is then "
                        "about persons, with all of their rows (NPY, NPZ, HDF5: --rows-at-most says it)");
-    command.add_option("--aggregate", options.aggregate,
-                       "Makes one record of a person's rows: of every column the last, mean, min, max, and the "
-                       "count of rows, as last,mean. The first choice: no guarantee is weaker for it");
-    command.add_option("--rows-at-most", options.rows_at_most,
-                       "V, a public number: of who has more rows V are kept. Each row of a person then counts "
-                       "by its part, and the noise is for V rows");
+    command.add_option(
+        "--aggregate", options.aggregate,
+        "Makes one record of a person's rows: of every column the last, mean, min, max, and the "
+        "count of rows, as last,mean. The first choice: no guarantee is weaker for it");
+    command.add_option(
+        "--rows-at-most", options.rows_at_most,
+        "V, a public number: of who has more rows V are kept. Each row of a person then counts "
+        "by its part, and the noise is for V rows");
     command.add_option("--keep", options.keep, "Which of them: by a hash, or the last by --order-by")
         .one_of({"hash", "last"});
     command.add_option("--order-by", options.order_by,

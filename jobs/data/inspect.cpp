@@ -86,7 +86,9 @@ std::string fact_lines(const DatasetInfo& info) {
     const std::string count =
         info.expected_records == 0
             ? "not stated"
-            : std::to_string(info.expected_records) + (info.count_found ? ", found and rounded" : "");
+            : std::to_string(info.expected_records) + (info.count_found      ? ", found and rounded"
+                                                       : info.count_measured ? ", measured and paid for"
+                                                                             : "");
     return "  ids              " + std::string(name_of(info.ids)) + "\n  public count     " + count +
            "\n  unit             " + name_of(info.unit) +
            (info.rows_at_most > 1 ? ", " + std::to_string(info.rows_at_most) + " rows at most" : "") +
@@ -146,6 +148,7 @@ nlohmann::json as_json(const DatasetStatistics& statistics) {
             {"ids", name_of(info.ids)},
             {"expected_records", info.expected_records},
             {"count_found", info.count_found},
+            {"count_measured", info.count_measured},
             {"unit", name_of(info.unit)},
             {"rows_at_most", info.rows_at_most},
             {"dealt", name_of(info.dealt)},

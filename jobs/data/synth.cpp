@@ -68,9 +68,10 @@ void run(const Options& options, const Context& context) {
                   options.out + ": " + std::to_string(options.records) + " train and " +
                       std::to_string(options.test) + " test records of " + std::to_string(features) +
                       " features" +
-                      (options.rows_at_most > 1 ? ", of persons with up to " + std::to_string(options.rows_at_most) + " rows" : "") +
-                      "\n" + generator->description() + "\nNext: holdfast inspect " + options.out +
-                      "\n");
+                      (options.rows_at_most > 1
+                           ? ", of persons with up to " + std::to_string(options.rows_at_most) + " rows"
+                           : "") +
+                      "\n" + generator->description() + "\nNext: holdfast inspect " + options.out + "\n");
 }
 
 }  // namespace
@@ -84,9 +85,10 @@ Run declare_synth(const Command& command) {
     command.add_option("--records", options->records, "Training records").show_default();
     command.add_option("--test", options->test, "Test records; 0 for no test split").show_default();
     command
-        .add_option("--rows-at-most", options->rows_at_most,
-                    "Rows of a person: with more than 1, --records and --test are persons of up to so many rows, "
-                    "13 as in AMEX")
+        .add_option(
+            "--rows-at-most", options->rows_at_most,
+            "Rows of a person: with more than 1, --records and --test are persons of up to so many rows, "
+            "13 as in AMEX")
         .show_default();
     command.add_option("--seed", options->seed, "Public seed").show_default();
     command

@@ -20,6 +20,7 @@ struct Job {
 Run declare_synth(const Command& command);
 Run declare_import(const Command& command);
 Run declare_inspect(const Command& command);
+Run declare_measure(const Command& command);
 Run declare_schema(const Command& command);
 Run declare_advise(const Command& command);
 Run declare_pretrain(const Command& command);

@@ -27,6 +27,10 @@ constexpr Job jobs[] = {
     {"Data", "synth", "Generate a dataset: blobs, halfmoons, tabular, images or surface", declare_synth},
     {"Data", "import", "Make a dataset of a CSV, NPZ, NPY, IDX or HDF5 file", declare_import},
     {"Data", "schema", "What the columns of a CSV table mean, as a file to be filled in", declare_schema},
+    {"Data", "measure",
+     "For the data owner: the number of records and the ranges of columns, under privacy, charged to a "
+     "ledger",
+     declare_measure},
     {"Data", "inspect", "Describe a dataset: shapes, ranges, balance, duplicates", declare_inspect},
     {"Training", "train", "Train an ensemble with boxes for every level k", declare_train},
     {"Training", "pretrain", "Train a public model, stopped where it is best on held out public records",

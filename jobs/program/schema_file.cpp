@@ -62,7 +62,8 @@ std::string list_of(const std::vector<std::string>& texts) {
 std::string toml_of(const json& value) {
     if (!value.is_object()) return value.dump();
     std::string fields;
-    for (const auto& [key, field] : value.items()) fields += (fields.empty() ? "" : ", ") + key + " = " + field.dump();
+    for (const auto& [key, field] : value.items())
+        fields += (fields.empty() ? "" : ", ") + key + " = " + field.dump();
     return "{" + fields + "}";
 }
 

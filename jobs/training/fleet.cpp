@@ -187,7 +187,7 @@ void fleet(const Context& context, const Request& request) {
     asked.settings.features = asked.settings.features.pinned();
     asked.settings.network = asked.settings.network.pinned();
     check_fleet(asked.settings);
-    const Settings settings = settle_count(asked.settings, reader.info());
+    const Settings settings = settle_facts(asked.settings, reader.info());
     if (settings.training.rows_of_persons())
         throw Error(ExitCode::usage, "a network leaves out one record, and persons have several rows",
                     "make one record of them: holdfast import --aggregate", reader.info().path);

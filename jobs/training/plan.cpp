@@ -138,7 +138,7 @@ void plan(const Context& context, const Request& request) {
     const DatasetInfo& info = reader.info();
     Configuration asked = read_configuration(request.config, request.overrides);
     const Kind& kind = kind_named(asked.settings.training.kind);
-    const Settings settings = kind.settled(settle_count(asked.settings, info));
+    const Settings settings = kind.settled(settle_facts(asked.settings, info));
     if (asked.run.threads > 0) omp_set_num_threads(static_cast<int>(asked.run.threads));
     const std::string computing =
         settings.host_only() && asked.run.backend == "auto" ? "cpu" : asked.run.backend;

@@ -84,8 +84,9 @@ class LinearPass {
                 if (block_.clip.kind == Clip::Kind::norm) {
                     clip_records();
                 } else if (block_.clip.part != 1) {  // as panels do it
-                    weigh_rows(out_ * group<Real>, Rule::by_factors ? block_.clip.template delta_clamp<Real>()
-                                                                    : RealFormat<Real>::saturation,
+                    weigh_rows(out_ * group<Real>,
+                               Rule::by_factors ? block_.clip.template delta_clamp<Real>()
+                                                : RealFormat<Real>::saturation,
                                block_.clip.part, buffers_.deltas.data());
                 }
                 outer();
@@ -183,7 +184,8 @@ class LinearPass {
         add_squares(in_, buffers_.columns.data(), z_squares);
         for (std::size_t p = 0; p < parts; ++p) {
             const Vec<double> norm = hn::Sqrt(hn::Mul(delta_squares[p], z_squares[p]));
-            const Vec<double> scale = hn::IfThenElse(hn::Gt(hn::Mul(norm, part), inside), hn::Div(inside, norm), part);
+            const Vec<double> scale =
+                hn::IfThenElse(hn::Gt(hn::Mul(norm, part), inside), hn::Div(inside, norm), part);
             for (std::size_t o = 0; o < out_; ++o) {
                 Real* delta = buffers_.deltas.data() + o * group<Real> + p * side;
                 store_narrow(hn::Mul(load_wide(delta), scale), delta);

@@ -16,8 +16,8 @@ namespace holdfast {
 /// parameters. What products, factors made odd (odd_slack each) and `square` lose to rounding is less than
 /// the part `slack`; an entry's rounding to the grid adds at most 1/2, so sqrt(p)/2 over p parameters; what
 /// underflows, less than 1. The limit inside leaves room for all of it.
-/// A row of a person, which counts by clip.part, is held to floor(part S) in place of S: the rows of a person,
-/// whose parts add to 1 at most, then add to S at most (models/mathematics.md, rows of a person).
+/// A row of a person, which counts by clip.part, is held to floor(part S) in place of S: the rows of a
+/// person, whose parts add to 1 at most, then add to S at most (models/mathematics.md, rows of a person).
 template <typename Real>
 class NormRule {
   public:

@@ -29,13 +29,12 @@ constexpr std::int64_t part_of(std::int64_t whole, double weight) {
     return static_cast<std::int64_t>((__int128{whole} * weight_units(weight)) >> 30);
 }
 
-/// deltas [rows, height] of rows of one weight, clamped to +-limit and multiplied by it, in place. Lemma: both
-/// are non-decreasing, as the weight is above 0 and the same at either end.
+/// deltas [rows, height] of rows of one weight, clamped to +-limit and multiplied by it, in place. Lemma:
+/// both are non-decreasing, as the weight is above 0 and the same at either end.
 template <typename Real>
 void weigh_rows(std::size_t count, Real limit, double weight, Real* deltas) {
     const Real factor = rounded_down<Real>(weight);
-    for (std::size_t i = 0; i < count; ++i)
-        deltas[i] = std::min(std::max(deltas[i], -limit), limit) * factor;
+    for (std::size_t i = 0; i < count; ++i) deltas[i] = std::min(std::max(deltas[i], -limit), limit) * factor;
 }
 
 }  // namespace holdfast

@@ -44,7 +44,7 @@ class Panel {
     const Real* by_feature() const { return by_feature_.data(); }  ///< [features, panel_height]
     const Real* by_record() const { return by_record_.data(); }  ///< [panel_height, stride], a column of ones
     const std::int32_t* labels() const { return labels_; }
-    const double* targets() const { return targets_; }  ///< numbers, or the labels
+    const double* targets() const { return targets_; }               ///< numbers, or the labels
     const std::optional<double>& weight() const { return weight_; }  ///< of every row, where rows are weighed
 
   private:

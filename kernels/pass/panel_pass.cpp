@@ -218,8 +218,7 @@ class PanelPass<Real>::Gradients {
             }
         }
         for (std::size_t r = 0; r < panel_.count(); ++r)
-            scales_.weights[r] = scales_.biases[r] =
-                scale_to<Real>(clip_.part * clip_.norm_limit, whole[r]);
+            scales_.weights[r] = scales_.biases[r] = scale_to<Real>(clip_.part * clip_.norm_limit, whole[r]);
     }
 
     PanelPass& pass_;

@@ -1,6 +1,7 @@
 #include "models/certify/claims.hpp"
 
 #include <charconv>
+#include <cstdio>
 
 #include "kernels/base/error.hpp"
 
@@ -60,6 +61,17 @@ const char* const answered_condition =
 
 namespace {
 
+constexpr const char* measured_settings_condition =
+    "no setting, no seed, no constant of scaling but those measured and paid for, and no column, category or "
+    "class was chosen by looking at the private records";
+constexpr const char* measured_condition =
+    "its neighbours are datasets at the constants (ranges, number of records) that were measured from this "
+    "one, "
+    "as they are: what one record changes in the constants themselves, the (epsilon, delta) paid for them "
+    "covers";
+constexpr const char* measured_beside =
+    "; the constants (ranges, number of records) of its data were drawn from the same records under privacy, "
+    "and are paid for apart, from the same account";
 constexpr const char* given_ids = "an id names one person, whatever other records there are";
 constexpr const char* content_ids =
     "no two records of either dataset are equal: an id is a hash of its record's content";
@@ -82,7 +94,7 @@ bool counts_differ(Relation relation) {
 }
 
 void state_scaling(Scaling scaling, const std::string& uncovered, Guarantee& claim) {
-    if (scaling == Scaling::public_constants) return;
+    if (scaling == Scaling::public_constants || scaling == Scaling::measured) return;
     if (scaling == Scaling::private_data)
         return claim.weaken(
             "the features were scaled by the range of the private records, or made of the categories found "
@@ -201,20 +213,28 @@ Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsi
 }
 
 DataFacts facts_of(const PublicFacts& facts, bool public_records) {
-    return {facts.scaling,     facts.ids,  public_records,    facts.dealt,
-            facts.count_found, facts.unit, facts.rows_at_most};
+    return {facts.scaling,     facts.ids,  public_records,     facts.dealt,
+            facts.count_found, facts.unit, facts.rows_at_most, !facts.measured.empty()};
 }
 
 DataFacts facts_of(const RunManifest& manifest) {
     const DatasetFacts& dataset = manifest.dataset;
-    return {dataset.scaling,     dataset.ids,  manifest.public_records.records > 0, dataset.dealt,
-            dataset.count_found, dataset.unit, dataset.rows_at_most};
+    return {dataset.scaling,
+            dataset.ids,
+            manifest.public_records.records > 0,
+            dataset.dealt,
+            dataset.count_found,
+            dataset.unit,
+            dataset.rows_at_most,
+            !dataset.measured.empty()};
 }
 
 RecordClaim claim_about_records(std::string statement, const Settings& settings, const DataFacts& facts,
                                 const RecordUse& use) {
+    if (facts.measured && !use.of_certificate) statement += measured_beside;
     RecordClaim claim(Guarantee::proved(std::move(statement), name_of(use.relation)));
-    claim.require(settings_condition);
+    claim.require(facts.measured ? measured_settings_condition : settings_condition);
+    if (facts.measured && use.of_certificate) claim.require(measured_condition);
     state_unit(facts, claim);
     state_scaling(facts.scaling, use.uncovered, claim);
     state_ids(facts.ids, use, claim);
@@ -226,6 +246,24 @@ RecordClaim claim_about_records(std::string statement, const Settings& settings,
         claim.require(poisoned ? "the public records are clean: no adversary has changed them"
                                : public_records_condition);
     }
+    return claim;
+}
+
+Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared) {
+    char mu[32];
+    std::snprintf(mu, sizeof mu, "%.4g", round_up(sqrt_upper(mu_squared)));
+    Guarantee claim = Guarantee::proved(
+        std::string(
+            "the constants that were measured, and all that is computed from them alone, are mu-Gaussian "
+            "differentially private for mu = ") +
+            mu,
+        name_of(relation));
+    claim.require(measured_settings_condition);
+    state_unit(facts, claim);
+    // Which id a record has moves nothing that is drawn: only who is counted does.
+    state_ids(facts.ids, {relation, "", false}, claim);
+    state_dealing(facts, relation, claim);
+    if (counts_differ(relation)) claim.require(never_empty);
     return claim;
 }
 

@@ -17,6 +17,7 @@ struct DataFacts {
     bool count_found = false;
     Unit unit = Unit::row;
     std::uint64_t rows_at_most = 1;
+    bool measured = false;  ///< constants were drawn from the records under privacy, and paid for
 };
 
 /// Of a finished run.
@@ -31,6 +32,9 @@ struct RecordUse {
     /// Is what becomes of a record, its batch and member, a function of its id that anyone can compute? Else
     /// only coins of a secret key are drawn under the id, and which id that is changes no law.
     bool by_ids = true;
+    /// Is it about one table and its neighbours, bit by bit, rather than about laws of what is drawn? Then it
+    /// holds at the constants that were measured, as they are (models/mathematics.md, measured constants).
+    bool of_certificate = true;
 };
 
 /// A claim about private records, `statement` under every condition and gap of what their file says of them
@@ -46,6 +50,8 @@ Guarantee claim_about_labels(const RecordClaim& basis, const Guarantee& drawn, b
 /// A claim on parameters that get noise when they are published, by a key of that moment. Likewise the one
 /// way.
 Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsilon, const Rational& delta);
+/// A claim on constants that are drawn from a table under noise: mu-Gaussian private. Likewise the one way.
+Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared);
 /// The same of the models that training starts from, or that make its features: files that are taken for
 /// public.
 void state_public_models(const Settings& settings, Guarantee& claim);

@@ -65,7 +65,7 @@ RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts) {
         "the parameters that are published, and all that is computed from them alone, are (" +
             decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
             ")-differentially private: all steps together, for whoever sees every one of them",
-        settings, facts, {settings.certificate.relation, "the noise does not cover", false});
+        settings, facts, {settings.certificate.relation, "the noise does not cover", false, false});
     claim.require(
         "who sees the parameters does not know the key of the run, which is destroyed at its end, and cannot "
         "tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");

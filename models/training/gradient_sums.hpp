@@ -76,7 +76,7 @@ class GradientSums {
     const Records& private_records_;
     const Records& public_records_;
     std::vector<std::vector<double>> dropout_;
-    std::vector<double> whole_;  ///< weights of public records beside rows that are weighed
+    std::vector<double> whole_;       ///< weights of public records beside rows that are weighed
     std::unique_ptr<Engine> engine_;  ///< from the first step on
     std::optional<bool> one_part_;    ///< no batch of this member can need more; known from the first step on
 };

@@ -42,8 +42,8 @@ struct TrainingPlan {
     std::vector<std::int64_t> initial_parameters(std::uint64_t member) const;
 
     /// What gradients are summed and charged in. By factors, a record adds the entries of all positions of a
-    /// convolution, each at most Gamma (models/mathematics.md, convolution by factors); and each of a person's
-    /// V rows is rounded, by half a unit, and its weighed factor by 2 eps (rows of a person).
+    /// convolution, each at most Gamma (models/mathematics.md, convolution by factors); and each of a
+    /// person's V rows is rounded, by half a unit, and its weighed factor by 2 eps (rows of a person).
     GradientScale gradient_scale() const {
         GradientScale scale = settings.clip.scale(backend->arithmetic());
         if (settings.clip.kind != Clip::Kind::factored) return scale;  // nor do rows add more than a record

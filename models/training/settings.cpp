@@ -380,10 +380,11 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
                 "public number of private records, sets the normaliser B; 0: what the dataset states (import "
                 "--expected-records), else the count found, on which no release may rest",
                 &S::expected_records, 0),
-        integer("rows_at_most",
-                "public number of rows that a person has at most, as the dataset states it (import --person); "
-                "0: that",
-                &S::rows_at_most, 0, 65536),
+        integer(
+            "rows_at_most",
+            "public number of rows that a person has at most, as the dataset states it (import --person); "
+            "0: that",
+            &S::rows_at_most, 0, 65536),
         choice<S>("normalise", "divide by the public B or, as published, by the batch's count", &S::normalise,
                   {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
         choice<S>("batching", "batch of a record: by keyed hash of its id or, as published, by its row",
@@ -524,8 +525,8 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
         text("aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"})};
 }
 
-/// Rows of a person are clipped one by one, to their weight's part of the bound (models/mathematics.md, rows of
-/// a person).
+/// Rows of a person are clipped one by one, to their weight's part of the bound (models/mathematics.md, rows
+/// of a person).
 void check_rows(const Settings& settings) {
     const auto refuse_rows = [](const std::string& message, const std::string& hint, const char* key) {
         refuse("rows of persons: " + message, hint, key);

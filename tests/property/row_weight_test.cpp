@@ -1,5 +1,5 @@
-// Rows of a person, weighed and clipped one by one, are together no more than one record (models/mathematics.md,
-// rows of a person), whatever they are.
+// Rows of a person, weighed and clipped one by one, are together no more than one record
+// (models/mathematics.md, rows of a person), whatever they are.
 
 #include <gtest/gtest.h>
 
@@ -110,7 +110,9 @@ Clip whole(std::uint64_t seed) {
 Clip by_entries(std::uint64_t seed) {
     using Kind = Clip::Kind;
     if (seed % 3 != 0)
-        return {.kind = seed % 3 == 1 ? Kind::elementwise : seed % 6 == 2 ? Kind::record_norm : Kind::tensor_norm,
+        return {.kind = seed % 3 == 1   ? Kind::elementwise
+                        : seed % 6 == 2 ? Kind::record_norm
+                                        : Kind::tensor_norm,
                 .gamma = seed % 4 == 0 ? 0.5 : 0.06,
                 .norm_limit = seed % 4 == 0 ? 0.01 : 1.0};
     return {.kind = Clip::Kind::factored,

@@ -36,12 +36,12 @@ std::string everything(const Guarantee& claim) {
 TEST(Claims, AProvedRunStillRestsOnHowItsSettingsWereChosenAndOnItsIds) {
     const Guarantee claim = certificate_claim(plain(), good);
     EXPECT_EQ(claim.status(), "proved");
-    EXPECT_EQ(claim.conditions(),
-              (std::vector<std::string>{
-                  settings_condition, row_condition,
-                  "an id names one person, whatever other records there are",
-                  "whether a record is among those trained on was settled without regard to the others",
-                  "either dataset has a record in every split that its import makes"}));
+    EXPECT_EQ(
+        claim.conditions(),
+        (std::vector<std::string>{
+            settings_condition, row_condition, "an id names one person, whatever other records there are",
+            "whether a record is among those trained on was settled without regard to the others",
+            "either dataset has a record in every split that its import makes"}));
     EXPECT_EQ(claim.relation(), "add_remove");
 }
 
@@ -159,6 +159,30 @@ TEST(Claims, EveryKindKnowsWhatItsFileSaysOfTheRecords) {
             EXPECT_NE(everything(claim(facts)).find(words), std::string::npos) << name << ": " << words;
         }
     }
+}
+
+TEST(Claims, MeasuredConstantsAreNoGapAndACertificateIsAboutThem) {
+    DataFacts measured = good;
+    measured.scaling = Scaling::measured;
+    measured.measured = true;
+    for (const auto& [name, claim] : all_claims()) {
+        const Guarantee said = claim(measured);
+        EXPECT_TRUE(said.is_proved()) << name << ": " << said.text();
+        // What noise draws is private whatever the constants were; boxes and distances are at them.
+        EXPECT_EQ(everything(said).find("at the constants (ranges, number of records)") == std::string::npos,
+                  name == "noisy")
+            << name << ": " << said.text();
+        EXPECT_EQ(said.statement().find("paid for apart") != std::string::npos, name == "noisy") << name;
+        EXPECT_NE(everything(said).find("but those measured and paid for"), std::string::npos) << name;
+        EXPECT_EQ(everything(claim(good)).find("measured"), std::string::npos) << name;
+    }
+    const Guarantee constants = claim_about_constants(good, Relation::add_remove, Rational(1, 400));
+    EXPECT_TRUE(constants.is_proved());
+    EXPECT_NE(constants.statement().find("mu = 0.05"), std::string::npos) << constants.text();
+    DataFacts dealt = good;
+    dealt.ids = IdKind::row_number;
+    dealt.dealt = Dealt::row_number;
+    EXPECT_FALSE(claim_about_constants(dealt, Relation::add_remove, Rational(1, 400)).is_proved());
 }
 
 TEST(Claims, RowNumbersAreAGapOfAllButWhatDrawsUnderASecretKeyAndWasNotDealt) {

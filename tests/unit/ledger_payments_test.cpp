@@ -43,6 +43,66 @@ struct PaymentsTest : ::testing::Test {
     std::string path = folder.file("ledger.db");
 };
 
+TEST_F(PaymentsTest, ATextIsBoughtOnceAndTheSameForEver) {
+    Ledger ledger(path);
+    ledger.add_version("ward", "a", {}, basic(1, millionth));
+    int draws = 0;
+    const auto draw = [&] { return "drawn " + std::to_string(++draws); };
+    const BoughtText first = ledger.buy("a", payment("token", Rational(1, 2), 0), draw);
+    EXPECT_TRUE(first.charged);
+    EXPECT_EQ(first.text, "drawn 1");
+    const BoughtText again = Ledger(path).buy("a", payment("token", Rational(1, 2), 0), draw);
+    EXPECT_FALSE(again.charged);
+    EXPECT_EQ(again.text, "drawn 1");
+    EXPECT_EQ(draws, 1);
+    EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(1, 2));
+    EXPECT_EQ(ledger.payments("ward").front().result, "drawn 1");
+    EXPECT_THROW(ledger.buy("a", payment("other", 1, 0), draw), Error);  // does not fit: nothing is drawn
+    EXPECT_EQ(draws, 1);
+}
+
+TEST_F(PaymentsTest, ACrashBeforeATextIsKeptCostsNothingMoreAndShowsNothing) {
+    {
+        Ledger ledger(path);
+        ledger.add_version("ward", "a", {}, basic(1, millionth));
+    }
+    const Payment half_of_it = payment("token", Rational(1, 2), 0);
+    const pid_t child = fork_child([&] {
+        Ledger(path).buy("a", half_of_it, []() -> std::string {
+            std::raise(SIGKILL);
+            return "never";
+        });
+        return 0;
+    });
+    EXPECT_EQ(wait_for(child), -SIGKILL);
+    Ledger ledger(path);
+    EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(1, 2));
+    EXPECT_EQ(ledger.payments("ward").front().result, "");
+    const BoughtText bought = ledger.buy("a", half_of_it, [] { return std::string("drawn"); });
+    EXPECT_FALSE(bought.charged);
+    EXPECT_EQ(bought.text, "drawn");
+    EXPECT_EQ(ledger.spending("ward")->epsilon, Rational(1, 2));
+}
+
+TEST_F(PaymentsTest, OfTwoDrawsOfATextTheFirstThatIsKeptCounts) {
+    Ledger ledger(path);
+    ledger.add_version("ward", "a", {}, basic(1, millionth));
+    const Payment half_of_it = payment("token", Rational(1, 2), 0);
+    const BoughtText slow = ledger.buy("a", half_of_it, [&] {
+        Ledger(path).buy("a", half_of_it, [] { return std::string("quick"); });
+        return std::string("slow");
+    });
+    EXPECT_EQ(slow.text, "quick");
+}
+
+TEST_F(PaymentsTest, ATokenOfATextIsOfOneLedger) {
+    Ledger ledger(path), other(folder.file("other.db"));
+    EXPECT_EQ(ledger.token_of("text").size(), 64U);
+    EXPECT_EQ(ledger.token_of("text"), Ledger(path).token_of("text"));
+    EXPECT_NE(ledger.token_of("text"), ledger.token_of("texts"));
+    EXPECT_NE(ledger.token_of("text"), other.token_of("text"));
+}
+
 TEST_F(PaymentsTest, ATokenIsChargedOnceADataset) {
     Ledger ledger(path);
     ledger.add_version("ward", "a", {}, basic(1, millionth));

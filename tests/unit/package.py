@@ -114,6 +114,31 @@ def test_what_is_fitted_is_what_the_program_answers():
     refused(ValueError, "population=NAME", holdfast.PrivateClassifier(1, ledger="bank.ledger").fit, table, labels)
 
 
+def test_what_is_not_stated_of_named_persons_is_measured():
+    count = 6000
+    age, amount = random.integers(18, 90, count), np.where(random.uniform(size=count) < 0.4, 0, np.exp(random.uniform(6, 9, count)))
+    amount[::50] = np.nan
+    X, y = {"age": age, "amount": amount.tolist()}, (age + random.normal(0, 8, count) > 50).astype(int)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = holdfast.PrivateClassifier(1, population="ward", ledger="ward.ledger").fit(X, y, ids=np.arange(count) * 7 + 1)
+    assert not any(issubclass(one.category, holdfast.FoundInRecords) for one in said), [str(one.message) for one in said]
+    assert model.guarantee_["status"] == "proved" and "paid for apart" in model.guarantee_["statement"], model.guarantee_
+    assert model.score(X, y) > 0.8, model.score(X, y)
+    assert 0.99 < model.spent_["spent_epsilon"] <= 1 and len(model.spent_["payments"]) == 2 and model.spent_["composition"] == "gdp"
+    ranges = {column["name"]: column["range"] for column in model.schema_["column"]}
+    assert ranges["age"][0] <= 18 and ranges["age"][1] > 85 and ranges["amount"][0] == 0, ranges
+    model.save("ward.h5")
+    assert (holdfast.PrivateClassifier.load("ward.h5").predict(X) == model.predict(X)).all()
+    refused(holdfast.BudgetError, "does not fit beside", holdfast.PrivateClassifier(1, population="ward", ledger="ward.ledger").fit, X, y, ids=np.arange(count) * 7 + 2)
+    few = {name: values[:60] for name, values in X.items()}
+    refused(holdfast.BudgetError, "too few records", holdfast.PrivateClassifier(1).fit, few, y[:60], ids=np.arange(60))
+    # The ranges are public, the count is not.
+    schema = holdfast.Schema.from_public({"age": (0, 100), "amount": (0, 10000)}, classes=[0, 1], missing={"amount": 0})
+    counted = holdfast.PrivateClassifier(1, schema=schema).fit(X, y, ids=np.arange(count))
+    assert counted.guarantee_["status"] == "proved" and counted.score(X, y) > 0.8
+
+
 def test_what_is_not_stated_is_said():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")

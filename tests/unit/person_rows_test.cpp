@@ -29,21 +29,22 @@ std::vector<Row> visits(std::uint64_t seed, std::size_t persons, std::size_t mos
     for (std::uint64_t id = 0; id < persons; ++id) {
         for (std::size_t n = 1 + engine() % most; n > 0; --n) {
             const auto day = static_cast<double>(engine() % 5);  // several a day, some of them equal
-            rows.push_back({id, {static_cast<double>(engine() % 3), day}, static_cast<std::int32_t>(engine() % 2),
-                            day});
+            rows.push_back(
+                {id, {static_cast<double>(engine() % 3), day}, static_cast<std::int32_t>(engine() % 2), day});
         }
     }
     return rows;
 }
 
-std::vector<Row> records_of(const PersonRule& rule, const std::vector<Row>& rows, std::uint64_t* left = nullptr) {
+std::vector<Row> records_of(const PersonRule& rule, const std::vector<Row>& rows,
+                            std::uint64_t* left = nullptr) {
     PersonRows persons(rule, names, true, 5);
     for (const Row& row : rows) persons.add(row.id, row.features, row.label, 0, row.order);
     std::vector<Row> records;
-    const std::uint64_t left_out = persons.visit("test", [&](std::uint64_t id, const std::vector<double>& features,
-                                                             std::int32_t label, double) {
-        records.push_back({id, features, label, 0});
-    });
+    const std::uint64_t left_out = persons.visit(
+        "test", [&](std::uint64_t id, const std::vector<double>& features, std::int32_t label, double) {
+            records.push_back({id, features, label, 0});
+        });
     if (left != nullptr) *left = left_out;
     return records;
 }
@@ -74,7 +75,8 @@ TEST(PersonRecords, OfOthersStayWhereOneHasMore) {
         for (std::uint64_t seed = 0; seed < 30; ++seed) {
             std::vector<Row> rows = visits(seed, 20, 7);
             std::vector<Row> before = records_of(rule, rows);
-            for (int i = 0; i < 50; ++i) rows.push_back({4, {1.0, static_cast<double>(i)}, 1, static_cast<double>(i)});
+            for (int i = 0; i < 50; ++i)
+                rows.push_back({4, {1.0, static_cast<double>(i)}, 1, static_cast<double>(i)});
             std::vector<Row> after = records_of(rule, rows);
             const auto is_hers = [](const Row& row) { return row.id == 4; };
             EXPECT_LE(std::count_if(after.begin(), after.end(), is_hers),
@@ -91,22 +93,24 @@ TEST(PersonRecords, SummariseRows) {
     const PersonRule rule{
         .rows_at_most = 4, .order = "day", .summaries = {S::last, S::mean, S::min, S::max, S::count}};
     const std::vector<Row> rows{{1, {6, 2}, 1, 2}, {1, {0, 1}, 0, 1}, {1, {3, 0}, 0, 0}, {2, {5, 9}, 0, 9}};
-    EXPECT_EQ(records_of(rule, rows),
-              (std::vector<Row>{{1, {6, 3, 0, 6, 2, 1, 0, 2, 0.75}, 1}, {2, {5, 5, 5, 5, 9, 9, 9, 9, 0.25}, 0}}));
+    EXPECT_EQ(records_of(rule, rows), (std::vector<Row>{{1, {6, 3, 0, 6, 2, 1, 0, 2, 0.75}, 1},
+                                                        {2, {5, 5, 5, 5, 9, 9, 9, 9, 0.25}, 0}}));
     EXPECT_EQ(rule.feature_names(names),
-              (std::vector<std::string>{"pulse_last", "pulse_mean", "pulse_min", "pulse_max", "day_last", "day_mean",
-                                        "day_min", "day_max", "rows"}));
+              (std::vector<std::string>{"pulse_last", "pulse_mean", "pulse_min", "pulse_max", "day_last",
+                                        "day_mean", "day_min", "day_max", "rows"}));
     // Without an order: the label of most rows, of those the greatest.
     const PersonRule means{.summaries = {S::mean}};
-    EXPECT_EQ(records_of(means, {{1, {0, 0}, 2}, {1, {2, 0}, 1}, {1, {4, 0}, 1}, {2, {1, 1}, 0}, {2, {1, 1}, 3}}),
-              (std::vector<Row>{{1, {2, 0}, 1}, {2, {1, 1}, 3}}));
+    EXPECT_EQ(
+        records_of(means, {{1, {0, 0}, 2}, {1, {2, 0}, 1}, {1, {4, 0}, 1}, {2, {1, 1}, 0}, {2, {1, 1}, 3}}),
+        (std::vector<Row>{{1, {2, 0}, 1}, {2, {1, 1}, 3}}));
 }
 
 TEST(PersonRecords, KeepTheLastRowsAndCountTheOthers) {
     std::uint64_t left = 0;
     const PersonRule rule{.rows_at_most = 2, .keep_last = true, .order = "day"};
-    EXPECT_EQ(records_of(rule, {{1, {1, 3}, 0, 3}, {1, {2, 5}, 1, 5}, {1, {3, 4}, 0, 4}, {2, {9, 1}, 0, 1}}, &left),
-              (std::vector<Row>{{1, {3, 4}, 0}, {1, {2, 5}, 1}, {2, {9, 1}, 0}}));
+    EXPECT_EQ(
+        records_of(rule, {{1, {1, 3}, 0, 3}, {1, {2, 5}, 1, 5}, {1, {3, 4}, 0, 4}, {2, {9, 1}, 0, 1}}, &left),
+        (std::vector<Row>{{1, {3, 4}, 0}, {1, {2, 5}, 1}, {2, {9, 1}, 0}}));
     EXPECT_EQ(left, 1);
 }
 
@@ -122,7 +126,8 @@ TEST(PersonRecords, AreRefusedWithTheRemedy) {
     EXPECT_NE(message({}, {{1, {0, 0}}, {1, {1, 1}}}).find("--aggregate"), std::string::npos);
     EXPECT_EQ(message({}, {{1, {0, 0}}, {2, {1, 1}}}), "");
     EXPECT_NE(message({.rows_at_most = 2, .keep_last = true}, {}).find("--order-by"), std::string::npos);
-    EXPECT_NE(message({.order = "weight", .summaries = {RowSummary::last}}, {}).find("'weight'"), std::string::npos);
+    EXPECT_NE(message({.order = "weight", .summaries = {RowSummary::last}}, {}).find("'weight'"),
+              std::string::npos);
     EXPECT_NE(message({.summaries = {RowSummary::count}}, {}).find("--rows-at-most"), std::string::npos);
 }
 

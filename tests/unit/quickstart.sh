@@ -66,4 +66,22 @@ grep -q 'for epsilon 0.5' result || fail "another budget: $(<result)"
 command=$(sed -n 's/^Next: //p' result | sed "s|^build/holdfast|$holdfast|; s|NEW.csv|new.csv|; s|answers.csv|$scratch/others-answers.csv|")
 $command >out.txt 2>words || fail "the owner asks: $command: $(<words)"
 
+# Ids alone stated: ranges and the number of records are measured, and nothing is left open.
+awk 'BEGIN { srand(8); print "number,age,amount,flag,ill"
+    for (i = 0; i < 6000; ++i) { age = 18 + int(70 * rand()); amount = rand() < 0.4 ? "" : sprintf("%.2f", exp(6 + 3 * rand()))
+        flag = rand() < 0.3; print 7 * i + 3 "," age "," amount "," flag "," (rand() < (age > 50 ? 0.9 : 0.1)) } }' >ward.csv
+quickstart --csv ward.csv --label ill --id number --population ward --out ward || fail "measured: $(tail -5 words)"
+grep -q '^guarantee: proved$' result || fail "what is measured is not proved: $(<result)"
+grep -q 'measured_constants' <("$holdfast" statement --ledger ward.ledger) || fail "the statement lacks what was measured"
+! grep -q ATTENTION words || fail "warned of what is measured: $(grep -A 3 ATTENTION words)"
+[[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.8 ]] || fail "measured, too few right: $(<result)"
+spent=$("$holdfast" account --ledger ward.ledger --population ward --json --quiet | sed -n 's/.*"spent_epsilon":\([0-9.]*\).*/\1/p')
+[[ $spent > 0.99 && ! $spent > 1.0 ]] || fail "measuring and training cost $spent"
+printf 'flag,age,amount,number\n0,70,12.5,1\n1,20,900,2\n' >new.csv
+"$holdfast" predict --model ward/model.h5 new.csv --quiet >answers.txt || fail "no answers: $(<answers.txt)"
+[[ $(cut -d, -f1-2 answers.txt | tail -n 2 | tr '\n' ' ') == '1,1 2,0 ' ]] || fail "answers: $(<answers.txt)"
+# Too few for so many columns: said, with what to state.
+quickstart --csv patients.csv --label ill --id number --population few --ledger few.db --out few && fail "ranges of 30 columns of 430 records"
+grep -q 'too few records to measure ranges' words || fail "does not say that they are too few: $(tail -3 words)"
+
 ((failures == 0)) && echo "quickstart as it should be"

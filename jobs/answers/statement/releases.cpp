@@ -5,6 +5,7 @@
 
 #include "jobs/program/date.hpp"
 #include "kernels/base/error.hpp"
+#include "models/privacy/measure/constants.hpp"
 
 namespace holdfast {
 namespace {
@@ -45,6 +46,14 @@ Json entry_of(const LedgerTerms& terms) {
 
 Json entry_of(const LedgerPayment& payment) {
     const Json parameters = parsed(payment.parameters);
+    if (payment.mechanism == measured_mechanism)
+        return {{"kind", "measured_constants"},
+                {"mechanism", payment.mechanism},
+                {"epsilon_on_its_own", shown(payment.epsilon)},
+                {"delta_on_its_own", shown(payment.delta)},
+                {"charged", date_of(payment.time)},
+                {"parameters", parameters},
+                {"guarantee", guarantee_of(payment.guarantee)}};
     if (parameters.contains("kind"))  // of answers: listed by their terms too, which say how many
         return {{"kind", "payment_for_answers"},
                 {"mechanism", payment.mechanism},

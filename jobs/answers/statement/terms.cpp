@@ -43,7 +43,8 @@ Json privacy_loss_of(const Spending& spent) {
 
 Json unit_of(const std::vector<DatasetVersion>& versions) {
     Json unit = {
-        {"unit", "one record: the conditions of each release say whether that is a person with all rows, or one row"},
+        {"unit",
+         "one record: the conditions of each release say whether that is a person with all rows, or one row"},
         {"known_as", "user-level where a record is a person, event-level where it is one row"},
         {"person",
          "An id names one person. Versions, copies and rescalings of the "
@@ -171,9 +172,8 @@ Json data_handling() {
 Json assumptions() {
     return {
         {"settings",
-         "No setting, seed, range of a feature or stated number of records was chosen by looking at the "
-         "private "
-         "records; all of them are public."},
+         "No setting, seed, range of a feature or number of records was chosen by looking at the private "
+         "records, but for constants that were measured and paid for; all of them are public."},
         {"ids", "An id names one person, whatever other records there are."},
         {"persons", "One record is all there is of one person."},
         {"table",

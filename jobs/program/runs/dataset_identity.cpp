@@ -18,7 +18,7 @@ DatasetFacts dataset_facts(const DatasetInfo& info, std::int64_t classes, std::s
     return {info.path,         info.rows,         info.features, static_cast<std::uint64_t>(classes),
             info.scaling,      info.ids,          info.range,    info.population,
             std::move(digest), info.target_range, info.dealt,    info.count_found,
-            info.schema,       info.unit,         info.rows_at_most};
+            info.schema,       info.measured,     info.unit,     info.rows_at_most};
 }
 
 std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
@@ -42,6 +42,7 @@ std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
                        now.count_found ? "found" : "stated");
     if (trained.scaling != now.scaling)
         return changed("the scaling", name_of(trained.scaling), name_of(now.scaling));
+    if (trained.measured != now.measured) return "the measured constants are others";
     return "";
 }
 

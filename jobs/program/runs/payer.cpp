@@ -1,10 +1,21 @@
 #include "jobs/program/runs/payer.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "kernels/base/error.hpp"
+#include "models/privacy/measure/constants.hpp"
 
 namespace holdfast {
+namespace {
+
+bool sold(const std::vector<LedgerPayment>& payments, const std::string& measured) {
+    return std::any_of(payments.begin(), payments.end(), [&](const LedgerPayment& payment) {
+        return payment.mechanism == measured_mechanism && payment.result == measured;
+    });
+}
+
+}  // namespace
 
 void require_ledger(const std::string& path) {
     std::error_code ignored;
@@ -29,6 +40,13 @@ void check_payer(const Ledger& ledger, const Payee& payee) {
             "the public records that the run trains on were not held against the people of this ledger, "
             "or not since some were added: nothing was charged",
             "its owner checks them: holdfast account --ledger " + payee.ledger + " --public FILE",
+            payee.ledger);
+    if (!payee.measured.empty() && !sold(ledger.payments(*population), payee.measured))
+        throw Error(
+            ExitCode::usage,
+            "this ledger was not charged for the constants that were measured from the data: nothing was "
+            "charged",
+            "name the ledger that holdfast measure charged, or measure the table again by this one",
             payee.ledger);
     const std::string counted = ledger.account(*population)->relation;
     if (counted == payee.relation) return;

@@ -11,15 +11,17 @@ namespace holdfast {
 struct Payee {
     std::string dataset, path;  ///< digest of the records, and where they are
     PublicRecords beside;
-    std::string relation;  ///< whose neighbours the charge counts
-    std::string ledger;    ///< its path
+    std::string relation;       ///< whose neighbours the charge counts
+    std::string ledger;         ///< its path
+    std::string measured = "";  ///< the constants drawn from the records (PublicFacts::measured)
 };
 
 /// Nobody but its owner makes a ledger. Error (usage).
 void require_ledger(const std::string& path);
 
 /// Can the population of the data pay? Error (usage): it belongs to none in this ledger, its account counts
-/// other neighbours, or the public records were not checked (holdfast account --public); nothing was charged.
+/// other neighbours, the public records were not checked (holdfast account --public), or the constants that
+/// were drawn from the records were paid for elsewhere; nothing was charged.
 void check_payer(const Ledger& ledger, const Payee& payee);
 
 }  // namespace holdfast

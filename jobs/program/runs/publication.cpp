@@ -146,8 +146,12 @@ PaidParameters noisy_parameters(const Context& context, const FinishedRun& run, 
     const OutputNoise noise = publication_noise(run, sensitivity, terms);
     Payment payment = payment_of(run, terms, noise, moved);
     const NoisyCopy copy(run, payment);
-    const Payee payee{run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
-                      name_of(run.settings.certificate.relation), ledger};
+    const Payee payee{run.manifest.dataset.digest,
+                      run.manifest.dataset.path,
+                      run.manifest.public_records,
+                      name_of(run.settings.certificate.relation),
+                      ledger,
+                      run.manifest.dataset.measured};
     std::vector<std::int64_t> parameters = parameters_of(run);  // what cannot be read costs nothing
     if (!there(copy.kept())) {
         if (there(out))

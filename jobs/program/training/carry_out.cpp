@@ -207,7 +207,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const RunSettings& how = asked.run;
     context.world.give_up_after(how.stall_seconds);
     const Kind& kind = kind_named(asked.settings.training.kind);
-    const Settings settings = kind.settled(settle_count(asked.settings, reader.info()));
+    const Settings settings = kind.settled(settle_facts(asked.settings, reader.info()));
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const DataFacts facts = facts_of(reader.info(), !request.public_data.empty());
     const std::optional<Payment> payment = kind.payment(settings, facts);
@@ -243,8 +243,9 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     plan.levels = {levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().first),
                    levels.begin() + static_cast<std::ptrdiff_t>(grid.levels().last)};
     const std::uint64_t stated =
-        kind.secret ? static_cast<std::uint64_t>(settings.training.expected_records) * reader.info().rows_at_most
-                    : reader.info().rows;
+        kind.secret
+            ? static_cast<std::uint64_t>(settings.training.expected_records) * reader.info().rows_at_most
+            : reader.info().rows;
     tell_memory(context,
                 memory_of(plan, held_by(grid, stated, members, reader.info().wide), omp_get_max_threads()));
 
@@ -287,8 +288,9 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     bool finished = false;
     std::unique_ptr<Training> training;
     try {
-        const Payee payee{data_digest, reader.info().path, beside, name_of(settings.certificate.relation),
-                          request.ledger};
+        const Payee payee{data_digest,    reader.info().path,
+                          beside,         name_of(settings.certificate.relation),
+                          request.ledger, reader.info().measured};
         std::optional<RunKey> key;
         if (kind.secret && !finished_before) key = paid_run_key(context, run, store, payment, payee);
         if (context.world.is_root()) {

@@ -1,28 +1,76 @@
 #include "jobs/program/training/trained_records.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "dist/comm/communicator.hpp"
+#include "dist/data/filled_records.hpp"
+#include "dist/data/schema.hpp"
 #include "dist/layout/distribute.hpp"
 #include "kernels/base/error.hpp"
+#include "models/privacy/measure/constants.hpp"
 
 namespace holdfast {
+namespace {
 
-Settings settle_count(Settings settings, const DatasetInfo& info) {
+/// Between the values of a category, as its features have them in [0, 1].
+std::vector<double> edges_of_values(const Range& range) {
+    const double steps = range.highest - range.lowest;
+    std::vector<double> edges;
+    for (double edge = 0.5; edge < steps; ++edge) edges.push_back(edge / steps);
+    return edges;
+}
+
+/// As the records have them: scaled like these, and rounded where they are.
+std::vector<double> scaled_edges(const MeasuredColumn& column, bool wide) {
+    std::vector<double> edges = column.edges;
+    for (double& edge : edges) {
+        std::vector<double> one{edge};
+        scale_features({{column.lowest, column.highest}}, one);
+        edge = wide ? one.front() : static_cast<double>(static_cast<float>(one.front()));
+    }
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    return edges;
+}
+
+/// One list a column, of what was measured, and of the categories beside it; empty: nothing was.
+std::vector<std::vector<double>> measured_edges(const DatasetInfo& info) {
+    if (info.measured.empty()) return {};
+    const MeasuredConstants constants = MeasuredConstants::from_text(info.measured, info.path);
+    if (constants.bins == 0) return {};
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    const std::vector<Range> ranges =
+        schema ? schema->record_ranges() : std::vector<Range>(constants.columns.size(), Range{0, 1});
+    ensure(ranges.size() == constants.columns.size(), "what was measured are the columns of the schema");
+    std::vector<std::vector<double>> edges;
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+        edges.push_back(constants.columns[i] ? scaled_edges(*constants.columns[i], info.wide)
+                                             : edges_of_values(ranges[i]));
+    return edges;
+}
+
+}  // namespace
+
+Settings settle_facts(Settings settings, const DatasetInfo& info) {
     if (settings.training.expected_records == 0)
         settings.training.expected_records = static_cast<std::int64_t>(info.expected_records);
+    FeatureSettings& features = settings.features;
+    if (features.map == FeatureSettings::Map::bins && features.edges.empty() && features.column_bins.empty())
+        features.edges = measured_edges(info);
     const auto rows = static_cast<std::int64_t>(info.rows_at_most);
     if (settings.training.rows_at_most != 0 && settings.training.rows_at_most != rows)
         throw Error(ExitCode::usage,
-                    std::to_string(settings.training.rows_at_most) + " rows of a person, and the dataset has " +
-                        std::to_string(rows) + " at most",
+                    std::to_string(settings.training.rows_at_most) +
+                        " rows of a person, and the dataset has " + std::to_string(rows) + " at most",
                     "leave it out, or import the table again with another --rows-at-most",
                     "training.rows_at_most");
     settings.training.rows_at_most = rows;
     if (rows > 1 && settings.training.expected_records == 0)
-        throw Error(ExitCode::usage, "the step would divide by the number of rows, which one person changes by many",
-                    "state how many persons there are: import --expected-records, or training.expected_records",
-                    "training.expected_records");
+        throw Error(
+            ExitCode::usage, "the step would divide by the number of rows, which one person changes by many",
+            "state how many persons there are: import --expected-records, or training.expected_records",
+            "training.expected_records");
     check(settings);
     return settings;
 }

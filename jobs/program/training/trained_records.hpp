@@ -8,8 +8,9 @@
 
 namespace holdfast {
 
-/// The settings with the public number of records that the dataset states, unless they state one themselves.
-Settings settle_count(Settings settings, const DatasetInfo& info);
+/// The settings with the public number of records and, for bins, the edges between them that the dataset
+/// states (of holdfast measure), unless they state them themselves.
+Settings settle_facts(Settings settings, const DatasetInfo& info);
 
 /// Every public record, on every rank: they are few beside the private ones, and every member trains on all
 /// of them. None where no file is named. Error (input): other columns, or a label that is no class.

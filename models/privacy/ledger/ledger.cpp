@@ -1,5 +1,7 @@
 #include "models/privacy/ledger/ledger.hpp"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -142,6 +144,29 @@ bool Ledger::pay(const std::string& dataset, const Payment& payment) {
 
 bool Ledger::paid(const std::string& dataset, const std::string& token) const {
     return find_payment(*database_, dataset, token).has_value();
+}
+
+BoughtText Ledger::buy(const std::string& dataset, const Payment& payment,
+                       const std::function<std::string()>& draw) {
+    const bool charged = pay(dataset, payment);
+    const std::int64_t row = require_payment(*database_, dataset, payment.token);
+    if (find_result(*database_, row).empty()) {
+        const std::string drawn = draw();
+        ensure(!drawn.empty(), "what was bought says something");
+        Transaction transaction(*database_);
+        if (find_result(*database_, row).empty()) record_bought(*database_, row, drawn);
+        transaction.commit();
+    }
+    return {find_result(*database_, row), charged};
+}
+
+std::string Ledger::token_of(const std::string& text) const {
+    const std::vector<std::byte> key = people_key(*database_);
+    unsigned char digest[crypto_generichash_BYTES];
+    crypto_generichash(digest, sizeof digest, reinterpret_cast<const unsigned char*>(text.data()),
+                       text.size(), reinterpret_cast<const unsigned char*>(key.data()), key.size());
+    char hex[2 * sizeof digest + 1];
+    return sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
 }
 
 void Ledger::record_result(const std::string& dataset, const std::string& token, const std::string& digest) {

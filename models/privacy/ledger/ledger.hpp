@@ -112,8 +112,8 @@ struct LedgerPayment {
     std::string token;
     Rational epsilon, delta;
     std::string mechanism, parameters, guarantee;
-    std::int64_t time = 0;                  ///< in milliseconds since 1970
-    std::string result;                     ///< digest of what it bought; empty until that is there
+    std::int64_t time = 0;  ///< in milliseconds since 1970
+    std::string result;     ///< digest of what it bought, or the text itself; empty until that is there
     std::vector<Publication> publications;  ///< in the order they were recorded
 };
 
@@ -148,6 +148,12 @@ struct SessionState {
 /// A session, and whether it was opened, and so charged, by who asks now.
 struct OpenedSession {
     SessionState state;
+    bool charged;
+};
+
+/// A short public text that was paid for, and whether it was charged by who asks now.
+struct BoughtText {
+    std::string text;
     bool charged;
 };
 
@@ -294,6 +300,15 @@ class Ledger {
     /// was charged. The caller has checked that the account counts the neighbours of the payment's guarantee.
     bool pay(const std::string& dataset, const Payment& payment);
     bool paid(const std::string& dataset, const std::string& token) const;
+    /// Pays, once, for a public text, as pay does; what `draw` then gives is kept as its result, and returned
+    /// as it was kept, now and whenever the token is bought again. A crash before that leaves the payment
+    /// charged and nothing seen, and the same again draws without paying; of two processes one draw is kept,
+    /// and the other dropped unseen.
+    BoughtText buy(const std::string& dataset, const Payment& payment,
+                   const std::function<std::string()>& draw);
+    /// 64 hexadecimal digits that name `text`, by a hash under the ledger's own key: the same in this ledger
+    /// for ever, and nothing to whoever does not know the key.
+    std::string token_of(const std::string& text) const;
     /// Notes the one result that a token paid for, by its digest; the same again is allowed. Error
     /// (ExitCode::budget): the token was not paid for, or bought another result.
     void record_result(const std::string& dataset, const std::string& token, const std::string& digest);

@@ -37,6 +37,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     feature_names_in_: np.ndarray
     guarantee_: dict[str, Any]
     schema_: Schema | None
+    _measures = False  # are ranges and a count that nobody stated drawn under privacy?
 
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
         """Makes data.h5 of a table, in the folder; returns what the program says of it."""
@@ -47,16 +48,40 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         label, classes = fresh("label", names), np.unique(y)
         write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
         run = functools.partial(driver.run, folder=folder)
+        self._measures = self._measures and id_column is not None and (self.schema is None or self.expected_persons is None)
+        if self._measures and self.schema is None:
+            say("import")
+            numbered = self.classes is not None or np.array_equal(classes, np.arange(len(classes)))
+            if facts := numbered and self._import_as_it_is(run, label, id_column):
+                os.remove(os.path.join(folder, "table.csv"))
+                self.schema_ = None  # the model has it, once it is measured
+                self._take_classes(texts(self.classes) if self.classes is not None else texts(np.arange(len(classes))), y.dtype, classes)
+                return facts
+            self._measures = False
         say("schema")
         schema = self.schema_ = self._schema(run, names, label, id_column, classes)
         schema.write(os.path.join(folder, "schema.toml"))
         say("import")
-        count = "found" if self.expected_persons is None else self.expected_persons
-        facts = run("import", "table.csv", "--schema", "schema.toml", "--expected-records", count, "--population", self.population or "unnamed", "--out", "data.h5")
+        self._measures = self._measures and not schema.get("found")
+        facts = run("import", "table.csv", "--schema", "schema.toml", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
         os.remove(os.path.join(folder, "table.csv"))
         self._warn_of_clipping(facts)
         self._take_classes(schema["classes"], y.dtype, classes)
         return facts
+
+    def _count(self) -> list:
+        """Options that state the number of records, unless it is measured."""
+        if self.expected_persons is None:
+            return [] if self._measures else ["--expected-records", "found"]
+        return ["--expected-records", self.expected_persons]
+
+    def _import_as_it_is(self, run: Any, label: str, id_column: str) -> dict | None:
+        """Makes data.h5 of table.csv without ranges, gaps as 0; None: it has texts, which only a schema explains."""
+        classes = [] if self.classes is None else ["--classes", "|".join(texts(self.classes))]
+        try:
+            return run("import", "table.csv", "--label", label, *classes, "--id", id_column, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
+        except (driver.InputError, driver.UsageError):
+            return None
 
     def _table(self, X: Any, y: Any) -> tuple[Any, np.ndarray, list, list]:
         """(X, y, names of its columns, their cells), all that scikit-learn asks of them checked."""
@@ -153,9 +178,10 @@ class PrivateClassifier(TableClassifier):
     ----------
     epsilon, delta : what the model costs, charged once.
     schema : what the columns are, as public knowledge: a Schema or dict, the path of a TOML file of `holdfast schema`, or
-        (low, high), the range of every column of numbers, in the columns' own units. None: as it is found in the records.
+        (low, high), the range of every column of numbers, in the columns' own units. None: ranges are measured under
+        privacy, for a part of epsilon, where ids are given and all columns are numbers; else found in the records.
     classes : the label's values, as public knowledge, where the schema does not list them. None: those of y.
-    expected_persons : number of records that anybody may know, a rounded one too. None: the count found, rounded.
+    expected_persons : number of records that anybody may know, a rounded one too. None: measured likewise, or found.
     ids : name of the column whose values name the persons. None: rows have no names, unless fit() is given them.
     population, ledger : whose privacy budget is spent, and the file (SQLite) that keeps it and is never removed. Without a
         ledger nothing remembers what was spent: the guarantee is of this model alone.
@@ -206,6 +232,7 @@ class PrivateClassifier(TableClassifier):
         """
         if self.ledger is not None and self.population is None:
             raise ValueError("a ledger keeps the budget of people: say whose it is, population=NAME")
+        self._measures = self.delta > 0
         with driver.private_folder() as folder, stages(self.verbose) as say:
             facts = self._import(folder, say, X, y, ids)
             self._publish(folder, say, facts)
@@ -218,28 +245,48 @@ class PrivateClassifier(TableClassifier):
         say("account")
         ledger = os.path.join(folder, "ledger.db") if self.ledger is None else os.path.abspath(self.ledger)
         run("account", "--ledger", ledger, "--data", "data.h5", *self._opening(run, ledger, population))
+        epsilon, delta, edges = self.epsilon, self.delta, {}
+        if self._measures:
+            say("measure")
+            measured = self._measure(folder, run, ledger)
+            epsilon, delta = measured["left_for_training"]["epsilon"], measured["left_for_training"]["delta"]
+            facts = {**facts, "expected_records": measured.get("expected_records", facts["expected_records"])}
+            edges = {"features.edges": []} if measured["bins"] else {}
         say("advise")
-        kind = self._configure(folder, facts, self.epsilon, self.delta)
+        kind = self._configure(folder, facts, epsilon, delta)
         say("train")
-        noise = {"noise.epsilon": self.epsilon, "noise.delta": self.delta} if kind == "noisy" else {}
-        self._train(folder, noise, *(["--ledger", ledger] if noise else []))
+        noise = {"noise.epsilon": epsilon, "noise.delta": delta} if kind == "noisy" else {}
+        self._train(folder, {**edges, **noise}, *(["--ledger", ledger] if noise else []))
         say("publish")
-        price = [] if noise else ["--epsilon", self.epsilon, "--delta", self.delta]
+        price = [] if noise else ["--epsilon", epsilon, "--delta", delta]
         run("publish", "--run", "run", "--ledger", ledger, "--out", "model.h5", *price)
         self._take_model(os.path.join(folder, "model.h5"))
+        if self._measures:
+            self.schema_ = Schema(self.model_.schema)
         self.spent_ = run("account", "--ledger", ledger, "--population", population)
         self.statement_ = driver.text("statement", "--ledger", ledger, "--population", population)
 
+    def _measure(self, folder: str, run: Any, ledger: str) -> dict:
+        """data.h5 becomes what was measured of it, for a part of epsilon; returns what the program says."""
+        measured = run("measure", "--data", "data.h5", "--ledger", ledger, "--epsilon", self.epsilon, "--delta", self.delta, "--out", "measured.h5")
+        os.replace(os.path.join(folder, "measured.h5"), os.path.join(folder, "data.h5"))
+        if measured["bins"] and not any(column and column.get("seen", True) for column in measured["columns"]):
+            raise driver.BudgetError(f"there are too few records to measure ranges for epsilon {self.epsilon} (state them: schema=…)")
+        return measured
+
     def _opening(self, run: Any, ledger: str, population: str) -> list:
         """What opens the account, where there is none; where one is said, the program holds it against the one there."""
-        if self.budget is None and self.ledger is not None:
+        rule = "gdp" if self._measures else "basic"
+        if self.ledger is not None:
             try:
-                run("account", "--ledger", ledger, "--population", population)
-                return []
+                there = run("account", "--ledger", ledger, "--population", population)
+                if self.budget is None:
+                    return []
+                rule = there["composition"]
             except driver.UsageError:  # none yet
                 pass
         epsilon, delta = self.budget or (self.epsilon, self.delta)
-        return ["--budget", epsilon, "--budget-delta", delta]
+        return ["--budget", epsilon, "--budget-delta", delta, "--composition", rule]
 
     def _take_model(self, path: str | os.PathLike) -> None:
         self.model_ = models.read_model(path)
@@ -376,7 +423,7 @@ def label_of(name: str, dtype: np.dtype) -> Any:
 class stages:
     """Says which command runs: by tqdm where it is installed, else in lines on stderr."""
 
-    NAMES = ("schema", "import", "account", "advise", "train", "publish")
+    NAMES = ("schema", "import", "account", "measure", "advise", "train", "publish")
 
     def __init__(self, verbose: bool):
         self.verbose, self.bar = verbose, None

@@ -1,0 +1,495 @@
+// holdfast measure: what surrounds a model and nobody has stated, drawn from the records under noise and paid
+// for once: how many there are, the ranges of their columns, edges between bins. The same again gives the
+// same constants and costs nothing.
+//   holdfast import patients.csv --label ill --id number --population ward-7 --out raw.h5
+//   holdfast account --ledger ward.db --data raw.h5 --budget 1 --budget-delta 1e-5 --composition gdp
+//   holdfast measure --data raw.h5 --ledger ward.db --out patients.h5
+//   holdfast measure --data raw.h5 --ledger ward.db --ranges --bins 16 --share 0.1 --out patients.h5
+
+#include <spdlog/logger.h>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "dist/data/import_hdf5.hpp"
+#include "dist/data/import_records.hpp"
+#include "dist/data/schema.hpp"
+#include "jobs/program/job.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/payer.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/ops/row_weight.hpp"
+#include "models/certify/claims.hpp"
+#include "models/privacy/accountant/gaussian.hpp"
+#include "models/privacy/accountant/renyi.hpp"
+#include "models/privacy/measure/constants.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string data, ledger, out;
+    bool count = false, ranges = false;
+    std::int64_t bins = 0;
+    std::optional<double> share, epsilon, delta;
+};
+
+// Of the total's mu^2 (models/mathematics.md, measured constants): what each takes unless --share says.
+constexpr double count_share = 0.01, ranges_share = 0.04, ranges_share_of_little = 0.15;
+constexpr double little_epsilon = 0.3;
+constexpr double hidden_deviations = 8, told_apart_deviations = 32;  // persons that noise hides, and leaves
+constexpr std::uint64_t slab_rows = 16384;
+
+// What is asked for ----------------------------------------------------------------------------------------
+
+[[noreturn]] void refuse_usage(const std::string& message, const std::string& hint,
+                               const std::string& where) {
+    throw Error(ExitCode::usage, message, hint, where);
+}
+
+void check_request(const Request& request) {
+    if (request.bins != 0 && request.bins != 8 && request.bins != 16)
+        refuse_usage("8 or 16 bins are measured", "give one of them, or leave it out", "--bins");
+    if (request.share && !(*request.share > 0 && *request.share < 1))
+        refuse_usage("not in (0, 1)", "give the part of the total that it may cost, such as 0.05", "--share");
+    if (request.epsilon && !(*request.epsilon > 0 && std::isfinite(*request.epsilon)))
+        refuse_usage("not a positive number", "give what measuring and training may cost in all",
+                     "--epsilon");
+    if (request.delta && !(*request.delta > 0 && *request.delta < 1))
+        refuse_usage("not in (0, 1)", "give a value such as 1e-5", "--delta");
+}
+
+/// Records that can be measured: whose they are is known, and who is among them follows from ids.
+void check_table(const DatasetInfo& info) {
+    if (info.population.empty())
+        throw Error(ExitCode::input, "does not say whose records it holds",
+                    "make it again with: holdfast import … --population NAME", info.path);
+    if (info.ids == IdKind::row_number)
+        throw Error(ExitCode::input,
+                    "its records are known by row number: " + std::string(coverage_of(info.ids)),
+                    "import it with --id, which names persons", info.path);
+    if (!info.measured.empty())
+        throw Error(ExitCode::input, "its constants were measured already",
+                    "train on it, or measure the table that it was made of", info.path);
+    if (info.scaling == Scaling::private_data)
+        throw Error(ExitCode::input, "its features were scaled by the private records themselves",
+                    "import the table without --scale-from-data: values are then kept as they are",
+                    info.path);
+}
+
+/// The features whose range nobody has stated: all but categories.
+std::vector<std::size_t> open_features(const DatasetInfo& info) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    const std::vector<Range> ranges =
+        schema ? schema->record_ranges() : std::vector<Range>(info.features, unknown_range);
+    std::vector<std::size_t> features;
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+        if (!is_known(ranges[i])) features.push_back(i);
+    return features;
+}
+
+/// What of the table is to be measured, without its cost: what is asked for, or all that is not public.
+MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, std::size_t open) {
+    const bool stated = info.expected_records > 0 && !info.count_found,
+               scaled = info.scaling != Scaling::none;
+    const bool any = request.count || request.ranges || request.bins > 0;
+    const bool ranges =
+        request.ranges || request.bins > 0 || (!any && info.scaling != Scaling::public_constants);
+    MeasureRequest wanted;
+    wanted.count = any ? request.count : !stated;
+    wanted.bins = static_cast<std::size_t>(request.bins);
+    if (wanted.count && stated)
+        refuse_usage("the number of records is public already: " + std::to_string(info.expected_records),
+                     "leave it out", "--count");
+    if (ranges && scaled)
+        refuse_usage(info.scaling == Scaling::unknown ? "the file does not say how its features were scaled"
+                                                      : "its ranges are public already",
+                     info.scaling == Scaling::unknown
+                         ? "import it with --source-scaling none, if they are as they were recorded"
+                         : "leave --ranges and --bins out",
+                     info.path);
+    wanted.columns = ranges ? open : 0;
+    return wanted;
+}
+
+// What it costs --------------------------------------------------------------------------------------------
+
+/// What measuring and training may cost together.
+struct Total {
+    Rational epsilon, delta;
+    Rational mu_squared;
+};
+
+Total total_of(const Request& request, const Budget& budget, const std::string& ledger) {
+    Total total{budget.epsilon, budget.delta, 0};
+    if (request.epsilon) total.epsilon = decimal_value(*request.epsilon, "--epsilon");
+    if (request.delta) total.delta = decimal_value(*request.delta, "--delta");
+    if (budget.delta == 0)
+        throw Error(ExitCode::budget,
+                    "this account has no delta, and what is measured gets normal noise: nothing was charged",
+                    "state public ranges and a public count, or open accounts with --budget-delta and "
+                    "--composition gdp",
+                    ledger);
+    if (budget.renyi_order) {
+        const Rational rho =
+            renyi_budget(*budget.renyi_order, total.epsilon, total.delta - budget.delta_apart);
+        total.mu_squared = std::max(Rational(0), Rational(2 * rho / as_rational(*budget.renyi_order)));
+    } else {
+        const Rational mu = gaussian_mu(total.epsilon, total.delta);
+        total.mu_squared = mu * mu;
+    }
+    return total;
+}
+
+/// `wanted` with what each part may cost.
+MeasureRequest priced(MeasureRequest wanted, const Request& request, const Total& total) {
+    const double of_count = wanted.count ? count_share : 0;
+    double of_ranges = 0;
+    if (wanted.columns > 0)
+        of_ranges = total.epsilon < decimal_value(little_epsilon, "") ? ranges_share_of_little : ranges_share;
+    const Rational all = decimal_value(of_count, "") + decimal_value(of_ranges, "");
+    const Rational times =
+        request.share && all > 0 ? Rational(decimal_value(*request.share, "--share") / all) : 1;
+    wanted.count_mu_squared = decimal_value(of_count, "") * times * total.mu_squared;
+    wanted.columns_mu_squared = decimal_value(of_ranges, "") * times * total.mu_squared;
+    return wanted;
+}
+
+/// A filter of sums charges epsilon and delta: of the delta a tenth.
+Rational stated_delta(const Budget& budget, const Total& total) {
+    return budget.gaussian || budget.renyi_order ? total.delta : Rational(total.delta / 10);
+}
+
+/// What the total leaves for a training, rounded down to six digits.
+struct Left {
+    double epsilon = 0, delta = 0;
+};
+
+double rounded_down(const Rational& value) {
+    if (value <= 0) return 0;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.5e", value.get_d());
+    double rounded = std::strtod(text, nullptr);
+    if (decimal_value(rounded, "") > value) {
+        std::snprintf(text, sizeof text, "%.5e", value.get_d() * (1 - 1e-5));
+        rounded = std::strtod(text, nullptr);
+    }
+    return rounded;
+}
+
+Left left_of(const Total& total, const Budget& budget, const Payment& payment) {
+    if (!budget.gaussian && !budget.renyi_order)
+        return {rounded_down(total.epsilon - payment.epsilon), rounded_down(total.delta - payment.delta)};
+    const Rational rest = total.mu_squared - *payment.mu_squared;
+    // Of the greatest mu whose square is within the rest; to six digits the rounding of the root is nothing.
+    return {rounded_down(gaussian_epsilon(Rational(std::sqrt(rest.get_d())), total.delta) *
+                         (1 - Rational(1, 1000000))),
+            shown(total.delta)};
+}
+
+/// The share of the total at which a column of so many persons would have four bins.
+std::string share_that_would_do(const MeasureRequest& request, const MeasureLaw& law, const Total& total,
+                                double persons) {
+    const double times = std::pow(told_apart_deviations * law.sigma / persons, 2);
+    const double share = Rational(request.columns_mu_squared / total.mu_squared).get_d() * times;
+    char text[160];
+    if (share < 1)
+        std::snprintf(text, sizeof text, "--share %.2g would do, or state public ranges (import --scale)",
+                      share);
+    else
+        std::snprintf(text, sizeof text,
+                      "no share of this total would do: state public ranges (import --scale)");
+    return text;
+}
+
+/// Where the number of persons is public and the noise would hide all of them, nothing is charged.
+void refuse_hidden(const MeasureRequest& request, const MeasureLaw& law, const Total& total,
+                   std::uint64_t stated) {
+    const auto persons = static_cast<double>(stated);
+    if (request.count || request.columns == 0 || stated == 0 || persons >= hidden_deviations * law.sigma)
+        return;
+    throw Error(ExitCode::budget,
+                "the noise of " + std::to_string(std::lround(law.sigma)) + " persons a cell would hide all " +
+                    std::to_string(stated) + ": nothing was charged",
+                share_that_would_do(request, law, total, persons), "--share");
+}
+
+/// Where the account cannot pay for the training that the rest of the total is for, nothing is begun.
+void refuse_beside(const Ledger& ledger, const std::string& population, const Budget& budget,
+                   const Total& total, const std::string& path) {
+    const Spending spent = *ledger.spending(population);
+    if (!budget.gaussian || spent.epsilon == 0) return;
+    const Rational all = gaussian_mu(budget.epsilon, budget.delta),
+                   gone = gaussian_mu(spent.epsilon, budget.delta);
+    const Rational left = all * all - gone * gone;
+    if (total.mu_squared <= left) return;
+    const double fits =
+        left > 0 ? rounded_down(gaussian_epsilon(Rational(std::sqrt(left.get_d())), total.delta)) : 0;
+    char hint[160];
+    std::snprintf(hint, sizeof hint, "--epsilon %g for both would fit", fits);
+    throw Error(ExitCode::budget,
+                "epsilon " + decimal_text(total.epsilon) +
+                    " for measuring and training does not fit beside the " + decimal_text(spent.epsilon) +
+                    " that is spent: nothing was charged",
+                fits > 0 ? hint : "nothing is left of this account", path);
+}
+
+// The draw -------------------------------------------------------------------------------------------------
+
+/// Whose the rows of a dataset are.
+class Persons {
+  public:
+    explicit Persons(const DatasetReader& reader) {
+        const DatasetInfo& info = reader.info();
+        count_ = info.rows;
+        if (info.rows_at_most <= 1) return;
+        Records rows;
+        rows.ids = reader.read_ids(0, info.rows);
+        weigh_persons(rows, info.rows_at_most, info.path);
+        weights_ = std::move(rows.weights);
+        count_ = 0;
+        for (std::size_t row = 0; row < rows.ids.size(); ++row)
+            count_ += row == 0 || rows.ids[row] != rows.ids[row - 1];
+    }
+    std::uint64_t count() const { return count_; }
+    /// Of a person's unit, what a row adds to a cell: all rows together no more than it.
+    std::int64_t share(std::uint64_t row) const {
+        return weights_.empty() ? whole_person : part_of(whole_person, weights_[row]);
+    }
+
+  private:
+    std::uint64_t count_;
+    std::vector<double> weights_;  ///< [rows]; empty: 1 each
+};
+
+/// One pass over the records for columns [first, last) of those that are asked for.
+std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& persons,
+                                  const std::vector<std::size_t>& features, std::size_t first,
+                                  std::size_t last) {
+    std::vector<ColumnCounts> counts(last - first);
+    const std::uint64_t rows = reader.info().rows;
+    for (std::uint64_t begin = 0; begin < rows; begin += slab_rows) {
+        const Records slab = reader.read(begin, std::min(slab_rows, rows - begin));
+        for (std::size_t row = 0; row < slab.size(); ++row) {
+            const std::int64_t share = persons.share(begin + row);
+            for (std::size_t i = first; i < last; ++i)
+                counts[i - first].add(slab.features.at(row, features[i]), share);
+        }
+    }
+    return counts;
+}
+
+struct Measured {
+    MeasuredConstants constants;
+    std::string text;  ///< as the ledger keeps it
+    bool charged;
+};
+
+Measured measured(Ledger& ledger, const DatasetReader& reader, const std::string& digest,
+                  const MeasureRequest& request, const MeasureLaw& law, const Payment& payment,
+                  std::vector<std::size_t> features) {
+    const DatasetInfo& info = reader.info();
+    if (request.columns == 0) features.clear();
+    const Persons persons(reader);
+    const BoughtText bought = ledger.buy(digest, payment, [&] {
+        SystemRandomBits bits;
+        MeasuredConstants drawn = draw_constants(
+            request, law,
+            {static_cast<std::int64_t>(persons.count()), info.expected_records, features, info.features},
+            [&](std::size_t first, std::size_t last) {
+                return counted(reader, persons, features, first, last);
+            },
+            bits);
+        drawn.token = payment.token;
+        return drawn.to_json().dump();
+    });
+    return {MeasuredConstants::from_text(bought.text, "ledger"), bought.text, bought.charged};
+}
+
+// The dataset ----------------------------------------------------------------------------------------------
+
+/// What the features are scaled by: what was measured, and what the values of a category fix.
+std::map<std::string, Range> ranges_by_name(const MeasuredConstants& constants, const DatasetInfo& info,
+                                            const std::vector<std::string>& names) {
+    std::map<std::string, Range> ranges;
+    if (constants.bins == 0) return ranges;
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    const std::vector<Range> known =
+        schema ? schema->record_ranges() : std::vector<Range>(names.size(), unknown_range);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::optional<MeasuredColumn>& column = constants.columns[i];
+        if (!ranges.emplace(names[i], column ? Range{column->lowest, column->highest} : known[i]).second)
+            throw Error(ExitCode::input, "has two columns named '" + names[i] + "'", "rename one of them",
+                        info.path);
+    }
+    return ranges;
+}
+
+/// All splits of the raw dataset, scaled by the constants of one.
+void write_scaled(const Request& request, const DatasetInfo& info, const Measured& measured) {
+    std::vector<NamedSource> sources;
+    for (const std::string& split : hdf5_splits(info.path))
+        sources.push_back({split, open_hdf5_split(info.path, split, {}, info.has_targets)});
+    std::stable_partition(sources.begin(), sources.end(),
+                          [&](const NamedSource& source) { return source.split == info.split; });
+    ImportOptions options;
+    options.ranges = ranges_by_name(measured.constants, info, sources.front().source->info().feature_names);
+    if (info.rows_at_most > 1) options.persons.emplace(PersonRule{.rows_at_most = info.rows_at_most});
+    options.measured = measured.text;
+    options.count_measured = measured.constants.count.has_value();
+    if (options.count_measured) options.expected_records = measured.constants.records();
+    import_records(sources, options, request.out);
+}
+
+// What is said ---------------------------------------------------------------------------------------------
+
+/// Columns that noise has hidden, and bins that it would blur.
+void warn_of_noise(const Context& context, const MeasureRequest& request, const MeasureLaw& law,
+                   const Total& total, const Measured& measured, double persons) {
+    if (request.columns == 0) return;
+    const auto hidden =
+        std::count_if(measured.constants.columns.begin(), measured.constants.columns.end(),
+                      [](const std::optional<MeasuredColumn>& column) { return column && !column->seen; });
+    if (hidden > 0)
+        context.log->warn("noise hides {} columns wholly: they count as if they lay in [0, 1]", hidden);
+    if (hidden > 0 || persons < told_apart_deviations * law.sigma)
+        context.log->warn("about {:.0f} persons are few beside noise of {:.0f} a cell: {}", persons,
+                          law.sigma, share_that_would_do(request, law, total, persons));
+}
+
+nlohmann::json as_json(const Request& request, const Measured& measured, const Payment& payment,
+                       const MeasureLaw& law, const Left& left) {
+    nlohmann::json object = measured.constants.to_json();
+    object["path"] = request.out;
+    object["charged"] = measured.charged;
+    object["cost"] = {{"epsilon", shown(payment.epsilon)},
+                      {"delta", shown(payment.delta)},
+                      {"mu_squared", shown(law.mu_squared)}};
+    if (measured.constants.count) {
+        object["count_sigma"] = law.count_sigma;
+        object["expected_records"] = measured.constants.records();
+    }
+    if (law.sigma > 0) object["column_sigma"] = law.sigma;
+    object["left_for_training"] = {{"epsilon", left.epsilon}, {"delta", left.delta}};
+    return object;
+}
+
+std::string as_text(const Request& request, const DatasetInfo& info, const Measured& measured,
+                    const Payment& payment, const MeasureLaw& law, const Total& total, const Left& left) {
+    const MeasuredConstants& constants = measured.constants;
+    char line[240];
+    std::string text = request.out + ": scaled by constants that were measured, token " +
+                       constants.token.substr(0, 16) + "\n";
+    if (constants.count) {
+        std::snprintf(line, sizeof line, "  records    %lld, noise %.4g\n",
+                      static_cast<long long>(*constants.count), law.count_sigma);
+        text += line;
+    }
+    if (constants.bins > 0) {
+        std::snprintf(line, sizeof line, "  columns    ranges and %zu bins, noise %.4g persons a cell\n",
+                      constants.bins, law.sigma);
+        text += line;
+    }
+    for (std::size_t i = 0; i < constants.columns.size(); ++i) {
+        if (!constants.columns[i]) continue;
+        const std::string name =
+            i < info.feature_names.size() ? info.feature_names[i] : "f" + std::to_string(i);
+        std::snprintf(line, sizeof line, ": %.6g to %.6g%s\n", constants.columns[i]->lowest,
+                      constants.columns[i]->highest, constants.columns[i]->seen ? "" : ", hidden by noise");
+        text += "    " + name + line;
+    }
+    std::snprintf(line, sizeof line, "cost epsilon %.4g, delta %.4g on its own (mu %.4g), %s\n",
+                  shown(payment.epsilon), shown(payment.delta), std::sqrt(law.mu_squared.get_d()),
+                  measured.charged ? "charged" : "charged before: nothing now");
+    text += line;
+    std::snprintf(line, sizeof line,
+                  "of epsilon %.4g, delta %.4g in all a training may cost epsilon %.6g, "
+                  "delta %.4g\n",
+                  shown(total.epsilon), shown(total.delta), left.epsilon, left.delta);
+    return text + line + Guarantee::text_of(nlohmann::json::parse(payment.guarantee)) + "\n";
+}
+
+void measure(const Context& context, const Request& request) {
+    // 1. What is asked for, of whom, and whether there is an account that can pay.
+    check_request(request);
+    if (!context.world.is_root()) return context.world.barrier();
+    require_ledger(request.ledger);
+    const DatasetReader reader(request.data);
+    const DatasetInfo& info = reader.info();
+    check_table(info);
+    const std::vector<std::size_t> features = open_features(info);
+    MeasureRequest wanted = wanted_of(request, info, features.size());
+    const std::string digest = digest_of_records(reader);
+    Ledger ledger(request.ledger);
+    const std::optional<std::string> population = ledger.population_of(digest);
+    if (!population)
+        refuse_usage("this ledger knows no population of the data",
+                     "its owner adds them: holdfast account --ledger " + request.ledger + " --data " +
+                         request.data + " --budget EPSILON --budget-delta DELTA --composition gdp",
+                     request.ledger);
+    const Account account = *ledger.account(*population);
+
+    // 2. How much noise the share pays for.
+    wanted.relation = account.relation;
+    const Total total = total_of(request, account.budget, request.ledger);
+    wanted = priced(wanted, request, total);
+    const MeasureLaw law = MeasureLaw::of(wanted);
+    refuse_hidden(wanted, law, total, info.expected_records);
+    Payment payment = payment_for(wanted, law, stated_delta(account.budget, total));
+
+    // 3. Charged; then counted and drawn; then kept in the ledger, and shown as it is kept there.
+    const Relation relation = account.relation == "substitute" ? Relation::substitute : Relation::add_remove;
+    payment.guarantee =
+        claim_about_constants(facts_of(info, false), relation, law.mu_squared).to_json().dump();
+    payment.token =
+        ledger.token_of(nlohmann::json{measured_mechanism, *population, digest, payment.parameters}.dump());
+    if (!ledger.paid(digest, payment.token))
+        refuse_beside(ledger, *population, account.budget, total, request.ledger);
+    const Measured drawn = measured(ledger, reader, digest, wanted, law, payment, features);
+
+    // 4. The dataset at these constants, another version of its population's data.
+    write_scaled(request, info, drawn);
+    const DatasetIdentity scaled = identify(DatasetReader(request.out + ":" + info.split));
+    ledger.add_version(*population, scaled.digest, scaled.ids, std::nullopt,
+                       {scaled.id_kind, scaled.contents, true});
+
+    // 5. What was measured, what it cost, and what is left.
+    const Left left = left_of(total, account.budget, payment);
+    const auto persons =
+        static_cast<double>(drawn.constants.count ? drawn.constants.records() : info.expected_records);
+    warn_of_noise(context, wanted, law, total, drawn, persons);
+    context.print(as_json(request, drawn, payment, law, left),
+                  as_text(request, info, drawn, payment, law, total, left));
+    context.world.barrier();
+}
+
+}  // namespace
+
+Run declare_measure(const Command& command) {
+    auto request = std::make_shared<Request>();
+    command
+        .add_option("--data", request->data,
+                    "Dataset FILE[:SPLIT] with values as they were recorded (import without --scale), split "
+                    "train by default: its records are measured, all splits are scaled")
+        .required();
+    command.add_option("--ledger", request->ledger, "The file that pays, once").required();
+    command.add_option("--out", request->out, "Dataset file to write, scaled to [0, 1] by what was measured")
+        .required();
+    command.add_flag("--count", request->count, "The number of records (default: what is not public)");
+    command.add_flag("--ranges", request->ranges, "Ranges of the columns, and edges between bins (likewise)");
+    command.add_option("--bins", request->bins,
+                       "8 or 16 bins a column, which training with features.map = bins then takes (default: "
+                       "4 to 16, as the noise leaves them to be told apart)");
+    command.add_option("--share", request->share,
+                       "Part of the total's mu^2 that it may cost (default: 0.01 for the count, 0.04 for "
+                       "ranges and bins, or 0.15 where the total is below epsilon 0.3)");
+    command.add_option("--epsilon", request->epsilon,
+                       "The total that measuring and training may cost (default: the account's budget)");
+    command.add_option("--delta", request->delta, "and its delta");
+    return [request](const Context& context) { measure(context, *request); };
+}
+
+}  // namespace holdfast

@@ -1,0 +1,145 @@
+#include "models/privacy/measure/constants.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/base/error.hpp"
+#include "models/privacy/accountant/gaussian.hpp"
+#include "models/privacy/accountant/renyi.hpp"
+#include "models/privacy/noise/gaussian_noise.hpp"
+
+namespace holdfast {
+namespace {
+
+using nlohmann::json;
+
+constexpr double persons_of_a_bin = 8;        // in deviations
+constexpr std::size_t columns_at_once = 128;  // a MiB each
+
+/// How far a neighbour moves one level of one column, squared: by a person's whole share, or two of them.
+int reach_squared(const std::string& relation) {
+    return relation == "substitute" ? 2 : 1;
+}
+/// And the number of persons, which a replaced one does not move.
+int count_reach_squared(const std::string& relation) {
+    return relation == "substitute" ? 0 : 1;
+}
+
+/// Rounded up, so that what is drawn is never too little.
+double sigma_for(const Rational& reach_squared, const Rational& mu_squared) {
+    ensure(mu_squared > 0, "noise is paid for");
+    const double sigma = round_up(sqrt_upper(reach_squared / mu_squared));
+    constexpr double greatest = GaussianNoise::greatest_sigma / static_cast<double>(whole_person);
+    if (sigma <= greatest) return std::max(sigma, GaussianNoise::least_sigma);
+    throw Error(ExitCode::usage, "at this cost the noise is beyond all counts", "allow a larger --share",
+                "--share");
+}
+
+Rational squared(double sigma) {
+    return Rational(sigma) * Rational(sigma);
+}
+
+json json_of(const std::optional<MeasuredColumn>& column) {
+    if (!column) return nullptr;
+    json object = {{"range", {column->lowest, column->highest}}, {"edges", column->edges}};
+    if (!column->seen) object["seen"] = false;
+    return object;
+}
+
+std::optional<MeasuredColumn> column_of(const json& object) {
+    if (object.is_null()) return std::nullopt;
+    MeasuredColumn column{object.at("range").at(0), object.at("range").at(1), object.at("edges"),
+                          object.value("seen", true)};
+    if (!(column.lowest < column.highest)) throw std::range_error("range");
+    return column;
+}
+
+}  // namespace
+
+const char* const measured_mechanism = "measured_constants";
+
+MeasureLaw MeasureLaw::of(const MeasureRequest& request) {
+    MeasureLaw law;
+    if (!request.count && request.columns == 0)
+        throw Error(ExitCode::usage, "nothing is left to be measured", "leave the command out", "--count");
+    if (request.count) {
+        law.count_sigma = sigma_for(1, request.count_mu_squared);
+        law.mu_squared += count_reach_squared(request.relation) / squared(law.count_sigma);
+    }
+    if (request.columns > 0) {
+        const Rational reach = as_rational(static_cast<std::int64_t>(request.columns)) * TreeLaw::levels *
+                               reach_squared(request.relation);
+        law.sigma = sigma_for(reach, request.columns_mu_squared);
+        law.mu_squared += reach / squared(law.sigma);
+    }
+    return law;
+}
+
+Payment payment_for(const MeasureRequest& request, const MeasureLaw& law, const Rational& delta) {
+    json parameters = {{"relation", request.relation}, {"noise", "gaussian"}};
+    if (request.count) parameters["count_sigma"] = law.count_sigma;
+    if (request.columns > 0) {
+        parameters["columns"] = request.columns;
+        parameters["column_sigma"] = law.sigma;
+        parameters["bins"] = request.bins;
+    }
+    return {"",
+            gaussian_epsilon(sqrt_upper(law.mu_squared), delta),
+            delta,
+            renyi_curve_of_concentrated(law.mu_squared / 2),
+            measured_mechanism,
+            parameters.dump(),
+            "",
+            law.mu_squared};
+}
+
+json MeasuredConstants::to_json() const {
+    json object = {{"token", token}, {"bins", bins}, {"columns", json::array()}};
+    if (count) object["count"] = *count;
+    for (const std::optional<MeasuredColumn>& column : columns) object["columns"].push_back(json_of(column));
+    return object;
+}
+
+MeasuredConstants MeasuredConstants::from_text(const std::string& text, const std::string& where) {
+    try {
+        const json object = json::parse(text);
+        MeasuredConstants constants{object.at("token"), std::nullopt, {}, object.at("bins")};
+        if (object.contains("count")) constants.count = object["count"].get<std::int64_t>();
+        for (const json& column : object.at("columns")) constants.columns.push_back(column_of(column));
+        return constants;
+    } catch (const std::exception&) {
+        throw Error(ExitCode::input, "its measured constants are damaged", "measure the table again", where);
+    }
+}
+
+std::size_t bins_told_apart(double persons, double sigma) {
+    std::size_t bins = MeasureRequest::least_bins;
+    while (bins < MeasureRequest::most_bins &&
+           static_cast<double>(bins) <= persons / (persons_of_a_bin * sigma))
+        bins *= 2;
+    return bins;
+}
+
+MeasuredConstants draw_constants(const MeasureRequest& request, const MeasureLaw& law,
+                                 const MeasuredTable& table, const CountColumns& count_columns,
+                                 RandomBits& bits) {
+    ensure(table.features.size() == request.columns, "every column that is asked for has a place");
+    MeasuredConstants drawn;
+    if (request.count) drawn.count = table.persons + GaussianNoise(law.count_sigma).draw(bits);
+    const auto persons = static_cast<double>(request.count ? drawn.records() : table.stated);
+    drawn.columns.resize(table.all);
+    if (request.columns == 0) return drawn;
+    drawn.bins = request.bins > 0 ? request.bins : bins_told_apart(persons, law.sigma);
+    const TreeLaw tree = TreeLaw::of(law.sigma, request.columns);
+    for (std::size_t first = 0; first < request.columns; first += columns_at_once) {
+        const std::size_t last = std::min(first + columns_at_once, request.columns);
+        const std::vector<ColumnCounts> counts = count_columns(first, last);
+        for (std::size_t i = first; i < last; ++i) {
+            const DrawnColumn column = draw_column(counts[i - first], tree, bits);
+            drawn.columns[table.features[i]] = MeasuredColumn{
+                column.lowest, column.highest, column.edges(drawn.bins), !column.cells.empty()};
+        }
+    }
+    return drawn;
+}
+
+}  // namespace holdfast

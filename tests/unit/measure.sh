@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# measure.sh HOLDFAST: holdfast measure of a table as it lies there: its constants are paid for once, given again as they
+# were, kept through crashes, and what is trained at them is proved by the account that paid.
+set -uo pipefail
+source "$(dirname "$0")/../support/script.sh"
+
+# refused CODE WORDS COMMAND…: it ends so, says so, and prints nothing.
+refused() {
+    local status=0
+    "$holdfast" "${@:3}" >out.txt 2>err.txt || status=$?
+    [[ $status == "$1" && ! -s out.txt ]] || fail "${*:3}: exit $status, not $1: $(cat out.txt err.txt)"
+    grep -q -- "$2" err.txt || fail "${*:3} does not say '$2': $(cat err.txt)"
+}
+must() { "$holdfast" "$@" --quiet >out.txt 2>err.txt || fail "$*: $(cat err.txt)"; }
+json() { python3 -c "import json, sys; o = json.load(open('$1')); print($2)"; }
+open_account() { must account --ledger "$1.db" --data "$2" --budget 1 "${@:3}"; } # NAME DATA OPTION…
+spent() { "$holdfast" account --ledger "$1.db" --population ward --json --quiet >account.json && json account.json 'o["spent_epsilon"], o["payments"].__len__()'; }
+
+# 6000 persons and more: ages, an amount that is often 0, a temperature of either sign.
+awk 'BEGIN { srand(5); print "id,age,amount,cold,ill"
+    for (i = 0; i < 8000; ++i) { age = 18 + int(70 * rand())
+        printf "%d,%d,%.2f,%.5f,%d\n", 11 * i + 2, age, rand() < 0.4 ? 0 : exp(6 + 3 * rand()), -20 + 30 * rand(), rand() < (age > 50 ? 0.9 : 0.1) } }' >ward.csv
+import() { must import "$1" --label ill --population ward --out "$2" "${@:3}"; }
+import ward.csv raw.h5 --id id --test-fraction 0.25
+gdp=(--budget-delta 1e-5 --composition gdp)
+
+# 1. Charged once; the same bytes again, and for nothing.
+open_account one raw.h5 "${gdp[@]}"
+"$holdfast" measure --data raw.h5 --ledger one.db --out one.h5 --json --quiet >first.json 2>err.txt || fail "not measured: $(cat err.txt)"
+once=$(spent one)
+"$holdfast" measure --data raw.h5 --ledger one.db --out again.h5 --json --quiet >again.json || fail "not measured again"
+cmp one.h5 again.h5 || fail "asked again, another dataset"
+[[ $(spent one) == "$once" && $once == *' 1' ]] || fail "asked again, charged again: $once, $(spent one)"
+[[ $(json first.json 'o["charged"]') == True && $(json again.json 'o["charged"]') == False ]] || fail "who was charged?"
+python3 - <<'PY' || fail "strange constants: $(<first.json)"
+import json
+said = json.load(open("first.json"))
+assert abs(said["count"] - 6000) < 250 and said["expected_records"] == said["count"], said
+(age, amount, cold) = said["columns"]
+assert 16 <= age["range"][0] <= 18 and 87 < age["range"][1] <= 128, age
+assert amount["range"][0] == 0 and 5000 < amount["range"][1] <= 16384, amount
+assert -32 <= cold["range"][0] <= -19 and 3 < cold["range"][1] <= 16, cold
+assert amount["edges"][0] == 2.0**-32, amount  # 0 has a bin of its own
+assert abs(said["cost"]["mu_squared"] / 0.0719 / 0.05 - 1) < 0.01, said
+assert 0.97 < said["left_for_training"]["epsilon"] < 0.98, said
+PY
+"$holdfast" inspect one.h5:train --quiet | tr -s ' ' >facts.txt
+grep -q 'public count [0-9]*, measured and paid for' facts.txt && grep -q 'drawn from the records under privacy' facts.txt ||
+    fail "the dataset does not say what was measured: $(<facts.txt)"
+# Another version of the data is another request.
+sed 2,9d ward.csv >less.csv
+import less.csv less.h5 --id id --test-fraction 0.25
+must account --ledger one.db --data less.h5
+refused 6 'does not fit beside' measure --data less.h5 --ledger one.db --out less-measured.h5
+must measure --data less.h5 --ledger one.db --out less-measured.h5 --epsilon 0.3
+
+# 2. A run on it: proved by the account that paid, and by no other.
+open_account other one.h5 "${gdp[@]}"
+train() { must train --data one.h5 --out "$1" --set 'network.hidden=[]' --set training.epochs=20 --set training.batches=1 "${@:2}"; }
+noisy=(--set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.9 --set features.map=bins --set features.keep=false)
+refused 2 'was not charged for the constants' train --data one.h5 --out none --set 'network.hidden=[]' --set training.batches=1 "${noisy[@]}" --ledger other.db --quiet
+train model "${noisy[@]}" --ledger one.db
+grep -q '^proved: .*paid for apart, from the same account' out.txt || fail "not proved: $(<out.txt)"
+! grep -q 'its neighbours are datasets at the constants' out.txt || fail "a condition of certificates: $(<out.txt)"
+[[ $(json model/manifest.json 'len(o["configuration"]["features.edges"])') == 3 ]] || fail "other bins than were measured"
+must publish --run model --ledger one.db --out model.h5
+grep -q '^proved' out.txt || fail "published, and not proved: $(<out.txt)"
+must statement --ledger one.db
+tr -s '\n ' ' ' <out.txt | grep -q 'STATUS proved.*measured_constants' || fail "the statement: $(<out.txt)"
+head -n 4 ward.csv >new.csv
+must predict --model model.h5 new.csv # by name, in the table's own units
+# Certificates and unlearning are about neighbours at these constants.
+train boxes --set certificate.levels=3
+grep -q '^proved.*its neighbours are datasets at the constants' out.txt || fail "boxes at constants that nobody named: $(<out.txt)"
+printf '13\n' >ids
+refused 2 'was not charged for the constants' release --run boxes --queries one.h5:test --queries-are-public --first 1 --epsilon 0.1 --ledger other.db --quiet
+
+# 3. What is public costs nothing; what cannot be measured is refused before it is charged.
+import ward.csv counted.h5 --id id --test-fraction 0.25 --expected-records 6000
+import ward.csv ranged.h5 --id id --test-fraction 0.25 --scale age=0:100 --scale amount=0:10000 --scale cold=-30:30
+for table in counted ranged; do open_account $table $table.h5 "${gdp[@]}"; done
+refused 2 'public already: 6000' measure --data counted.h5 --ledger counted.db --out none.h5 --count
+refused 2 'public already' measure --data ranged.h5 --ledger ranged.db --out none.h5 --ranges
+must measure --data counted.h5 --ledger counted.db --out counted-measured.h5
+must measure --data ranged.h5 --ledger ranged.db --out ranged-measured.h5 --json
+[[ $(json out.txt 'o["bins"], o["count"] > 0') == '0 True' ]] || fail "ranges that are public were measured: $(<out.txt)"
+[[ $(spent ranged) < 0.1 && $(spent counted) > 0.1 ]] || fail "the count cost $(spent ranged), ranges $(spent counted)"
+refused 3 'measured already' measure --data counted-measured.h5 --ledger counted.db --out none.h5
+refused 2 'scaled by measured constants already' import counted-measured.h5 --scale '*=0:1' --out none.h5
+refused 2 '8 or 16' measure --data raw.h5 --ledger one.db --out none.h5 --bins 7
+refused 2 'not in (0, 1)' measure --data raw.h5 --ledger one.db --out none.h5 --share 1
+refused 2 'no such ledger' measure --data raw.h5 --ledger none.db --out none.h5
+refused 2 'knows no population' measure --data counted.h5 --ledger ranged.db --out none.h5
+head -n 201 ward.csv >few.csv
+import few.csv few.h5 --id id --expected-records 200
+open_account few few.h5 "${gdp[@]}"
+refused 6 'would hide all 200: nothing was charged' measure --data few.h5 --ledger few.db --out none.h5
+grep -q 'state public ranges' err.txt || fail "does not say what would do: $(<err.txt)"
+[[ $(spent few) == '0.0 0' ]] || fail "charged $(spent few) for nothing"
+import ward.csv rows.h5
+open_account rows rows.h5 "${gdp[@]}"
+refused 3 'known by row number' measure --data rows.h5 --ledger rows.db --out none.h5
+cut -d, -f2- ward.csv >nameless.csv
+import nameless.csv content.h5 --id-from-content
+open_account content content.h5 "${gdp[@]}"
+must measure --data content.h5 --ledger content.db --out content-measured.h5
+grep -q 'no two records of either dataset are equal' out.txt || fail "content names nobody: $(<out.txt)"
+
+# 4. Accounts of every rule.
+open_account pure raw.h5
+refused 6 'no delta' measure --data raw.h5 --ledger pure.db --out none.h5
+open_account fixed raw.h5 --budget-delta 1e-5 --fixed 0.1
+refused 6 'for nothing else' measure --data raw.h5 --ledger fixed.db --out none.h5
+for rule in basic renyi; do
+    open_account $rule raw.h5 --budget-delta 1e-5 --composition $rule
+    must measure --data raw.h5 --ledger $rule.db --out $rule.h5
+done
+open_account replaced raw.h5 "${gdp[@]}" --relation substitute
+must measure --data raw.h5 --ledger replaced.db --out replaced.h5 --json
+[[ $(json out.txt 'round(o["cost"]["mu_squared"] / 0.0719, 3)') == 0.04 ]] || fail "a replaced person moves no count: $(<out.txt)"
+
+# 5. Stopped between the charge and the file: the same constants, and no second charge.
+open_account stopped raw.h5 "${gdp[@]}"
+refused 4 'no-folder' measure --data raw.h5 --ledger stopped.db --out no-folder/out.h5 --quiet
+once=$(spent stopped)
+[[ $once == *' 1' ]] || fail "not charged: $once"
+must measure --data raw.h5 --ledger stopped.db --out stopped.h5 --json
+[[ $(json out.txt 'o["charged"]') == False && $(spent stopped) == "$once" ]] || fail "charged twice: $(spent stopped)"
+
+((failures == 0)) && echo "measured as it should be"
+exit $((failures > 0))

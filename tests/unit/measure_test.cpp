@@ -1,0 +1,429 @@
+// What surrounds a model, paid for: the cells of all doubles, what a person moves in them, the noise, and the
+// ranges and edges that noise lets through.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/base/error.hpp"
+#include "kernels/ops/row_weight.hpp"
+#include "models/privacy/accountant/gaussian.hpp"
+#include "models/privacy/measure/constants.hpp"
+#include "tests/support/seeded_bits.hpp"
+
+namespace holdfast {
+namespace {
+
+using test::SeededBits;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double least = std::numeric_limits<double>::denorm_min();
+
+/// Doubles where cells begin, end, or could be thought not to.
+std::vector<double> special_values() {
+    std::vector<double> values{0.0,
+                               -0.0,
+                               least,
+                               -least,
+                               infinity,
+                               -infinity,
+                               0x1p-33,
+                               0x1p32,
+                               0x1p33,
+                               std::numeric_limits<double>::max(),
+                               std::numeric_limits<double>::min()};
+    for (const double one : {0x1p-32, 1.0, 17.0, 2.0, 90.5, 0.1, 1e9, 0x1.ffp31})
+        values.insert(values.end(), {one, std::nextafter(one, infinity), std::nextafter(one, 0)});
+    for (std::size_t i = 0; i < 35; ++i) values.push_back(-values[i]);
+    return values;
+}
+
+// The reference: plain loops over the definition (models/mathematics.md, column tree) -----------------------
+
+/// The cells of a level that hold x, each by its two ends: level 0 has zero, missing and binades.
+std::vector<std::string> plain_cells(double x, int level) {
+    std::vector<std::string> found;
+    if (std::isnan(x)) return level == 0 ? std::vector<std::string>{"missing"} : found;
+    if (x == 0) return level == 0 ? std::vector<std::string>{"zero"} : found;
+    const double magnitude = std::min(std::max(std::abs(x), 0x1p-32), 0x1p32);
+    const int parts = level == 0 ? 1 : level == 1 ? 32 : 1024;
+    for (int exponent = -32; exponent < 32; ++exponent) {
+        for (int part = 0; part < parts; ++part) {
+            const double low = std::ldexp(1 + part / static_cast<double>(parts), exponent),
+                         high = std::ldexp(1 + (part + 1) / static_cast<double>(parts), exponent);
+            // [low, high), and of negative numbers (low, high], whose lower end is -high; the outermost
+            // ones hold what is beyond.
+            const bool positive = x > 0 && low <= magnitude &&
+                                  (magnitude < high || (high == 0x1p32 && magnitude == high)),
+                       negative = x < 0 && magnitude <= high &&
+                                  (low < magnitude || (low == 0x1p-32 && magnitude == low));
+            if (positive || negative)
+                found.push_back((x > 0 ? "+" : "-") + std::to_string(exponent) + ":" + std::to_string(part));
+        }
+    }
+    return found;
+}
+
+using Row = double;
+using Person = std::vector<Row>;
+
+/// What persons add to a level of a column, in shares.
+std::map<std::string, std::int64_t> plain_level(const std::vector<Person>& persons, int level) {
+    std::map<std::string, std::int64_t> shares;
+    for (const Person& person : persons) {
+        for (const Row row : person) {
+            for (const std::string& cell : plain_cells(row, level))
+                shares[cell] += 65536 / static_cast<std::int64_t>(person.size());
+        }
+    }
+    return shares;
+}
+
+ColumnCounts counted(const std::vector<Person>& persons) {
+    ColumnCounts counts;
+    for (const Person& person : persons)
+        for (const Row row : person) counts.add(row, part_of(whole_person, row_weight(person.size())));
+    return counts;
+}
+
+/// A level as the tree draws it: of every cell, in the tree's order.
+std::vector<std::int64_t> level_of(const ColumnCounts& counts, int level) {
+    const std::size_t width = level == 0 ? 1024 : level == 1 ? 32 : 1;
+    std::vector<std::int64_t> shares;
+    for (std::size_t first = 0; first < Cells::leaves; first += width)
+        shares.push_back(counts.between(first, first + width));
+    if (level == 0) shares.insert(shares.end(), {counts.at(Cells::zero), counts.at(Cells::missing)});
+    return shares;
+}
+
+double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(static_cast<double>(a[i] - b[i]), 2);
+    return std::sqrt(sum);
+}
+
+TEST(Cells, EveryDoubleHasOneOnEveryLevel) {
+    for (const double x : special_values()) {
+        const std::size_t cell = Cells::of(x);
+        if (x == 0) {
+            EXPECT_EQ(cell, Cells::zero) << x;
+            continue;
+        }
+        ASSERT_LT(cell, Cells::leaves) << x;
+        for (int level = 0; level < 3; ++level) ASSERT_EQ(plain_cells(x, level).size(), 1U) << x;
+        // The very one of the reference: by its ends.
+        const std::string name = plain_cells(x, 2).front();
+        const int exponent = std::stoi(name.substr(1)), part = std::stoi(name.substr(name.find(':') + 1));
+        const double low = std::ldexp(1 + part / 1024.0, exponent),
+                     high = std::ldexp(1 + (part + 1) / 1024.0, exponent);
+        if (x > 0) {
+            EXPECT_EQ(Cells::end_below(cell), low) << x;
+            EXPECT_EQ(Cells::end_above(cell), high) << x;
+        } else {
+            EXPECT_EQ(Cells::end_below(cell), -high) << x;
+            EXPECT_EQ(Cells::end_above(cell), low > 0x1p-32 ? -low : 0.0) << x;
+        }
+    }
+    EXPECT_EQ(Cells::of(nothing), Cells::missing);
+    EXPECT_EQ(Cells::of(-nothing), Cells::missing);
+    EXPECT_EQ(Cells::of(-0.0), Cells::of(0.0));
+    EXPECT_EQ(Cells::of(least), Cells::of(0x1p-32));
+    EXPECT_EQ(Cells::of(infinity), Cells::of(0x1p40));
+}
+
+TEST(Cells, AscendWithTheirValues) {
+    std::vector<double> values = special_values();
+    SeededBits bits(3);
+    for (int i = 0; i < 20000; ++i) {
+        std::uint64_t word = 0;
+        bits.fill(std::as_writable_bytes(std::span(&word, 1)));
+        const double value = std::bit_cast<double>(word);
+        if (!std::isnan(value)) values.push_back(value);
+    }
+    std::sort(values.begin(), values.end());
+    // Zero stands between the signs.
+    const auto place = [](double x) {
+        const std::size_t cell = Cells::of(x);
+        return cell == Cells::zero ? static_cast<double>(Cells::leaves) / 2 - 0.5 : static_cast<double>(cell);
+    };
+    for (std::size_t i = 0; i + 1 < values.size(); ++i)
+        ASSERT_LE(place(values[i]), place(values[i + 1])) << values[i] << " " << values[i + 1];
+    for (std::size_t cell = 0; cell < Cells::leaves; cell += 17) {
+        ASSERT_LT(Cells::end_below(cell), Cells::end_above(cell));
+        ASSERT_EQ(Cells::of(Cells::end_below(cell)), cell);
+    }
+}
+
+/// Persons of one to three rows of values that meet in cells, or hardly do.
+std::vector<Person> all_persons() {
+    const std::vector<Row> values{0.0, -0.0, 1.0, 1.001, 1.5, -1.0, least, -infinity, 0x1p40, nothing};
+    std::vector<Person> persons;
+    for (const Row a : values) {
+        persons.push_back({a});
+        for (const Row b : values) {
+            persons.push_back({a, b});
+            persons.push_back({a, b, values[persons.size() % values.size()]});
+        }
+    }
+    return persons;
+}
+
+TEST(ColumnTree, APersonMovesEachLevelByOneAtMost) {
+    const std::vector<Person> persons = all_persons();
+    const std::vector<Person> others{{1.0}, {0.0, -3.0}, {nothing, 2.0, 2.0}};
+    const auto whole = static_cast<double>(whole_person);
+    for (const Person& person : persons) {
+        std::vector<Person> with = others;
+        with.push_back(person);
+        for (int level = 0; level < TreeLaw::levels; ++level) {
+            const auto before = level_of(counted(others), level), after = level_of(counted(with), level);
+            std::int64_t added = 0;
+            for (std::size_t i = 0; i < before.size(); ++i) {
+                ASSERT_GE(after[i], before[i]);
+                added += after[i] - before[i];
+            }
+            ASSERT_LE(added, whole_person);
+            ASSERT_LE(distance(before, after), whole);
+            // What the reference adds, cell for cell: the sorted shares, as both order cells their own way.
+            std::vector<std::int64_t> plain, seen;
+            for (const auto& [cell, shares] : plain_level(with, level)) plain.push_back(shares);
+            std::copy_if(after.begin(), after.end(), std::back_inserter(seen),
+                         [](std::int64_t s) { return s > 0; });
+            std::sort(plain.begin(), plain.end());
+            std::sort(seen.begin(), seen.end());
+            ASSERT_EQ(plain, seen);
+        }
+    }
+}
+
+TEST(ColumnTree, AReplacedPersonMovesEachLevelByTheRootOfTwoAtMost) {
+    const std::vector<Person> persons = all_persons();
+    double furthest = 0;
+    for (std::size_t i = 0; i < persons.size(); i += 7) {
+        for (std::size_t j = 0; j < persons.size(); j += 11) {
+            for (int level = 0; level < TreeLaw::levels; ++level)
+                furthest = std::max(furthest, distance(level_of(counted({persons[i]}), level),
+                                                       level_of(counted({persons[j]}), level)));
+        }
+    }
+    EXPECT_LE(furthest, std::sqrt(2.0) * static_cast<double>(whole_person));
+    EXPECT_GT(furthest, 1.4 * static_cast<double>(whole_person));
+}
+
+TEST(ColumnTree, NoiseAloneOpensCells) {
+    // Nobody is there, and thresholds below all noise: everything is opened. A crowd, and thresholds beyond
+    // it: nothing is.
+    TreeLaw law = TreeLaw::of(5, 1);
+    law.first_threshold = law.threshold = -1e6;
+    SeededBits bits(7);
+    EXPECT_EQ(draw_column(ColumnCounts(), law, bits).cells.size(), Cells::leaves + 1);
+    law.first_threshold = law.threshold = 1e9;
+    EXPECT_TRUE(draw_column(counted(std::vector<Person>(1000, Person{1.0})), law, bits).cells.empty());
+}
+
+TEST(ColumnTree, WhatIsDrawnFollowsFromTheNoisyCountsAlone) {
+    // Two tables that differ where nothing is opened draw the same from the same bits.
+    const TreeLaw law = TreeLaw::of(20, 1);
+    std::vector<Person> one(2000, Person{1.0});
+    std::vector<Person> other = one;
+    one.push_back({1000.0});
+    other.push_back({1001.5});  // of the same binade, which a single person does not open
+    SeededBits first(11), second(11);
+    const DrawnColumn a = draw_column(counted(one), law, first), b = draw_column(counted(other), law, second);
+    EXPECT_EQ(first.drawn(), second.drawn());
+    EXPECT_EQ(a.lowest, b.lowest);
+    EXPECT_EQ(a.highest, b.highest);
+    EXPECT_EQ(a.edges(8), b.edges(8));
+}
+
+TEST(ColumnTree, TheNoiseOfACellIsSigma) {
+    const double sigma = 12;
+    const ColumnCounts counts = counted(std::vector<Person>(1000, Person{nothing}));
+    TreeLaw law = TreeLaw::of(sigma, 1);
+    law.first_threshold = 1e9;
+    SeededBits bits(5);
+    constexpr int draws = 20000;
+    double sum = 0, squares = 0, tails = 0;
+    for (int i = 0; i < draws; ++i) {
+        const double noise = draw_column(counts, law, bits).missing - 1000;
+        sum += noise;
+        squares += noise * noise;
+        tails += std::abs(noise) > 2 * sigma;
+    }
+    EXPECT_NEAR(sum / draws, 0, 5 * sigma / std::sqrt(draws));
+    EXPECT_NEAR(std::sqrt(squares / draws) / sigma, 1, 0.03);
+    EXPECT_NEAR(tails / draws, 0.0455, 0.008);
+}
+
+TEST(ColumnTree, FalseBinadesAreRare) {
+    const TreeLaw law = TreeLaw::of(50, 20);
+    SeededBits bits(9);
+    int seen = 0;
+    for (int i = 0; i < 4000; ++i) seen += !draw_column(ColumnCounts(), law, bits).cells.empty();
+    EXPECT_LE(seen, 10);  // 2 are expected: one of a hundred draws of 20 columns
+}
+
+std::vector<Person> ages(int each) {
+    std::vector<Person> persons;
+    for (int age = 17; age <= 90; ++age)
+        persons.insert(persons.end(), static_cast<std::size_t>(each), Person{static_cast<double>(age)});
+    return persons;
+}
+
+TEST(ColumnTree, RangesAreTheEndsOfWhatWasSeen) {
+    SeededBits bits(1);
+    const DrawnColumn column = draw_column(counted(ages(1000)), TreeLaw::of(5, 1), bits);
+    EXPECT_LE(column.lowest, 17);  // noise may look like a small crowd beyond
+    EXPECT_GE(column.lowest, 16);
+    EXPECT_GE(column.highest, 90.0625);
+    EXPECT_LE(column.highest, 96);
+    std::vector<Person> signs(1000, Person{-5.0});
+    signs.insert(signs.end(), 1000, Person{0.0});
+    const DrawnColumn below = draw_column(counted(signs), TreeLaw::of(5, 1), bits);
+    EXPECT_EQ(below.lowest, -5);
+    EXPECT_EQ(below.highest, 0);
+    const DrawnColumn zero =
+        draw_column(counted(std::vector<Person>(1000, Person{0.0})), TreeLaw::of(5, 1), bits);
+    EXPECT_EQ(zero.lowest, 0);
+    EXPECT_EQ(zero.highest, 1);
+}
+
+TEST(ColumnTree, ACrowdThatNoCellShowsIsInTheRange) {
+    // 40 of each age beside noise of 60: a cell is hardly seen, and all of them are 3000.
+    std::vector<double> lowest, highest;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        SeededBits bits(seed);
+        const DrawnColumn column = draw_column(counted(ages(40)), TreeLaw::of(60, 3), bits);
+        lowest.push_back(column.lowest);
+        highest.push_back(column.highest);
+    }
+    std::sort(lowest.begin(), lowest.end());
+    std::sort(highest.begin(), highest.end());
+    EXPECT_LE(lowest[36], 24);  // nine of ten times, at most 7 of 74 ages are clamped at an end
+    EXPECT_GE(highest[4], 84);
+    EXPECT_GE(lowest.front(), 8);
+    EXPECT_LE(highest.back(), 128);
+}
+
+TEST(ColumnTree, EdgesAreQuantilesWithAtomsApart) {
+    SeededBits bits(2);
+    // No atom: eighths of 74 ages.
+    const std::vector<double> quantiles = draw_column(counted(ages(1000)), TreeLaw::of(3, 1), bits).edges(8);
+    ASSERT_EQ(quantiles.size(), 7U);
+    for (std::size_t i = 0; i < quantiles.size(); ++i)
+        EXPECT_NEAR(quantiles[i], 17 + 74.0 * static_cast<double>(i + 1) / 8, 0.8);
+    // Nine of ten are zero: a bin of its own, and quarters are of the rest.
+    std::vector<Person> amounts(40000, Person{0.0});
+    for (int i = 0; i < 4000; ++i) amounts.push_back({100.0 + i});
+    const DrawnColumn column = draw_column(counted(amounts), TreeLaw::of(5, 1), bits);
+    const std::vector<double> edges = column.edges(8);
+    ASSERT_GE(edges.size(), 7U);
+    EXPECT_EQ(edges.front(), 0x1p-32);
+    for (std::size_t i = 1; i < edges.size(); ++i)
+        EXPECT_NEAR(edges[i], 100 + 4000.0 * static_cast<double>(i) / 7, 60) << i;
+    // A flag: one edge between its values.
+    std::vector<Person> flags(3000, Person{0.0});
+    flags.insert(flags.end(), 2000, Person{1.0});
+    EXPECT_EQ(draw_column(counted(flags), TreeLaw::of(5, 1), bits).edges(16), std::vector<double>{1.0});
+}
+
+MeasureRequest asked(bool count, std::size_t columns, const std::string& relation = "add_remove") {
+    const Rational mu = gaussian_mu(1, Rational(1, 100000));
+    return {relation, count, columns, 0, mu * mu / 100, mu * mu / 25};
+}
+
+TEST(MeasureLaw, CostsWhatItsNoiseCosts) {
+    for (const auto& [relation, times] : {std::pair{"add_remove", 1}, {"substitute", 2}}) {
+        const MeasureRequest request = asked(true, 23, relation);
+        const MeasureLaw law = MeasureLaw::of(request);
+        const Rational of_count =
+                           Rational(2 - times) / (Rational(law.count_sigma) * Rational(law.count_sigma)),
+                       of_columns = Rational(3 * 23 * times) / (Rational(law.sigma) * Rational(law.sigma));
+        EXPECT_EQ(law.mu_squared, of_count + of_columns);
+        EXPECT_LE(law.mu_squared, request.count_mu_squared + request.columns_mu_squared);
+        EXPECT_GE(of_columns, request.columns_mu_squared * Rational(999999, 1000000));
+    }
+    const MeasureLaw law = MeasureLaw::of(asked(true, 0));
+    EXPECT_NEAR(law.count_sigma, 37.3, 0.1);  // 1% of (1, 1e-5)
+    EXPECT_THROW(MeasureLaw::of(asked(false, 0)), Error);
+}
+
+TEST(MeasureLaw, ItsPaymentStatesWhatItsMuIs) {
+    const MeasureRequest request = asked(true, 5);
+    const MeasureLaw law = MeasureLaw::of(request);
+    const Payment payment = payment_for(request, law, Rational(1, 100000));
+    EXPECT_EQ(payment.mu_squared, law.mu_squared);
+    EXPECT_GE(gaussian_mu(payment.epsilon, payment.delta) * gaussian_mu(payment.epsilon, payment.delta),
+              law.mu_squared * Rational(999999, 1000000));
+    EXPECT_EQ(payment.mechanism, measured_mechanism);
+    const nlohmann::json said = nlohmann::json::parse(payment.parameters);
+    EXPECT_FALSE(said.contains("kind"));  // a statement would take it for answers
+    EXPECT_EQ(said["columns"], 5);
+}
+
+TEST(DrawnConstants, TheCountIsPersonsPlusNoiseOfItsSigma) {
+    const MeasureRequest request = asked(true, 0);
+    const MeasureLaw law = MeasureLaw::of(request);
+    SeededBits bits(4);
+    constexpr int draws = 20000;
+    double sum = 0, squares = 0;
+    for (int i = 0; i < draws; ++i) {
+        const MeasuredConstants drawn = draw_constants(request, law, {5000, 0, {}, 2}, nullptr, bits);
+        const double noise = static_cast<double>(*drawn.count) - 5000;
+        sum += noise;
+        squares += noise * noise;
+    }
+    EXPECT_NEAR(sum / draws, 0, 5 * law.count_sigma / std::sqrt(draws));
+    EXPECT_NEAR(std::sqrt(squares / draws) / law.count_sigma, 1, 0.03);
+}
+
+TEST(DrawnConstants, AreReadAgainAsTheyWereWritten) {
+    MeasureRequest request = asked(true, 2);
+    const MeasureLaw law = MeasureLaw::of(request);
+    SeededBits bits(6);
+    const std::vector<ColumnCounts> columns{counted(ages(1000)), ColumnCounts()};
+    MeasuredConstants drawn = draw_constants(
+        request, law, {74000, 0, {0, 2}, 3},
+        [&](std::size_t first, std::size_t last) {
+            return std::vector<ColumnCounts>(columns.begin() + static_cast<std::ptrdiff_t>(first),
+                                             columns.begin() + static_cast<std::ptrdiff_t>(last));
+        },
+        bits);
+    drawn.token = "token";
+    EXPECT_FALSE(drawn.columns[1]);
+    EXPECT_TRUE(drawn.columns[0]->seen);
+    EXPECT_FALSE(drawn.columns[2]->seen);
+    EXPECT_EQ(drawn.bins, 16U);
+    const std::string text = drawn.to_json().dump();
+    EXPECT_EQ(MeasuredConstants::from_text(text, "here").to_json().dump(), text);
+    EXPECT_THROW(MeasuredConstants::from_text("{}", "here"), Error);
+    EXPECT_THROW(MeasuredConstants::from_text(text.substr(1), "here"), Error);
+}
+
+TEST(DrawnConstants, ARecordCountIsOneAtLeast) {
+    MeasuredConstants drawn;
+    EXPECT_EQ(drawn.records(), 1U);
+    drawn.count = -40;
+    EXPECT_EQ(drawn.records(), 1U);
+    drawn.count = 812;
+    EXPECT_EQ(drawn.records(), 812U);
+}
+
+TEST(DrawnConstants, BinsAreAsManyAsNoiseLeaves) {
+    EXPECT_EQ(bins_told_apart(100, 50), 4U);
+    EXPECT_EQ(bins_told_apart(2000, 50), 8U);   // 5 of 8 sigma each
+    EXPECT_EQ(bins_told_apart(3200, 50), 16U);  // the least above 8
+    EXPECT_EQ(bins_told_apart(1e9, 50), 16U);
+}
+
+}  // namespace
+}  // namespace holdfast
