@@ -525,8 +525,7 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
         text("aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"})};
 }
 
-/// Rows of a person are clipped one by one, to their weight's part of the bound (models/mathematics.md, rows
-/// of a person).
+/// Each row is clipped to its weight's part of the bound (models/mathematics.md, rows of a person).
 void check_rows(const Settings& settings) {
     const auto refuse_rows = [](const std::string& message, const std::string& hint, const char* key) {
         refuse("rows of persons: " + message, hint, key);

@@ -239,6 +239,19 @@ def test_certified_answers():
         assert not os.path.exists(place)
 
 
+def test_persons_of_several_rows():
+    visits, twice = {name: [*cells, *cells] for name, cells in table.items()}, np.concatenate([labels, labels])
+    stated = dict(schema=PUBLIC, expected_persons=600, ids="customer", population="bank")
+    refused(holdfast.InputError, "has 2 rows", holdfast.CertifiedClassifier(5, **stated).fit, visits, twice)
+    model = holdfast.CertifiedClassifier(5, rows_at_most=2, **stated).fit(visits, twice)
+    assert "2 at most" in " ".join(model.guarantee_["conditions"]), model.guarantee_
+    # A person of two equal rows is the person of one.
+    once = holdfast.CertifiedClassifier(5, **stated).fit(table, labels)
+    assert (model.stable_distance(asked) <= once.stable_distance(asked)).mean() > 0.9 and (model.predict(asked) == once.predict(asked)).mean() > 0.99
+    private = holdfast.PrivateClassifier(1.0, 1e-5, rows_at_most=2, **stated).fit(visits, twice)
+    assert private.guarantee_["status"] == "proved" and "2 at most" in private.explain()
+
+
 def test_what_each_record_decides():
     few, few_labels = {name: cells[:40] for name, cells in table.items()}, labels[:40]
     model = holdfast.LeaveOneOut([3], schema=PUBLIC, expected_persons=40, ids="customer", population="bank").fit(few, few_labels)

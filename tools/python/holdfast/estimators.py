@@ -37,6 +37,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     feature_names_in_: np.ndarray
     guarantee_: dict[str, Any]
     schema_: Schema | None
+    rows_at_most: int | None = None  # of a person
     _measures = False  # are ranges and a count that nobody stated drawn under privacy?
 
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
@@ -79,7 +80,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Makes data.h5 of table.csv without ranges, gaps as 0; None: it has texts, which only a schema explains."""
         classes = [] if self.classes is None else ["--classes", "|".join(texts(self.classes))]
         try:
-            return run("import", "table.csv", "--label", label, *classes, "--id", id_column, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
+            rows = [] if self.rows_at_most is None else ["--rows-at-most", self.rows_at_most]
+            return run("import", "table.csv", "--label", label, *classes, "--person", id_column, *rows, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
         except (driver.InputError, driver.UsageError):
             return None
 
@@ -110,12 +112,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """What the table is read by, whole: what nobody stated is found in it, and said to be found."""
         given = given_schema(self.schema, [name for name in names if name != id_column])
         if given is None:
-            options = ["--id", id_column] if id_column else []
+            options = ["--person", id_column] if id_column else []
             found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *options, "--from-data", "--out", "found.toml")
             if found["dropped"]:
                 warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=4)
             given = Schema(found["schema"])
-        given.update(label=label, **({"id": id_column} if id_column else {}))
+        rows = {} if self.rows_at_most is None else {"rows_at_most": self.rows_at_most}
+        given.update(label=label, **({"id": id_column, "person": rows} if id_column else {}))
         if self.classes is not None:
             given["classes"] = texts(self.classes)
         elif not given.get("classes"):
@@ -183,6 +186,8 @@ class PrivateClassifier(TableClassifier):
     classes : the label's values, as public knowledge, where the schema does not list them. None: those of y.
     expected_persons : number of records that anybody may know, a rounded one too. None: measured likewise, or found.
     ids : name of the column whose values name the persons. None: rows have no names, unless fit() is given them.
+    rows_at_most : how many rows a person has at most, a public number; of who has more so many are kept, and each counts by
+        its part. None: one, and more are refused: one row a person, made by pandas' groupby, serves as well or better.
     population, ledger : whose privacy budget is spent, and the file (SQLite) that keeps it and is never removed. Without a
         ledger nothing remembers what was spent: the guarantee is of this model alone.
     budget : (epsilon, delta) that all models of these people may ever cost: fixed when their account is opened. None: what
@@ -207,7 +212,7 @@ class PrivateClassifier(TableClassifier):
     statement_: str | None
 
     def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
-                 expected_persons: int | None = None, ids: str | None = None, population: str | None = None,
+                 expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
                  ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
                  columns: str = "amounts", configuration: Any = None, verbose: bool = False):
         self.epsilon = epsilon
@@ -216,6 +221,7 @@ class PrivateClassifier(TableClassifier):
         self.classes = classes
         self.expected_persons = expected_persons
         self.ids = ids
+        self.rows_at_most = rows_at_most
         self.population = population
         self.ledger = ledger
         self.budget = budget

@@ -59,7 +59,7 @@ class CertifiedClassifier(OwnersClassifier):
     """
 
     def __init__(self, levels: int | None = None, relation: str = "add_remove", epsilon: float = 1.0, *, schema: Any = None,
-                 classes: Sequence | None = None, expected_persons: int | None = None, ids: str | None = None, population: str | None = None,
+                 classes: Sequence | None = None, expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
                  columns: str = "amounts", configuration: Any = None, verbose: bool = False):
         self.levels = levels
         self.relation = relation
@@ -68,6 +68,7 @@ class CertifiedClassifier(OwnersClassifier):
         self.classes = classes
         self.expected_persons = expected_persons
         self.ids = ids
+        self.rows_at_most = rows_at_most
         self.population = population
         self.columns = columns
         self.configuration = configuration
