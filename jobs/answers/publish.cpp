@@ -92,8 +92,8 @@ Model model_of(const FinishedRun& run, const PaidParameters& paid) {
             public_schema(run.schema())};
 }
 
-/// How to go on: the model is asked about the test records of the dataset, if it has some; else about whatever
-/// table comes next.
+/// How to go on: the model is asked about the test records of the dataset, if it has some; else about
+/// whatever table comes next.
 std::string next_of(const Request& request, const std::string& dataset) {
     const std::string file = split_dataset_name(dataset, "train").first;
     std::error_code ignored;

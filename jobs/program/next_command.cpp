@@ -9,8 +9,7 @@ namespace {
 
 /// In quotes where the shell would read more than a word.
 std::string shell_word(const std::string& word) {
-    constexpr const char* plain =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
     std::string text = "'";
     for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);

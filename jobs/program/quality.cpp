@@ -101,9 +101,8 @@ ProbabilityQuality probability_quality(std::span<const double> probabilities,
 }
 
 std::string text_of(const ProbabilityQuality& quality) {
-    std::string text =
-        line_of("AUC %.4f; log-loss %.4f; Brier score %.4f; calibration error %.4f\n", quality.auc,
-                quality.log_loss, quality.brier, quality.calibration_error);
+    std::string text = line_of("AUC %.4f; log-loss %.4f; Brier score %.4f; calibration error %.4f\n",
+                               quality.auc, quality.log_loss, quality.brier, quality.calibration_error);
     if (quality.share.size() == 2)
         text += line_of("probability of the second class on average %.4f, its share %.4f\n",
                         quality.predicted[1], quality.share[1]);
@@ -158,8 +157,7 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
     quality.highest = std::min(1.0, centre + reach);
     quality.commonest = static_cast<double>(commonest) / n;
     quality.balanced /= static_cast<double>(occurring);
-    if (!probabilities.empty())
-        quality.probabilities = probability_quality(probabilities, truth, classes);
+    if (!probabilities.empty()) quality.probabilities = probability_quality(probabilities, truth, classes);
     return quality;
 }
 

@@ -62,12 +62,7 @@ struct Tried {
     Candidate candidate;
     std::vector<RouteAccuracy> routes;  ///< on the first stand-in
     std::vector<ModelScore> scores;     ///< of noisy ones, on each stand-in
-
-    double log_loss() const {
-        double sum = 0;
-        for (const ModelScore& score : scores) sum += score.log_loss;
-        return sum / static_cast<double>(scores.size());
-    }
+    double log_loss = 0;                ///< of noisy ones, the mean over the stand-ins that judge
 };
 
 /// A route of a candidate.
@@ -88,9 +83,9 @@ struct Trials {
         train_on_stand_in(candidate, numbers, stand_in, noise, run);
         return run;
     }
-    /// The mean over several noises where there are few records, whose models differ most by it.
+    /// The mean over several noises: as many as a training is short, since those differ most.
     ModelScore score(const Candidate& candidate, const StandIn& stand_in) {
-        const auto noises = std::clamp<std::int64_t>(6000 / stand_in.records, 1, 5);
+        const auto noises = std::clamp<std::int64_t>(500 / candidate.settings.training.epochs, 1, 5);
         ModelScore mean;
         for (std::int64_t noise = 0; noise < noises; ++noise) {
             const std::string run = train(candidate, stand_in, static_cast<std::uint64_t>(noise));
@@ -109,8 +104,13 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
         trials.context.log->info("trying {}", candidate.name());
         Tried tried{candidate, {}, {}};
         if (candidate.noisy()) {
-            for (const StandIn& stand_in : trials.stand_ins)
+            const auto judging = std::count_if(trials.stand_ins.begin(), trials.stand_ins.end(),
+                                               [](const StandIn& stand_in) { return stand_in.judges; });
+            for (const StandIn& stand_in : trials.stand_ins) {
                 tried.scores.push_back(trials.score(candidate, stand_in));
+                if (stand_in.judges)
+                    tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+            }
             const std::optional<double> accuracy = tried.scores.front().accuracy;
             tried.routes = {{"noisy", std::vector<std::optional<double>>(answers.size(), accuracy)}};
         } else {
@@ -127,7 +127,7 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
 /// of noisy candidates only that of the least log-loss, since who has a model reads its probabilities.
 Choice best_of(const std::vector<Tried>& tried, std::size_t place) {
     const auto calibrated = std::min_element(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
-        return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss() < b.log_loss());
+        return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss < b.log_loss);
     });
     std::optional<Choice> best;
     double highest = -1;
@@ -152,7 +152,7 @@ struct Forecast {
 };
 
 Forecast forecast_of(Trials& trials, const std::vector<Tried>& tried, const Tried& chosen) {
-    Forecast forecast{.log_loss = chosen.log_loss()};
+    Forecast forecast{.log_loss = chosen.log_loss};
     trials.context.log->info("trying neighbours of {}", chosen.candidate.name());
     const std::vector<Candidate> others = neighbours(chosen.candidate);
     for (std::size_t s = 0; s < trials.stand_ins.size(); ++s) {
@@ -185,7 +185,7 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
             rows.push_back(
                 {{"candidate", each.candidate.name()}, {"route", route.route}, {"accuracy", accuracies}});
             if (!each.candidate.noisy()) continue;
-            rows.back()["log_loss"] = each.log_loss();
+            rows.back()["log_loss"] = each.log_loss;
             for (const ModelScore& score : each.scores)
                 rows.back()["stand_ins"].push_back(
                     {{"accuracy", score.accuracy}, {"log_loss", score.log_loss}});
@@ -320,10 +320,9 @@ void advise(const Context& context, const Request& request) {
                               {"candidate", winner.candidate.name()},
                               {"route", route},
                               {"accuracy", accuracy}};
-    std::string reason =
-        line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
-                winner.candidate.name().c_str(), route.c_str(), accuracy,
-                text_of_answers(numbers.answers).c_str());
+    std::string reason = line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
+                                 winner.candidate.name().c_str(), route.c_str(), accuracy,
+                                 text_of_answers(numbers.answers).c_str());
     if (winner.candidate.noisy()) {
         const Forecast forecast = forecast_of(trials, tried, winner);
         advised.update({{"log_loss", forecast.log_loss},

@@ -49,14 +49,15 @@ double parameters(const Settings& settings, const PublicNumbers& numbers) {
     return static_cast<double>(settings.network.make(map).parameters());
 }
 
-/// The 2-norm of a record as the network sees it, with the 1 of the bias: of bins exactly; of columns as a
-/// typical table's are.
-double length_of_record(const PublicNumbers& numbers, Map map) {
+/// The 2-norm of what the network sees of a record. Of bins it is one for all. Columns are shortened to it
+/// where they are longer: amounts to a typical row's, coordinates, whose spread nobody knows, to twice that
+/// of a typical table's.
+double length_of_row(const PublicNumbers& numbers, Map map) {
     const auto columns = static_cast<double>(numbers.features);
-    if (map != Map::columns) return std::sqrt(columns + 1);
-    if (numbers.columns == Columns::amounts) return std::sqrt(1.3 * columns + 1);
-    double squares = 1;
-    for (std::int64_t j = 0; j < numbers.features; ++j) squares += 0.25 / (1 + static_cast<double>(j));
+    if (map != Map::columns) return std::sqrt(columns);
+    if (numbers.columns == Columns::amounts) return std::sqrt(1.3 * columns);
+    double squares = 0;
+    for (std::int64_t j = 0; j < numbers.features; ++j) squares += 1 / (1 + static_cast<double>(j));
     return std::sqrt(squares);
 }
 
@@ -70,19 +71,21 @@ double length_of_record(const PublicNumbers& numbers, Map map) {
 ///   outweighs what is still to be learnt.
 /// - The rate: what the curvature bears, in as many steps as that takes.
 Settings noisy(const PublicNumbers& numbers, Map map) {
-    constexpr double least_share = 0.5, greatest_share = 0.85;
+    const bool bins = map != Map::columns, amounts = numbers.columns == Columns::amounts;
+    const double share_at_noise_1 = amounts ? 0.14 : 0.05;
+    const double least_share = amounts ? 0.45 : 0.3, greatest_share = 0.75;
     constexpr double usual_momentum = 0.9, most_momentum = 0.95, decay = 4;
     constexpr double least_steps = 80, most_steps = 400;
     Settings settings = linear(numbers, map);
     const LossInfo& loss = info_of(settings.network.resolved_loss());
-    const double length = length_of_record(numbers, map), longest = loss.slope * length;
-    const double noise = noise_multiplier_for(decimal_value(numbers.epsilon, "--epsilon"),
-                                              decimal_value(numbers.delta, "--delta"), 1, 1,
-                                              numbers.relation) *
-                         longest * std::sqrt(parameters(settings, numbers)) /
-                         static_cast<double>(numbers.records);
-    const bool bins = map != Map::columns;
-    const double share = std::clamp((numbers.columns == Columns::amounts ? 0.17 : 0.1) / std::sqrt(noise), least_share, greatest_share);
+    const double row = length_of_row(numbers, map), length = std::sqrt(row * row + 1);
+    if (!bins) settings.features.norm_limit = rounded(row);
+    const double longest = loss.slope * length;
+    const double noise =
+        noise_multiplier_for(decimal_value(numbers.epsilon, "--epsilon"),
+                             decimal_value(numbers.delta, "--delta"), 1, 1, numbers.relation) *
+        longest * std::sqrt(parameters(settings, numbers)) / static_cast<double>(numbers.records);
+    const double share = std::clamp(share_at_noise_1 / std::sqrt(noise), least_share, greatest_share);
     const double patience = std::min(4.0, bins ? 1.2 / std::sqrt(noise) : 0.2 / noise);
     const double reach = patience / (share * share * noise);
     const double steady = 0.8 * 2 * (1 + usual_momentum) / (*loss.curvature * length * length);

@@ -23,8 +23,8 @@ struct ModelScore {
 /// Of the run of a noisy candidate's trial, on the stand-in's split test.
 ModelScore score_of_model(const std::string& run, const StandIn& stand_in);
 
-/// Of the run of another candidate's trial, every route that it serves, for each number of answers (0: any number),
-/// on the stand-in's split test.
+/// Of the run of another candidate's trial, every route that it serves, for each number of answers (0: any
+/// number), on the stand-in's split test.
 std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& run, const StandIn& stand_in,
                                   const PublicNumbers& numbers, const std::vector<std::int64_t>& answers);
 

@@ -163,7 +163,7 @@ std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
 }
 
 std::int64_t most_stand_in_records(const PublicNumbers& numbers) {
-    return std::min(numbers.records, std::clamp<std::int64_t>(180000 / numbers.features, 5000, 10000));
+    return std::min(numbers.records, std::clamp<std::int64_t>(200000 / numbers.features, 5000, 10000));
 }
 
 std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std::string& path) {
@@ -179,7 +179,8 @@ std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std
         const TypicalTable table(seed, numbers, shape);
         const std::string file = path + "-" + std::to_string(all.size());
         write_generated(table, static_cast<std::uint64_t>(records), test_records, file);
-        all.push_back({file, shape.name, "generated: " + table.description(), records, seed});
+        all.push_back({file, shape.name, "generated: " + table.description(), records, seed,
+                       std::string(shape.name) == typical_table.name});
     }
     return all;
 }
@@ -202,7 +203,7 @@ std::vector<StandIn> stand_ins_like(const std::string& like, const PublicNumbers
         const std::int64_t trained = write_drawn(reader, all, numbers, stand_in_seed + draw, file);
         draws.push_back({file, "draw " + std::to_string(draw + 1),
                          "public records of " + reader.info().path + ", for which the user vouches", trained,
-                         stand_in_seed + draw});
+                         stand_in_seed + draw, true});
     }
     return draws;
 }

@@ -16,6 +16,7 @@ struct StandIn {
     std::string path, name, description;
     std::int64_t records = 0;  ///< of its split train, at most the public number
     std::uint64_t seed = 0;    ///< of the noise that is drawn on it
+    bool judges = true;        ///< else it only shows how far accuracy may be from that of typical ones
 
     /// Of what the private table will hold: noise is made less and members fewer by it, so that they weigh as
     /// they will there.
@@ -35,7 +36,7 @@ struct TableShape {
 };
 inline constexpr TableShape typical_table{"typical", 6, 0.6, 0.5, 0, false};
 
-/// As many records as a few seconds of trials bear: 5000 to 20000, fewer of many features.
+/// As many records as a few seconds of trials bear: 5000 to 10000, fewer of many features.
 std::int64_t most_stand_in_records(const PublicNumbers& numbers);
 inline constexpr std::uint64_t stand_in_seed = 12;  ///< public: the same advice every time
 
