@@ -15,6 +15,7 @@
 #include "jobs/answers/account/files.hpp"
 #include "jobs/program/date.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/renyi.hpp"
@@ -26,6 +27,7 @@ namespace {
 struct Request {
     std::string ledger, data, population, public_file, queries, relation = "add_remove",
                                                                 composition = "basic";
+    std::string config;  ///< named in the next command alone
     std::optional<double> budget, fixed;
     double budget_delta = 0, delta_apart = 0;
     bool check = false, other_people = false;
@@ -202,6 +204,13 @@ void check_chain(const Context& context, const Request& request) {
                   text);
 }
 
+/// How to go on, where the configuration is named that is to be paid for.
+std::string next_of(const Request& request) {
+    if (request.config.empty()) return "";
+    return next_command({"train", "--config", request.config, "--data", request.data, "--ledger",
+                         request.ledger, "--out", beside_dataset(request.data, "-run")});
+}
+
 void account(const Context& context, const Request& request) {
     // 1. What is asked for. One rank keeps the ledger; the others wait.
     check(request);
@@ -230,7 +239,7 @@ void account(const Context& context, const Request& request) {
     }
     const Balance balance{population, *terms, *ledger.spending(population), ledger.versions(population),
                           ledger.payments(population)};
-    context.print(as_json(balance), as_text(balance));
+    context.print(as_json(balance), as_text(balance) + next_of(request));
     context.world.barrier();
 }
 
@@ -294,6 +303,10 @@ Run declare_account(const Command& command) {
         .one_of({"add_remove", "substitute"})
         .needs(budget)
         .show_default();
+    command
+        .add_option("--config", request->config,
+                    "What is to be trained and paid for, only named in the command that this one ends with")
+        .needs(data);
     return [request](const Context& context) { account(context, *request); };
 }
 

@@ -19,6 +19,7 @@
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "jobs/program/runs/finished_run.hpp"
+#include "jobs/program/runs/publication.hpp"
 #include "kernels/base/error.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
@@ -213,7 +214,7 @@ void evaluate(const Context& context, const Request& request) {
                            static_cast<double>(members.size());
     std::vector<std::int32_t> labels;
     for (const Evidence& evidence : ensemble) labels.push_back(evidence.label);
-    const Quality quality = quality_of(labels, data.labels, run.classes());
+    const Quality quality = quality_of(labels, data.labels, run.classes(), nominal_probabilities(run, data));
 
     // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
     const std::vector<std::int64_t> ensemble_distances = distances_of(ensemble);

@@ -92,21 +92,6 @@ std::string cell_of(const std::string& text) {
     return quoted + "\"";
 }
 
-/// What the logits of one query say of the classes; empty: the loss makes no probabilities.
-std::vector<double> probabilities_of(Loss loss, std::span<const double> logits) {
-    const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
-    if (loss == Loss::binary_cross_entropy) return {1 - sigmoid(logits[0]), sigmoid(logits[0])};
-    std::vector<double> parts;
-    const double greatest = *std::max_element(logits.begin(), logits.end());
-    for (const double logit : logits) {
-        if (loss == Loss::cross_entropy) parts.push_back(std::exp(logit - greatest));
-        if (loss == Loss::one_vs_rest) parts.push_back(sigmoid(logit));
-    }
-    const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
-    for (double& part : parts) part /= sum;
-    return parts;
-}
-
 /// In a regression's own units, where the schema knows them.
 double in_units(double answer, const std::optional<Schema>& schema) {
     if (!schema || !is_known(schema->target_range)) return answer;
@@ -127,24 +112,23 @@ std::string table_of(const Model& model, const std::optional<Schema>& schema, co
                        : queries.names.empty() ? "row"
                                                : "line";
     const bool numbers = model.network.is_regression();
-    const bool probable =
-        !numbers && !probabilities_of(model.network.loss(), std::span(answers.logits).first(outputs)).empty();
+    const std::size_t number_of_classes = model.network.classes();
+    const std::vector<double> probabilities =
+        numbers ? std::vector<double>() : probabilities_of(model.network.loss(), answers.logits, outputs);
     text += numbers ? ",prediction" : ",class";
-    for (std::size_t c = 0; probable && c < model.network.classes(); ++c)
+    for (std::size_t c = 0; !probabilities.empty() && c < number_of_classes; ++c)
         text += "," + cell_of("probability of " + name_of_class(c));
     text += "\n";
     for (std::size_t q = 0; q < queries.records.size(); ++q) {
         text += queries.names.empty() ? std::to_string(q) : cell_of(queries.names[q]);
-        const auto logits = std::span(answers.logits).subspan(q * outputs, outputs);
         if (numbers) {
-            std::snprintf(number, sizeof number, ",%.10g", in_units(logits[0], schema));
+            std::snprintf(number, sizeof number, ",%.10g", in_units(answers.logits[q], schema));
             text += number;
         } else {
             text += "," + cell_of(name_of_class(static_cast<std::size_t>(answers.labels[q])));
         }
-        for (const double part :
-             probable ? probabilities_of(model.network.loss(), logits) : std::vector<double>()) {
-            std::snprintf(number, sizeof number, ",%.6f", part);
+        for (std::size_t c = 0; !probabilities.empty() && c < number_of_classes; ++c) {
+            std::snprintf(number, sizeof number, ",%.6f", probabilities[q * number_of_classes + c]);
             text += number;
         }
         text += "\n";
@@ -210,7 +194,10 @@ void predict(const Context& context, const Request& request) {
         object["predictions"] = answers.logits;
         text = lines_of(answers.logits);
     } else if (request.accuracy) {
-        const Quality quality = quality_of(answers.labels, queries.labels, model.network.classes());
+        const Network& network = model.network;
+        const Quality quality =
+            quality_of(answers.labels, queries.labels, network.classes(),
+                       probabilities_of(network.loss(), answers.logits, network.outputs()));
         object.update(to_json(quality));
         object["queries"] = queries.size();
         text = text_of(quality, schema ? schema->classes : std::vector<std::string>());

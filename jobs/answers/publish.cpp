@@ -4,11 +4,14 @@
 //   holdfast publish --run run --ledger hospital.db --out model.h5
 //   holdfast publish --run convex --ledger hospital.db --out model.h5 --epsilon 1 --delta 1e-5
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/runs/publication.hpp"
@@ -89,8 +92,20 @@ Model model_of(const FinishedRun& run, const PaidParameters& paid) {
             public_schema(run.schema())};
 }
 
-void print(const Context& context, const Request& request, const Model& model, const std::string& digest,
-           const char* charged) {
+/// How to go on: the model is asked about the test records of the dataset, if it has some; else about
+/// whatever table comes next.
+std::string next_of(const Request& request, const std::string& dataset) {
+    const std::string file = split_dataset_name(dataset, "train").first;
+    std::error_code ignored;
+    std::vector<std::string> splits;
+    if (std::filesystem::exists(file, ignored)) splits = dataset_splits(file);
+    const bool tests = std::find(splits.begin(), splits.end(), "test") != splits.end();
+    return next_command({"predict", "--model", request.out, tests ? file + ":test" : "NEW.csv", "--out",
+                         beside_dataset(request.out, "-answers.csv")});
+}
+
+void print(const Context& context, const Request& request, const FinishedRun& run, const Model& model,
+           const std::string& digest, const char* charged) {
     char text[256];
     std::snprintf(text, sizeof text, "%zu parameters, model %s, for anyone in ", model.parameters.size(),
                   digest.substr(0, 16).c_str());
@@ -103,7 +118,8 @@ void print(const Context& context, const Request& request, const Model& model, c
                    {"parameters", model.parameters.size()},
                    {"cost", model.cost},
                    {"guarantee", model.guarantee}},
-                  file + "\n" + text + Guarantee::text_of(model.guarantee) + "\n");
+                  file + "\n" + text + Guarantee::text_of(model.guarantee) + "\n" +
+                      next_of(request, run.manifest.dataset.path));
 }
 
 void publish(const Context& context, const Request& request) {
@@ -127,7 +143,7 @@ void publish(const Context& context, const Request& request) {
     });
 
     // 4. What has left the house.
-    print(context, request, model, digest, sensitivity ? "once" : "when it was trained");
+    print(context, request, run, model, digest, sensitivity ? "once" : "when it was trained");
 }
 
 }  // namespace

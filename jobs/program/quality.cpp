@@ -1,6 +1,7 @@
 #include "jobs/program/quality.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -37,10 +38,101 @@ std::string table_of(const Quality& quality, const std::vector<std::string>& nam
     return text;
 }
 
+/// How often a query of the class is given a higher probability than another one, ties by half: by ranks
+/// (Mann, Whitney 1947). `of_class`: [queries], at least one of each.
+double area_under_curve(const std::vector<double>& probability, const std::vector<bool>& of_class) {
+    std::vector<std::size_t> order(probability.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t one, std::size_t other) { return probability[one] < probability[other]; });
+    double below = 0, won = 0, inside = 0;  // others below; pairs in the right order; queries of the class
+    for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+        double mine = 0, others = 0;
+        for (; last < order.size() && probability[order[last]] == probability[order[first]]; ++last)
+            (of_class[order[last]] ? mine : others) += 1;
+        won += mine * (below + others / 2);
+        below += others;
+        inside += mine;
+    }
+    return won / (inside * below);
+}
+
+/// The sum over bins of probability of |mean probability - share of the class|, each weighed by its queries.
+double calibration_error(const std::vector<double>& probability, const std::vector<bool>& of_class) {
+    constexpr std::size_t bins = 10;
+    std::array<double, bins> gaps{};
+    for (std::size_t q = 0; q < probability.size(); ++q)
+        gaps[std::min(bins - 1, static_cast<std::size_t>(probability[q] * bins))] +=
+            probability[q] - (of_class[q] ? 1 : 0);
+    double sum = 0;
+    for (const double gap : gaps) sum += std::abs(gap);
+    return sum / static_cast<double>(probability.size());
+}
+
+ProbabilityQuality probability_quality(std::span<const double> probabilities,
+                                       std::span<const std::int32_t> truth, std::size_t classes) {
+    constexpr double least = 1e-15;  // a logarithm of 0 would end every comparison
+    const auto n = static_cast<double>(truth.size());
+    ProbabilityQuality quality;
+    std::size_t compared = 0;
+    for (std::size_t c = 0; c < classes; ++c) {
+        std::vector<double> probability;
+        std::vector<bool> of_class;
+        double squares = 0, sum = 0;
+        for (std::size_t q = 0; q < truth.size(); ++q) {
+            probability.push_back(probabilities[q * classes + c]);
+            of_class.push_back(truth[q] == static_cast<std::int32_t>(c));
+            const double gap = probability[q] - (of_class[q] ? 1 : 0);
+            squares += gap * gap;
+            sum += probability[q];
+            if (of_class[q]) quality.log_loss -= std::log(std::max(probability[q], least)) / n;
+        }
+        const auto inside = static_cast<double>(std::count(of_class.begin(), of_class.end(), true));
+        quality.predicted.push_back(sum / n);
+        quality.share.push_back(inside / n);
+        quality.brier += squares / n / 2;
+        quality.calibration_error += calibration_error(probability, of_class) / 2;
+        if (inside == 0 || inside == n) continue;
+        quality.auc += area_under_curve(probability, of_class);
+        ++compared;
+    }
+    quality.auc = compared > 0 ? quality.auc / static_cast<double>(compared) : 0.5;
+    return quality;
+}
+
+std::string text_of(const ProbabilityQuality& quality) {
+    std::string text = line_of("AUC %.4f; log-loss %.4f; Brier score %.4f; calibration error %.4f\n",
+                               quality.auc, quality.log_loss, quality.brier, quality.calibration_error);
+    if (quality.share.size() == 2)
+        text += line_of("probability of the second class on average %.4f, its share %.4f\n",
+                        quality.predicted[1], quality.share[1]);
+    return text;
+}
+
 }  // namespace
 
+std::vector<double> probabilities_of(Loss loss, std::span<const double> logits, std::size_t outputs) {
+    const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+    std::vector<double> parts;
+    if (loss == Loss::binary_cross_entropy) {
+        for (const double logit : logits) parts.insert(parts.end(), {sigmoid(-logit), sigmoid(logit)});
+        return parts;
+    }
+    if (loss != Loss::cross_entropy && loss != Loss::one_vs_rest) return parts;
+    for (std::size_t first = 0; first < logits.size(); first += outputs) {
+        const auto row = logits.subspan(first, outputs);
+        const double greatest = *std::max_element(row.begin(), row.end());
+        for (const double logit : row)
+            parts.push_back(loss == Loss::cross_entropy ? std::exp(logit - greatest) : sigmoid(logit));
+        const auto begin = parts.begin() + static_cast<std::ptrdiff_t>(first);
+        const double sum = std::accumulate(begin, parts.end(), 0.0);
+        for (auto part = begin; part != parts.end(); ++part) *part /= sum;
+    }
+    return parts;
+}
+
 Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::int32_t> truth,
-                   std::size_t classes) {
+                   std::size_t classes, std::span<const double> probabilities) {
     Quality quality;
     quality.confusion.assign(classes, std::vector<std::uint64_t>(classes, 0));
     quality.queries = truth.size();
@@ -65,16 +157,25 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
     quality.highest = std::min(1.0, centre + reach);
     quality.commonest = static_cast<double>(commonest) / n;
     quality.balanced /= static_cast<double>(occurring);
+    if (!probabilities.empty()) quality.probabilities = probability_quality(probabilities, truth, classes);
     return quality;
 }
 
 nlohmann::json to_json(const Quality& quality) {
-    return {{"accuracy", quality.accuracy},
-            {"interval", {quality.lowest, quality.highest}},
-            {"commonest_class", quality.commonest},
-            {"balanced_accuracy", quality.balanced},
-            {"beats_guessing", quality.beats_guessing()},
-            {"confusion", quality.confusion}};
+    nlohmann::json object = {{"accuracy", quality.accuracy},
+                             {"interval", {quality.lowest, quality.highest}},
+                             {"commonest_class", quality.commonest},
+                             {"balanced_accuracy", quality.balanced},
+                             {"beats_guessing", quality.beats_guessing()},
+                             {"confusion", quality.confusion}};
+    if (const auto& probabilities = quality.probabilities)
+        object.update({{"auc", probabilities->auc},
+                       {"brier", probabilities->brier},
+                       {"log_loss", probabilities->log_loss},
+                       {"calibration_error", probabilities->calibration_error},
+                       {"mean_probability", probabilities->predicted},
+                       {"class_share", probabilities->share}});
+    return object;
 }
 
 std::string text_of(const Quality& quality, const std::vector<std::string>& names) {
@@ -83,7 +184,7 @@ std::string text_of(const Quality& quality, const std::vector<std::string>& name
                 static_cast<unsigned long long>(quality.queries), quality.lowest, quality.highest) +
         line_of("who always says the commonest class: %.4f; balanced accuracy %.4f\n", quality.commonest,
                 quality.balanced) +
-        table_of(quality, names);
+        (quality.probabilities ? text_of(*quality.probabilities) : "") + table_of(quality, names);
     if (!quality.beats_guessing())
         text +=
             "This model is not shown to be better than always saying the commonest class. What helps: a "

@@ -2,11 +2,23 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "kernels/ops/loss.hpp"
+
 namespace holdfast {
+
+/// How far stated probabilities can be relied on. Of several classes each figure is the one of two classes
+/// taken of each against all others: their mean (auc), half their sum (brier, calibration_error).
+struct ProbabilityQuality {
+    std::vector<double> predicted, share;  ///< [classes]: mean probability, and part of the queries
+    double auc = 0;                        ///< of the classes that occur beside others; 1/2: of one class
+    double brier = 0, log_loss = 0;
+    double calibration_error = 0;  ///< expected: between mean and share of each of ten bins of equal width
+};
 
 /// How good answers are, beside guessing.
 struct Quality {
@@ -15,16 +27,22 @@ struct Quality {
     double accuracy = 0, lowest = 0, highest = 0;  ///< its interval of 95% (Wilson), over such queries
     double commonest = 0;                          ///< of who always says the commonest class
     double balanced = 0;  ///< mean over the classes that occur of the part that is right
+    std::optional<ProbabilityQuality> probabilities;  ///< unset: the loss makes none
 
     /// Is it sure, at that interval, to be better than the commonest class?
     bool beats_guessing() const { return lowest > commonest; }
 };
 
-/// labels, truth: [queries], at least one; both below `classes`.
+/// labels, truth: [queries], at least one; both below `classes`. probabilities: [queries, classes], or none.
 Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::int32_t> truth,
-                   std::size_t classes);
+                   std::size_t classes, std::span<const double> probabilities = {});
 
-/// {accuracy, interval, commonest_class, balanced_accuracy, beats_guessing, confusion}
+/// What logits [queries, outputs] say of the classes, [queries, classes]; empty: the loss makes no
+/// probabilities.
+std::vector<double> probabilities_of(Loss loss, std::span<const double> logits, std::size_t outputs);
+
+/// {accuracy, interval, commonest_class, balanced_accuracy, beats_guessing, confusion}, and of probabilities
+/// {auc, brier, log_loss, calibration_error, mean_probability, class_share}
 nlohmann::json to_json(const Quality& quality);
 /// Some lines: the figures, a table of up to ten classes, and a sentence where the model is no better than
 /// guessing. names: of the classes, or none.

@@ -1,5 +1,5 @@
 // holdfast advise: settings for a private table, by trials on public records. It never opens the private one.
-//   holdfast advise --records 33000 --features 14 --epsilon 1 --out adult.toml
+//   holdfast advise --records 33000 --features 14 --epsilon 1 --out adult.toml --data adult.h5
 //   holdfast advise --records 400 --features 30 --epsilon 1 --queries 100
 //   holdfast advise --records 25000 --features 100 --columns coordinates --epsilon 0.1 --json
 
@@ -14,6 +14,7 @@
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/scratch_folder.hpp"
 #include "jobs/study/advise/candidates.hpp"
 #include "jobs/study/advise/configuration_text.hpp"
@@ -28,6 +29,7 @@ namespace {
 struct Request {
     PublicNumbers numbers;
     std::string relation = "add_remove", columns = "amounts", like, out;
+    std::string data, ledger;  ///< named in the next command alone
 };
 
 /// What is shown for, beside the number that was asked for.
@@ -58,7 +60,9 @@ PublicNumbers numbers_of(const Request& request) {
 
 struct Tried {
     Candidate candidate;
-    std::vector<RouteAccuracy> routes;
+    std::vector<RouteAccuracy> routes;  ///< on the first stand-in
+    std::vector<ModelScore> scores;     ///< of noisy ones, on each stand-in
+    double log_loss = 0;                ///< of noisy ones, the mean over the stand-ins that judge
 };
 
 /// A route of a candidate.
@@ -66,32 +70,104 @@ struct Choice {
     std::size_t candidate, route;
 };
 
-std::vector<Tried> try_all(const Context& context, const PublicNumbers& numbers, const StandIn& stand_in,
-                           const ScratchFolder& scratch, const std::vector<std::int64_t>& answers) {
+/// Everything that candidates are tried on.
+struct Trials {
+    const Context& context;
+    const PublicNumbers& numbers;
+    const std::vector<StandIn>& stand_ins;
+    const ScratchFolder& scratch;
+    std::int64_t trained = 0;
+
+    std::string train(const Candidate& candidate, const StandIn& stand_in, std::uint64_t noise) {
+        const std::string run = scratch.file("run-" + std::to_string(trained++));
+        train_on_stand_in(candidate, numbers, stand_in, noise, run);
+        return run;
+    }
+    /// The mean over several noises: as many as a training is short, since those differ most.
+    ModelScore score(const Candidate& candidate, const StandIn& stand_in) {
+        const auto noises = std::clamp<std::int64_t>(500 / candidate.settings.training.epochs, 1, 5);
+        ModelScore mean;
+        for (std::int64_t noise = 0; noise < noises; ++noise) {
+            const std::string run = train(candidate, stand_in, static_cast<std::uint64_t>(noise));
+            const ModelScore one = score_of_model(run, stand_in);
+            mean.accuracy += one.accuracy / static_cast<double>(noises);
+            mean.log_loss += one.log_loss / static_cast<double>(noises);
+        }
+        return mean;
+    }
+};
+
+/// Noisy candidates on every stand-in, the others on the first.
+std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers) {
     std::vector<Tried> all;
-    for (const Candidate& candidate : candidates(numbers)) {
-        context.log->info("trying {}", candidate.name());
-        const std::string run = scratch.file("run-" + std::to_string(all.size()));
-        train_on_stand_in(candidate, numbers, stand_in, run);
-        all.push_back({candidate, judged(candidate, run, stand_in, numbers, answers)});
+    for (const Candidate& candidate : candidates(trials.numbers)) {
+        trials.context.log->info("trying {}", candidate.name());
+        Tried tried{candidate, {}, {}};
+        if (candidate.noisy()) {
+            const auto judging = std::count_if(trials.stand_ins.begin(), trials.stand_ins.end(),
+                                               [](const StandIn& stand_in) { return stand_in.judges; });
+            for (const StandIn& stand_in : trials.stand_ins) {
+                tried.scores.push_back(trials.score(candidate, stand_in));
+                if (stand_in.judges)
+                    tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+            }
+            const std::optional<double> accuracy = tried.scores.front().accuracy;
+            tried.routes = {{"noisy", std::vector<std::optional<double>>(answers.size(), accuracy)}};
+        } else {
+            const StandIn& first = trials.stand_ins.front();
+            tried.routes =
+                judged(candidate, trials.train(candidate, first, 0), first, trials.numbers, answers);
+        }
+        all.push_back(std::move(tried));
     }
     return all;
 }
 
-/// The most accurate at the number of answers that stands at `place`; of equals the first.
+/// The most accurate at the number of answers that stands at `place`, of equals the first: of all routes, but
+/// of noisy candidates only that of the least log-loss, since who has a model reads its probabilities.
 Choice best_of(const std::vector<Tried>& tried, std::size_t place) {
+    const auto calibrated = std::min_element(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
+        return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss < b.log_loss);
+    });
     std::optional<Choice> best;
     double highest = -1;
-    for (std::size_t c = 0; c < tried.size(); ++c) {
-        for (std::size_t r = 0; r < tried[c].routes.size(); ++r) {
-            const std::optional<double> accuracy = tried[c].routes[r].by_answers[place];
+    for (auto each = tried.begin(); each != tried.end(); ++each) {
+        if (each->candidate.noisy() && each != calibrated) continue;
+        for (std::size_t r = 0; r < each->routes.size(); ++r) {
+            const std::optional<double> accuracy = each->routes[r].by_answers[place];
             if (!accuracy || *accuracy <= highest) continue;
             highest = *accuracy;
-            best = {c, r};
+            best = {static_cast<std::size_t>(each - tried.begin()), r};
         }
     }
     ensure(best.has_value(), "a published model answers any number");
     return *best;
+}
+
+/// What to expect of noisy settings, and by how much the best of those that were tried is better on each
+/// stand-in, neighbours of these settings too on every second one.
+struct Forecast {
+    double lowest = 1, highest = 0;  ///< accuracy, over the stand-ins
+    double log_loss = 0, regret = 0, greatest_regret = 0;
+};
+
+Forecast forecast_of(Trials& trials, const std::vector<Tried>& tried, const Tried& chosen) {
+    Forecast forecast{.log_loss = chosen.log_loss};
+    trials.context.log->info("trying neighbours of {}", chosen.candidate.name());
+    const std::vector<Candidate> others = neighbours(chosen.candidate);
+    for (std::size_t s = 0; s < trials.stand_ins.size(); ++s) {
+        const ModelScore& own = chosen.scores[s];
+        double least = own.log_loss;
+        for (const Tried& each : tried)
+            if (each.candidate.noisy()) least = std::min(least, each.scores[s].log_loss);
+        for (const Candidate& other : s % 2 == 0 ? others : std::vector<Candidate>())
+            least = std::min(least, trials.score(other, trials.stand_ins[s]).log_loss);
+        forecast.lowest = std::min(forecast.lowest, own.accuracy);
+        forecast.highest = std::max(forecast.highest, own.accuracy);
+        forecast.regret += (own.log_loss - least) / static_cast<double>(trials.stand_ins.size());
+        forecast.greatest_regret = std::max(forecast.greatest_regret, own.log_loss - least);
+    }
+    return forecast;
 }
 
 std::string text_of_answers(std::int64_t answers) {
@@ -108,6 +184,11 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
             }
             rows.push_back(
                 {{"candidate", each.candidate.name()}, {"route", route.route}, {"accuracy", accuracies}});
+            if (!each.candidate.noisy()) continue;
+            rows.back()["log_loss"] = each.log_loss;
+            for (const ModelScore& score : each.scores)
+                rows.back()["stand_ins"].push_back(
+                    {{"accuracy", score.accuracy}, {"log_loss", score.log_loss}});
         }
     }
     return rows;
@@ -170,11 +251,44 @@ nlohmann::json configurations_of(const std::vector<Tried>& tried, std::size_t as
     return texts;
 }
 
-/// What is said of a stand-in that is smaller than the table.
+/// What is said of stand-ins that are smaller than the table.
 std::string scaled_of(const PublicNumbers& numbers, const StandIn& stand_in) {
     if (stand_in.records == numbers.records) return "";
-    return "\n(its noise, members and distances weigh as they will on " + std::to_string(numbers.records) +
-           " records; accuracies are those of so many fewer, and serve to compare)";
+    return "(their noise, members and distances weigh as they will on " + std::to_string(numbers.records) +
+           " records)\n";
+}
+
+std::string text_of(const std::vector<StandIn>& stand_ins) {
+    std::string text = "stand-ins of " + std::to_string(stand_ins.front().records) + " records:\n";
+    for (const StandIn& stand_in : stand_ins) text += "  " + stand_in.description + "\n";
+    return text;
+}
+
+std::string line_of(const char* format, auto... values) {
+    char line[300];
+    std::snprintf(line, sizeof line, format, values...);
+    return line;
+}
+
+std::string text_of(const Forecast& forecast, const Tried& chosen, const std::vector<StandIn>& stand_ins) {
+    std::string text = line_of(
+        "Least log-loss of the published ones, %.4f; the best settings tried on each stand-in, its own "
+        "neighbours too, have %.4f less (%.4f at most)\nExpect from %.2f to %.2f right, as hard as the table "
+        "is:",
+        forecast.log_loss, forecast.regret, forecast.greatest_regret, forecast.lowest, forecast.highest);
+    for (std::size_t s = 0; s < stand_ins.size(); ++s)
+        text += line_of("%s %s %.4f", s > 0 ? "," : "", stand_ins[s].name.c_str(), chosen.scores[s].accuracy);
+    return text + "\n";
+}
+
+/// How to go on: whose budget pays for the configuration.
+std::string next_of(const Request& request, const PublicNumbers& numbers) {
+    if (request.data.empty() || request.out.empty()) return "";
+    const std::string ledger =
+        request.ledger.empty() ? beside_dataset(request.data, ".ledger") : request.ledger;
+    return next_command({"account", "--ledger", ledger, "--data", request.data, "--budget",
+                         line_of("%g", numbers.epsilon), "--budget-delta", line_of("%g", numbers.delta),
+                         "--relation", name_of(numbers.relation), "--config", request.out});
 }
 
 void advise(const Context& context, const Request& request) {
@@ -182,45 +296,57 @@ void advise(const Context& context, const Request& request) {
     const PublicNumbers numbers = numbers_of(request);
     if (!context.world.is_root()) return;
 
-    // 2. A public table like it.
+    // 2. Public tables like it.
     const ScratchFolder scratch;
     const std::string path = scratch.file("stand_in.h5");
-    const StandIn stand_in =
-        request.like.empty() ? generated_stand_in(numbers, path) : stand_in_like(request.like, numbers, path);
+    const std::vector<StandIn> stand_ins = request.like.empty() ? generated_stand_ins(numbers, path)
+                                                                : stand_ins_like(request.like, numbers, path);
 
-    // 3. Every candidate on it, by every route.
+    // 3. Every candidate on them, by every route.
     std::vector<std::int64_t> answers = shown_answers;
     answers.push_back(0);
     std::size_t asked = static_cast<std::size_t>(std::find(answers.begin(), answers.end(), numbers.answers) -
                                                  answers.begin());
     if (asked == answers.size()) answers.push_back(numbers.answers);
-    const std::vector<Tried> tried = try_all(context, numbers, stand_in, scratch, answers);
+    Trials trials{context, numbers, stand_ins, scratch};
+    const std::vector<Tried> tried = try_all(trials, answers);
     const Choice best = best_of(tried, asked);
 
-    // 4. What is advised, and a configuration of it.
+    // 4. What is advised, what may be expected of it, and a configuration of it.
     const Tried& winner = tried[best.candidate];
     const std::string route = winner.routes[best.route].route;
     const double accuracy = *winner.routes[best.route].by_answers[asked];
-    char reason[200];
-    std::snprintf(
-        reason, sizeof reason, "Advised: %s, by %s: %.4f of %s answers right on the stand-in, the most",
-        winner.candidate.name().c_str(), route.c_str(), accuracy, text_of_answers(numbers.answers).c_str());
-    const std::string text = said_of(numbers) + "\nstand-in of " + std::to_string(stand_in.records) +
-                             " records, " + stand_in.description + scaled_of(numbers, stand_in) + "\n\n" +
-                             table_of(tried, answers) + "\n" + reason + "\n";
+    nlohmann::json advised = {{"kind", winner.candidate.kind},
+                              {"candidate", winner.candidate.name()},
+                              {"route", route},
+                              {"accuracy", accuracy}};
+    std::string reason = line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
+                                 winner.candidate.name().c_str(), route.c_str(), accuracy,
+                                 text_of_answers(numbers.answers).c_str());
+    if (winner.candidate.noisy()) {
+        const Forecast forecast = forecast_of(trials, tried, winner);
+        advised.update({{"log_loss", forecast.log_loss},
+                        {"regret", forecast.regret},
+                        {"greatest_regret", forecast.greatest_regret},
+                        {"expected_accuracy", {forecast.lowest, forecast.highest}}});
+        reason += text_of(forecast, winner, stand_ins);
+    }
+    const std::string text = said_of(numbers) + "\n" + text_of(stand_ins) +
+                             scaled_of(numbers, stand_ins.front()) + "\n" + table_of(tried, answers) + "\n" +
+                             reason;
     const std::string head = "Written by holdfast advise, from public numbers alone:\n" + text;
     const std::string configuration = configuration_text(winner.candidate.settings, head);
     if (!request.out.empty()) write_file_atomically(request.out, configuration, public_mode);
+    nlohmann::json descriptions = nlohmann::json::array();
+    for (const StandIn& stand_in : stand_ins) descriptions.push_back(stand_in.description);
     context.print({{"routes", as_json(tried, answers)},
-                   {"advised",
-                    {{"kind", winner.candidate.kind},
-                     {"candidate", winner.candidate.name()},
-                     {"route", route},
-                     {"accuracy", accuracy}}},
-                   {"stand_in", {{"records", stand_in.records}, {"description", stand_in.description}}},
+                   {"advised", advised},
+                   {"stand_in", {{"records", stand_ins.front().records}, {"descriptions", descriptions}}},
                    {"configuration", configuration},
                    {"configurations", configurations_of(tried, asked, head)}},
-                  request.out.empty() ? text : text + "configuration: " + request.out + "\n");
+                  request.out.empty()
+                      ? text
+                      : text + "configuration: " + request.out + "\n" + next_of(request, numbers));
 }
 
 }  // namespace
@@ -252,6 +378,11 @@ Run declare_advise(const Command& command) {
         "Public records FILE[:SPLIT] to try settings on, instead of generated ones: that they are public is "
         "yours to vouch for");
     command.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
+    command.add_option("--data", request->data,
+                       "The dataset that is to be trained on: never opened here, only named in the command "
+                       "that --out ends with");
+    command.add_option("--ledger", request->ledger,
+                       "and the file that will pay (by default beside it, ending in .ledger)");
     return [request](const Context& context) { advise(context, *request); };
 }
 

@@ -11,6 +11,7 @@
 
 #include "dist/runs/member_store.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/training/carry_out.hpp"
 #include "kernels/base/error.hpp"
 #include "models/kinds/kinds.hpp"
@@ -55,6 +56,15 @@ std::string summary_of_secret(const RunManifest& manifest, const std::string& ar
     return text + Guarantee::text_of(manifest.guarantee) + "\n";
 }
 
+/// How to go on where a ledger has paid: nothing more is charged.
+std::string next_of(const Request& request) {
+    if (request.ledger.empty()) return "";
+    std::string model = request.out;
+    while (model.size() > 1 && model.back() == '/') model.pop_back();
+    return next_command(
+        {"publish", "--run", request.out, "--ledger", request.ledger, "--out", model + "-model.h5"});
+}
+
 std::string summary_of(const RunManifest& manifest, const std::string& arithmetic) {
     return "trained " + std::to_string(manifest.members) + " x " + std::to_string(manifest.steps) +
            " steps, levels 0.." + std::to_string(manifest.levels.back()) + ", " + manifest.kind + " " +
@@ -79,7 +89,8 @@ void train(const Context& context, Request request) {
     if (!outcome.finished) return print_slice(context, run, outcome.trained, outcome.members);
     const RunManifest result = RunManifest::read(run);
     if (kind_named(result.kind).secret)
-        return context.print(public_part(result), summary_of_secret(result, outcome.arithmetic));
+        return context.print(public_part(result),
+                             summary_of_secret(result, outcome.arithmetic) + next_of(request));
     nlohmann::json shown = result.to_json();
     shown["for_the_owner_alone"] = {"dataset", "public", "digest"};
     context.print(shown, summary_of(result, outcome.arithmetic));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace holdfast {
@@ -44,6 +45,61 @@ TEST(Quality, SaysWhenAModelIsWorthless) {
     EXPECT_THAT(text_of(good, {"well", "ill"}), Not(HasSubstr("not shown")));
     EXPECT_THAT(text_of(good, {"well", "ill"}), HasSubstr("ill"));
     EXPECT_EQ(to_json(good)["beats_guessing"], true);
+}
+
+TEST(Quality, OfProbabilities) {
+    // By hand: pairs of (1, 0) in order 3 of 4; squares .01 + .25 + .09 + .36.
+    const std::vector<std::int32_t> truth{0, 1, 1, 0}, labels{0, 0, 1, 1};
+    const std::vector<double> probabilities{0.9, 0.1, 0.5, 0.5, 0.3, 0.7, 0.4, 0.6};
+    const Quality quality = quality_of(labels, truth, 2, probabilities);
+    ASSERT_TRUE(quality.probabilities);
+    EXPECT_DOUBLE_EQ(quality.probabilities->auc, 0.75);
+    EXPECT_NEAR(quality.probabilities->brier, 0.71 / 4, 1e-12);
+    EXPECT_NEAR(quality.probabilities->log_loss, -std::log(0.9 * 0.5 * 0.7 * 0.4) / 4, 1e-12);
+    // Every query lies in a bin of its own.
+    EXPECT_NEAR(quality.probabilities->calibration_error, (0.1 + 0.5 + 0.3 + 0.6) / 4, 1e-12);
+    EXPECT_NEAR(quality.probabilities->predicted[1], 1.9 / 4, 1e-12);
+    EXPECT_DOUBLE_EQ(quality.probabilities->share[1], 0.5);
+    EXPECT_THAT(text_of(quality), HasSubstr("AUC 0.7500"));
+    EXPECT_EQ(to_json(quality)["auc"], 0.75);
+}
+
+TEST(Quality, WhatIsTrueOnAverageIsCalibrated) {
+    // Of ten queries at .3 three are of class 1; who says .5 of them all is off by .2, and tells none apart.
+    std::vector<std::int32_t> truth(10, 0);
+    std::fill(truth.begin(), truth.begin() + 3, 1);
+    std::vector<double> right, flat;
+    for (int q = 0; q < 10; ++q) {
+        right.insert(right.end(), {0.7, 0.3});
+        flat.insert(flat.end(), {0.5, 0.5});
+    }
+    EXPECT_NEAR(quality_of(truth, truth, 2, right).probabilities->calibration_error, 0, 1e-12);
+    EXPECT_NEAR(quality_of(truth, truth, 2, flat).probabilities->calibration_error, 0.2, 1e-12);
+    EXPECT_DOUBLE_EQ(quality_of(truth, truth, 2, flat).probabilities->auc, 0.5);
+    EXPECT_FALSE(quality_of(truth, truth, 2).probabilities);
+}
+
+TEST(Quality, SeveralClassesAgainstTheRest) {
+    const std::vector<std::int32_t> truth{0, 1, 2};
+    const std::vector<double> sure{1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const Quality quality = quality_of(truth, truth, 3, sure);
+    EXPECT_DOUBLE_EQ(quality.probabilities->auc, 1);
+    EXPECT_DOUBLE_EQ(quality.probabilities->brier, 0);
+    EXPECT_DOUBLE_EQ(quality.probabilities->calibration_error, 0);
+    const std::vector<double> wrong{0, 1, 0, 0, 0, 1, 1, 0, 0};
+    EXPECT_DOUBLE_EQ(quality_of(truth, truth, 3, wrong).probabilities->brier, 1);
+    EXPECT_NEAR(quality_of(truth, truth, 3, wrong).probabilities->log_loss, -std::log(1e-15), 1e-9);
+}
+
+TEST(Quality, ProbabilitiesOfLogits) {
+    const std::vector<double> logits{0, std::log(3.0)};
+    EXPECT_THAT(probabilities_of(Loss::binary_cross_entropy, logits, 1),
+                testing::Pointwise(testing::DoubleNear(1e-12), {0.5, 0.5, 0.25, 0.75}));
+    EXPECT_THAT(probabilities_of(Loss::cross_entropy, logits, 2),
+                testing::Pointwise(testing::DoubleNear(1e-12), {0.25, 0.75}));
+    EXPECT_THAT(probabilities_of(Loss::one_vs_rest, logits, 2),
+                testing::Pointwise(testing::DoubleNear(1e-12), {0.4, 0.6}));
+    EXPECT_TRUE(probabilities_of(Loss::hinge, logits, 1).empty());
 }
 
 }  // namespace

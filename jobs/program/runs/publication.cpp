@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "dist/files/digest.hpp"
+#include "jobs/program/quality.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/runs/run_key.hpp"
+#include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "models/certify/answers.hpp"
 #include "models/certify/claims.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/noise/secret_key.hpp"
@@ -131,6 +134,22 @@ std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
     for (const __int128 sum : sums)
         average.push_back(static_cast<std::int64_t>((sum - (sum < 0 ? members - 1 : 0)) / members));
     return average;
+}
+
+std::vector<double> nominal_probabilities(const FinishedRun& run, const Records& queries) {
+    constexpr std::size_t panel = 4096;  // of mapped queries at a time
+    std::vector<double> all;
+    if (run.members() > 1) return all;
+    const std::vector<std::int64_t> parameters = parameters_of(run);
+    const auto backend = make_backend("cpu", run.settings.training.arithmetic(), Product::exact, 0);
+    for (std::size_t first = 0; first < queries.size(); first += panel) {
+        const Records mapped = run.features(part_of(queries, first, std::min(first + panel, queries.size())));
+        const Answers answers = answers_of(run.network, *backend, parameters, mapped);
+        const std::vector<double> part =
+            probabilities_of(run.network.loss(), answers.logits, run.network.outputs());
+        all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
 }
 
 OutputNoise publication_noise(const FinishedRun& run, const Rational& sensitivity,

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "kernels/ops/loss.hpp"
 #include "models/convex/convex_bounds.hpp"
 #include "models/privacy/accountant/gaussian_steps.hpp"
 #include "models/privacy/composition.hpp"
@@ -48,27 +49,59 @@ double parameters(const Settings& settings, const PublicNumbers& numbers) {
     return static_cast<double>(settings.network.make(map).parameters());
 }
 
-/// Full batches, so that every step sees every record and its noise is the least. Of 100 steps each goes as
-/// far as leaves the first one's noise the length 1 in the parameters (2 for bins, of which a record has
-/// few). What all steps leave depends on the sum of their rates alone, so where that would be a rate that
-/// overshoots, more steps share it.
+/// The 2-norm of what the network sees of a record. Of bins it is one for all. Columns are shortened to it
+/// where they are longer: amounts to a typical row's, coordinates, whose spread nobody knows, to twice that
+/// of a typical table's.
+double length_of_row(const PublicNumbers& numbers, Map map) {
+    const auto columns = static_cast<double>(numbers.features);
+    if (map != Map::columns) return std::sqrt(columns);
+    if (numbers.columns == Columns::amounts) return std::sqrt(1.3 * columns);
+    double squares = 0;
+    for (std::int64_t j = 0; j < numbers.features; ++j) squares += 1 / (1 + static_cast<double>(j));
+    return std::sqrt(squares);
+}
+
+/// Full batches, so that every step sees every record and its noise is the least. `noise` is the length of
+/// what the noise of the whole budget adds to a mean of gradients that nothing clips; all else follows from
+/// it, by rules chosen on generated tables (models/README.md, noisy settings):
+/// - The clip. A record's gradient is its error times its length. A clip below that length is a bias: errors
+///   beyond clip / length count alike, probabilities are no longer calibrated, the rarer class is told too
+///   seldom. It is worth less noise only where there is much of it.
+/// - How far all steps go together (a step of momentum m counts 1 / (1 - m) times its rate), until noise
+///   outweighs what is still to be learnt.
+/// - The rate: what the curvature bears, in as many steps as that takes.
 Settings noisy(const PublicNumbers& numbers, Map map) {
-    constexpr std::int64_t steps = 100, most_steps = 300;
-    constexpr double greatest_rate = 15;
+    const bool bins = map != Map::columns, amounts = numbers.columns == Columns::amounts;
+    const double share_at_noise_1 = amounts ? 0.14 : 0.05;
+    const double least_share = amounts ? 0.45 : 0.3, greatest_share = 0.75;
+    constexpr double usual_momentum = 0.9, most_momentum = 0.95, decay = 4;
+    constexpr double least_steps = 80, most_steps = 400;
     Settings settings = linear(numbers, map);
-    const double multiplier =
+    const LossInfo& loss = info_of(settings.network.resolved_loss());
+    const double row = length_of_row(numbers, map), length = std::sqrt(row * row + 1);
+    if (!bins) settings.features.norm_limit = rounded(row);
+    const double longest = loss.slope * length;
+    const double noise =
         noise_multiplier_for(decimal_value(numbers.epsilon, "--epsilon"),
-                             decimal_value(numbers.delta, "--delta"), 1, steps, numbers.relation);
-    const double rate = (map == Map::columns ? 1 : 2) * static_cast<double>(numbers.records) /
-                        (multiplier * std::sqrt(parameters(settings, numbers)));
-    const double times = std::clamp(rate / greatest_rate, 1.0, static_cast<double>(most_steps) / steps);
+                             decimal_value(numbers.delta, "--delta"), 1, 1, numbers.relation) *
+        longest * std::sqrt(parameters(settings, numbers)) / static_cast<double>(numbers.records);
+    const double share = std::clamp(share_at_noise_1 / std::sqrt(noise), least_share, greatest_share);
+    const double patience = std::min(4.0, bins ? 1.2 / std::sqrt(noise) : 0.2 / noise);
+    const double reach = patience / (share * share * noise);
+    const double steady = 0.8 * 2 * (1 + usual_momentum) / (*loss.curvature * length * length);
+    const double average = std::log1p(decay) / decay;  // of the rate, over all steps
+    const double wanted = std::ceil(reach * (1 - usual_momentum) / (steady * average));
+    const double steps = std::clamp(wanted, least_steps, most_steps);
+    const double momentum =
+        std::clamp(1 - (1 - usual_momentum) * steps / wanted, usual_momentum, most_momentum);
     settings.training.kind = "noisy";
-    settings.training.epochs = std::lround(steps * times);
+    settings.training.epochs = std::lround(steps);
     settings.training.batches = 1;
-    settings.training.learning_rate = rounded(std::min(rate / times, greatest_rate));
-    settings.training.learning_rate_decay = rounded(4 / (steps * times));  // to a fifth at the end
+    settings.training.learning_rate = rounded(std::min(steady, reach * (1 - momentum) / (steps * average)));
+    settings.training.learning_rate_decay = rounded(decay / steps);  // to a fifth at the end
+    settings.training.momentum = rounded(momentum);
     settings.clip.kind = Clip::Kind::norm;
-    settings.clip.norm_limit = 1;
+    settings.clip.norm_limit = rounded(share * longest);
     settings.noise.epsilon = numbers.epsilon;
     settings.noise.delta = numbers.delta;
     settings.noise.average = 0.5;
@@ -147,6 +180,17 @@ std::vector<double> bin_edges(int equal_bins) {
     for (double edge = 0x1p-10; edge < 1.0 / equal_bins; edge *= 4) edges.push_back(edge);
     for (int bin = 1; bin < equal_bins; ++bin) edges.push_back(static_cast<double>(bin) / equal_bins);
     return edges;
+}
+
+std::vector<Candidate> neighbours(const Candidate& candidate) {
+    std::vector<Candidate> others;
+    for (const double times : {0.7, 1.4}) {
+        Candidate& clipped = others.emplace_back(candidate);
+        clipped.settings.clip.norm_limit *= times;
+        Candidate& reaching = others.emplace_back(candidate);
+        reaching.settings.training.learning_rate *= times;
+    }
+    return others;
 }
 
 std::vector<Candidate> candidates(const PublicNumbers& numbers) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/runs/published_accuracy.hpp"
@@ -19,13 +20,6 @@ using Accuracies = std::vector<std::optional<double>>;
 
 /// Answer by answer; others are seldom better, and take long.
 constexpr const char* answering[] = {"stable_rr", "stable_gauss", "permute_and_flip"};
-
-/// The same everywhere and for ever: whoever has the model answers what is asked.
-RouteAccuracy model_accuracy(const std::vector<Evidence>& evidence, const std::vector<std::int32_t>& truth,
-                             std::size_t answers) {
-    return {"noisy",
-            Accuracies(answers, fraction_right(truth, [&](std::size_t q) { return evidence[q].label; }))};
-}
 
 /// Of parameters that are given noise for the whole budget when they are published: that which covers a
 /// record among as many as there will be. Nothing: they are not to be published, or no noise serves.
@@ -91,6 +85,20 @@ class Answering {
 
 }  // namespace
 
+ModelScore score_of_model(const std::string& path, const StandIn& stand_in) {
+    const FinishedRun run = FinishedRun::open(path);
+    const Records tests = DatasetReader(stand_in.path, "test").read_all();
+    const std::vector<double> probabilities = nominal_probabilities(run, tests);
+    std::vector<std::int32_t> labels;
+    for (auto row = probabilities.begin(); row != probabilities.end();
+         row += static_cast<std::ptrdiff_t>(run.classes())) {
+        const auto end = row + static_cast<std::ptrdiff_t>(run.classes());
+        labels.push_back(static_cast<std::int32_t>(std::max_element(row, end) - row));
+    }
+    const Quality quality = quality_of(labels, tests.labels, run.classes(), probabilities);
+    return {quality.accuracy, quality.probabilities->log_loss};
+}
+
 std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& path,
                                   const StandIn& stand_in, const PublicNumbers& numbers,
                                   const std::vector<std::int64_t>& answers) {
@@ -100,7 +108,6 @@ std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string&
     const Context context{*alone, nullptr};
     std::vector<Evidence> evidence =
         ensemble_evidence(run, certify_members(context, run, tests, Asker::owner));
-    if (!run.certificate->by_answers()) return {model_accuracy(evidence, tests.labels, answers.size())};
     const std::int64_t members = candidate.settings.ensemble.members, tried = run.settings.ensemble.members;
     const double times =
         members > 1 ? static_cast<double>(members) / static_cast<double>(tried) : 1 / stand_in.share(numbers);

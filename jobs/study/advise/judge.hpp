@@ -16,8 +16,15 @@ struct RouteAccuracy {
     std::vector<std::optional<double>> by_answers;  ///< as asked; unset: this route cannot answer so many
 };
 
-/// Of the run of a candidate's trial, every route that it serves, for each number of answers (0: any number),
-/// on the stand-in's split test.
+/// What a model is worth that is published: whoever has it is told a probability of each class.
+struct ModelScore {
+    double accuracy = 0, log_loss = 0;
+};
+/// Of the run of a noisy candidate's trial, on the stand-in's split test.
+ModelScore score_of_model(const std::string& run, const StandIn& stand_in);
+
+/// Of the run of another candidate's trial, every route that it serves, for each number of answers (0: any
+/// number), on the stand-in's split test.
 std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& run, const StandIn& stand_in,
                                   const PublicNumbers& numbers, const std::vector<std::int64_t>& answers);
 

@@ -9,8 +9,8 @@
 namespace holdfast {
 namespace {
 
-constexpr std::size_t factors = 6;
 constexpr std::int64_t test_records = 2000;
+constexpr std::uint64_t draws_like = 3;
 
 /// Streams of the keyed hash. Those of rows are shifted by 16 bits of column or class.
 enum Stream : std::uint64_t {
@@ -48,10 +48,42 @@ void require_fit(const DatasetInfo& info, const PublicNumbers& numbers) {
     if (info.rows < 8) refuse("only " + std::to_string(info.rows) + " records", "give 8 or more");
 }
 
+/// Writes records in an order of this seed, the first quarter of them as the test. How many are trained on.
+std::int64_t write_drawn(const DatasetReader& reader, const Records& all, const PublicNumbers& numbers,
+                         std::uint64_t seed, const std::string& path) {
+    std::vector<std::size_t> drawn(all.size());
+    std::iota(drawn.begin(), drawn.end(), 0);
+    const KeyedHash hash{seed};
+    std::sort(drawn.begin(), drawn.end(), [&](std::size_t one, std::size_t other) {
+        return std::pair(hash(order, one), one) < std::pair(hash(order, other), other);
+    });
+    const std::size_t tests = std::min(all.size() / 4, static_cast<std::size_t>(test_records));
+    const std::size_t trained =
+        std::min(all.size() - tests, static_cast<std::size_t>(most_stand_in_records(numbers)));
+    const auto part = [&](std::size_t first, std::size_t count) {
+        Records records{FeatureMatrix(all.features.columns(), all.features.wide()), {}, {}, {}};
+        for (std::size_t i = first; i < first + count; ++i) {
+            records.features.append_row_of(all.features, drawn[i]);
+            records.labels.push_back(all.labels[drawn[i]]);
+            records.ids.push_back(i);
+            records.rows.push_back(i - first);
+        }
+        return records;
+    };
+    PublicFacts facts = reader.info();
+    facts.scaling =
+        Scaling::public_constants;  // its records are public, and so is all that is computed of them
+    facts.ids = IdKind::given;
+    facts.expected_records = trained;
+    facts.population = synthetic_population;
+    write(path, facts, part(tests, trained), part(0, tests));
+    return static_cast<std::int64_t>(trained);
+}
+
 }  // namespace
 
-TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers)
-    : hash_{seed}, numbers_(numbers) {
+TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers, const TableShape& shape)
+    : hash_{seed}, numbers_(numbers), shape_(shape) {
     const auto columns = static_cast<std::size_t>(numbers.features),
                classes = static_cast<std::size_t>(numbers.classes);
     for (std::size_t j = 0; j < columns; ++j) {
@@ -62,9 +94,12 @@ TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers)
     }
     for (std::size_t c = 0; c < classes; ++c) {
         for (std::size_t j = 0; j < columns; ++j) {
-            const std::uint64_t form =
-                numbers.columns == Columns::amounts ? hash_(stream_of(effect_form, j), c) % 3 : 0;
-            effects_.push_back({form, columns_[j].spread * hash_.normal(stream_of(weight, j), c)});
+            const bool linear = numbers.columns == Columns::coordinates || shape.agreeing;
+            const double drawn = hash_.normal(stream_of(weight, j), c);
+            const double agreed = c > 0 && j % shape.factors == c - 1 ? std::abs(drawn) : 0;
+            const double size = shape.agreeing ? agreed : drawn;
+            effects_.push_back(
+                {linear ? 0 : hash_(stream_of(effect_form, j), c) % 3, columns_[j].spread * size});
         }
     }
 }
@@ -76,7 +111,7 @@ std::vector<std::string> TypicalTable::feature_names() const {
 }
 
 std::string TypicalTable::description() const {
-    return std::string("typical table of ") +
+    return std::string(shape_.name) + " table of " +
            (numbers_.columns == Columns::amounts ? "amounts, " : "coordinates, ") +
            std::to_string(numbers_.features) + " features, " + std::to_string(numbers_.classes) +
            " classes, seed " + std::to_string(hash_.seed);
@@ -112,31 +147,46 @@ double TypicalTable::value(const Effect& effect, double standard) {
 std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
     std::vector<double> standard(columns_.size());
     for (std::size_t j = 0; j < columns_.size(); ++j) {
-        const double shared = hash_.normal(stream_of(factor, j % factors), row);
-        standard[j] = 0.6 * shared + 0.8 * hash_.normal(stream_of(own, j), row);
+        const double shared = hash_.normal(stream_of(factor, j % shape_.factors), row);
+        standard[j] = shape_.common * shared +
+                      std::sqrt(1 - shape_.common * shape_.common) * hash_.normal(stream_of(own, j), row);
         features[j] = placed(columns_[j], standard[j]);
     }
     std::vector<double> scores(static_cast<std::size_t>(numbers_.classes));
     auto effect = effects_.begin();
     for (std::size_t c = 0; c < scores.size(); ++c) {
-        scores[c] = 0.5 * spread_ * hash_.normal(stream_of(label_noise, c), row);
+        scores[c] = shape_.chance * spread_ * hash_.normal(stream_of(label_noise, c), row) +
+                    (c == 0 ? shape_.advantage * spread_ : 0);
         for (const double each : standard) scores[c] += value(*effect++, each);
     }
     return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
 std::int64_t most_stand_in_records(const PublicNumbers& numbers) {
-    return std::min(numbers.records, std::clamp<std::int64_t>(300000 / numbers.features, 5000, 20000));
+    return std::min(numbers.records, std::clamp<std::int64_t>(200000 / numbers.features, 5000, 10000));
 }
 
-StandIn generated_stand_in(const PublicNumbers& numbers, const std::string& path) {
+std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std::string& path) {
+    const auto others = static_cast<std::size_t>(numbers.classes - 1);
+    const std::pair<TableShape, std::uint64_t> tables[] = {
+        {typical_table, stand_in_seed},
+        {typical_table, stand_in_seed + 1},
+        {{"easy", others, 0.9, 0.1, 0, true}, stand_in_seed},
+        {{"hard", 6, 0.6, 1.5, 1.5, false}, stand_in_seed}};
     const std::int64_t records = most_stand_in_records(numbers);
-    const TypicalTable table(stand_in_seed, numbers);
-    write_generated(table, static_cast<std::uint64_t>(records), test_records, path);
-    return {path, "generated: " + table.description(), records};
+    std::vector<StandIn> all;
+    for (const auto& [shape, seed] : tables) {
+        const TypicalTable table(seed, numbers, shape);
+        const std::string file = path + "-" + std::to_string(all.size());
+        write_generated(table, static_cast<std::uint64_t>(records), test_records, file);
+        all.push_back({file, shape.name, "generated: " + table.description(), records, seed,
+                       std::string(shape.name) == typical_table.name});
+    }
+    return all;
 }
 
-StandIn stand_in_like(const std::string& like, const PublicNumbers& numbers, const std::string& path) {
+std::vector<StandIn> stand_ins_like(const std::string& like, const PublicNumbers& numbers,
+                                    const std::string& path) {
     const DatasetReader reader(like);
     require_fit(reader.info(), numbers);
     const Records all = reader.read_all();
@@ -147,34 +197,15 @@ StandIn stand_in_like(const std::string& like, const PublicNumbers& numbers, con
                             std::to_string(numbers.classes),
                         "a table that is to stand in has the same classes", reader.info().path);
     }
-    std::vector<std::size_t> drawn(all.size());
-    std::iota(drawn.begin(), drawn.end(), 0);
-    const KeyedHash hash{stand_in_seed};
-    std::sort(drawn.begin(), drawn.end(), [&](std::size_t one, std::size_t other) {
-        return std::pair(hash(order, one), one) < std::pair(hash(order, other), other);
-    });
-    const std::size_t tests = std::min(all.size() / 4, static_cast<std::size_t>(test_records));
-    const std::size_t trained =
-        std::min(all.size() - tests, static_cast<std::size_t>(most_stand_in_records(numbers)));
-    const auto part = [&](std::size_t first, std::size_t count) {
-        Records records{FeatureMatrix(all.features.columns(), all.features.wide()), {}, {}, {}};
-        for (std::size_t i = first; i < first + count; ++i) {
-            records.features.append_row_of(all.features, drawn[i]);
-            records.labels.push_back(all.labels[drawn[i]]);
-            records.ids.push_back(i);
-            records.rows.push_back(i - first);
-        }
-        return records;
-    };
-    PublicFacts facts = reader.info();
-    facts.scaling =
-        Scaling::public_constants;  // its records are public, and so is all that is computed of them
-    facts.ids = IdKind::given;
-    facts.expected_records = trained;
-    facts.population = synthetic_population;
-    write(path, facts, part(tests, trained), part(0, tests));
-    return {path, "public records of " + reader.info().path + ", for which the user vouches",
-            static_cast<std::int64_t>(trained)};
+    std::vector<StandIn> draws;
+    for (std::uint64_t draw = 0; draw < draws_like; ++draw) {
+        const std::string file = path + "-" + std::to_string(draw);
+        const std::int64_t trained = write_drawn(reader, all, numbers, stand_in_seed + draw, file);
+        draws.push_back({file, "draw " + std::to_string(draw + 1),
+                         "public records of " + reader.info().path + ", for which the user vouches", trained,
+                         stand_in_seed + draw, true});
+    }
+    return draws;
 }
 
 }  // namespace holdfast

@@ -13,8 +13,10 @@ namespace holdfast {
 /// A public table on which candidates are tried in place of the private one: a dataset file with the splits
 /// train and test.
 struct StandIn {
-    std::string path, description;
+    std::string path, name, description;
     std::int64_t records = 0;  ///< of its split train, at most the public number
+    std::uint64_t seed = 0;    ///< of the noise that is drawn on it
+    bool judges = true;        ///< else it only shows how far accuracy may be from that of typical ones
 
     /// Of what the private table will hold: noise is made less and members fewer by it, so that they weigh as
     /// they will there.
@@ -23,7 +25,18 @@ struct StandIn {
     }
 };
 
-/// As many records as a minute of trials bears: 5000 to 20000, fewer of many features.
+/// How hard a made-up table is.
+struct TableShape {
+    const char* name;
+    std::size_t factors;
+    double common;     ///< of a column's spread, the part that a factor has which it shares with others
+    double chance;     ///< of the label's, beside what columns say, the part that no model can know
+    double advantage;  ///< of the first class before all others
+    bool agreeing;     ///< each factor tells a class from the first, and its columns say the same
+};
+inline constexpr TableShape typical_table{"typical", 6, 0.6, 0.5, 0, false};
+
+/// As many records as a few seconds of trials bear: 5000 to 10000, fewer of many features.
 std::int64_t most_stand_in_records(const PublicNumbers& numbers);
 inline constexpr std::uint64_t stand_in_seed = 12;  ///< public: the same advice every time
 
@@ -32,7 +45,7 @@ inline constexpr std::uint64_t stand_in_seed = 12;  ///< public: the same advice
 /// factors; a class is the greatest of their sums with noise that no model can remove.
 class TypicalTable final : public Generator {
   public:
-    TypicalTable(std::uint64_t seed, const PublicNumbers& numbers);
+    TypicalTable(std::uint64_t seed, const PublicNumbers& numbers, const TableShape& shape = typical_table);
     std::vector<std::string> feature_names() const override;
     bool wide() const override { return false; }
     FeatureRange range() const override { return {0, 1}; }
@@ -53,16 +66,18 @@ class TypicalTable final : public Generator {
 
     KeyedHash hash_;
     PublicNumbers numbers_;
+    TableShape shape_;
     double spread_ = 0;
     std::vector<Column> columns_;
     std::vector<Effect> effects_;  ///< [classes, features]
 };
 
-/// Writes a generated one.
-StandIn generated_stand_in(const PublicNumbers& numbers, const std::string& path);
-/// Of public records FILE[:SPLIT] (train by default), which the user vouches for: as many as wanted are drawn
-/// without replacement, a quarter of them for the test. Errors (input): other columns, no or other labels,
-/// fewer than 8 records.
-StandIn stand_in_like(const std::string& like, const PublicNumbers& numbers, const std::string& path);
+/// Writes generated ones, typical ones first, then an easy and a hard one, into files of this beginning.
+std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std::string& path);
+/// Of public records FILE[:SPLIT] (train by default), which the user vouches for, three times: as many as
+/// wanted are drawn without replacement, a quarter of them for the test. Errors (input): other columns, no or
+/// other labels, fewer than 8 records.
+std::vector<StandIn> stand_ins_like(const std::string& like, const PublicNumbers& numbers,
+                                    const std::string& path);
 
 }  // namespace holdfast

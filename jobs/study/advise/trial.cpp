@@ -49,7 +49,7 @@ RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const
 }  // namespace
 
 void train_on_stand_in(const Candidate& candidate, const PublicNumbers& numbers, const StandIn& stand_in,
-                       const std::string& run_path) {
+                       std::uint64_t noise, const std::string& run_path) {
     // 1. What is trained on what, by this rank alone.
     const Settings settings = tried(candidate.settings, numbers, stand_in);
     const Kind& kind = kind_named(settings.training.kind);
@@ -69,7 +69,7 @@ void train_on_stand_in(const Candidate& candidate, const PublicNumbers& numbers,
         make_plan(settings, {reader.info().features, reader.info().range, reader.info().rows, 0},
                   make_backend("cpu", settings.training.arithmetic(), settings.certificate.product, 0));
     const Records none{FeatureMatrix(features.outputs(), false), {}, {}, {}};
-    const SecretKey key = SecretKey::known_to_all(stand_in_seed);
+    const SecretKey key = SecretKey::known_to_all(stand_in.seed << 8 | noise);
     const auto training = kind.training(plan, none, grid, kind.secret ? &key : nullptr);
     const RunFolder run = RunFolder::create(run_path, false);
     const MemberStore store(run, "trial", seconds_of_a_group);

@@ -57,6 +57,12 @@ std::string evaluation_tiles(const RunEvaluation& evaluation, bool boxes) {
         list += tile("who always says the commonest class", percent_text(evaluation.commonest));
         list += tile("balanced accuracy", percent_text(evaluation.balanced));
     }
+    if (std::isfinite(evaluation.auc)) {
+        list += tile("AUC", number_text(evaluation.auc));
+        list += tile("log-loss", number_text(evaluation.log_loss));
+        list += tile("Brier score", number_text(evaluation.brier));
+        list += tile("calibration error", number_text(evaluation.calibration_error));
+    }
     return boxes ? list + certified_tile(evaluation) : list;
 }
 

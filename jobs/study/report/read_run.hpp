@@ -84,6 +84,7 @@ struct RunEvaluation {
     double queries, classes, members;
     double accuracy_single, accuracy_ensemble;
     double accuracy_lowest, commonest, balanced;        ///< of the ensemble (jobs/program/quality.hpp)
+    double auc, brier, log_loss, calibration_error;     ///< of its probabilities, where there are some
     Distribution certified_single, certified_ensemble;  ///< fraction by k
     Distribution distance_single, distance_ensemble;    ///< number of queries by h
     std::vector<double> epsilons;

@@ -1,0 +1,32 @@
+#include "jobs/program/next_command.hpp"
+
+#include <filesystem>
+
+#include "dist/data/dataset.hpp"
+
+namespace holdfast {
+namespace {
+
+/// In quotes where the shell would read more than a word.
+std::string shell_word(const std::string& word) {
+    constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+    std::string text = "'";
+    for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return text + "'";
+}
+
+}  // namespace
+
+std::string next_command(const std::vector<std::string>& words) {
+    std::string line = "Next: holdfast";
+    for (const std::string& word : words) line += " " + shell_word(word);
+    return line + "\n";
+}
+
+std::string beside_dataset(const std::string& name, const std::string& ending) {
+    const std::filesystem::path file = split_dataset_name(name, "train").first;
+    return (file.parent_path() / file.stem()).string() + ending;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace holdfast {
+
+/// The last line of what a command prints, "Next: holdfast …": the command that goes on from here, as a shell
+/// takes it.
+std::string next_command(const std::vector<std::string>& words);
+
+/// "FILE" or "FILE:SPLIT" without split and ending, and with this one instead: of what is made of the
+/// dataset.
+std::string beside_dataset(const std::string& name, const std::string& ending);
+
+}  // namespace holdfast

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# next_commands.sh HOLDFAST: from advice to answers, each command ends with the next one, complete: run as printed.
+set -uo pipefail
+source "$(dirname "$0")/../support/script.sh"
+mkdir bin "a folder"
+ln -s "$(realpath "$holdfast")" bin/holdfast
+PATH=$scratch/bin:$PATH
+# next NAME: runs the command that the one before ended with, which must be the command NAME.
+next() {
+    local line
+    line=$(sed -n 's/^Next: //p' said.txt)
+    [[ $line == "holdfast $1 "* && $(wc -l <<<"$line") == 1 ]] || fail "no $1 after: $(<said.txt)"
+    bash -c "$line" >next.txt 2>err.txt || fail "$line: $(<err.txt)"
+    mv next.txt said.txt
+}
+# chain FILE CLASSES RELATION
+chain() {
+    holdfast advise --records 300 --features 3 --classes "$2" --epsilon 2 --relation "$3" --data "$1" --out "$1.toml" >said.txt 2>err.txt ||
+        fail "advise: $(<err.txt)"
+    for command in account train publish predict; do next "$command"; done
+    grep -q '^Next:' said.txt && fail "predict goes on: $(<said.txt)"
+    answers=${1%.h5}-run-model-answers.csv
+}
+
+holdfast synth tabular --features 3 --records 300 --test 40 --out plain.h5 --quiet >/dev/null || fail synth
+chain plain.h5 2 add_remove
+[[ $(grep -c '^[01]$' "$answers") == 40 ]] || fail "answers: $(head -n 3 "$answers")"
+awk 'BEGIN { srand(3); print "id,a,b,c,kind"
+    for (i = 0; i < 340; ++i) { a = rand(); b = rand(); print i "," a "," b "," rand() "," (a > 0.6 ? "long" : b > 0.5 ? "wide" : "small") } }' >kinds.csv
+holdfast import kinds.csv --label kind --classes "small|wide|long" --id id --scale '*=0:1' --test-fraction 0.1176 --population shelf \
+    --out "a folder/kinds of it.h5" --quiet >/dev/null 2>err.txt || fail "import: $(<err.txt)"
+chain "a folder/kinds of it.h5" 3 substitute
+[[ $(head -n 1 "$answers") == 'row,class,probability of small,probability of wide,probability of long' && $(wc -l <"$answers") -gt 20 ]] ||
+    fail "answers: $(head -n 3 "$answers")"
+
+# What a configuration is not named for goes nowhere, and nothing is opened.
+holdfast advise --records 300 --features 3 --epsilon 1 --data no/such.h5 --out other.toml --quiet >said.txt || fail "advise opens --data"
+grep -q '^Next: holdfast account --ledger no/such.ledger ' said.txt || fail "next: $(<said.txt)"
+holdfast advise --records 300 --features 3 --epsilon 1 --out other.toml --quiet | grep '^Next:' && fail "next, of no data"
+holdfast account --ledger plain.ledger --data plain.h5 --quiet | grep '^Next:' && fail "next, of no configuration"
+
+((failures == 0)) && echo "every command runs the next"
