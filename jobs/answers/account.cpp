@@ -16,6 +16,7 @@
 #include "jobs/program/date.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/ledger/ledger.hpp"
@@ -28,7 +29,7 @@ struct Request {
                                                                 composition = "basic";
     std::optional<double> budget, fixed;
     double budget_delta = 0, delta_apart = 0;
-    bool check = false, other_people = false;
+    bool check = false, other_people = false, held = false;
     std::string head;
 };
 
@@ -104,7 +105,7 @@ Ledger open_ledger(const Request& request, const std::optional<DatasetIdentity>&
     Ledger ledger(request.ledger);
     if (dataset)
         ledger.add_version(dataset->population, dataset->digest, dataset->ids, opening(request),
-                           {dataset->id_kind, dataset->contents, request.other_people});
+                           {dataset->id_kind, dataset->contents, request.other_people || request.held});
     return ledger;
 }
 
@@ -219,6 +220,7 @@ void account(const Context& context, const Request& request) {
     // 2. The records, and whose they are; the account opened and the dataset added in one transaction.
     std::optional<DatasetIdentity> dataset;
     if (!request.data.empty()) dataset = identify_of_population(DatasetReader(request.data));
+    if (dataset && request.held) dataset->population = held_population(dataset->population);
     const Ledger ledger = open_ledger(request, dataset);
     const std::string population = dataset ? dataset->population : request.population;
 
@@ -259,6 +261,13 @@ Run declare_account(const Command& command) {
         "With --data or --public: these people are in no other account of the ledger, though their ids are "
         "of another kind or some records have equal features. Copies whose ids and features both differ are "
         "never seen");
+    command
+        .add_flag(
+            "--held", request->held,
+            "With --data FILE:test: these persons of the population are held out of all training, and have "
+            "an account of their own, POPULATION.held, for holdfast validate; refused where one of them is "
+            "in the population's own account")
+        .needs(data);
     const Argument check = command.add_flag(
         "--check", request->check,
         "Only verify the ledger: every row against its hash chain, as every opening does. A chain that its "
