@@ -17,6 +17,7 @@
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/renyi.hpp"
 #include "models/privacy/ledger/ledger.hpp"
@@ -30,7 +31,7 @@ struct Request {
     std::string config;  ///< named in the next command alone
     std::optional<double> budget, fixed;
     double budget_delta = 0, delta_apart = 0;
-    bool check = false, other_people = false;
+    bool check = false, other_people = false, held = false;
     std::string head;
 };
 
@@ -106,7 +107,7 @@ Ledger open_ledger(const Request& request, const std::optional<DatasetIdentity>&
     Ledger ledger(request.ledger);
     if (dataset)
         ledger.add_version(dataset->population, dataset->digest, dataset->ids, opening(request),
-                           {dataset->id_kind, dataset->contents, request.other_people});
+                           {dataset->id_kind, dataset->contents, request.other_people || request.held});
     return ledger;
 }
 
@@ -228,6 +229,7 @@ void account(const Context& context, const Request& request) {
     // 2. The records, and whose they are; the account opened and the dataset added in one transaction.
     std::optional<DatasetIdentity> dataset;
     if (!request.data.empty()) dataset = identify_of_population(DatasetReader(request.data));
+    if (dataset && request.held) dataset->population = held_population(dataset->population);
     const Ledger ledger = open_ledger(request, dataset);
     const std::string population = dataset ? dataset->population : request.population;
 
@@ -268,6 +270,13 @@ Run declare_account(const Command& command) {
         "With --data or --public: these people are in no other account of the ledger, though their ids are "
         "of another kind or some records have equal features. Copies whose ids and features both differ are "
         "never seen");
+    command
+        .add_flag(
+            "--held", request->held,
+            "With --data FILE:test: these persons of the population are held out of all training, and have "
+            "an account of their own, POPULATION.held, for holdfast validate; refused where one of them is "
+            "in the population's own account")
+        .needs(data);
     const Argument check = command.add_flag(
         "--check", request->check,
         "Only verify the ledger: every row against its hash chain, as every opening does. A chain that its "

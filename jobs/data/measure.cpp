@@ -80,6 +80,16 @@ void check_table(const DatasetInfo& info) {
                     info.path);
 }
 
+/// One row is all of a person: who has two would be counted twice.
+void require_one_row_a_person(const DatasetReader& reader) {
+    std::vector<std::uint64_t> ids = reader.read_ids(0, reader.info().rows);
+    std::sort(ids.begin(), ids.end());
+    const auto twice = std::adjacent_find(ids.begin(), ids.end());
+    if (twice != ids.end())
+        throw Error(ExitCode::input, "id " + std::to_string(*twice) + " appears twice",
+                    "one person, one id: merge or renumber these records", reader.info().path);
+}
+
 /// The features whose range nobody has stated: all but categories.
 std::vector<std::size_t> open_features(const DatasetInfo& info) {
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
@@ -420,6 +430,7 @@ void measure(const Context& context, const Request& request) {
     const DatasetReader reader(request.data);
     const DatasetInfo& info = reader.info();
     check_table(info);
+    require_one_row_a_person(reader);
     const std::vector<std::size_t> features = open_features(info);
     MeasureRequest wanted = wanted_of(request, info, features.size());
     const std::string digest = digest_of_records(reader);

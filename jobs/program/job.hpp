@@ -39,6 +39,7 @@ Run declare_access(const Command& command);
 Run declare_influence(const Command& command);
 Run declare_publish(const Command& command);
 Run declare_predict(const Command& command);
+Run declare_validate(const Command& command);
 Run declare_student(const Command& command);
 Run declare_statement(const Command& command);
 Run declare_report(const Command& command);

@@ -1,7 +1,6 @@
 #include "models/certify/claims.hpp"
 
 #include <charconv>
-#include <cstdio>
 
 #include "kernels/base/error.hpp"
 
@@ -249,21 +248,40 @@ RecordClaim claim_about_records(std::string statement, const Settings& settings,
     return claim;
 }
 
-Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared) {
-    char mu[32];
-    std::snprintf(mu, sizeof mu, "%.4g", round_up(sqrt_upper(mu_squared)));
-    Guarantee claim = Guarantee::proved(
-        std::string(
-            "the constants that were measured, and all that is computed from them alone, are mu-Gaussian "
-            "differentially private for mu = ") +
-            mu,
-        name_of(relation));
+namespace {
+
+/// Of what is drawn from counts of persons: which id a person has moves none of it, only who is counted does.
+Guarantee claim_about_counts(std::string statement, const DataFacts& facts, Relation relation) {
+    Guarantee claim = Guarantee::proved(std::move(statement), name_of(relation));
     claim.require(measured_settings_condition);
     state_unit(facts, claim);
-    // Which id a record has moves nothing that is drawn: only who is counted does.
     state_ids(facts.ids, {relation, "", false}, claim);
     state_dealing(facts, relation, claim);
     if (counts_differ(relation)) claim.require(never_empty);
+    return claim;
+}
+
+}  // namespace
+
+Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared) {
+    constexpr int parts = 1000000;  // rounded up to one of them
+    const Rational mu = Rational(ceil(Rational(sqrt_upper(mu_squared) * parts))) / parts;
+    return claim_about_counts(
+        "the constants that were measured, and all that is computed from them alone, are mu-Gaussian "
+        "differentially private for mu = " +
+            decimal_text(mu),
+        facts, relation);
+}
+
+Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Rational& epsilon,
+                             const Rational& delta) {
+    Guarantee claim = claim_about_counts(
+        "the table of scores of the persons held out, and all that is computed from it alone, is (" +
+            decimal_text(epsilon) + ", " + decimal_text(delta) +
+            ")-differentially private; who is held out and who is trained on are different persons with an "
+            "account each, and both accounts together cost a person the larger of the two",
+        facts, relation);
+    claim.require("no choice of seed or fraction of the split was made by looking at the private records");
     return claim;
 }
 

@@ -37,9 +37,9 @@ import json
 said = json.load(open("first.json"))
 assert abs(said["count"] - 6000) < 250 and said["expected_records"] == said["count"], said
 (age, amount, cold) = said["columns"]
-assert 16 <= age["range"][0] <= 18 and 87 < age["range"][1] <= 128, age
+assert 8 <= age["range"][0] <= 28 and 78 < age["range"][1] <= 128, age
 assert amount["range"][0] == 0 and 5000 < amount["range"][1] <= 16384, amount
-assert -32 <= cold["range"][0] <= -19 and 3 < cold["range"][1] <= 16, cold
+assert -32 <= cold["range"][0] <= -16 and 3 < cold["range"][1] <= 16, cold
 assert amount["edges"][0] == 2.0**-32, amount  # 0 has a bin of its own
 assert abs(said["cost"]["mu_squared"] / 0.0719 / 0.05 - 1) < 0.01, said
 assert 0.97 < said["left_for_training"]["epsilon"] < 0.98, said
@@ -126,6 +126,31 @@ once=$(spent stopped)
 [[ $once == *' 1' ]] || fail "not charged: $once"
 must measure --data raw.h5 --ledger stopped.db --out stopped.h5 --json
 [[ $(json out.txt 'o["charged"]') == False && $(spent stopped) == "$once" ]] || fail "charged twice: $(spent stopped)"
+
+# 6. How good the model is, on persons held out: one table, charged to an account of theirs.
+refused 2 'no account of their own' validate --model model.h5 --data one.h5 --ledger one.db --epsilon 0.3
+must account --ledger one.db --data one.h5:test --held --budget 1 --budget-delta 1e-5
+import ward.csv redealt.h5 --id id --test-fraction 0.25 --seed 2
+refused 3 'ids known from other populations' account --ledger one.db --data redealt.h5:test --held
+refused 2 'no account of their own' validate --model model.h5 --data one.h5:train --ledger one.db --epsilon 0.3
+must validate --model model.h5 --data one.h5 --ledger one.db --epsilon 0.5 --json
+cp out.txt once.json
+must validate --model model.h5 --data one.h5 --ledger one.db --epsilon 0.5 --json
+[[ $(json once.json 'o["charged"]') == True && $(json out.txt 'o["charged"]') == False ]] || fail "a table is charged twice"
+[[ $(json once.json 'o["table"]') == "$(json out.txt 'o["table"]')" ]] || fail "asked again, another table"
+[[ $("$holdfast" account --ledger one.db --population ward.held --json --quiet) == *'"spent_epsilon":0.5'* ]] || fail "the table cost something else"
+[[ $(json once.json 'o["guarantee"]["status"]') == proved ]] || fail "a table that is not proved: $(<once.json)"
+must predict --model model.h5 --queries one.h5:test --accuracy --json
+[[ $(python3 -c 'import json
+said, truth = json.load(open("once.json")), json.load(open("out.txt"))
+print(all(abs(said[k]["value"] - truth[k]) < 6 * said[k]["error"] < 0.3 for k in ("accuracy", "balanced_accuracy")), 0.8 < said["auc"]["value"] <= 1)') == 'True True' ]] ||
+    fail "validated: $(<once.json), true: $(<out.txt)"
+refused 6 'does not fit' validate --model model.h5 --data one.h5 --ledger one.db --epsilon 0.6
+must validate --model model.h5 --data one.h5 --ledger one.db --epsilon 0.4 --delta 1e-6
+refused 3 'must follow from an id' validate --model model.h5 --data content-measured.h5:train --ledger content.db --epsilon 0.1
+must account --ledger far.db --data one.h5 --budget 1 --budget-delta 1e-5
+must account --ledger far.db --data one.h5:test --held --budget 1
+refused 6 'published no such model' validate --model model.h5 --data one.h5 --ledger far.db --epsilon 0.3
 
 ((failures == 0)) && echo "measured as it should be"
 exit $((failures > 0))

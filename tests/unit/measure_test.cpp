@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "kernels/ops/row_weight.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/measure/constants.hpp"
+#include "models/privacy/measure/score_table.hpp"
 #include "tests/support/seeded_bits.hpp"
 
 namespace holdfast {
@@ -423,6 +425,114 @@ TEST(DrawnConstants, BinsAreAsManyAsNoiseLeaves) {
     EXPECT_EQ(bins_told_apart(2000, 50), 8U);   // 5 of 8 sigma each
     EXPECT_EQ(bins_told_apart(3200, 50), 16U);  // the least above 8
     EXPECT_EQ(bins_told_apart(1e9, 50), 16U);
+}
+
+TEST(ScoreTable, EveryLeadHasABinUnderItsLabel) {
+    EXPECT_EQ(ScoreTable::bin_of(0.1, 1), 32U);
+    EXPECT_EQ(ScoreTable::bin_of(-0.1, 0), 31U);
+    EXPECT_EQ(ScoreTable::bin_of(0.25, 1), 33U);
+    EXPECT_EQ(ScoreTable::bin_of(1e300, 1), 63U);
+    EXPECT_EQ(ScoreTable::bin_of(-infinity, 0), 0U);
+    for (const double lead : special_values()) {  // rounding may give a label against its lead
+        EXPECT_LT(ScoreTable::bin_of(lead, 0), 32U);
+        EXPECT_GE(ScoreTable::bin_of(lead, 1), 32U);
+        EXPECT_LT(ScoreTable::bin_of(lead, 1), 64U);
+    }
+    EXPECT_EQ(ScoreTable::bin_of(nothing, 1), 32U);
+}
+
+TEST(ScoreTable, NoiseIsThatOfOnePersonOrTwoCells) {
+    const Rational millionth(1, 1000000), half(1, 2);
+    EXPECT_EQ(TableNoise::of(half, 0, "add_remove").scale, 2);
+    EXPECT_EQ(TableNoise::of(half, 0, "substitute").scale, 4);
+    const double normal = TableNoise::of(half, millionth, "add_remove").scale;
+    EXPECT_NEAR(normal * gaussian_mu(half, millionth).get_d(), 1, 1e-9);
+    EXPECT_GE(Rational(normal) * gaussian_mu(half, millionth), 1);
+    EXPECT_NEAR(TableNoise::of(half, millionth, "substitute").scale / normal, std::sqrt(2.0), 1e-9);
+    EXPECT_THROW(TableNoise::of(0, 0, "add_remove"), Error);
+    EXPECT_THROW(TableNoise::of(1, 1, "add_remove"), Error);
+    for (const Rational& delta : {Rational(0), millionth}) {
+        const TableNoise noise = TableNoise::of(half, delta, "add_remove");
+        SeededBits bits(8);
+        const std::vector<double> drawn = noise.noisy(std::vector<std::int64_t>(20000, 100), bits);
+        double squares = 0;
+        for (const double cell : drawn) squares += (cell - 100) * (cell - 100);
+        EXPECT_NEAR(std::sqrt(squares / 20000) / noise.deviation(), 1, 0.04) << noise.law;
+        EXPECT_EQ(noise.payment("{}").mu_squared.has_value(), delta > 0);
+    }
+}
+
+/// 2 classes: scores of `count` persons, class 1 about a lead of 1.
+std::vector<std::int64_t> made_persons(int count, std::mt19937_64& random) {
+    std::vector<std::int64_t> persons(128);
+    std::normal_distribution<double> normal;
+    for (int i = 0; i < count; ++i) {
+        const int label = i % 4 == 0;
+        const double lead = normal(random) + (label ? 1 : -1);
+        ++persons[2 * ScoreTable::bin_of(lead, lead > 0) + static_cast<std::size_t>(label)];
+    }
+    return persons;
+}
+
+TEST(ScoreTable, FiguresOfAnExactTableAreThoseOfThePersons) {
+    // Pairs and squares by plain loops.
+    std::mt19937_64 random(3);
+    const std::vector<std::int64_t> persons = made_persons(2000, random);
+    const Figures figures = figures_of({64, 2, {persons.begin(), persons.end()}}, 0);
+    double right = 0, pairs = 0, squares = 0, of_class[2] = {}, right_of[2] = {};
+    for (std::size_t b = 0; b < 64; ++b) {
+        for (std::size_t label = 0; label < 2; ++label) {
+            const auto count = static_cast<double>(persons[2 * b + label]);
+            const double part = 1 / (1 + std::exp(-(static_cast<double>(b) - 31.5) / 4));
+            squares += count * std::pow(part - static_cast<double>(label), 2);
+            of_class[label] += count;
+            if ((b >= 32) == (label == 1)) right += count, right_of[label] += count;
+        }
+        for (std::size_t c = 0; c <= b; ++c)
+            pairs += static_cast<double>(persons[2 * b + 1] * persons[2 * c]) * (c == b ? 0.5 : 1);
+    }
+    EXPECT_NEAR(figures.persons, 2000, 1e-9);
+    EXPECT_NEAR(figures.accuracy.value, right / 2000, 1e-12);
+    EXPECT_NEAR(figures.balanced.value, (right_of[0] / of_class[0] + right_of[1] / of_class[1]) / 2, 1e-12);
+    EXPECT_NEAR(figures.auc.value, pairs / (of_class[0] * of_class[1]), 1e-12);
+    EXPECT_NEAR(figures.brier.value, squares / 2000, 1e-12);
+    EXPECT_NEAR(figures.accuracy.error,
+                std::sqrt(figures.accuracy.value * (1 - figures.accuracy.value) / 2000), 1e-12);
+}
+
+TEST(ScoreTable, ItsErrorsCoverTheTruth) {
+    // 4000 held out of many alike, at epsilon .3: bars of two errors hold it about 95 times of 100.
+    std::mt19937_64 random(4);
+    const std::vector<std::int64_t> many = made_persons(4000000, random);
+    const Figures truth = figures_of({64, 2, {many.begin(), many.end()}}, 0);
+    const TableNoise noise = TableNoise::of(Rational(3, 10), 0, "add_remove");
+    SeededBits bits(9);
+    int accuracy = 0, balanced = 0, auc = 0, brier = 0;
+    constexpr int times = 400;
+    const auto covers = [](const Estimate& estimate, const Estimate& true_one) {
+        return std::abs(estimate.value - true_one.value) <= 2 * estimate.error;
+    };
+    for (int i = 0; i < times; ++i) {
+        const std::vector<double> drawn = noise.noisy(made_persons(4000, random), bits);
+        const Figures figures = figures_of({64, 2, drawn}, noise.deviation());
+        accuracy += covers(figures.accuracy, truth.accuracy);
+        balanced += covers(figures.balanced, truth.balanced);
+        auc += covers(figures.auc, truth.auc);
+        brier += covers(figures.brier, truth.brier);
+    }
+    for (const int covered : {accuracy, balanced, auc, brier}) {
+        EXPECT_GE(covered, times * 90 / 100);
+        EXPECT_LE(covered, times * 99 / 100);
+    }
+}
+
+TEST(ScoreTable, OfAnEmptyTableNothingIsSaidForSure) {
+    const Figures figures = figures_of({64, 2, std::vector<double>(128, -1.0)}, 1);
+    EXPECT_EQ(figures.auc.value, 0.5);
+    for (const Estimate& estimate : {figures.accuracy, figures.balanced, figures.auc, figures.brier})
+        EXPECT_GE(estimate.error, 0.5);
+    const Figures three = figures_of({3, 3, {5, 0, 1, 0, 7, 0, 1, 0, 6}}, 0);
+    EXPECT_NEAR(three.accuracy.value, 18.0 / 20, 1e-12);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "jobs/program/date.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/measure/constants.hpp"
+#include "models/privacy/measure/score_table.hpp"
 
 namespace holdfast {
 namespace {
@@ -46,8 +47,8 @@ Json entry_of(const LedgerTerms& terms) {
 
 Json entry_of(const LedgerPayment& payment) {
     const Json parameters = parsed(payment.parameters);
-    if (payment.mechanism == measured_mechanism)
-        return {{"kind", "measured_constants"},
+    if (payment.mechanism == measured_mechanism || payment.mechanism == validation_mechanism)
+        return {{"kind", payment.mechanism},
                 {"mechanism", payment.mechanism},
                 {"epsilon_on_its_own", shown(payment.epsilon)},
                 {"delta_on_its_own", shown(payment.delta)},

@@ -17,6 +17,10 @@ bool sold(const std::vector<LedgerPayment>& payments, const std::string& measure
 
 }  // namespace
 
+std::string held_population(const std::string& population) {
+    return population + ".held";
+}
+
 void require_ledger(const std::string& path) {
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) return;

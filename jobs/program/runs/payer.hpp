@@ -16,6 +16,9 @@ struct Payee {
     std::string measured = "";  ///< the constants drawn from the records (PublicFacts::measured)
 };
 
+/// The account of those of a population who are held out: other persons than those of its own.
+std::string held_population(const std::string& population);
+
 /// Nobody but its owner makes a ledger. Error (usage).
 void require_ledger(const std::string& path);
 

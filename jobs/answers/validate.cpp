@@ -1,0 +1,216 @@
+// holdfast validate: how good a published model is on persons who were held out, under privacy: one noisy
+// table of scores, charged to an account of theirs. From it come accuracy, AUC and calibration, with their
+// errors; the same again gives the same table and costs nothing.
+//   holdfast account --ledger ward.db --data patients.h5:test --held --budget 1 --budget-delta 1e-5
+//   holdfast validate --model model.h5 --data patients.h5 --ledger ward.db --epsilon 0.3
+
+#include <spdlog/logger.h>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "jobs/program/job.hpp"
+#include "jobs/program/quality.hpp"
+#include "jobs/program/queries.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/payer.hpp"
+#include "jobs/program/transport.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "models/certify/answers.hpp"
+#include "models/certify/claims.hpp"
+#include "models/nets/model_file.hpp"
+#include "models/privacy/measure/score_table.hpp"
+
+namespace holdfast {
+namespace {
+
+struct Request {
+    std::string model, data, ledger;
+    double epsilon = 0, delta = 0;
+};
+
+/// Persons that no training of the population has seen, each by an id of their own.
+void check_held_out(const DatasetInfo& info) {
+    if (info.ids != IdKind::given)
+        throw Error(ExitCode::input,
+                    "who is held out must follow from an id that names a person: it is known by " +
+                        std::string(name_of(info.ids)),
+                    "import the table with --id", info.path);
+    if (info.dealt != Dealt::given && info.dealt != Dealt::no)
+        throw Error(ExitCode::input, "its splits were not dealt by ids that name persons",
+                    "import the table with --id and --test-fraction", info.path);
+    if (!info.has_labels)
+        throw Error(ExitCode::input, "has no labels", "validate on labelled records of classes", info.path);
+}
+
+/// What a model reads of training persons must have been paid for: it was published by this ledger.
+void require_published(const Ledger& ledger, const std::string& population, const std::string& digest,
+                       const std::string& path) {
+    for (const LedgerPayment& payment : ledger.payments(population)) {
+        for (const Publication& publication : payment.publications)
+            if (publication.model_digest == digest) return;
+    }
+    throw Error(ExitCode::budget,
+                "this ledger published no such model of '" + population +
+                    "': its scores may tell of persons it was trained on; nothing was charged",
+                "publish it first: holdfast publish", path);
+}
+
+/// Persons by cell: the one of their score, or answer, and label.
+std::vector<std::int64_t> counted(const Model& model, const Records& records, ScoreTable& table) {
+    const auto backend = make_backend("cpu", model.precision, Product::exact, 0);
+    const Answers answers =
+        answers_of(model.network, *backend, model.parameters, model.feature_map()(records));
+    const std::size_t outputs = model.network.outputs();
+    table.classes = model.network.classes();
+    table.rows = table.scored() ? ScoreTable::score_bins : table.classes;
+    std::vector<std::int64_t> persons(table.rows * table.classes);
+    for (std::size_t q = 0; q < records.size(); ++q) {
+        const double* logits = answers.logits.data() + q * outputs;
+        const double lead = outputs == 1 ? logits[0] : logits[1] - logits[0];
+        const std::size_t row = table.scored() ? ScoreTable::bin_of(lead, answers.labels[q])
+                                               : static_cast<std::size_t>(answers.labels[q]);
+        ++persons[row * table.classes + static_cast<std::size_t>(records.labels[q])];
+    }
+    return persons;
+}
+
+/// As the ledger keeps it.
+std::string text_of(const ScoreTable& table) {
+    return nlohmann::json{{"rows", table.rows}, {"classes", table.classes}, {"persons", table.persons}}
+        .dump();
+}
+
+ScoreTable table_of(const std::string& text, const std::string& where) {
+    try {
+        const nlohmann::json object = nlohmann::json::parse(text);
+        ScoreTable table{object.at("rows"), object.at("classes"), object.at("persons")};
+        if (table.persons.size() == table.rows * table.classes) return table;
+    } catch (const nlohmann::json::exception&) {
+        // damaged, as below
+    }
+    throw Error(ExitCode::input, "the ledger keeps a table of scores that is damaged",
+                "restore the ledger from its last copy", where);
+}
+
+std::string line_of(const char* name, const Estimate& estimate) {
+    char line[80];
+    std::snprintf(line, sizeof line, "  %-20s %.4f +- %.4f\n", name, estimate.value, estimate.error);
+    return line;
+}
+
+std::string as_text(const Figures& figures, bool scored, const TableNoise& noise, bool charged) {
+    char line[200];
+    std::snprintf(line, sizeof line, "about %.0f persons held out, noise of %.3g a cell (%s)\n",
+                  figures.persons, noise.deviation(), noise.law.c_str());
+    std::string text =
+        line + line_of("accuracy", figures.accuracy) + line_of("balanced accuracy", figures.balanced);
+    if (scored) text += line_of("AUC", figures.auc) + line_of("Brier score", figures.brier);
+    const double commonest = *std::max_element(figures.class_parts.begin(), figures.class_parts.end());
+    std::snprintf(line, sizeof line,
+                  "  who always says the commonest class: %.4f\ncost epsilon %g, delta %g, %s\n", commonest,
+                  shown(noise.epsilon), shown(noise.delta),
+                  charged ? "charged" : "charged before: nothing now");
+    return text + line;
+}
+
+void validate(const Context& context, const Request& request) {
+    // 1. A published model, persons held out, and their account.
+    if (!context.world.is_root()) return context.world.barrier();
+    require_ledger(request.ledger);
+    const auto [model, model_digest] = read_model(request.model);
+    if (model.network.is_regression())
+        throw Error(ExitCode::usage, "a regression has no classes to be right about", "validate a classifier",
+                    request.model);
+    const DatasetReader reader(request.data, "test");
+    const DatasetInfo& info = reader.info();
+    check_held_out(info);
+    if (info.features != model.feature_map().columns())
+        throw Error(ExitCode::input,
+                    std::to_string(info.features) + " features, but the model takes " +
+                        std::to_string(model.feature_map().columns()),
+                    "give the split test of the dataset that it was trained on", info.path);
+    const DatasetIdentity held = identify_of_population(reader);
+    Ledger ledger(request.ledger);
+    require_published(ledger, held.population, model_digest, request.model);
+    const std::string population = held_population(held.population);
+    if (ledger.population_of(held.digest) != population)
+        throw Error(ExitCode::usage, "the persons held out have no account of their own in this ledger",
+                    "their owner opens it: holdfast account --ledger " + request.ledger + " --data " +
+                        info.path + ":" + info.split + " --held --budget EPSILON",
+                    request.ledger);
+    const Account account = *ledger.account(population);
+    const std::string trained = ledger.account(held.population)->relation;
+    if (account.relation != trained)
+        throw Error(ExitCode::usage,
+                    "the account of those held out counts " + account.relation +
+                        " neighbours, that of those "
+                        "trained on " +
+                        trained + ": no bound holds for both",
+                    "keep another ledger, in which both count the same", request.ledger);
+
+    // 2. What a table costs, and the name it is kept under.
+    const Relation relation = account.relation == "substitute" ? Relation::substitute : Relation::add_remove;
+    const TableNoise noise = TableNoise::of(decimal_value(request.epsilon, "--epsilon"),
+                                            decimal_value(request.delta, "--delta"), account.relation);
+    Payment payment = noise.payment(nlohmann::json{
+        {"model", model_digest},
+        {"noise", noise.law},
+        {"noise_scale", noise.scale},
+        {"relation", account.relation}}.dump());
+    payment.token = ledger.token_of(
+        nlohmann::json{validation_mechanism, population, held.digest, payment.parameters}.dump());
+    const Guarantee claim = claim_about_scores(facts_of(info, false), relation, noise.epsilon, noise.delta);
+    payment.guarantee = claim.to_json().dump();
+
+    // 3. Charged; then counted and drawn; then kept, and shown as it is kept.
+    const BoughtText bought = ledger.buy(held.digest, payment, [&] {
+        const Records records = reader.read_all();
+        require_labels(records, model.network.classes(), request.data);
+        ScoreTable table;
+        const std::vector<std::int64_t> persons = counted(model, records, table);
+        SystemRandomBits bits;
+        table.persons = noise.noisy(persons, bits);
+        return text_of(table);
+    });
+    const ScoreTable table = table_of(bought.text, request.ledger);
+    const Figures figures = figures_of(table, noise.deviation());
+    nlohmann::json object = figures.to_json(table.scored());
+    object.update({{"model", model_digest},
+                   {"charged", bought.charged},
+                   {"cost", {{"epsilon", shown(noise.epsilon)}, {"delta", shown(noise.delta)}}},
+                   {"noise_deviation", noise.deviation()},
+                   {"table", nlohmann::json::parse(bought.text)},
+                   {"guarantee", claim.to_json()}});
+    context.print(object, as_text(figures, table.scored(), noise, bought.charged) + claim.text() + "\n");
+    context.world.barrier();
+}
+
+}  // namespace
+
+Run declare_validate(const Command& command) {
+    auto request = std::make_shared<Request>();
+    command.add_option("--model", request->model, "Model file that holdfast publish wrote by this ledger")
+        .required();
+    command
+        .add_option(
+            "--data", request->data,
+            "Dataset FILE[:SPLIT] of the persons held out, split test by default, scaled as that which "
+            "the model was trained on")
+        .required();
+    command
+        .add_option("--ledger", request->ledger,
+                    "The file that paid for the model, with an account of those held out (holdfast account "
+                    "--held)")
+        .required();
+    command.add_option("--epsilon", request->epsilon, "What the table costs them, charged once").required();
+    command
+        .add_option("--delta", request->delta,
+                    "Beside it: normal noise, better from some seven tables on; 0: pure, by Laplace noise")
+        .show_default();
+    return [request](const Context& context) { validate(context, *request); };
+}
+
+}  // namespace holdfast
