@@ -18,9 +18,11 @@
 #include "jobs/program/transport.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/ops/row_weight.hpp"
 #include "models/certify/answers.hpp"
 #include "models/certify/claims.hpp"
 #include "models/nets/model_file.hpp"
+#include "models/privacy/measure/column_tree.hpp"
 #include "models/privacy/measure/score_table.hpp"
 
 namespace holdfast {
@@ -37,10 +39,10 @@ void check_held_out(const DatasetInfo& info) {
         throw Error(ExitCode::input,
                     "who is held out must follow from an id that names a person: it is known by " +
                         std::string(name_of(info.ids)),
-                    "import the table with --id", info.path);
+                    "import the table with --person", info.path);
     if (info.dealt != Dealt::given && info.dealt != Dealt::no)
         throw Error(ExitCode::input, "its splits were not dealt by ids that name persons",
-                    "import the table with --id and --test-fraction", info.path);
+                    "import the table with --person and --test-fraction", info.path);
     if (!info.has_labels)
         throw Error(ExitCode::input, "has no labels", "validate on labelled records of classes", info.path);
 }
@@ -58,7 +60,7 @@ void require_published(const Ledger& ledger, const std::string& population, cons
                 "publish it first: holdfast publish", path);
 }
 
-/// Persons by cell: the one of their score, or answer, and label.
+/// Persons by cell, in shares: the one of their score, or answer, and label; each row of several by its part.
 std::vector<std::int64_t> counted(const Model& model, const Records& records, ScoreTable& table) {
     const auto backend = make_backend("cpu", model.precision, Product::exact, 0);
     const Answers answers =
@@ -66,15 +68,16 @@ std::vector<std::int64_t> counted(const Model& model, const Records& records, Sc
     const std::size_t outputs = model.network.outputs();
     table.classes = model.network.classes();
     table.rows = table.scored() ? ScoreTable::score_bins : table.classes;
-    std::vector<std::int64_t> persons(table.rows * table.classes);
+    std::vector<std::int64_t> shares(table.rows * table.classes);
     for (std::size_t q = 0; q < records.size(); ++q) {
         const double* logits = answers.logits.data() + q * outputs;
         const double lead = outputs == 1 ? logits[0] : logits[1] - logits[0];
         const std::size_t row = table.scored() ? ScoreTable::bin_of(lead, answers.labels[q])
                                                : static_cast<std::size_t>(answers.labels[q]);
-        ++persons[row * table.classes + static_cast<std::size_t>(records.labels[q])];
+        shares[row * table.classes + static_cast<std::size_t>(records.labels[q])] +=
+            records.weights.empty() ? whole_person : part_of(whole_person, records.weights[q]);
     }
-    return persons;
+    return shares;
 }
 
 /// As the ledger keeps it.
@@ -167,12 +170,13 @@ void validate(const Context& context, const Request& request) {
 
     // 3. Charged; then counted and drawn; then kept, and shown as it is kept.
     const BoughtText bought = ledger.buy(held.digest, payment, [&] {
-        const Records records = reader.read_all();
+        Records records = reader.read_all();
+        if (info.rows_at_most > 1) weigh_persons(records, info.rows_at_most, info.path);
         require_labels(records, model.network.classes(), request.data);
         ScoreTable table;
-        const std::vector<std::int64_t> persons = counted(model, records, table);
+        const std::vector<std::int64_t> counts = counted(model, records, table);
         SystemRandomBits bits;
-        table.persons = noise.noisy(persons, bits);
+        table.persons = noise.noisy(counts, bits);
         return text_of(table);
     });
     const ScoreTable table = table_of(bought.text, request.ledger);

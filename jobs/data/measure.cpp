@@ -1,7 +1,7 @@
 // holdfast measure: what surrounds a model and nobody has stated, drawn from the records under noise and paid
 // for once: how many there are, the ranges of their columns, edges between bins. The same again gives the
 // same constants and costs nothing.
-//   holdfast import patients.csv --label ill --id number --population ward-7 --out raw.h5
+//   holdfast import patients.csv --label ill --person number --population ward-7 --out raw.h5
 //   holdfast account --ledger ward.db --data raw.h5 --budget 1 --budget-delta 1e-5 --composition gdp
 //   holdfast measure --data raw.h5 --ledger ward.db --out patients.h5
 //   holdfast measure --data raw.h5 --ledger ward.db --ranges --bins 16 --share 0.1 --out patients.h5
@@ -70,7 +70,7 @@ void check_table(const DatasetInfo& info) {
     if (info.ids == IdKind::row_number)
         throw Error(ExitCode::input,
                     "its records are known by row number: " + std::string(coverage_of(info.ids)),
-                    "import it with --id, which names persons", info.path);
+                    "import it with --person, which names them", info.path);
     if (!info.measured.empty())
         throw Error(ExitCode::input, "its constants were measured already",
                     "train on it, or measure the table that it was made of", info.path);
@@ -80,14 +80,16 @@ void check_table(const DatasetInfo& info) {
                     info.path);
 }
 
-/// One row is all of a person: who has two would be counted twice.
+/// Where one row is all of a person, who had two would be counted twice.
 void require_one_row_a_person(const DatasetReader& reader) {
+    if (reader.info().rows_at_most > 1) return;
     std::vector<std::uint64_t> ids = reader.read_ids(0, reader.info().rows);
     std::sort(ids.begin(), ids.end());
     const auto twice = std::adjacent_find(ids.begin(), ids.end());
     if (twice != ids.end())
         throw Error(ExitCode::input, "id " + std::to_string(*twice) + " appears twice",
-                    "one person, one id: merge or renumber these records", reader.info().path);
+                    "one person, one id: holdfast import --person takes several rows of one",
+                    reader.info().path);
 }
 
 /// The features whose range nobody has stated: all but categories.

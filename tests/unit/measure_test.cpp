@@ -454,7 +454,8 @@ TEST(ScoreTable, NoiseIsThatOfOnePersonOrTwoCells) {
     for (const Rational& delta : {Rational(0), millionth}) {
         const TableNoise noise = TableNoise::of(half, delta, "add_remove");
         SeededBits bits(8);
-        const std::vector<double> drawn = noise.noisy(std::vector<std::int64_t>(20000, 100), bits);
+        const std::vector<double> drawn =
+            noise.noisy(std::vector<std::int64_t>(20000, 100 * whole_person), bits);
         double squares = 0;
         for (const double cell : drawn) squares += (cell - 100) * (cell - 100);
         EXPECT_NEAR(std::sqrt(squares / 20000) / noise.deviation(), 1, 0.04) << noise.law;
@@ -463,6 +464,11 @@ TEST(ScoreTable, NoiseIsThatOfOnePersonOrTwoCells) {
 }
 
 /// 2 classes: scores of `count` persons, class 1 about a lead of 1.
+std::vector<std::int64_t> in_shares(std::vector<std::int64_t> persons) {
+    for (std::int64_t& count : persons) count *= whole_person;
+    return persons;
+}
+
 std::vector<std::int64_t> made_persons(int count, std::mt19937_64& random) {
     std::vector<std::int64_t> persons(128);
     std::normal_distribution<double> normal;
@@ -513,7 +519,7 @@ TEST(ScoreTable, ItsErrorsCoverTheTruth) {
         return std::abs(estimate.value - true_one.value) <= 2 * estimate.error;
     };
     for (int i = 0; i < times; ++i) {
-        const std::vector<double> drawn = noise.noisy(made_persons(4000, random), bits);
+        const std::vector<double> drawn = noise.noisy(in_shares(made_persons(4000, random)), bits);
         const Figures figures = figures_of({64, 2, drawn}, noise.deviation());
         accuracy += covers(figures.accuracy, truth.accuracy);
         balanced += covers(figures.balanced, truth.balanced);

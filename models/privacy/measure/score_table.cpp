@@ -120,12 +120,12 @@ double TableNoise::deviation() const {
     return law == "gaussian" ? scale : std::sqrt(2.0) * scale;
 }
 
-std::vector<double> TableNoise::noisy(const std::vector<std::int64_t>& persons, RandomBits& bits) const {
+std::vector<double> TableNoise::noisy(const std::vector<std::int64_t>& counts, RandomBits& bits) const {
     std::vector<double> drawn;
-    for (const std::int64_t count : persons) {
+    for (const std::int64_t count : counts) {
         const std::int64_t noise = law == "gaussian" ? GaussianNoise(scale * shares).draw(bits)
                                                      : LaplaceNoise(std::llround(scale * shares)).draw(bits);
-        const std::int64_t cell = std::clamp(count * whole_person + noise, -greatest_cell, greatest_cell);
+        const std::int64_t cell = std::clamp(count + noise, -greatest_cell, greatest_cell);
         drawn.push_back(static_cast<double>(cell) / shares);
     }
     return drawn;

@@ -37,8 +37,8 @@ struct TableNoise {
     /// Errors (usage): epsilon <= 0, delta outside [0, 1), or noise beyond all counts.
     static TableNoise of(const Rational& epsilon, const Rational& delta, const std::string& relation);
     double deviation() const;  ///< standard deviation of a cell's noise
-    /// Persons with noise, cell by cell.
-    std::vector<double> noisy(const std::vector<std::int64_t>& persons, RandomBits& bits) const;
+    /// Persons with noise, cell by cell, of counts in shares of whole_person.
+    std::vector<double> noisy(const std::vector<std::int64_t>& counts, RandomBits& bits) const;
     /// Without token and guarantee.
     Payment payment(const std::string& parameters) const;
 };
