@@ -463,12 +463,12 @@ TEST(ScoreTable, NoiseIsThatOfOnePersonOrTwoCells) {
     }
 }
 
-/// 2 classes: scores of `count` persons, class 1 about a lead of 1.
 std::vector<std::int64_t> in_shares(std::vector<std::int64_t> persons) {
     for (std::int64_t& count : persons) count *= whole_person;
     return persons;
 }
 
+/// 2 classes: scores of `count` persons, class 1 about a lead of 1.
 std::vector<std::int64_t> made_persons(int count, std::mt19937_64& random) {
     std::vector<std::int64_t> persons(128);
     std::normal_distribution<double> normal;
