@@ -67,8 +67,9 @@ Definition one_off (c : nat) : nat := match c with O => O | _ => 1%nat end.
 Example class_exponential_example : chance 2 halves one_off 0 <= 2 * 2 * chance 2 halves (fun _ => O) 0.
 Proof. apply class_exponential; try lia; try lra; try (intros [|[|d]]; simpl; lra). intros [|c]; simpl; lia. Qed.
 (* the slack of the program: r = e^(eps/2) / (1 + 2^-100), and a draw off by 2^-132 of itself *)
-Example class_exponential_as_drawn_example : let t := / 2 ^ 132 in let s := 1 + / 2 ^ 100 in 0 <= t < 1 /\ 0 < s /\ 1 + t <= s * s * (1 - t).
+Example class_exponential_as_drawn_example : 0 <= / 2 ^ 132 < 1 /\ 0 < 1 + / 2 ^ 100 /\ 1 + / 2 ^ 132 <= (1 + / 2 ^ 100) * (1 + / 2 ^ 100) * (1 - / 2 ^ 132).
 Proof. repeat split; lra. Qed.
+Definition slack := class_exponential_as_drawn_example.
 (* One factor r for both the weight and the sum. *)
 Fact class_exponential_mutant : let swapped c := match c with O => 1%nat | _ => O end in
   near one_off swapped /\ ~ chance 3 halves one_off 0 <= 2 * chance 3 halves swapped 0.

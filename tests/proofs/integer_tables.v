@@ -1,5 +1,5 @@
 (* Lemma integer tables of models/mathematics.md, as checkers that are proved: a table that one accepts is private,
-   whatever program made it. They compute with integers; the tables of the program are put to them in program.sh. *)
+   whatever program made it. They compute with integers; the tables of the program are put to them by theorems.sh. *)
 From Coq Require Import Reals Lra Lia ZArith List Bool Arith.
 From Holdfast Require Import finite_sums stable_randomised_response propose_test_release class_exponential.
 Import ListNotations.
@@ -13,12 +13,16 @@ Section Pairs.
 Variable good_pair : Z -> Z -> bool.
 Fixpoint good_pairs (q : Z) (rest : list Z) : bool :=
   match rest with [] => true | q' :: rest => good_pair q q' && good_pairs q' rest end.
+Lemma pairs_at q rest : good_pairs q rest = true -> forall i, (S i < length (q :: rest))%nat ->
+  good_pair (nth i (q :: rest) 0) (nth (S i) (q :: rest) 0) = true.
+Proof.
+  revert q. induction rest as [|q1 rest IH]; intros q G i Hi; simpl in Hi; [lia|].
+  simpl in G. apply andb_true_iff in G. destruct G as (A & B). destruct i; [exact A|]. apply (IH q1 B i). simpl. lia.
+Qed.
 Lemma pairs_of_all q rest : good_pairs q rest = true -> forall h, 
   entry_at (q :: rest) (S h) = entry_at (q :: rest) h \/ good_pair (entry_at (q :: rest) h) (entry_at (q :: rest) (S h)) = true.
 Proof.
-  intros G. assert (P : forall i, (S i < length (q :: rest))%nat -> good_pair (nth i (q :: rest) 0) (nth (S i) (q :: rest) 0) = true).
-  { revert q G. induction rest as [|q1 rest IH]; intros q G i Hi; simpl in Hi; [lia|].
-    simpl in G. apply andb_true_iff in G. destruct G as (A & B). destruct i; [exact A|]. apply (IH q1 B i). simpl. lia. }
+  intros G. pose proof (pairs_at q rest G) as P.
   intros h. unfold entry_at. set (n := length (q :: rest)) in *.
   destruct (Nat.le_gt_cases (n - 1) h); [left; f_equal; lia|right].
   replace (Nat.min (S h) (n - 1)) with (S (Nat.min h (n - 1))) by lia. apply P. lia.
@@ -169,16 +173,21 @@ Proof.
   - intros h. rewrite <- !minus_IZR. destruct (A h) as [->|B]; [apply still, IZR_le; specialize (range h); lia|]. unfold release_pair in B. booleans.
     apply (grown N _ gn gd dn dd eps T Hg); [apply IZR_le; specialize (range (S h)); lia|tauto].
 Qed.
-Theorem accepted_weights_are_private : forall C gn gd table, (1 <= C)%nat -> good_weights gn gd table = true ->
-  forall d d' j, near d d' -> let r := IZR gn / IZR gd in let w h := IZR (entry_at table h) in chance C w d j <= r * r * chance C w d' j.
+(* r s <= e^half: the slack s pays for a draw that is off by a part t of itself *)
+Theorem accepted_weights_are_private : forall C gn gd half s t table, (1 <= C)%nat -> good_weights gn gd table = true ->
+  IZR gn / IZR gd * s <= exp half -> 0 < s -> 0 <= t < 1 -> 1 + t <= s * s * (1 - t) ->
+  forall d d' j p p', near d d' -> let law := chance C (fun h => IZR (entry_at table h)) in
+  Rabs (p - law d j) <= t * law d j -> Rabs (p' - law d' j) <= t * law d' j -> p <= exp (half + half) * p'.
 Proof.
-  intros C gn gd table HC G d d' j Near. cbv zeta. unfold good_weights in G. destruct table as [|w0 rest] eqn:Table; [discriminate|]. rewrite <- Table in *.
+  intros C gn gd half s t table HC G Hr Hs Ht slack d d' j p p' Near. cbv zeta.
+  assert (exists w0 rest, table = w0 :: rest) as (w0 & rest & Table) by (destruct table; [discriminate|eauto]).
+  unfold good_weights in G. rewrite Table in G.
   booleans. destruct G as (((G0 & G1) & W0) & P). apply IZR_lt in G0 as Rgd. apply IZR_le in G1 as Rgn.
   pose proof (pairs_of_all (weight_pair gn gd) w0 rest P) as A. rewrite <- Table in A.
   assert (pos : forall h, (0 < entry_at table h)%Z).
   { induction h; [rewrite Table; exact W0|]. destruct (A h) as [->|B]; [exact IHh|]. unfold weight_pair in B. booleans. tauto. }
   assert (r1 : 1 <= IZR gn / IZR gd) by (apply Rmult_le_reg_r with (IZR gd); [assumption|]; unfold Rdiv; rewrite Rmult_assoc, Rinv_l; lra).
-  apply class_exponential; try assumption.
+  apply class_exponential_as_drawn with (IZR gn / IZR gd) s; try assumption.
   - intros h. apply IZR_lt, pos.
   - intros h. destruct (A h) as [->|B]; [lra|]. unfold weight_pair in B. booleans. apply IZR_le. tauto.
   - intros h. destruct (A h) as [->|B].
@@ -186,7 +195,16 @@ Proof.
     + unfold weight_pair in B. booleans. destruct B as (_ & B). apply IZR_le in B. rewrite !mult_IZR in B.
       apply Rmult_le_reg_l with (IZR gd); [assumption|].
       replace (IZR gd * (IZR gn / IZR gd * IZR (entry_at table (S h)))) with (IZR gn * IZR (entry_at table (S h))) by (field; lra). exact B.
+  - replace ((half + half) / 2) with half by lra. exact Hr.
 Qed.
+
+(* For the tables of the program: each entry behind the first is refused if it is changed by one unit. *)
+Definition tight (pair : Z -> Z -> bool) (by_one : Z) (table : list Z) : bool :=
+  match table with [] => false | q :: rest => good_pairs (fun q q' => (q' =? 0)%Z || negb (pair q (q' + by_one)%Z)) q rest end.
+(* and the first *)
+Definition first_changed (by_one : Z) (table : list Z) : list Z := match table with [] => [] | q :: rest => (q + by_one)%Z :: rest end.
+Lemma nonnegative n d : ((0 <=? n) && (0 <? d) = true)%Z -> 0 <= IZR n / IZR d.
+Proof. booleans. intros (A & B). apply IZR_le in A. apply IZR_lt in B. apply Rmult_le_pos; [exact A|left; apply Rinv_0_lt_compat; exact B]. Qed.
 
 (* ---- Examples, and what a checker must refuse: entries one unit off ---- *)
 Example accepted_flips_are_private_example : stable_flips 12 1 2 1 0 1 [4; 2; 1; 1]%Z = true.

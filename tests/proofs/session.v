@@ -1,8 +1,8 @@
 (* Theorem session of models/mathematics.md (models/privacy/session/session_law.cpp): one threshold W, any number of
    queries chosen as answers come, at most c refusals, and other releases chosen in between. *)
-From Coq Require Import Reals Lra Lia ZArith Arith List.
+From Coq Require Import Reals Lra Lia ZArith Arith List Bool.
 From Flocq Require Import Core.
-From Holdfast Require Import finite_sums composition stable_randomised_response.
+From Holdfast Require Import finite_sums composition stable_randomised_response integer_tables.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -193,6 +193,77 @@ Proof.
 Qed.
 End RefusalTable.
 
+(* Checkers of both tables: what they accept meets the law. N = 2^128. *)
+Definition threshold_pair (gn gd p p' : Z) : bool := ((0 <=? p') && (gd * p' <=? gn * p))%Z.
+Definition good_thresholds (N gn gd dn dd : Z) (table : list Z) : bool :=
+  match table with [] => false | p :: rest =>
+    ((0 <? N) && (0 <? gd) && (0 <? gn) && (0 <? dd) && (0 <=? p) && (dd * p <=? dn * N) && (fold_right Z.add 0 table =? N))%Z &&
+    good_pairs (threshold_pair gn gd) p rest end.
+Definition refusal_pair (gn gd r r' : Z) : bool := ((0 <=? r') && (r' <=? r) && (gd * r <=? gn * r'))%Z.
+Definition good_refusals (N gn gd : Z) (table : list Z) : bool :=
+  match table with [] => false | r :: rest =>
+    ((0 <? N) && (0 <? gd) && (gd <=? gn) && (0 <=? r) && (r <=? N) && (gd * N <=? gn * r))%Z && good_pairs (refusal_pair gn gd) r rest end.
+Definition threshold_law (N : Z) (table : list Z) (j : nat) : R := IZR (nth j table 0%Z) / IZR N.
+Definition refusal_law (N : Z) (table : list Z) (d : Z) : R := if (d <? 0)%Z then 1 else IZR (entry_at table (Z.to_nat d)) / IZR N.
+
+Lemma by_factor x y gn gd e : 0 <= IZR y -> (0 < gd)%Z -> IZR gn / IZR gd <= e -> (gd * x <= gn * y)%Z -> IZR x <= e * IZR y.
+Proof.
+  intros Y G H I. apply IZR_lt in G. apply IZR_le in I. rewrite !mult_IZR in I.
+  apply Rle_trans with (IZR gn / IZR gd * IZR y); [|apply Rmult_le_compat_r; assumption].
+  apply Rmult_le_reg_l with (IZR gd); [assumption|]. replace (IZR gd * (IZR gn / IZR gd * IZR y)) with (IZR gn * IZR y) by (field; lra). exact I.
+Qed.
+Lemma sum_first l k : fold_right Z.add 0%Z (firstn (S k) l) = (fold_right Z.add 0 (firstn k l) + nth k l 0)%Z.
+Proof. revert k. induction l as [|x l IH]; intros [|k]; simpl; try lia. specialize (IH k). simpl in IH. lia. Qed.
+Theorem accepted_session : forall N gn gd dn dd rn rd e1 b thresholds refusals,
+  good_thresholds N gn gd dn dd thresholds && good_refusals N rn rd refusals = true -> IZR gn / IZR gd <= exp e1 -> IZR rn / IZR rd <= exp b -> 0 <= b ->
+  forall queries choose event c, (forall past, sound (choose past)) -> forall ask ask' n E D, (forall past, close (ask past) (ask' past)) -> 0 <= E -> 0 <= D ->
+  let law := chance (refusal_law N refusals) queries choose event (length thresholds - 1) (threshold_law N thresholds) c in
+  law ask composition.law n E D <= exp (e1 + 2 * b * INR c + E) * law ask' law' n E D + (IZR dn / IZR dd + D).
+Proof.
+  intros N gn gd dn dd rn rd e1 b T F G He Hb B0 queries choose event c Snd ask ask' n E D Near HE HD. cbv zeta.
+  apply andb_true_iff in G. destruct G as (GT & GF).
+  assert (exists p rest, T = p :: rest) as (p & rest & ET) by (destruct T; [discriminate|eauto]).
+  assert (exists r rest', F = r :: rest') as (r & rest' & EF) by (destruct F; [discriminate|eauto]).
+  unfold good_thresholds in GT. unfold good_refusals in GF. rewrite ET in GT. rewrite EF in GF. booleans.
+  destruct GT as (((((((N0 & G0) & G1) & D0) & P0) & P1) & PS) & PP). destruct GF as ((((((_ & R0) & R1) & R2) & R3) & R4) & RP).
+  pose proof (pairs_at _ _ _ PP) as Pairs. rewrite <- ET in Pairs, PS.
+  pose proof (pairs_of_all _ _ _ RP) as Falls. rewrite <- EF in Falls.
+  assert (RN : 0 < IZR N) by (apply IZR_lt; lia). assert (RI : 0 < / IZR N) by (apply Rinv_0_lt_compat; lra). assert (NN : IZR N / IZR N = 1) by (field; lra).
+  assert (pos : forall j, (0 <= nth j T 0)%Z).
+  { intros j. destruct j; [rewrite ET; exact P0|]. destruct (Nat.lt_ge_cases (S j) (length T)) as [H|H]; [|rewrite nth_overflow by assumption; lia].
+    specialize (Pairs j H). unfold threshold_pair in Pairs. booleans. tauto. }
+  assert (range : forall d, (0 <= entry_at F d <= N)%Z).
+  { induction d; [rewrite EF; cbn; lia|]. destruct (Falls d) as [->|Q]; [exact IHd|]. unfold refusal_pair in Q. booleans. lia. }
+  pose proof (exp_ge_1 b B0) as Eb. pose proof (exp_pos e1) as Ee.
+  assert (scaled : forall x y e, x <= e * y -> x / IZR N <= e * (y / IZR N)).
+  { intros x y e H. unfold Rdiv. rewrite <- Rmult_assoc. apply Rmult_le_compat_r; lra. }
+  apply session; try assumption; unfold threshold_law, refusal_law.
+  - intros d. destruct (d <? 0)%Z; [lra|]. destruct (range (Z.to_nat d)) as (A & B). apply IZR_le in A, B.
+    split; [apply Rmult_le_pos; lra|]. rewrite <- NN. apply Rmult_le_compat_r; lra.
+  - intros d H. apply Z.ltb_lt in H. rewrite H. reflexivity.
+  - intros d. destruct (Z.ltb_spec d 0), (Z.ltb_spec (d + 1) 0); try lia; try lra.
+    + destruct (range (Z.to_nat (d + 1))) as (_ & B). apply IZR_le in B. rewrite <- NN. apply Rmult_le_compat_r; lra.
+    + replace (Z.to_nat (d + 1)) with (S (Z.to_nat d)) by lia. apply Rmult_le_compat_r; [lra|]. apply IZR_le.
+      destruct (Falls (Z.to_nat d)) as [->|Q]; [lia|]. unfold refusal_pair in Q. booleans. tauto.
+  - intros d. destruct (Z.ltb_spec d 0), (Z.ltb_spec (d + 1) 0); try lia; try lra.
+    + replace (d + 1)%Z with 0%Z by lia. rewrite <- NN. apply scaled. change (entry_at F (Z.to_nat 0)) with (entry_at F 0).
+      apply (by_factor _ _ rn rd); try assumption; [apply IZR_le, range|]. rewrite EF. cbn. exact R4.
+    + replace (Z.to_nat (d + 1)) with (S (Z.to_nat d)) by lia. apply scaled. destruct (range (Z.to_nat d)) as (A & _). apply IZR_le in A.
+      destruct (Falls (Z.to_nat d)) as [->|Q]; [nra|]. unfold refusal_pair in Q. booleans.
+      apply (by_factor _ _ rn rd); try assumption; [apply IZR_le, range|tauto].
+  - intros j. apply Rmult_le_pos; [apply IZR_le, pos|lra].
+  - rewrite ET. cbn [nth]. apply IZR_le in P1. rewrite !mult_IZR in P1. apply IZR_lt in D0.
+    apply Rmult_le_reg_l with (IZR dd * IZR N); [apply Rmult_lt_0_compat; lra|].
+    replace (IZR dd * IZR N * (IZR p / IZR N)) with (IZR dd * IZR p) by (field; lra).
+    replace (IZR dd * IZR N * (IZR dn / IZR dd)) with (IZR dn * IZR N) by (field; lra). exact P1.
+  - intros j. apply scaled. destruct (Nat.lt_ge_cases (S j) (length T)) as [H|H].
+    + specialize (Pairs j H). unfold threshold_pair in Pairs. booleans. apply (by_factor _ _ gn gd); try assumption; [apply IZR_le, pos|tauto].
+    + rewrite nth_overflow by assumption. apply Rmult_le_pos; [lra|apply IZR_le, pos].
+  - assert (S : forall w, mean (fun j => IZR (nth j T 0%Z) / IZR N) (fun _ => 1) w = IZR (fold_right Z.add 0%Z (firstn (S w) T)) / IZR N).
+    { induction w; cbn [mean]; rewrite sum_first, plus_IZR; [simpl; field; lra|]. rewrite IHw. field. lra. }
+    rewrite S. replace (Datatypes.S (length T - 1)) with (length T) by (rewrite ET; simpl; lia). rewrite firstn_all, PS. exact NN.
+Qed.
+
 (* ---- Examples, and wrong statements refuted ---- *)
 Definition halving (d : Z) : R := if (d <? 0)%Z then 1 else (/ 2) ^ (S (Z.to_nat d)).
 Lemma halving_law : (forall d, 0 <= halving d <= 1) /\ (forall d, (d < 0)%Z -> halving d = 1) /\
@@ -218,6 +289,8 @@ Proof.
 Qed.
 Example refusal_table_example : forall d, rho_of 1000 (/ 2) d <= exp (ln 2) * rho_of 1000 (/ 2) (d + 1).
 Proof. apply (refusal_table 1000 (ln 2) (/ 2)); try lra; [apply ln_2_pos|rewrite exp_minus_ln_2; lra]. Qed.
+Example accepted_session_example : good_thresholds 16 2 1 1 16 [1; 2; 4; 8; 1]%Z && good_refusals 16 2 1 [8; 4; 2; 1; 1]%Z = true.
+Proof. reflexivity. Qed.
 (* Without a delta for W = 0: an answer at distance 0 tells the label. *)
 Fact session_mutant : let ask l (_ : transcript) := {| label := l; distance := 0 |} in
   let answered (past : transcript) := match past with answer 0 :: _ => true | _ => false end in
@@ -230,3 +303,7 @@ Qed.
 (* Entries rounded down: at 4, 2, 1, 0 the last one has lost everything. *)
 Fact refusal_table_mutant : Zfloor (/ 2 * IZR 1) = 0%Z /\ ~ IZR 1 <= exp (ln 2) * IZR 0.
 Proof. rewrite exp_ln_2. split; [apply Zfloor_imp; simpl; lra|lra]. Qed.
+(* A threshold that grows too fast, one that leaves something over, and refusals that fall too fast. *)
+Fact accepted_session_mutant : good_thresholds 16 2 1 1 16 [1; 3; 4; 8]%Z || good_thresholds 16 2 1 1 16 [1; 2; 4; 8]%Z ||
+  good_thresholds 16 2 1 1 16 [2; 4; 8; 2]%Z || good_refusals 16 2 1 [8; 3; 2]%Z || good_refusals 16 2 1 [7; 4; 2]%Z = false.
+Proof. reflexivity. Qed.

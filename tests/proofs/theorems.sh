@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# theorems.sh HOLDFAST: Coq checks every theorem of tests/proofs/*.v, and that none rests on more than the axioms of the
-# real numbers. A theorem that fails is named. Skipped without coqc and its libraries. README.md says what is proved.
+# theorems.sh HOLDFAST: Coq checks every theorem of tests/proofs/*.v, that none rests on more than the axioms of the real
+# numbers, and what program_terms prints of the program. What fails is named. Skipped without coqc and its libraries.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
 coq="nice coqc -q -w -ambiguous-paths -Q . Holdfast"
@@ -11,6 +11,9 @@ if ! command -v coqc > /dev/null || ! $coq libraries.v 2> /dev/null; then
 fi
 rm libraries.*
 cp "$support"/../proofs/*.v .
+names=$(grep -oE '^(Theorem|Example|Fact) \w+' ./*.v | sed -E 's/^\.\/(.*)\.v:\w+ (.*)/\1.\2/')
+theorems=(*.v)
+"$(dirname "$holdfast")/tests/program_terms" . || fail "no program_terms beside $holdfast: build it"
 files=(*.v)
 
 # Each after those that it needs, as many at once as there are cores.
@@ -27,9 +30,8 @@ done
 ((failures == 0)) || exit 1
 
 # What all of them rest on, together.
-names=$(grep -oE '^(Theorem|Example|Fact) \w+' "${files[@]}" | sed -E 's/^(.*)\.v:\w+ (.*)/\1.\2/')
 {
-    for file in "${files[@]}"; do echo "From Holdfast Require ${file%.v}."; done
+    for file in "${theorems[@]}"; do echo "From Holdfast Require ${file%.v}."; done
     echo "Definition all := ($(paste -sd, <<< "$names"))."
     echo 'Print Assumptions all.'
 } > assumptions.v
@@ -39,5 +41,5 @@ axioms=$(grep -oE '^[A-Za-z][A-Za-z_0-9.]*( |$)' assumptions.log | grep -v '^Axi
 while read -r axiom; do
     [[ $axiom =~ ^($allowed)$ ]] || fail "a theorem rests on $axiom"
 done <<< "$axioms"
-echo "$(grep -c . <<< "$names") theorems, examples and refuted mutants of ${#files[@]} files, on $(wc -l <<< "$axioms") axioms"
+echo "$(grep -c . <<< "$names") theorems, examples and refuted mutants of ${#theorems[@]} files, on $(wc -l <<< "$axioms") axioms"
 exit $((failures > 0))
