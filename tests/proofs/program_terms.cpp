@@ -3,9 +3,13 @@
 // Each file asks the checkers beside it (*.v) to accept all of that, and to refuse it where one number is
 // changed by one unit.
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <fstream>
 #include <random>
 
+#include "kernels/reference/operations.hpp"
 #include "models/privacy/aggregate.hpp"
 #include "models/privacy/mechanisms/class_weights.hpp"
 #include "models/privacy/mechanisms/mechanism.hpp"
@@ -216,32 +220,100 @@ void write_responses(std::ostream& out) {
            "Proof. vm_compute. reflexivity. Qed.\n";
 }
 
-void write_ensembles(std::ostream& out) {
+/// 400 ensembles at random, with a distance for every class or without, and what aggregate() says of them.
+void write_ensembles(std::ostream& out, bool by_class) {
     std::mt19937_64 random(2);
     const auto below = [&](std::int64_t n) {
         return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
     };
-    out << "Definition cases : list (nat * list (nat * nat) * (nat * nat)) := [";
+    const auto text = [&](const MemberAnswer& member) {
+        return "(" + number(member.label) + ", " +
+               (by_class ? "costs " + coq_list(member.class_distances, number) : number(member.distance)) +
+               ")";
+    };
     for (int i = 0; i < 400; ++i) {
         const int classes = 2 + static_cast<int>(below(4));
         std::vector<MemberAnswer> members(static_cast<std::size_t>(1 + below(9)));
         for (MemberAnswer& member : members) {
             member.label = static_cast<int>(below(classes));
             member.distance = below(7);
+            for (int c = 0; by_class && c < classes; ++c)
+                member.class_distances.push_back(c == member.label ? 0 : below(8));
         }
-        const Evidence evidence = aggregate(members, classes, 6);
-        const auto text = [](const MemberAnswer& member) {
-            return "(" + number(member.label) + ", " + number(member.distance) + ")";
-        };
-        out << (i > 0 ? ";\n" : "") << "(" << classes << ", " << coq_list(members, text) << ", ("
+        const Evidence evidence = aggregate(members, classes, 7);
+        out << (i > 0 ? ";\n" : "[") << "(" << classes << ", " << coq_list(members, text) << ", ("
             << evidence.label << ", " << evidence.distance << "))";
     }
-    out << "].\nLemma accepted : forallb (fun '(classes, e, (label, distance)) => (winner classes (labels e) "
-           "=? label) && "
+    out << "].\n";
+}
+void write_ensembles(std::ostream& out) {
+    out << "Definition cases : list (nat * list (nat * nat) * (nat * nat)) := ";
+    write_ensembles(out, false);
+    out << "Lemma accepted : forallb (fun '(classes, e, (label, distance)) => (winner classes (labels e) =? "
+           "label) && "
            "(overtaking classes e - 1 =? distance)) cases = true.\nProof. vm_compute. reflexivity. Qed.\n"
            "Lemma refused : forallb (fun '(classes, e, (label, distance)) => negb (overtaking classes e - 1 "
-           "=? distance + 1)) "
-           "cases = true.\nProof. vm_compute. reflexivity. Qed.\n";
+           "=? "
+           "distance + 1)) cases = true.\nProof. vm_compute. reflexivity. Qed.\n";
+}
+void write_ensembles_by_class(std::ostream& out) {
+    out << "Definition costs (ds : list nat) (c : nat) : nat := nth c ds 0.\n"
+           "Definition is (x : option nat) (n : nat) : bool := match x with Some m => m =? n | None => false "
+           "end.\n"
+           "Definition cases : list (nat * list (nat * (nat -> nat)) * (nat * nat)) := ";
+    write_ensembles(out, true);
+    out << "Lemma accepted : forallb (fun '(classes, e, (label, distance)) => is (distance_by_class classes "
+           "e) distance) "
+           "cases = true.\nProof. vm_compute. reflexivity. Qed.\n"
+           "Lemma refused : existsb (fun '(classes, e, (label, distance)) => is (distance_by_class classes "
+           "e) (distance + "
+           "1)) cases = false.\nProof. vm_compute. reflexivity. Qed.\n";
+}
+
+/// 500 units of a layer over boxes of doubles of every size, subnormal ones and zeros too, as bits.
+void write_layers(std::ostream& out) {
+    std::mt19937_64 random(3);
+    const auto any = [&] {
+        const auto fraction = static_cast<double>(random() >> 11);
+        const int kinds = static_cast<int>(random() % 8), size = static_cast<int>(random() % 120);
+        const double value = kinds == 0   ? 0.0
+                             : kinds == 1 ? std::ldexp(fraction, -1074 - size % 60)
+                             : kinds == 2 ? std::ldexp(1.0, size - 60)
+                                          : std::ldexp(fraction, -53 - size % 20);
+        return random() % 2 == 0 ? value : -value;
+    };
+    const auto bits = [](double value) { return std::to_string(std::bit_cast<std::uint64_t>(value)); };
+    const auto both = [&](double lower, double upper) {
+        return "(" + bits(lower) + ", " + bits(upper) + ")";
+    };
+    out << "Definition cases : list (list ((Z * Z) * (Z * Z)) * (Z * Z) * (Z * Z)) := ";
+    for (int i = 0; i < 500; ++i) {
+        const std::size_t inputs = 1 + random() % 6;
+        std::vector<double> lower, upper, z_lower, z_upper;
+        for (std::size_t j = 0; j <= inputs; ++j) {
+            const auto [least, greatest] = std::minmax({any(), any()});
+            lower.push_back(least);
+            upper.push_back(greatest);
+            const auto [below, above] = std::minmax({std::abs(any()), std::abs(any())});
+            z_lower.push_back(below);
+            z_upper.push_back(above);
+        }
+        double a_lower = 0, a_upper = 0;
+        reference::forward<double>({{inputs, 1}, lower.data(), upper.data()}, 1,
+                                   {z_lower.data(), z_upper.data()}, {&a_lower, &a_upper});
+        std::vector<std::string> terms;
+        for (std::size_t j = 0; j < inputs; ++j)
+            terms.push_back("(" + both(lower[j], upper[j]) + ", " + both(z_lower[j], z_upper[j]) + ")");
+        out << (i > 0 ? ";\n" : "[") << "(" << coq_list(terms, [](const std::string& term) { return term; })
+            << ", " << both(lower[inputs], upper[inputs]) << ", " << both(a_lower, a_upper) << ")";
+    }
+    out << "].\nDefinition same (x y : Z * Z) : bool := (fst x =? fst y) && (snd x =? snd y).\n"
+           "Lemma accepted : forallb (fun '(terms, bias, ends) => same (ends_of terms bias) ends) cases = "
+           "true.\n"
+           "Proof. vm_compute. reflexivity. Qed.\n"
+           "Lemma refused : existsb (fun '(terms, bias, ends) => same (ends_of terms bias) (fst ends, snd "
+           "ends + 1)) "
+           "cases = false.\nProof. vm_compute. reflexivity. Qed.\n";
 }
 
 void write(const std::string& folder, const char* name, const char* imports, void (*content)(std::ostream&)) {
@@ -272,4 +344,12 @@ int main(int count, char** arguments) {
           "From Coq Require Import List Arith Bool.\nFrom Holdfast Require Import ensemble_distance.\nImport "
           "ListNotations.",
           write_ensembles);
+    write(folder, "layers",
+          "From Coq Require Import ZArith List Bool.\nFrom Holdfast Require Import layer_of_doubles.\n"
+          "Import ListNotations.\nOpen Scope Z_scope.",
+          write_layers);
+    write(folder, "ensembles_by_class",
+          "From Coq Require Import List Arith Bool.\nFrom Holdfast Require Import class_distances.\n"
+          "Import ListNotations.",
+          write_ensembles_by_class);
 }
