@@ -8,7 +8,8 @@ build_packages=(
     libgtest-dev libgmock-dev libbenchmark-dev librandom123-dev libmpfr-dev zlib1g-dev z3
 )
 # What the checks and tests of tools/test take besides.
-check_packages=(clang-format clang-tidy python3-numpy python3-h5py slurm-wlm munge coinor-cbc iproute2)
+check_packages=(clang-format clang-tidy python3-numpy python3-h5py slurm-wlm munge coinor-cbc iproute2
+    coq libcoq-flocq libcoq-interval)
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # models/mathematics.md stays true of the tree: every lemma and theorem names its code and its tests; every file named
-# there exists; every test named after a file is in it; every name that a comment cites ("mathematics.md, NAME") is a
-# heading.
+# there exists; every test and every theorem of Coq named after a file is in it, and there is no theorem in tests/proofs
+# that is not named there, nor one without an example and a mutant; every name that a comment cites ("mathematics.md,
+# NAME") is a heading.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 document=models/mathematics.md
-failures=0 files=0 tests=0 cited=0
+failures=0 files=0 tests=0 theorems=0 cited=0
 fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))
 }
 
-# "HEADING<tab>Code or Test<tab>WORD" for every `WORD` of those items; "HEADING<tab>heading<tab>" for every heading.
+# "HEADING<tab>Code, Test or Coq:<tab>WORD" for every `WORD` of those items; "HEADING<tab>heading<tab>" for every heading.
 references=$(awk '
     /^#/ { item = ""; heading = $0; gsub(/^#+ ([0-9]+\. )?/, "", heading); print heading "\theading\t"; next }
-    /^\* (Code|Test): / { item = substr($2, 1, 4) }
+    /^\* (Code|Test|Coq): / { item = substr($2, 1, 4) }
     /^$/ { item = "" }
     item != "" {
         count = split($0, words, "`")
@@ -29,6 +30,9 @@ while IFS=$'\t' read -r heading item word; do
             if [[ $word == */* ]]; then
                 file=$word files=$((files + 1))
                 [ -f "$file" ] || fail "$heading: no file $file"
+            elif [[ $item == Coq: ]]; then
+                theorems=$((theorems + 1))
+                grep -qE "^Theorem $word\b" "$file" || fail "$heading: no theorem $word in $file"
             else
                 tests=$((tests + 1))
                 grep -qE "^(TYPED_)?TEST(_[FP])?\(${word%.*}, ${word#*.}\)" "$file" || fail "$heading: no test $word in $file"
@@ -43,6 +47,20 @@ while read -r heading; do
     done
 done < <(grep -E '^### (Lemma|Theorem|Assumption)' $document | cut -c5-)
 
+while IFS=' :' read -r file _ theorem; do
+    grep -qxF "$theorem" <<< "$(cut -f3 <<< "$references")" || fail "$file: $theorem is the theorem of no heading"
+    grep -qE "^Example ${theorem}_example\b" "$file" || fail "$file: $theorem has no example that satisfies its hypotheses"
+    grep -qE "^Fact ${theorem}_mutant\b" "$file" || fail "$file: $theorem has no mutant that is refuted"
+done < <(grep -oE '^Theorem \w+' tests/proofs/*.v)
+
+# The table at the end has every lemma, and its row of Coq those that name a theorem.
+table=$(sed -n '/^### Remark: how each is checked/,$p' $document)
+in_rows() { grep -E "^\| $1 \|" <<< "$table" | cut -d'|' -f3 | sed 's/; /\n/g; s/^ //; s/ $//' | sort; }
+lemmas=$(grep -E '^### (Lemma|Theorem|Assumption)' $document | sed 's/^[^:]*: //' | sort)
+proved=$(grep -P '\tCoq:\t' <<< "$references" | cut -f1 | sed 's/^[^:]*: //' | sort -u)
+[[ $(in_rows '[^|]*' | grep -vxE 'lemmas and theorems|' | sort -u) == "$lemmas" ]] || fail "the table at the end does not name every lemma and nothing else"
+[[ $(in_rows Coq) == "$proved" ]] || fail "the row of Coq is not what names a theorem of Coq"
+
 # A heading is cited without its kind: "core and radius" for "Theorem: core and radius".
 names=$(grep -P '\theading\t' <<< "$references" | cut -f1 | sed -E 's/^(Definition|Lemma|Theorem|Assumption|Remark): //' | tr '[:upper:]' '[:lower:]')
 while read -r place name; do
@@ -52,6 +70,7 @@ done < <(grep -roE 'mathematics\.md, [^).;:]+' --include='*.hpp' --include='*.cp
     kernels dist models jobs tests tools | sed 's/:mathematics\.md, / /')
 
 [ -z "$(sort <<< "$names" | uniq -d)" ] || fail "two headings of one name: $(sort <<< "$names" | uniq -d)"
-((files > 100 && tests > 100 && cited > 20)) || fail "only $files files, $tests tests and $cited citations were found"
-echo "$files files, $tests tests, $cited citations"
+((files > 100 && tests > 100 && theorems > 30 && cited > 20)) ||
+    fail "only $files files, $tests tests, $theorems theorems and $cited citations were found"
+echo "$files files, $tests tests, $theorems theorems, $cited citations"
 exit $((failures > 0))

@@ -11,6 +11,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/guarantee.hpp"
+#include "models/privacy/mechanisms/flip_law.hpp"
 #include "tests/support/seeded_bits.hpp"
 
 namespace holdfast {
@@ -85,6 +86,17 @@ TEST(Mechanisms, SeveralClassesFollowTheRecursion) {
             }
         }
     }
+}
+
+// The smallest epsilon and most classes that there may be have room; beside half of 2^128 for each of two
+// there is none.
+TEST(Mechanisms, RoundingTheFirstEntryUpHasRoom) {
+    EXPECT_NO_THROW(Mechanism("stable_rr", parameters(1e-6, 0, 4096, 1)));
+    EXPECT_NO_THROW(Mechanism("one_record_rr", parameters(1e-6, 0, 4096, 1)));
+    const Integer half = power_of_two(127), beyond = half + 1;
+    const Rational epsilon(1, power_of_two(130));
+    EXPECT_NO_THROW(least_flip_table(half, epsilon, 0, 2, 1));
+    EXPECT_THROW(least_flip_table(beyond, epsilon, 0, 2, 1), Error);
 }
 
 TEST(Mechanisms, PublishedFlipLawsAreTheirFormulas) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/base/error.hpp"
+
 namespace holdfast {
 namespace {
 
@@ -50,6 +52,8 @@ FlipTable least_flip_table(const Integer& first, const Rational& epsilon, const 
     const Rational scale(power_of_two(128)), allowance = scale * delta;
     const Rational growth = exp_lower(epsilon), decay = exp_upper(Rational(-epsilon));
     const int others = classes - 1;
+    ensure(Rational(first) <= growth * (scale - Rational(first) * others),
+           "2^128 leaves room for rounding the first entry up");
     std::vector<Integer> entries{first};
     while (static_cast<std::int64_t>(entries.size()) <= last_entry(cap)) {
         const Integer& entry = entries.back();

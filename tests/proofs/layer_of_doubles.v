@@ -1,0 +1,69 @@
+(* Lemma forward of models/mathematics.md in the double precision of the machine (IEEE 754, Flocq's binary64): the loop of
+   kernels/reference/operations.hpp, forward(), executed bit by bit, gives the real numbers of forward.v as long as it stays
+   finite (total map). theorems.sh holds it against that very loop. *)
+From Coq Require Import Reals Lra Lia ZArith List Bool.
+From Flocq Require Import Core BinarySingleNaN Binary Bits.
+From Holdfast Require Import forward.
+Import ListNotations.
+
+Definition machine_fma : binary64 -> binary64 -> binary64 -> binary64 := b64_fma mode_NE.
+Definition zero64 : binary64 := B754_zero 53 1024 false.
+Definition not_below0 (w : binary64) : bool := match b64_compare w zero64 with Some Lt | None => false | _ => true end.
+(* weights and activations: lower, upper *)
+Definition ends : Type := (binary64 * binary64) * (binary64 * binary64).
+Fixpoint lower_end (terms : list ends) (sum : binary64) : binary64 :=
+  match terms with [] => sum | ((wl, wu), (zl, zu)) :: rest => lower_end rest (machine_fma wl (if not_below0 wl then zl else zu) sum) end.
+Fixpoint upper_end (terms : list ends) (sum : binary64) : binary64 :=
+  match terms with [] => sum | ((wl, wu), (zl, zu)) :: rest => upper_end rest (machine_fma wu (if not_below0 wu then zu else zl) sum) end.
+Notation finite := (is_finite 53 1024).
+Notation real := (B2R 53 1024).
+(* every sum on the way is finite *)
+Fixpoint finite_below (terms : list ends) (sum : binary64) : Prop :=
+  match terms with [] => True | ((wl, wu), (zl, zu)) :: rest => let s := machine_fma wl (if not_below0 wl then zl else zu) sum in
+    finite s = true /\ finite_below rest s end.
+Fixpoint finite_above (terms : list ends) (sum : binary64) : Prop :=
+  match terms with [] => True | ((wl, wu), (zl, zu)) :: rest => let s := machine_fma wu (if not_below0 wu then zu else zl) sum in
+    finite s = true /\ finite_above rest s end.
+Definition finite_ends (t : ends) := let '((wl, wu), (zl, zu)) := t in finite wl = true /\ finite wu = true /\ finite zl = true /\ finite zu = true.
+Definition boxes_of (terms : list ends) : list (box * box) :=
+  map (fun t : ends => let '((wl, wu), (zl, zu)) := t in ({| lower := real wl; upper := real wu |}, {| lower := real zl; upper := real zu |})) terms.
+
+Lemma fma_is_rounded x y z : finite x = true -> finite y = true -> finite z = true -> finite (machine_fma x y z) = true ->
+  real (machine_fma x y z) = fma (-1074) 53 (real x) (real y) (real z).
+Proof.
+  intros Hx Hy Hz Hf. unfold machine_fma, b64_fma in *.
+  pose proof (Bfma_correct 53 1024 eq_refl eq_refl ternop_nan_pl64 mode_NE x y z Hx Hy Hz) as C. cbv zeta in C.
+  destruct (Rlt_bool _ _); [exact (proj1 C)|]. exfalso.
+  destruct (Bfma 53 1024 eq_refl eq_refl ternop_nan_pl64 mode_NE x y z); simpl in C; try discriminate C; simpl in Hf; discriminate.
+Qed.
+Lemma not_below0_spec w : finite w = true -> not_below0 w = at_least0 (real w).
+Proof.
+  intros Hw. unfold not_below0, b64_compare. rewrite Bcompare_correct by (assumption || reflexivity). change (real zero64) with 0%R.
+  unfold at_least0. destruct (Rcompare_spec (real w) 0), (Rle_dec 0 (real w)); reflexivity || lra.
+Qed.
+
+Theorem layer_of_doubles : forall terms sum, Forall finite_ends terms -> finite sum = true ->
+  (finite_below terms sum -> real (lower_end terms sum) = forward_lower (-1074) 53 (boxes_of terms) (real sum)) /\
+  (finite_above terms sum -> real (upper_end terms sum) = forward_upper (-1074) 53 (boxes_of terms) (real sum)).
+Proof.
+  induction terms as [|((wl, wu), (zl, zu)) terms IH]; intros sum F S; [split; reflexivity|].
+  inversion_clear F as [|? ? Fe F2]. unfold finite_ends in Fe. destruct Fe as (Fwl & Fwu & Fzl & Fzu). cbn [lower_end upper_end finite_below finite_above boxes_of map forward_lower forward_upper lower upper]. split; intros (Hs & H).
+  - destruct (IH _ F2 Hs) as (I & _). rewrite (I H). rewrite (not_below0_spec wl Fwl) in *. f_equal. rewrite fma_is_rounded; try assumption; [|destruct (at_least0 (real wl)); assumption].
+    destruct (at_least0 (real wl)); reflexivity.
+  - destruct (IH _ F2 Hs) as (_ & I). rewrite (I H). rewrite (not_below0_spec wu Fwu) in *. f_equal. rewrite fma_is_rounded; try assumption; [|destruct (at_least0 (real wu)); assumption].
+    destruct (at_least0 (real wu)); reflexivity.
+Qed.
+
+(* For the program: bits of a term, of a bias and of both ends. *)
+Definition of_bits (t : (Z * Z) * (Z * Z)) : ends := let '((a, b), (c, d)) := t in ((b64_of_bits a, b64_of_bits b), (b64_of_bits c, b64_of_bits d)).
+Definition ends_of (terms : list ((Z * Z) * (Z * Z))) (bias : Z * Z) : Z * Z :=
+  let t := map of_bits terms in (bits_of_b64 (lower_end t (b64_of_bits (fst bias))), bits_of_b64 (upper_end t (b64_of_bits (snd bias)))).
+
+(* ---- An example, and a wrong statement refuted ---- *)
+Definition one : binary64 := b64_of_bits 4607182418800017408.
+Example layer_of_doubles_example : real (lower_end [((one, one), (one, one))] one) = forward_lower (-1074) 53 (boxes_of [((one, one), (one, one))]) (real one).
+Proof. apply layer_of_doubles; repeat constructor. Qed.
+(* Beyond the largest number the machine has an infinity, whose real number is 0. *)
+Definition greatest64 : binary64 := b64_of_bits 9218868437227405311.
+Fact layer_of_doubles_mutant : finite (lower_end [((greatest64, one), (greatest64, one))] one) = false.
+Proof. vm_compute. reflexivity. Qed.
