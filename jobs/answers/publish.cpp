@@ -4,6 +4,7 @@
 //   holdfast publish --run run --ledger hospital.db --out model.h5
 //   holdfast publish --run convex --ledger hospital.db --out model.h5 --epsilon 1 --delta 1e-5
 
+#include <spdlog/logger.h>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -118,8 +119,11 @@ void print(const Context& context, const Request& request, const FinishedRun& ru
                    {"parameters", model.parameters.size()},
                    {"cost", model.cost},
                    {"guarantee", model.guarantee}},
-                  file + "\n" + text + Guarantee::text_of(model.guarantee) + "\n" +
-                      next_of(request, run.manifest.dataset.path));
+                  file + "\n" + text + Guarantee::text_of(model.guarantee) + "\n");
+    // For the owner alone, as the data's name is: not among what may be shown with the model.
+    std::string next = next_of(request, run.manifest.dataset.path);
+    next.pop_back();
+    context.log->info(next);
 }
 
 void publish(const Context& context, const Request& request) {

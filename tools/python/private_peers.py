@@ -3,12 +3,13 @@
 
     private_peers.py FILE.h5 --records N --epsilon E --delta D --runs R [--centre C] [--learning-rate A]
 
-Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of diffprivlib, interpret and Opacus that are installed:
+Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of these that are installed (tools/python/requirements.txt):
   diffprivlib  LogisticRegression as it comes, at the pure epsilon E; its public bound of a record's norm follows from
                features in [0, 1], bias included.
   interpret    DPExplainableBoostingClassifier (DP-EBM) as it comes, with 16 bins of public bounds [0, 1].
   Opacus       per-record gradients, clip and noise by its GradSampleModule and DPOptimizer, noise by its PRV accountant,
                in 100 full batches with the schedule and the scaling of jobs/configs/private.toml.
+  scikit-learn HistGradientBoostingClassifier as it comes, which is not private: what could be had.
 """
 
 import argparse
@@ -85,6 +86,19 @@ def by_opacus(asked, x, y, x_test, y_test):
     return float(((margins.numpy() > 0) == (y_test > 0)).mean()), seconds
 
 
+def by_boosted_trees(asked, x, y, x_test, y_test):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    start = time.monotonic()
+    model = HistGradientBoostingClassifier().fit(x, y)
+    return model.score(x_test, y_test), time.monotonic() - start
+
+
+# Module, distribution, what is tried.
+PEERS = (("diffprivlib", "diffprivlib", by_diffprivlib), ("interpret", "interpret-core", by_interpret),
+         ("opacus", "opacus", by_opacus), ("sklearn", "scikit-learn", by_boosted_trees))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
@@ -96,13 +110,13 @@ def main():
     warnings.filterwarnings("ignore")
     data = tables(asked.file)
     results = {}
-    for name, trained in (("diffprivlib", by_diffprivlib), ("interpret", by_interpret), ("opacus", by_opacus)):
+    for name, distribution, trained in PEERS:
         if importlib.util.find_spec(name) is None:
             continue
         if name == "opacus":
             asked.noise = noise_of(asked)
         outcomes = [trained(asked, *data) for _ in range(asked.runs)]
-        results[f"{name} {importlib.metadata.version(name)}"] = outcomes
+        results[f"{distribution} {importlib.metadata.version(distribution)}"] = outcomes
     print(json.dumps(results))
 
 

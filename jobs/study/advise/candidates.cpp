@@ -63,7 +63,7 @@ double length_of_row(const PublicNumbers& numbers, Map map) {
 
 /// Full batches, so that every step sees every record and its noise is the least. `noise` is the length of
 /// what the noise of the whole budget adds to a mean of gradients that nothing clips; all else follows from
-/// it, by rules chosen on generated tables (models/README.md, noisy settings):
+/// it, by rules chosen on generated tables (models/README.md, what it comes to):
 /// - The clip. A record's gradient is its error times its length. A clip below that length is a bias: errors
 ///   beyond clip / length count alike, probabilities are no longer calibrated, the rarer class is told too
 ///   seldom. It is worth less noise only where there is much of it.

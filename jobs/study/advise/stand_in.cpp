@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t test_records = 2000;
 constexpr std::uint64_t draws_like = 3;
+constexpr std::int64_t most_parameters_of_several = 500;  // beyond, trials on one take long enough
 
 /// Streams of the keyed hash. Those of rows are shifted by 16 bits of column or class.
 enum Stream : std::uint64_t {
@@ -175,7 +176,9 @@ std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std
         {{"hard", 6, 0.6, 1.5, 1.5, false}, stand_in_seed}};
     const std::int64_t records = most_stand_in_records(numbers);
     std::vector<StandIn> all;
+    const bool wide = numbers.features * numbers.classes > most_parameters_of_several;
     for (const auto& [shape, seed] : tables) {
+        if (wide && !all.empty()) break;
         const TypicalTable table(seed, numbers, shape);
         const std::string file = path + "-" + std::to_string(all.size());
         write_generated(table, static_cast<std::uint64_t>(records), test_records, file);

@@ -72,7 +72,8 @@ class TypicalTable final : public Generator {
     std::vector<Effect> effects_;  ///< [classes, features]
 };
 
-/// Writes generated ones, typical ones first, then an easy and a hard one, into files of this beginning.
+/// Writes generated ones, typical ones first, then an easy and a hard one, into files of this beginning; of
+/// many columns and classes a typical one alone.
 std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std::string& path);
 /// Of public records FILE[:SPLIT] (train by default), which the user vouches for, three times: as many as
 /// wanted are drawn without replacement, a quarter of them for the test. Errors (input): other columns, no or
