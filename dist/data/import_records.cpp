@@ -156,8 +156,8 @@ std::uint64_t pack_place(std::size_t source, std::uint64_t position) {
     return static_cast<std::uint64_t>(source) << 56 | position;
 }
 
-void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources,
-                        IdKind ids) {
+void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources, IdKind ids,
+                        bool of_persons) {
     if (ids == IdKind::row_number) return;
     std::sort(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
         return std::pair(a.id, a.where) < std::pair(b.id, b.where);
@@ -176,10 +176,12 @@ void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<Name
                     "name the records' ids by --id (NPY, NPZ: --ids), or remove the duplicate",
                     sources[0].source->info().path);
     }
-    throw Error(ExitCode::input,
-                "id " + std::to_string(twice->id) + " appears twice: " + first + " and " + second,
-                "one person, one id: where rows are visits, --person takes several of one",
-                sources[0].source->info().path);
+    throw Error(
+        ExitCode::input, "id " + std::to_string(twice->id) + " appears twice: " + first + " and " + second,
+        of_persons ? "--aggregate mean,min,max makes one record of a person's rows, and every guarantee is "
+                     "about persons as it stands: the first choice. --rows-at-most V keeps V rows of each"
+                   : "one person, one id: where rows are visits, --person takes several of one",
+        sources[0].source->info().path);
 }
 
 /// All rows of a person are in one split.
@@ -210,7 +212,8 @@ class SplitWriter {
     /// order: of the row among its person's.
     void add_row(const std::string& split, const std::vector<double>& features, std::int32_t label,
                  double target, std::uint64_t id, double order) {
-        if (!options_.persons) return add(split, features, label, target, id);
+        if (!options_.persons || !options_.persons->takes_several())
+            return add(split, features, label, target, id);
         const auto [rows, fresh] =
             persons_.try_emplace(split, *options_.persons, info_.feature_names, info_.wide, options_.seed);
         rows->second.add(id, features, label, target, order);
@@ -220,13 +223,12 @@ class SplitWriter {
             std::uint64_t& persons = summary_.persons[split];
             std::optional<std::uint64_t> last;
             const std::string& to = split;
-            summary_.rows_left_out +=
-                rows.visit(info_.path, [&](std::uint64_t id, const std::vector<double>& features,
-                                           std::int32_t label, double target) {
-                    persons += last != id;
-                    last = id;
-                    add(to, features, label, target, id);
-                });
+            summary_.rows_left_out += rows.visit([&](std::uint64_t id, const std::vector<double>& features,
+                                                     std::int32_t label, double target) {
+                persons += last != id;
+                last = id;
+                add(to, features, label, target, id);
+            });
         }
         for (const auto& [split, slab] : slabs_) flush(split);
     }
@@ -382,15 +384,35 @@ Dealt resulting_dealing(const SourceInfo& info, IdKind ids, double test_fraction
     return std::max(now, info.dealt);
 }
 
+/// What becomes of rows; where so many of a person are only passed on, the rule that chose them stays.
+void take_rule(Schema& schema, const std::optional<PersonRule>& rule) {
+    if (!rule) return;
+    if (rule->summarises() || !schema.persons)
+        schema.persons = rule;
+    else
+        schema.persons->rows_at_most = rule->rows_at_most;
+}
+
+/// Of a dataset of the same values, its schema with the rule; nothing where it is of summaries already.
+std::string with_persons(const SourceInfo& info, const std::optional<PersonRule>& rule) {
+    std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    if (!schema || !rule) return info.schema;
+    if (schema->persons && schema->persons->summarises()) return "";
+    take_rule(*schema, rule);
+    return to_json(*schema).dump();
+}
+
 /// What the columns of the features written are; empty: not known.
 std::string resulting_schema(const SourceInfo& info, const ImportOptions& options,
                              const std::vector<Range>& ranges, const std::optional<Range>& target_range) {
     const bool as_it_was = ranges.empty() && !options.ranges_from_data;
-    if (!info.table && (as_it_was || options.measured.empty())) return as_it_was ? info.schema : "";
+    if (!info.table && as_it_was) return with_persons(info, options.persons);
+    if (!info.table && options.measured.empty()) return "";
     // Of a dataset whose ranges are measured, the schema of its table.
     const std::optional<Schema> kept = info.table ? info.table : kept_schema(info.schema, info.path);
     if (!kept) return "";
     Schema schema = *kept;
+    schema.measured = !options.measured.empty() && !ranges.empty();
     if (!info.table && schema.persons && schema.persons->summarises()) {  // of records, not of rows
         schema.persons->ranges = ranges;
         return to_json(schema).dump();
@@ -403,7 +425,7 @@ std::string resulting_schema(const SourceInfo& info, const ImportOptions& option
         feature += column.features();
     }
     if (target_range) schema.target_range = *target_range;
-    if (options.persons) schema.persons = options.persons;
+    take_rule(schema, options.persons);
     schema.found = schema.found || options.ranges_from_data;
     return to_json(schema).dump();
 }
@@ -507,7 +529,10 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         throw Error(ExitCode::input, "has no records for split '" + named.split + "'",
                     "a dataset needs at least one record in each split", named.source->info().path);
     }
-    if (!options.persons) require_unique_ids(sightings, sources, summary.facts.ids);
+    if (!options.persons || !options.persons->takes_several()) {
+        require_unique_ids(sightings, sources, summary.facts.ids, options.persons.has_value());
+        if (options.persons) summary.persons = summary.rows;
+    }
     if (options.count_found)
         summary.facts.expected_records =
             rounded((options.persons ? summary.persons : summary.rows)[sources[0].split]);

@@ -185,9 +185,9 @@ void PersonRows::summarise(std::span<const Row> rows, const Visit& use) const {
     use(rows.back().id, features, most_frequent(labels), mean_of(targets));
 }
 
-std::uint64_t PersonRows::visit(const std::string& path, const Visit& use) {
+std::uint64_t PersonRows::visit(const Visit& use) {
     hash_rows();
-    const std::uint64_t most = std::max<std::uint64_t>(rule_.rows_at_most, 1);
+    const std::uint64_t most = rule_.rows_at_most;
     std::uint64_t left_out = 0;
     for (std::size_t first = 0, last = 0; first < rows_.size(); first = last) {
         while (last < rows_.size() && rows_[last].id == rows_[first].id) ++last;
@@ -196,13 +196,6 @@ std::uint64_t PersonRows::visit(const std::string& path, const Visit& use) {
             summarise(rows, use);
             continue;
         }
-        if (rows.size() > 1 && rule_.rows_at_most == 0)
-            throw Error(
-                ExitCode::input,
-                "id " + std::to_string(rows.front().id) + " has " + std::to_string(rows.size()) + " rows",
-                "--aggregate mean,min,max makes one record of a person's rows, and every guarantee is "
-                "about persons as it stands: the first choice. --rows-at-most V keeps V rows of each",
-                path);
         if (rows.size() > most) {
             left_out += rows.size() - most;
             if (rule_.keep_last) {

@@ -13,8 +13,8 @@ namespace holdfast {
 /// Gathers the rows of persons, in memory, and makes their records by a rule.
 class PersonRows {
   public:
-    /// names: [columns] of a row. The rule must outlive it. Errors (usage): its order is none of the names; a
-    /// last row is asked for and no order.
+    /// names: [columns] of a row. The rule, which takes several rows, must outlive it. Errors (usage): its
+    /// order is none of the names; a last row is asked for and no order.
     PersonRows(const PersonRule& rule, const std::vector<std::string>& names, bool wide, std::uint64_t seed);
 
     /// order: the value of the rule's feature before it is scaled. A label or a target; the other is 0.
@@ -26,8 +26,8 @@ class PersonRows {
     /// Person by person, a person's rows side by side, in an order that the rows alone decide. A summary has
     /// the label and the target of the last row where an order says which that is; else the label that most
     /// of the rows have, of those the greatest, and the mean target. How many rows were left out of persons
-    /// of more than V. Error (input, at `path`): several rows, and the rule states none.
-    std::uint64_t visit(const std::string& path, const Visit& use);
+    /// of more than V.
+    std::uint64_t visit(const Visit& use);
 
     /// Where the value lies that says which row is later; the number of columns: nowhere.
     std::size_t order_column() const { return order_column_; }

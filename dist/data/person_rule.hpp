@@ -10,6 +10,9 @@
 
 namespace holdfast {
 
+/// The most that V may be: a person's weights are multiples of 2^-30 (kernels/ops/row_weight.hpp).
+inline constexpr std::uint64_t most_rows_of_a_person = 65536;
+
 /// What one number says of a feature in all rows of a person; `count` of the rows themselves.
 enum class RowSummary { last, mean, min, max, count };
 const char* name_of(RowSummary summary);
@@ -27,6 +30,7 @@ struct PersonRule {
     std::vector<Range> ranges = {};
 
     bool summarises() const { return !summaries.empty(); }
+    bool takes_several() const { return summarises() || rows_at_most > 0; }
     /// Of the records made of rows with these features: "pulse_last", "pulse_mean", …, "rows".
     std::vector<std::string> feature_names(const std::vector<std::string>& names) const;
     std::size_t features(std::size_t of_row) const;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "dist/data/person_rule.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
 

@@ -34,8 +34,6 @@ enum class Unit { row, person };
 
 /// More than any dataset holds: a count beyond it is a slip.
 inline constexpr std::uint64_t most_expected_records = 1'000'000'000'000;
-/// The most that V may be: a person's weights are multiples of 2^-30 (kernels/ops/row_weight.hpp).
-inline constexpr std::uint64_t most_rows_of_a_person = 65536;
 
 /// What a dataset file states of its records. All of it is public, and none of it computed from the records:
 /// guarantees rest on it.

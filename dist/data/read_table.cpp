@@ -58,8 +58,7 @@ namespace {
 
 /// One record of each person's rows, by the schema's rule, in the order in which they first appear. A row
 /// without an id is a person by itself.
-Table summarised(Table rows, const std::vector<double>& orders, const Schema& schema, bool wide,
-                 const std::string& path) {
+Table summarised(Table rows, const std::vector<double>& orders, const Schema& schema, bool wide) {
     PersonRows persons(*schema.persons, schema.feature_names(), wide, 0);
     std::map<std::uint64_t, std::size_t> first;
     const Records& all = rows.records;
@@ -79,7 +78,7 @@ Table summarised(Table rows, const std::vector<double>& orders, const Schema& sc
     };
     std::vector<Person> made;
     persons.visit(
-        path, [&](std::uint64_t id, const std::vector<double>& of_person, std::int32_t label, double target) {
+        [&](std::uint64_t id, const std::vector<double>& of_person, std::int32_t label, double target) {
             made.push_back({first.at(id), id, of_person, label, target});
             scale_features(schema.persons->ranges, made.back().features);
         });
@@ -143,7 +142,7 @@ Table read_table(const std::string& path, const Schema& schema, std::uint64_t fi
     source->problems.raise(path);
     table.filled = rows.filled();
     table.outside = outside.told();
-    if (summarises) return summarised(std::move(table), orders, schema, info.wide, path);
+    if (summarises) return summarised(std::move(table), orders, schema, info.wide);
     return table;
 }
 

@@ -136,7 +136,12 @@ PersonRule person_rule_of(const json& object) {
         if (!summary) fields.wrong("aggregate", "of last, mean, min, max, count", name);
         rule.summaries.push_back(*summary);
     }
-    if (fields.find("rows_at_most", false)) rule.rows_at_most = fields.count("rows_at_most");
+    if (fields.find("rows_at_most", false)) {
+        rule.rows_at_most = fields.count("rows_at_most");
+        if (rule.rows_at_most < 1 || rule.rows_at_most > most_rows_of_a_person)
+            fields.wrong("rows_at_most", "a number of rows from 1 to 65536",
+                         *fields.find("rows_at_most", true));
+    }
     const std::string keep = fields.text("keep");
     if (!keep.empty() && keep != "hash" && keep != "last") fields.wrong("keep", "hash or last", keep);
     rule.keep_last = keep == "last";
@@ -164,11 +169,12 @@ Schema parsed(const json& object) {
     if (!object.is_object()) throw std::string("must hold one object");
     require_only(object,
                  {"column", "label", "classes", "regression", "target_range", "id", "person", "delimiter",
-                  "decimal", "thousands", "missing_words", "found", "withheld"},
+                  "decimal", "thousands", "missing_words", "found", "measured", "withheld"},
                  "");
     const JsonFields fields(object, "", false);
     Schema schema;
     schema.withheld = flag_of(fields, "withheld");
+    schema.measured = flag_of(fields, "measured");
     for (const json& column : fields.list("column"))
         schema.columns.push_back(column_of(column, schema.columns.size(), schema.withheld));
     if (schema.columns.empty()) throw std::string("field \"column\" lists no column");
@@ -283,8 +289,10 @@ json to_json(const Schema& schema) {
     if (!schema.classes.empty()) object["classes"] = schema.classes;
     if (!schema.missing_words.empty()) object["missing_words"] = schema.missing_words;
     if (is_known(schema.target_range)) object["target_range"] = json_of(schema.target_range);
-    for (const auto& [name, flag] :
-         {std::pair{"regression", schema.regression}, {"found", schema.found}, {"withheld", schema.withheld}})
+    for (const auto& [name, flag] : {std::pair{"regression", schema.regression},
+                                     {"found", schema.found},
+                                     {"measured", schema.measured},
+                                     {"withheld", schema.withheld}})
         if (flag) object[name] = true;
     return object;
 }

@@ -45,6 +45,7 @@ struct Schema {
     /// Ranges, categories or classes were found in the private records: not public, and not for a file that
     /// leaves the house.
     bool found = false;
+    bool measured = false;  ///< ranges were drawn from private records, and paid for: of that table alone
     bool withheld = false;  ///< of what was found nothing is here: no row can be read by it
 
     std::size_t features() const;                    ///< of a row

@@ -107,7 +107,7 @@ Ledger open_ledger(const Request& request, const std::optional<DatasetIdentity>&
     Ledger ledger(request.ledger);
     if (dataset)
         ledger.add_version(dataset->population, dataset->digest, dataset->ids, opening(request),
-                           {dataset->id_kind, dataset->contents, request.other_people || request.held});
+                           {dataset->id_kind, dataset->contents, request.other_people, request.held});
     return ledger;
 }
 

@@ -152,7 +152,7 @@ Guarantee claim_of(const Settings& settings, const Lesson& lesson, const Cost& c
                               ")-differentially private: a function of public queries and models and of " +
                               std::to_string(lesson.answers.size()) + " answers released before",
                           account.relation);
-    claim.require(settings_condition);
+    claim.require(measured_settings_condition);
     state_public_models(settings, claim);
     claim.require(queries_condition);
     claim.require(

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
@@ -130,6 +131,7 @@ void validate(const Context& context, const Request& request) {
     const DatasetReader reader(request.data, "test");
     const DatasetInfo& info = reader.info();
     check_held_out(info);
+    require_unique_ids(reader);
     if (info.features != model.feature_map().columns())
         throw Error(ExitCode::input,
                     std::to_string(info.features) + " features, but the model takes " +

@@ -216,7 +216,13 @@ std::optional<Schema> schema_of(const Options& options) {
     for (const auto& [option, given] : said)
         if (given)
             fail(option, "the schema says what the columns are", "change it there, or leave --schema out");
-    return read_schema(options.schema);
+    Schema schema = read_schema(options.schema);
+    if (schema.measured)
+        fail(
+            "--schema", "its ranges were measured of private records, and paid for by those alone",
+            "queries are read by it as they are, from their CSV file; a table to train on is measured itself "
+            "(holdfast measure), or states public ranges");
+    return schema;
 }
 
 std::unique_ptr<RecordSource> open_one(const Options& options, const std::string& format,

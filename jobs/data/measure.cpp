@@ -17,6 +17,7 @@
 #include "dist/data/import_hdf5.hpp"
 #include "dist/data/import_records.hpp"
 #include "dist/data/schema.hpp"
+#include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
@@ -80,16 +81,9 @@ void check_table(const DatasetInfo& info) {
                     info.path);
 }
 
-/// Where one row is all of a person, who had two would be counted twice.
-void require_one_row_a_person(const DatasetReader& reader) {
-    if (reader.info().rows_at_most > 1) return;
-    std::vector<std::uint64_t> ids = reader.read_ids(0, reader.info().rows);
-    std::sort(ids.begin(), ids.end());
-    const auto twice = std::adjacent_find(ids.begin(), ids.end());
-    if (twice != ids.end())
-        throw Error(ExitCode::input, "id " + std::to_string(*twice) + " appears twice",
-                    "one person, one id: holdfast import --person takes several rows of one",
-                    reader.info().path);
+/// The public number of persons; 0: there is none, as where it was found.
+std::uint64_t stated_count(const DatasetInfo& info) {
+    return info.count_found ? 0 : info.expected_records;
 }
 
 /// The features whose range nobody has stated: all but categories.
@@ -310,7 +304,7 @@ Measured measured(Ledger& ledger, const DatasetReader& reader, const std::string
         SystemRandomBits bits;
         MeasuredConstants drawn = draw_constants(
             request, law,
-            {static_cast<std::int64_t>(persons.count()), info.expected_records, features, info.features},
+            {static_cast<std::int64_t>(persons.count()), stated_count(info), features, info.features},
             [&](std::size_t first, std::size_t last) {
                 return counted(reader, persons, features, first, last);
             },
@@ -432,7 +426,7 @@ void measure(const Context& context, const Request& request) {
     const DatasetReader reader(request.data);
     const DatasetInfo& info = reader.info();
     check_table(info);
-    require_one_row_a_person(reader);
+    require_unique_ids(reader);
     const std::vector<std::size_t> features = open_features(info);
     MeasureRequest wanted = wanted_of(request, info, features.size());
     const std::string digest = digest_of_records(reader);
@@ -450,7 +444,7 @@ void measure(const Context& context, const Request& request) {
     const Total total = total_of(request, account.budget, request.ledger);
     wanted = priced(wanted, request, total);
     const MeasureLaw law = MeasureLaw::of(wanted);
-    refuse_hidden(wanted, law, total, info.expected_records);
+    refuse_hidden(wanted, law, total, stated_count(info));
     Payment payment = payment_for(wanted, law, stated_delta(account.budget, total));
 
     // 3. Charged; then counted and drawn; then kept in the ledger, and shown as it is kept there.
@@ -472,7 +466,7 @@ void measure(const Context& context, const Request& request) {
     // 5. What was measured, what it cost, and what is left.
     const Left left = left_of(total, account.budget, payment);
     const auto persons =
-        static_cast<double>(drawn.constants.count ? drawn.constants.records() : info.expected_records);
+        static_cast<double>(drawn.constants.count ? drawn.constants.records() : stated_count(info));
     warn_of_noise(context, wanted, law, total, drawn, persons);
     context.print(as_json(request, drawn, payment, law, left),
                   as_text(request, info, drawn, payment, law, total, left));

@@ -28,7 +28,7 @@ namespace {
 
 struct Request {
     PublicNumbers numbers;
-    std::string relation = "add_remove", columns = "amounts", like, out;
+    std::string relation = "add_remove", columns = "amounts", like, out, kind;
     std::string data, ledger;  ///< named in the next command alone
 };
 
@@ -97,10 +97,12 @@ struct Trials {
     }
 };
 
-/// Noisy candidates on every stand-in, the others on the first.
-std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers) {
+/// Noisy candidates on every stand-in, the others on the first; of one kind, or of all.
+std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers,
+                           const std::string& kind) {
     std::vector<Tried> all;
     for (const Candidate& candidate : candidates(trials.numbers)) {
+        if (!kind.empty() && candidate.kind != kind) continue;
         trials.context.log->info("trying {}", candidate.name());
         Tried tried{candidate, {}, {}};
         if (candidate.noisy()) {
@@ -120,6 +122,9 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
         }
         all.push_back(std::move(tried));
     }
+    if (all.empty())
+        throw Error(ExitCode::usage, "no model of this kind answers at these numbers",
+                    "leave it out, or state a delta", "--kind");
     return all;
 }
 
@@ -310,7 +315,13 @@ void advise(const Context& context, const Request& request) {
                                                  answers.begin());
     if (asked == answers.size()) answers.push_back(numbers.answers);
     Trials trials{context, numbers, stand_ins, scratch};
-    const std::vector<Tried> tried = try_all(trials, answers);
+    const std::vector<Tried> tried = try_all(trials, answers, request.kind);
+    // Of a kind that does not answer any number of questions, what is best for a hundred.
+    const auto answers_it = [&](const Tried& each) {
+        return std::any_of(each.routes.begin(), each.routes.end(),
+                           [&](const auto& one) { return one.by_answers[asked].has_value(); });
+    };
+    if (std::none_of(tried.begin(), tried.end(), answers_it)) asked = place_of_hundred;
     const Choice best = best_of(tried, asked);
 
     // 4. What is advised, what may be expected of it, and a configuration of it.
@@ -323,7 +334,7 @@ void advise(const Context& context, const Request& request) {
                               {"accuracy", accuracy}};
     std::string reason = line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
                                  winner.candidate.name().c_str(), route.c_str(), accuracy,
-                                 text_of_answers(numbers.answers).c_str());
+                                 text_of_answers(answers[asked]).c_str());
     if (winner.candidate.noisy()) {
         const Forecast forecast = forecast_of(trials, tried, winner);
         advised.update({{"log_loss", forecast.log_loss},
@@ -378,6 +389,8 @@ Run declare_advise(const Command& command) {
         "--like", request->like,
         "Public records FILE[:SPLIT] to try settings on, instead of generated ones: that they are public is "
         "yours to vouch for");
+    command.add_option("--kind", request->kind, "Try settings of this kind alone")
+        .one_of({"noisy", "convex", "votes", "boxes"});
     command.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
     command.add_option("--data", request->data,
                        "The dataset that is to be trained on: never opened here, only named in the command "

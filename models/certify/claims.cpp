@@ -53,6 +53,9 @@ const char* const row_condition =
 const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
+const char* const measured_settings_condition =
+    "no setting, no seed, no constant of scaling but those measured and paid for, and no column, category or "
+    "class was chosen by looking at the private records";
 const char* const queries_condition = "the queries concern nobody whose records are private";
 const char* const answered_condition =
     "whoever asks sees labels, cost and exit code: the work is the same for all records, but the "
@@ -60,9 +63,6 @@ const char* const answered_condition =
 
 namespace {
 
-constexpr const char* measured_settings_condition =
-    "no setting, no seed, no constant of scaling but those measured and paid for, and no column, category or "
-    "class was chosen by looking at the private records";
 constexpr const char* measured_condition =
     "its neighbours are datasets at the constants (ranges, number of records) that were measured from this "
     "one, "
@@ -282,6 +282,7 @@ Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Ra
             "account each, and both accounts together cost a person the larger of the two",
         facts, relation);
     claim.require("no choice of seed or fraction of the split was made by looking at the private records");
+    claim.require("ids name persons in one way in both accounts");
     return claim;
 }
 

@@ -58,7 +58,9 @@ Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Ra
 /// The same of the models that training starts from, or that make its features: files that are taken for
 /// public.
 void state_public_models(const Settings& settings, Guarantee& claim);
-extern const char* const settings_condition;        ///< of every claim
+extern const char* const settings_condition;  ///< of every claim
+extern const char* const
+    measured_settings_condition;                    ///< in its place, where constants may have been measured
 extern const char* const row_condition;             ///< of every claim about rows, not persons
 extern const char* const public_records_condition;  ///< where records beside are taken for public
 extern const char* const queries_condition;         ///< of every claim on labels

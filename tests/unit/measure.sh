@@ -152,5 +152,17 @@ must account --ledger far.db --data one.h5 --budget 1 --budget-delta 1e-5
 must account --ledger far.db --data one.h5:test --held --budget 1
 refused 6 'published no such model' validate --model model.h5 --data one.h5 --ledger far.db --epsilon 0.3
 
+# 7. Persons held out whose ids cannot be held against those trained on; ranges that another table's owner did not pay for;
+# a count that was found, which decides nothing.
+import ward.csv content.h5 --id-from-content --drop id
+import ward.csv named.h5 --id id
+must account --ledger mixed.db --data content.h5 --budget 1 --budget-delta 1e-5
+refused 3 'cannot be compared' account --ledger mixed.db --data named.h5:train --held --budget 1
+refused 2 'measured of private records' import ward.csv --schema one.h5 --population other --out laundered.h5
+import ward.csv found.h5 --id id --expected-records found
+open_account found found.h5 "${gdp[@]}"
+must measure --data found.h5 --ledger found.db --ranges --out found-measured.h5 --json
+[[ $(json out.txt 'o["bins"]') == 4 ]] || fail "bins by a count that nobody stated: $(json out.txt 'o["bins"]')"
+
 ((failures == 0)) && echo "measured as it should be"
 exit $((failures > 0))

@@ -242,7 +242,7 @@ def test_certified_answers():
 def test_persons_of_several_rows():
     visits, twice = {name: [*cells, *cells] for name, cells in table.items()}, np.concatenate([labels, labels])
     stated = dict(schema=PUBLIC, expected_persons=600, ids="customer", population="bank")
-    refused(holdfast.InputError, "has 2 rows", holdfast.CertifiedClassifier(5, **stated).fit, visits, twice)
+    refused(holdfast.InputError, "appears twice", holdfast.CertifiedClassifier(5, **stated).fit, visits, twice)
     model = holdfast.CertifiedClassifier(5, rows_at_most=2, **stated).fit(visits, twice)
     assert "2 at most" in " ".join(model.guarantee_["conditions"]), model.guarantee_
     # A person of two equal rows is the person of one.

@@ -96,4 +96,13 @@ grep -q '^proved' said.txt || fail "not proved: $(cat said.txt)"
 "$holdfast" predict --model model.h5 reversed.csv --out reversed-answers.csv --quiet > /dev/null 2>&1
 [[ $(sort answers.csv) == "$(sort reversed-answers.csv)" ]] || fail "the order of a person's rows changed an answer"
 
+# 6. What is passed on from dataset to dataset keeps saying what its rows are.
+"$holdfast" import visits.h5 --aggregate mean,max --out again.h5 --quiet > /dev/null || fail "rows of a dataset are not summarised"
+"$holdfast" train --data again.h5 --out again --ledger ledger.db --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set network.hidden=[] --quiet > /dev/null 2>&1 ||
+    "$holdfast" train --data again.h5 --out again --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set network.hidden=[] --quiet > /dev/null || fail "no training on summaries"
+"$holdfast" evaluate --run again --data visits.csv --quiet > evaluated.txt 2>&1 || fail "a table of rows is no query of summaries: $(cat evaluated.txt)"
+grep -q ' of 600 queries' evaluated.txt || fail "not one answer a person: $(cat evaluated.txt)"
+printf 'label = "ill"\nid = "number"\nperson = {rows_at_most = 2000000}\nclasses = ["0", "1"]\n[[column]]\nname = "pulse"\ntype = "number"\nrange = [0, 1]\n' > many.toml
+refused 3 'from 1 to 65536' "$holdfast" import visits.csv --schema many.toml --out no.h5
+
 exit $((failures > 0))

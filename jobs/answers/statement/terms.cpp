@@ -175,7 +175,6 @@ Json assumptions() {
          "No setting, seed, range of a feature or number of records was chosen by looking at the private "
          "records, but for constants that were measured and paid for; all of them are public."},
         {"ids", "An id names one person, whatever other records there are."},
-        {"persons", "One record is all there is of one person."},
         {"table",
          "Neighbours are tables as they were imported: which of their records are trained on was settled for "
          "each without regard to the others."},

@@ -63,6 +63,7 @@ struct RecordMarks {
     std::string id_kind = "given";  ///< "given", "content" or "row number"; of a migrated version "unknown"
     std::span<const std::uint64_t> contents = {};  ///< a hash of each record's features, in any order
     bool other_people = false;  ///< the owner's word that these are in no other account of the ledger
+    bool held_out = false;      ///< other persons of a population, by their ids: some may look the same
 };
 
 /// Records of no account, held against all that the ledger knows: for the owner's eyes.

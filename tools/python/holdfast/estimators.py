@@ -259,7 +259,7 @@ class PrivateClassifier(TableClassifier):
             facts = {**facts, "expected_records": measured.get("expected_records", facts["expected_records"])}
             edges = {"features.edges": []} if measured["bins"] else {}
         say("advise")
-        kind = self._configure(folder, facts, epsilon, delta)
+        kind = self._configure(folder, facts, epsilon, delta, "noisy" if self._measures else None)  # whose claim stays whole
         say("train")
         noise = {"noise.epsilon": epsilon, "noise.delta": delta} if kind == "noisy" else {}
         self._train(folder, {**edges, **noise}, *(["--ledger", ledger] if noise else []))
@@ -276,7 +276,8 @@ class PrivateClassifier(TableClassifier):
         """data.h5 becomes what was measured of it, for a part of epsilon; returns what the program says."""
         measured = run("measure", "--data", "data.h5", "--ledger", ledger, "--epsilon", self.epsilon, "--delta", self.delta, "--out", "measured.h5")
         os.replace(os.path.join(folder, "measured.h5"), os.path.join(folder, "data.h5"))
-        if measured["bins"] and not any(column and column.get("seen", True) for column in measured["columns"]):
+        seen = [column.get("seen", True) for column in measured["columns"] if column]
+        if measured["bins"] and 2 * sum(seen) <= len(seen):
             raise driver.BudgetError(f"there are too few records to measure ranges for epsilon {self.epsilon} (state them: schema=…)")
         return measured
 
@@ -401,7 +402,7 @@ def advice(records: int, features: int, classes: int, columns: str, epsilon: flo
     """(configuration, kind of training) that `holdfast advise` advises, of every kind or of one: of public numbers alone,
     so asked once."""
     asked = ["--records", records, "--features", features, "--classes", classes, "--columns", columns, "--epsilon", epsilon, "--delta", delta, "--queries", 0]
-    said = driver.run("advise", *asked)
+    said = driver.run("advise", *asked, *(["--kind", kind] if kind else []))
     kind = kind or said["advised"]["kind"]
     return said["configurations"][kind], kind
 

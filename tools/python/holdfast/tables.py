@@ -75,6 +75,8 @@ class Schema(dict[str, Any]):
 def toml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(toml(entry) for entry in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {toml(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, datetime.date):
         return value.isoformat()[:10]
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
