@@ -201,17 +201,17 @@ std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::spa
 }
 
 std::vector<std::string> find_uncompared(const LedgerDatabase& database, const std::string& population,
-                                         const std::string& dataset) {
+                                         const std::string& dataset, bool by_features) {
     Statement select(
         database,
         "SELECT DISTINCT a.population FROM versions mine JOIN versions other "
         "ON other.account <> mine.account AND (other.id_kind <> mine.id_kind OR "
-        "mine.id_kind NOT IN ('given', 'content') OR EXISTS(SELECT 1 FROM contents c JOIN contents d "
-        "ON d.hash = c.hash WHERE c.account = mine.account AND d.account = other.account)) "
+        "mine.id_kind NOT IN ('given', 'content') OR (?3 AND EXISTS(SELECT 1 FROM contents c JOIN contents d "
+        "ON d.hash = c.hash WHERE c.account = mine.account AND d.account = other.account))) "
         "JOIN accounts a ON a.id = other.account "
         "WHERE mine.account = (SELECT id FROM accounts WHERE population = ?1) "
         "AND (?2 = '' OR mine.dataset = ?2) ORDER BY a.population");
-    select.bind(population).bind(dataset);
+    select.bind(population).bind(dataset).bind(std::int64_t{by_features});
     std::vector<std::string> populations;
     while (select.step()) populations.push_back(select.text(0));
     return populations;
@@ -317,7 +317,8 @@ void record_version(const LedgerDatabase& database, const std::string& populatio
     if (!equal.empty() && !marks.held_out)
         throw maybe_same_people(database, equal,
                                 "the dataset holds records with the very features of some in");
-    const std::vector<std::string> uncompared = find_uncompared(database, population, dataset);
+    const std::vector<std::string> uncompared =
+        find_uncompared(database, population, dataset, !marks.held_out);
     if (!uncompared.empty())
         throw maybe_same_people(database, uncompared,
                                 "the dataset's ids (" + marks.id_kind + ") cannot be compared with those of");
