@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "dist/data/width.hpp"
 #include "dist/files/atomic_file.hpp"
@@ -176,24 +175,26 @@ std::int64_t persons_among(const Records& records, std::span<const std::uint32_t
     return persons;
 }
 
-void weigh_persons(Records& records, std::uint64_t rows_at_most, const std::string& path) {
-    std::set<std::uint64_t> seen;
+std::uint64_t weigh_persons(Records& records, std::uint64_t rows_at_most, const std::string& path) {
+    const auto refuse = [&](std::uint64_t id, const std::string& what) {
+        throw Error(ExitCode::input, "id " + std::to_string(id) + " " + what,
+                    "import the table again: holdfast import --person", path);
+    };
+    std::vector<std::uint64_t> persons;
     records.weights.clear();
-    for (std::size_t first = 0; first < records.size();) {
+    for (std::size_t first = 0, last = 0; first < records.size(); first = last) {
         const std::uint64_t id = records.ids[first];
-        std::size_t last = first + 1;
         while (last < records.size() && records.ids[last] == id) ++last;
-        const auto refuse = [&](const std::string& what) {
-            throw Error(ExitCode::input, "id " + std::to_string(id) + " " + what,
-                        "import the table again: holdfast import --person", path);
-        };
-        if (!seen.insert(id).second) refuse("has rows that do not stand side by side");
         if (last - first > rows_at_most)
-            refuse("has more rows than the " + std::to_string(rows_at_most) +
-                   " that the file states for a person");
+            refuse(id, "has more rows than the " + std::to_string(rows_at_most) +
+                           " that the file states for a person");
         records.weights.resize(last, row_weight(last - first));
-        first = last;
+        persons.push_back(id);
     }
+    std::sort(persons.begin(), persons.end());
+    const auto twice = std::adjacent_find(persons.begin(), persons.end());
+    if (twice != persons.end()) refuse(*twice, "has rows that do not stand side by side");
+    return persons.size();
 }
 
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range) {

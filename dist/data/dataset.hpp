@@ -78,9 +78,9 @@ Records with_targets(Records records, FeatureRange range);
 /// How many persons the rows `indices`, ascending, are of: of a person all or none are among them.
 std::int64_t persons_among(const Records& records, std::span<const std::uint32_t> indices);
 
-/// Gives the rows of persons their weights. Error (input, at `path`): rows of an id that do not stand side by
-/// side, or more of them than `rows_at_most`.
-void weigh_persons(Records& records, std::uint64_t rows_at_most, const std::string& path);
+/// Gives the rows of persons their weights; how many persons there are. Error (input, at `path`): rows of an
+/// id that do not stand side by side, or more of them than `rows_at_most`.
+std::uint64_t weigh_persons(Records& records, std::uint64_t rows_at_most, const std::string& path);
 
 /// How many values the public range clamps.
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range);
@@ -113,13 +113,11 @@ std::vector<std::string> dataset_splits(const std::string& path);
 /// Opens one split of an HDF5 dataset for reading by hyperslab. Layout: x_SPLIT [n, d] float32, float64 or
 /// uint8, y_SPLIT [n] integers (labels) or floating (targets), id_SPLIT [n] uint64 (optional), attributes
 /// `source`, `feature_names` (comma separated), `scaling` ("public", "private", "none", "measured"; absent:
-/// unknown),
-/// `ids` ("given", "content", "row number"), `expected_records`, `population`, `feature_range` and
-/// `target_range` (low, high), `image_shape` (channels, height, width), `divisor`, `unit` ("row", "person"),
-/// `rows_at_most`. Errors (ExitCode::input),
-/// each naming the file and the remedy: missing, not HDF5, truncated, no such split (lists those there are),
-/// shapes that disagree, zero rows, zero features, an attribute with a value it cannot have. No feature is
-/// held to the range here: who uses it does that.
+/// unknown), `ids` ("given", "content", "row number"), `unit` ("row", "person"), `rows_at_most`,
+/// `expected_records`, `population`, `feature_range` and `target_range` (low, high), `image_shape` (channels,
+/// height, width), `divisor`. Errors (ExitCode::input), each naming the file and the remedy: missing, not
+/// HDF5, truncated, no such split (lists those there are), shapes that disagree, zero rows, zero features, an
+/// attribute with a value it cannot have. No feature is held to the range here: who uses it does that.
 class DatasetReader {
   public:
     /// `share`: of the check of a sealed file, where ranks open it together.

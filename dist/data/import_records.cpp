@@ -156,12 +156,20 @@ std::uint64_t pack_place(std::size_t source, std::uint64_t position) {
     return static_cast<std::uint64_t>(source) << 56 | position;
 }
 
-void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources, IdKind ids,
-                        bool of_persons) {
-    if (ids == IdKind::row_number) return;
+void sort_by_id(std::vector<Sighting>& sightings) {
     std::sort(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
         return std::pair(a.id, a.where) < std::pair(b.id, b.where);
     });
+}
+
+bool takes_several(const ImportOptions& options) {
+    return options.persons && options.persons->takes_several();
+}
+
+void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources, IdKind ids,
+                        bool of_persons) {
+    if (ids == IdKind::row_number) return;
+    sort_by_id(sightings);
     const auto twice = std::adjacent_find(sightings.begin(), sightings.end(),
                                           [](const Sighting& a, const Sighting& b) { return a.id == b.id; });
     if (twice == sightings.end()) return;
@@ -186,9 +194,7 @@ void require_unique_ids(std::vector<Sighting>& sightings, const std::vector<Name
 
 /// All rows of a person are in one split.
 void require_one_file_each(std::vector<Sighting>& sightings, const std::vector<NamedSource>& sources) {
-    std::sort(sightings.begin(), sightings.end(), [](const Sighting& a, const Sighting& b) {
-        return std::pair(a.id, a.where) < std::pair(b.id, b.where);
-    });
+    sort_by_id(sightings);
     const auto cut = std::adjacent_find(
         sightings.begin(), sightings.end(),
         [](const Sighting& a, const Sighting& b) { return a.id == b.id && a.where >> 56 != b.where >> 56; });
@@ -212,10 +218,9 @@ class SplitWriter {
     /// order: of the row among its person's.
     void add_row(const std::string& split, const std::vector<double>& features, std::int32_t label,
                  double target, std::uint64_t id, double order) {
-        if (!options_.persons || !options_.persons->takes_several())
-            return add(split, features, label, target, id);
-        const auto [rows, fresh] =
-            persons_.try_emplace(split, *options_.persons, info_.feature_names, info_.wide, options_.seed);
+        if (!takes_several(options_)) return add(split, features, label, target, id);
+        const auto [rows, fresh] = persons_.try_emplace(split, *options_.persons, info_.feature_names.size(),
+                                                        info_.wide, options_.seed);
         rows->second.add(id, features, label, target, order);
     }
     void finish() {
@@ -340,12 +345,6 @@ void require_same_population(const SourceInfo& info, const std::string& populati
                 "--population");
 }
 
-/// Where it lies by what rows of a person are ordered; the number of columns: they are not.
-std::size_t order_column_of(const SourceInfo& info, const ImportOptions& options) {
-    if (!options.persons) return info.feature_names.size();
-    return PersonRows(*options.persons, info.feature_names, info.wide, options.seed).order_column();
-}
-
 /// Persons are known by ids that somebody gave them: content pulls their rows apart, and so do row numbers.
 void require_person_ids(const SourceInfo& info, const ImportOptions& options) {
     if (!options.persons) {
@@ -395,8 +394,9 @@ void take_rule(Schema& schema, const std::optional<PersonRule>& rule) {
 
 /// Of a dataset of the same values, its schema with the rule; nothing where it is of summaries already.
 std::string with_persons(const SourceInfo& info, const std::optional<PersonRule>& rule) {
+    if (!rule) return info.schema;
     std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    if (!schema || !rule) return info.schema;
+    if (!schema) return "";
     if (schema->persons && schema->persons->summarises()) return "";
     take_rule(*schema, rule);
     return to_json(*schema).dump();
@@ -491,7 +491,8 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     summary.targets = info.has_targets;
     DatasetWriter writer(path, 1);
     SplitWriter splits(writer, info, options, summary);
-    const std::size_t order_column = order_column_of(info, options);
+    const std::size_t order_column =
+        options.persons ? options.persons->order_column(info.feature_names) : info.feature_names.size();
     std::vector<Sighting> sightings;
     RawRecord record;
     for (std::size_t index = 0; index < sources.size(); ++index) {
@@ -529,7 +530,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
         throw Error(ExitCode::input, "has no records for split '" + named.split + "'",
                     "a dataset needs at least one record in each split", named.source->info().path);
     }
-    if (!options.persons || !options.persons->takes_several()) {
+    if (!takes_several(options)) {
         require_unique_ids(sightings, sources, summary.facts.ids, options.persons.has_value());
         if (options.persons) summary.persons = summary.rows;
     }

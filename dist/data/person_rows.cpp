@@ -17,22 +17,18 @@ namespace {
 constexpr RowSummary all_summaries[] = {RowSummary::last, RowSummary::mean, RowSummary::min, RowSummary::max,
                                         RowSummary::count};
 
-std::size_t place_of_order(const PersonRule& rule, const std::vector<std::string>& names) {
-    const bool wants_last = rule.keep_last || std::find(rule.summaries.begin(), rule.summaries.end(),
-                                                        RowSummary::last) != rule.summaries.end();
-    if (rule.order.empty() && wants_last)
-        throw Error(ExitCode::usage, "nothing says which row of a person is the last",
-                    "name a column of times or numbers: --order-by COLUMN", "--order-by");
-    const bool counts =
-        std::find(rule.summaries.begin(), rule.summaries.end(), RowSummary::count) != rule.summaries.end();
-    if (counts && rule.rows_at_most == 0)
-        throw Error(ExitCode::usage, "the number of a person's rows needs a public limit",
-                    "state one: --rows-at-most V; who has more counts as V", "--aggregate");
-    const auto found = std::find(names.begin(), names.end(), rule.order);
-    if (found == names.end() && !rule.order.empty())
-        throw Error(ExitCode::usage, "no feature column '" + rule.order + "'", name_hint(rule.order, names),
-                    "--order-by");
-    return static_cast<std::size_t>(found - names.begin());
+/// What a rule makes of something that every feature of a row has: of(row's, summary) of each summary, and
+/// behind them that of the count.
+template <typename T, typename Of>
+std::vector<T> of_records(const PersonRule& rule, const std::vector<T>& of_rows, const T& of_count, Of of) {
+    if (!rule.summarises()) return of_rows;
+    std::vector<T> all;
+    for (const T& of_row : of_rows) {
+        for (const RowSummary summary : rule.summaries)
+            if (summary != RowSummary::count) all.push_back(of(of_row, summary));
+    }
+    if (rule.says(RowSummary::count)) all.push_back(of_count);
+    return all;
 }
 
 /// Of values in ascending order, so that it is the same for any order of the rows.
@@ -78,46 +74,39 @@ std::optional<RowSummary> row_summary_named(const std::string& name) {
     return std::nullopt;
 }
 
+std::size_t PersonRule::order_column(const std::vector<std::string>& names) const {
+    if (order.empty() && (keep_last || says(RowSummary::last)))
+        throw Error(ExitCode::usage, "nothing says which row of a person is the last",
+                    "name a column of times or numbers: --order-by COLUMN", "--order-by");
+    if (says(RowSummary::count) && rows_at_most == 0)
+        throw Error(ExitCode::usage, "the number of a person's rows needs a public limit",
+                    "state one: --rows-at-most V; who has more counts as V", "--aggregate");
+    const auto found = std::find(names.begin(), names.end(), order);
+    if (found == names.end() && !order.empty())
+        throw Error(ExitCode::usage, "no feature column '" + order + "'", name_hint(order, names),
+                    "--order-by");
+    return static_cast<std::size_t>(found - names.begin());
+}
+
 std::vector<std::string> PersonRule::feature_names(const std::vector<std::string>& names) const {
-    if (!summarises()) return names;
-    std::vector<std::string> all;
-    bool counted = false;
-    for (const std::string& name : names) {
-        for (const RowSummary summary : summaries) {
-            if (summary != RowSummary::count) all.push_back(name + "_" + name_of(summary));
-            counted |= summary == RowSummary::count;
-        }
-    }
-    if (counted) all.emplace_back("rows");
-    return all;
+    return of_records(*this, names, std::string("rows"), [](const std::string& name, RowSummary summary) {
+        return name + "_" + name_of(summary);
+    });
 }
 
 std::size_t PersonRule::features(std::size_t of_row) const {
-    return feature_names(std::vector<std::string>(of_row)).size();
+    return of_records(*this, std::vector<Range>(of_row), Range{},
+                      [](const Range& one, RowSummary) { return one; })
+        .size();
 }
 
 std::vector<Range> PersonRule::ranges_of_records(const std::vector<Range>& of_rows) const {
-    if (!summarises()) return of_rows;
     if (!ranges.empty()) return ranges;
-    std::vector<Range> all;
-    bool counted = false;
-    for (const Range& range : of_rows) {
-        for (const RowSummary summary : summaries) {
-            if (summary != RowSummary::count) all.push_back(range);
-            counted |= summary == RowSummary::count;
-        }
-    }
-    if (counted) all.push_back({0, 1});
-    return all;
+    return of_records(*this, of_rows, Range{0, 1}, [](const Range& range, RowSummary) { return range; });
 }
 
-PersonRows::PersonRows(const PersonRule& rule, const std::vector<std::string>& names, bool wide,
-                       std::uint64_t seed)
-    : rule_(rule),
-      columns_(names.size()),
-      order_column_(place_of_order(rule, names)),
-      seed_(seed),
-      features_(columns_, wide) {}
+PersonRows::PersonRows(const PersonRule& rule, std::size_t columns, bool wide, std::uint64_t seed)
+    : rule_(rule), columns_(columns), seed_(seed), features_(columns, wide) {}
 
 void PersonRows::add(std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target,
                      double order) {
@@ -169,7 +158,7 @@ void PersonRows::summarise(std::span<const Row> rows, const Visit& use) const {
             if (summary == RowSummary::max) features.push_back(values.back());
         }
     }
-    if (features.size() < rule_.features(columns_)) {  // the part of V that there is
+    if (rule_.says(RowSummary::count)) {  // the part of V that there is
         const double most = static_cast<double>(rule_.rows_at_most);
         features.push_back(std::min(static_cast<double>(rows.size()), most) / most);
     }

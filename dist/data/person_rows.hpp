@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
@@ -13,9 +12,8 @@ namespace holdfast {
 /// Gathers the rows of persons, in memory, and makes their records by a rule.
 class PersonRows {
   public:
-    /// names: [columns] of a row. The rule, which takes several rows, must outlive it. Errors (usage): its
-    /// order is none of the names; a last row is asked for and no order.
-    PersonRows(const PersonRule& rule, const std::vector<std::string>& names, bool wide, std::uint64_t seed);
+    /// columns: of a row. The rule, which takes several rows, must outlive it.
+    PersonRows(const PersonRule& rule, std::size_t columns, bool wide, std::uint64_t seed);
 
     /// order: the value of the rule's feature before it is scaled. A label or a target; the other is 0.
     void add(std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target,
@@ -29,9 +27,6 @@ class PersonRows {
     /// of more than V.
     std::uint64_t visit(const Visit& use);
 
-    /// Where the value lies that says which row is later; the number of columns: nowhere.
-    std::size_t order_column() const { return order_column_; }
-
   private:
     struct Row {
         std::uint64_t id, hash;
@@ -43,7 +38,7 @@ class PersonRows {
     void summarise(std::span<const Row> rows, const Visit& use) const;
 
     const PersonRule& rule_;
-    std::size_t columns_, order_column_;
+    std::size_t columns_;
     std::uint64_t seed_;
     FeatureMatrix features_;
     std::vector<std::int32_t> labels_;

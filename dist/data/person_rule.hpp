@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -31,6 +32,12 @@ struct PersonRule {
 
     bool summarises() const { return !summaries.empty(); }
     bool takes_several() const { return summarises() || rows_at_most > 0; }
+    bool says(RowSummary summary) const {
+        return std::find(summaries.begin(), summaries.end(), summary) != summaries.end();
+    }
+    /// Where the feature stands by which rows are ordered; behind the last: nowhere. Errors (usage): the
+    /// order is none of the names; a last row is asked for and no order; rows are counted without a limit.
+    std::size_t order_column(const std::vector<std::string>& names) const;
     /// Of the records made of rows with these features: "pulse_last", "pulse_mean", …, "rows".
     std::vector<std::string> feature_names(const std::vector<std::string>& names) const;
     std::size_t features(std::size_t of_row) const;

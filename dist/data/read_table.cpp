@@ -59,7 +59,7 @@ namespace {
 /// One record of each person's rows, by the schema's rule, in the order in which they first appear. A row
 /// without an id is a person by itself.
 Table summarised(Table rows, const std::vector<double>& orders, const Schema& schema, bool wide) {
-    PersonRows persons(*schema.persons, schema.feature_names(), wide, 0);
+    PersonRows persons(*schema.persons, schema.features(), wide, 0);
     std::map<std::uint64_t, std::size_t> first;
     const Records& all = rows.records;
     std::vector<double> features(schema.features());
@@ -118,10 +118,8 @@ Table read_table(const std::string& path, const Schema& schema, std::uint64_t fi
     table.has_ids = info.ids == IdKind::given;
     table.ignored = info.ignored;
     std::vector<double> orders;
-    const auto order_column =
-        static_cast<std::size_t>(std::find(info.feature_names.begin(), info.feature_names.end(),
-                                           summarises ? schema.persons->order : "") -
-                                 info.feature_names.begin());
+    const std::size_t order_column =
+        summarises ? schema.persons->order_column(info.feature_names) : schema.features();
     RawRecord row;
     for (std::uint64_t read = 0; (first == 0 || read < first) && rows.next(row); ++read) {
         if (row.flawed) continue;

@@ -139,7 +139,8 @@ PersonRule person_rule_of(const json& object) {
     if (fields.find("rows_at_most", false)) {
         rule.rows_at_most = fields.count("rows_at_most");
         if (rule.rows_at_most < 1 || rule.rows_at_most > most_rows_of_a_person)
-            fields.wrong("rows_at_most", "a number of rows from 1 to 65536",
+            fields.wrong("rows_at_most",
+                         "a number of rows from 1 to " + std::to_string(most_rows_of_a_person),
                          *fields.find("rows_at_most", true));
     }
     const std::string keep = fields.text("keep");

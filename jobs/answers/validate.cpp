@@ -157,7 +157,7 @@ void validate(const Context& context, const Request& request) {
                     "keep another ledger, in which both count the same", request.ledger);
 
     // 2. What a table costs, and the name it is kept under.
-    const Relation relation = account.relation == "substitute" ? Relation::substitute : Relation::add_remove;
+    const Relation relation = counted_by(account);
     const TableNoise noise = TableNoise::of(decimal_value(request.epsilon, "--epsilon"),
                                             decimal_value(request.delta, "--delta"), account.relation);
     Payment payment = noise.payment(nlohmann::json{
@@ -170,11 +170,12 @@ void validate(const Context& context, const Request& request) {
     const Guarantee claim = claim_about_scores(facts_of(info, false), relation, noise.epsilon, noise.delta);
     payment.guarantee = claim.to_json().dump();
 
-    // 3. Charged; then counted and drawn; then kept, and shown as it is kept.
+    // 3. The records, as what cannot be counted costs nothing. Charged; then counted and drawn; then kept,
+    // and shown as it is kept.
+    Records records = reader.read_all();
+    if (info.rows_at_most > 1) weigh_persons(records, info.rows_at_most, info.path);
+    require_labels(records, model.network.classes(), request.data);
     const BoughtText bought = ledger.buy(held.digest, payment, [&] {
-        Records records = reader.read_all();
-        if (info.rows_at_most > 1) weigh_persons(records, info.rows_at_most, info.path);
-        require_labels(records, model.network.classes(), request.data);
         ScoreTable table;
         const std::vector<std::int64_t> counts = counted(model, records, table);
         SystemRandomBits bits;

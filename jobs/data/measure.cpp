@@ -86,11 +86,15 @@ std::uint64_t stated_count(const DatasetInfo& info) {
     return info.count_found ? 0 : info.expected_records;
 }
 
+/// [features], by the schema of the table; unknown: nobody has stated one.
+std::vector<Range> stated_ranges(const DatasetInfo& info) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    return schema ? schema->record_ranges() : std::vector<Range>(info.features, unknown_range);
+}
+
 /// The features whose range nobody has stated: all but categories.
 std::vector<std::size_t> open_features(const DatasetInfo& info) {
-    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    const std::vector<Range> ranges =
-        schema ? schema->record_ranges() : std::vector<Range>(info.features, unknown_range);
+    const std::vector<Range> ranges = stated_ranges(info);
     std::vector<std::size_t> features;
     for (std::size_t i = 0; i < ranges.size(); ++i)
         if (!is_known(ranges[i])) features.push_back(i);
@@ -254,11 +258,8 @@ class Persons {
         if (info.rows_at_most <= 1) return;
         Records rows;
         rows.ids = reader.read_ids(0, info.rows);
-        weigh_persons(rows, info.rows_at_most, info.path);
+        count_ = weigh_persons(rows, info.rows_at_most, info.path);
         weights_ = std::move(rows.weights);
-        count_ = 0;
-        for (std::size_t row = 0; row < rows.ids.size(); ++row)
-            count_ += row == 0 || rows.ids[row] != rows.ids[row - 1];
     }
     std::uint64_t count() const { return count_; }
     /// Of a person's unit, what a row adds to a cell: all rows together no more than it.
@@ -322,9 +323,7 @@ std::map<std::string, Range> ranges_by_name(const MeasuredConstants& constants, 
                                             const std::vector<std::string>& names) {
     std::map<std::string, Range> ranges;
     if (constants.bins == 0) return ranges;
-    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    const std::vector<Range> known =
-        schema ? schema->record_ranges() : std::vector<Range>(names.size(), unknown_range);
+    const std::vector<Range> known = stated_ranges(info);
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::optional<MeasuredColumn>& column = constants.columns[i];
         if (!ranges.emplace(names[i], column ? Range{column->lowest, column->highest} : known[i]).second)
@@ -448,7 +447,7 @@ void measure(const Context& context, const Request& request) {
     Payment payment = payment_for(wanted, law, stated_delta(account.budget, total));
 
     // 3. Charged; then counted and drawn; then kept in the ledger, and shown as it is kept there.
-    const Relation relation = account.relation == "substitute" ? Relation::substitute : Relation::add_remove;
+    const Relation relation = counted_by(account);
     payment.guarantee =
         claim_about_constants(facts_of(info, false), relation, law.mu_squared).to_json().dump();
     payment.token =

@@ -237,6 +237,15 @@ std::string said_of(const PublicNumbers& numbers) {
     return text;
 }
 
+/// The place asked for; where none of them answers so many, that of a hundred.
+std::size_t answered_place(const std::vector<Tried>& tried, std::size_t asked) {
+    const bool answered = std::any_of(tried.begin(), tried.end(), [&](const Tried& each) {
+        return std::any_of(each.routes.begin(), each.routes.end(),
+                           [&](const auto& route) { return route.by_answers[asked].has_value(); });
+    });
+    return answered ? asked : place_of_hundred;
+}
+
 /// Of every kind of candidate the best one's configuration, at the answers asked for or where it has none at
 /// 100.
 nlohmann::json configurations_of(const std::vector<Tried>& tried, std::size_t asked,
@@ -248,10 +257,7 @@ nlohmann::json configurations_of(const std::vector<Tried>& tried, std::size_t as
         std::vector<Tried> same;
         std::copy_if(tried.begin(), tried.end(), std::back_inserter(same),
                      [&](const Tried& other) { return other.candidate.kind == kind; });
-        const bool answers_it = std::any_of(each.routes.begin(), each.routes.end(), [&](const auto& route) {
-            return route.by_answers[asked].has_value();
-        });
-        const Choice best = best_of(same, answers_it ? asked : place_of_hundred);
+        const Choice best = best_of(same, answered_place(same, asked));
         texts[kind] = configuration_text(same[best.candidate].candidate.settings, head);
     }
     return texts;
@@ -316,12 +322,7 @@ void advise(const Context& context, const Request& request) {
     if (asked == answers.size()) answers.push_back(numbers.answers);
     Trials trials{context, numbers, stand_ins, scratch};
     const std::vector<Tried> tried = try_all(trials, answers, request.kind);
-    // Of a kind that does not answer any number of questions, what is best for a hundred.
-    const auto answers_it = [&](const Tried& each) {
-        return std::any_of(each.routes.begin(), each.routes.end(),
-                           [&](const auto& one) { return one.by_answers[asked].has_value(); });
-    };
-    if (std::none_of(tried.begin(), tried.end(), answers_it)) asked = place_of_hundred;
+    asked = answered_place(tried, asked);
     const Choice best = best_of(tried, asked);
 
     // 4. What is advised, what may be expected of it, and a configuration of it.

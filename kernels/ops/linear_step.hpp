@@ -20,9 +20,8 @@ class LinearStep {
   public:
     virtual ~LinearStep() = default;
 
-    /// Adds the sums of the clipped gradients of at most linear_block records, which have one weight, [out,
-    /// in
-    /// + 1] in grid units, and how many are correct, each counted by its weight's units where it has one.
+    /// Adds the sums of the clipped gradients of at most linear_block records of one weight, [out, in + 1] in
+    /// grid units, and how many are correct, each counted by its weight's units where it has one.
     virtual void add(const PackedLayer& layer, const RecordSet& records,
                      std::span<const std::uint32_t> indices, std::int64_t* sums, std::int64_t& correct) = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -45,17 +46,17 @@ void cut(const RecordSet& records, std::span<const std::uint32_t> indices, std::
         work.push_back({&records, indices.subspan(first, std::min(piece, indices.size() - first))});
 }
 
-/// Rows of persons by their weights, and pieces of one weight each.
-void cut_by_weight(const RecordSet& records, std::vector<std::uint32_t>& indices, std::size_t piece,
-                   std::vector<Work>& work) {
-    std::stable_sort(indices.begin(), indices.end(), [&](std::uint32_t one, std::uint32_t other) {
-        return records.weights[one] > records.weights[other];
-    });
-    const std::span<const std::uint32_t> all(indices);
-    for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
-        while (last < all.size() && records.weights[all[last]] == records.weights[all[first]]) ++last;
-        cut(records, all.subspan(first, last - first), piece, work);
+/// The rows of persons by what they count: a panel takes rows of one weight.
+using RowsByWeight = std::map<double, std::vector<std::uint32_t>>;
+RowsByWeight by_weight(const RecordSet& records, std::span<const std::uint32_t> indices) {
+    RowsByWeight rows;
+    auto same = rows.end();  // of a person's rows, which stand side by side
+    for (const std::uint32_t index : indices) {
+        const double weight = records.weights[index];
+        if (same == rows.end() || same->first != weight) same = rows.try_emplace(weight).first;
+        same->second.push_back(index);
     }
+    return rows;
 }
 
 /// How threads share a group: pieces of panels x variants, so that one panel and many variants feed all of
@@ -158,14 +159,14 @@ class HostEngine final : public Engine {
         }
         const bool linear = is_linear(variants);
         std::vector<Work> work;
-        std::vector<std::vector<std::uint32_t>> weighed(sets_.size());
+        std::vector<RowsByWeight> weighed(sets_.size());  // what pieces of them point into
         for (std::size_t set = 0; set < sets_.size(); ++set) {
             const std::size_t piece = linear ? linear_block : panel_height;
             if (sets_[set].weights == nullptr) {
                 cut(sets_[set], indices[set], piece, work);
             } else {
-                weighed[set].assign(indices[set].begin(), indices[set].end());
-                cut_by_weight(sets_[set], weighed[set], piece, work);
+                weighed[set] = by_weight(sets_[set], indices[set]);
+                for (const auto& [weight, rows] : weighed[set]) cut(sets_[set], rows, piece, work);
             }
             message_[StepMessage::records] += static_cast<std::int64_t>(indices[set].size());
         }

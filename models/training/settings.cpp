@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "dist/data/person_rule.hpp"
 #include "kernels/base/error.hpp"
 #include "models/settings/option.hpp"
 
@@ -384,7 +385,7 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
             "rows_at_most",
             "public number of rows that a person has at most, as the dataset states it (import --person); "
             "0: that",
-            &S::rows_at_most, 0, 65536),
+            &S::rows_at_most, 0, most_rows_of_a_person),
         choice<S>("normalise", "divide by the public B or, as published, by the batch's count", &S::normalise,
                   {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
         choice<S>("batching", "batch of a record: by keyed hash of its id or, as published, by its row",

@@ -38,7 +38,8 @@ std::vector<Row> visits(std::uint64_t seed, std::size_t persons, std::size_t mos
 
 std::vector<Row> records_of(const PersonRule& rule, const std::vector<Row>& rows,
                             std::uint64_t* left = nullptr) {
-    PersonRows persons(rule, names, true, 5);
+    rule.order_column(names);
+    PersonRows persons(rule, names.size(), true, 5);
     for (const Row& row : rows) persons.add(row.id, row.features, row.label, 0, row.order);
     std::vector<Row> records;
     const std::uint64_t left_out =

@@ -21,6 +21,10 @@ std::string held_population(const std::string& population) {
     return population + ".held";
 }
 
+Relation counted_by(const Account& account) {
+    return account.relation == name_of(Relation::substitute) ? Relation::substitute : Relation::add_remove;
+}
+
 void require_ledger(const std::string& path) {
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) return;

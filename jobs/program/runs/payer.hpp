@@ -4,6 +4,7 @@
 
 #include "dist/runs/manifest.hpp"
 #include "models/privacy/ledger/ledger.hpp"
+#include "models/settings/relation.hpp"
 
 namespace holdfast {
 
@@ -18,6 +19,9 @@ struct Payee {
 
 /// The account of those of a population who are held out: other persons than those of its own.
 std::string held_population(const std::string& population);
+
+/// The neighbours that an account counts: add_remove or substitute.
+Relation counted_by(const Account& account);
 
 /// Nobody but its owner makes a ledger. Error (usage).
 void require_ledger(const std::string& path);

@@ -8,8 +8,9 @@
 
 namespace holdfast {
 
-/// The settings with the public number of records and, for bins, the edges between them that the dataset
-/// states (of holdfast measure), unless they state them themselves.
+/// The settings with what the dataset states, unless they state it themselves: the public number of records,
+/// how many rows a person has, and for bins the edges that holdfast measure drew. Errors (usage): settings
+/// that do not go with that.
 Settings settle_facts(Settings settings, const DatasetInfo& info);
 
 /// Every public record, on every rank: they are few beside the private ones, and every member trains on all
