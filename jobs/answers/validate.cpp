@@ -124,7 +124,9 @@ void validate(const Context& context, const Request& request) {
     // 1. A published model, persons held out, and their account.
     if (!context.world.is_root()) return context.world.barrier();
     require_ledger(request.ledger);
-    const auto [model, model_digest] = read_model(request.model);
+    const StoredModel stored = read_model(request.model);
+    const Model& model = stored.model;
+    const std::string& model_digest = stored.digest;
     if (model.network.is_regression())
         throw Error(ExitCode::usage, "a regression has no classes to be right about", "validate a classifier",
                     request.model);

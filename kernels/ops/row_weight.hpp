@@ -16,7 +16,8 @@ constexpr double weight_unit = 0x1p-30;
 /// So the weights of a person's rows add to 1 at most, exactly (models/mathematics.md, rows of a person).
 inline double row_weight(std::uint64_t rows) {
     constexpr std::uint64_t one = std::uint64_t{1} << 30;
-    return static_cast<double>(one / std::max<std::uint64_t>(rows, 1)) * weight_unit;
+    const std::uint64_t units = one / std::max<std::uint64_t>(rows, 1);
+    return static_cast<double>(units) * weight_unit;
 }
 
 /// A weight's units, as a whole number.
