@@ -170,8 +170,8 @@ void predict(const Context& context, const Request& request) {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
     std::string text;
     if (request.accuracy && model.network.is_regression()) {
-        const NumericQuality quality = quality_of(
-            answers.logits, require_targets(queries, default_feature_range, request.queries));
+        const NumericQuality quality =
+            quality_of(answers.logits, require_targets(queries, default_feature_range, request.queries));
         object.update(to_json(quality));
         object["queries"] = queries.size();
         text = text_of(quality, in_units(1, schema) - in_units(0, schema));

@@ -44,7 +44,6 @@ void check(const PublicNumbers& numbers) {
             "--records", "from 1 to 10^12");
     require(numbers.features >= 1 && numbers.features <= 10000, "--features", "from 1 to 10000");
     require(numbers.classes >= 1 && numbers.classes <= 100, "--classes", "from 1 (a regression) to 100");
-    require(!numbers.is_regression() || numbers.delta > 0, "--delta", "above 0 for a regression");
     require(numbers.answers >= 0 && numbers.answers <= 1000000, "--queries",
             "from 0 (any number) to 1000000");
     require(numbers.epsilon >= 0.001 && numbers.epsilon <= 50, "--epsilon", "from 0.001 to 50");
@@ -239,12 +238,12 @@ std::string said_of(const PublicNumbers& numbers) {
     const std::string learnt =
         numbers.is_regression() ? "numbers in [0, 1]" : std::to_string(numbers.classes) + " classes";
     char text[400];
-    std::snprintf(
-        text, sizeof text,
-        "%lld records of %lld features in [0, 1] (%s), %s, %s answers, epsilon %g, delta %g, %s",
-        static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
-        numbers.columns == Columns::amounts ? "amounts" : "coordinates", learnt.c_str(),
-        text_of_answers(numbers.answers).c_str(), numbers.epsilon, numbers.delta, name_of(numbers.relation));
+    std::snprintf(text, sizeof text,
+                  "%lld records of %lld features in [0, 1] (%s), %s, %s answers, epsilon %g, delta %g, %s",
+                  static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
+                  numbers.columns == Columns::amounts ? "amounts" : "coordinates", learnt.c_str(),
+                  text_of_answers(numbers.answers).c_str(), numbers.epsilon, numbers.delta,
+                  name_of(numbers.relation));
     return text;
 }
 
@@ -348,13 +347,12 @@ void advise(const Context& context, const Request& request) {
                               {"candidate", winner.candidate.name()},
                               {"route", route},
                               {name_of_accuracy(numbers), accuracy}};
-    std::string reason =
-        numbers.is_regression()
-            ? line_of("Advised: %s: %.4f of the variance explained on the first stand-in\n",
-                      winner.candidate.name().c_str(), accuracy)
-            : line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
-                      winner.candidate.name().c_str(), route.c_str(), accuracy,
-                      text_of_answers(answers[asked]).c_str());
+    std::string reason = numbers.is_regression()
+                             ? line_of("Advised: %s: %.4f of the variance explained on the first stand-in\n",
+                                       winner.candidate.name().c_str(), accuracy)
+                             : line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
+                                       winner.candidate.name().c_str(), route.c_str(), accuracy,
+                                       text_of_answers(answers[asked]).c_str());
     if (winner.candidate.noisy()) {
         const Forecast forecast = forecast_of(trials, tried, winner);
         advised.update(

@@ -266,6 +266,25 @@ def test_what_each_record_decides():
     refused(pickle.PicklingError, "stays with their owner", pickle.dumps, model)
 
 
+def test_a_regressor_answers_in_its_own_units():
+    X = {"size": random.uniform(0, 200, 2000), "kind": random.choice(["house", "flat"], 2000)}
+    y = 1000 * X["size"] + np.where(X["kind"] == "house", 50000.0, 0) + random.normal(0, 10000, 2000)
+    schema = holdfast.Schema.from_public({"size": (0, 200)}, {"kind": ["flat", "house"]})
+    stated = {"schema": schema, "target_range": (0, 300000), "expected_persons": 2000}
+    model = holdfast.PrivateRegressor(2, population="town", ledger="town.ledger", **stated).fit(X, y, ids=np.arange(2000))
+    assert model.guarantee_["status"] == "proved" and model.score(X, y) > 0.7, model.score(X, y)
+    model.save("prices.h5")
+    assert (holdfast.PrivateRegressor.load("prices.h5").predict(X) == model.predict(X)).all()
+    inner = np.clip(model.model_.logits(model.model_.features(X)), -1, 2)[:, 0]
+    assert np.allclose(inner * 300000, model.predict(X), rtol=1e-6)
+    refused(holdfast.BudgetError, "left", holdfast.PrivateRegressor(2, population="town", ledger="town.ledger", **stated).fit, X, y, ids=np.arange(2000))
+    refused(ValueError, "NaN", holdfast.PrivateRegressor(2, **stated).fit, X, np.full(2000, np.nan))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = holdfast.PrivateRegressor(2, schema=schema).fit(X, y, ids=np.arange(2000))
+    assert any("target_range=" in str(warning.message) for warning in heard) and found.guarantee_["status"] != "proved"
+
+
 def test_scikit_learn():
     configuration = "quick.toml"
     with open(configuration, "w") as file:

@@ -75,7 +75,10 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
     const double share_at_noise_1 = amounts ? 0.14 : 0.05;
     const double least_share = amounts ? 0.45 : 0.3, greatest_share = 0.75;
     constexpr double usual_momentum = 0.9, most_momentum = 0.95, decay = 4;
-    constexpr double usual_slope_of_squares = 1;  // of errors up to half of the range
+    // A number's errors seldom exceed half of its range, so the clip shortens few gradients, and no
+    // probability waits for parameters to grow: all that is to be learnt is near.
+    constexpr double usual_slope_of_squares = 1;
+    const double patience_of_squares = bins ? 0.6 : 1.2;
     constexpr double least_steps = 80, most_steps = 400;
     Settings settings = linear(numbers, map);
     const LossInfo& loss = info_of(settings.network.resolved_loss());
@@ -86,12 +89,10 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
         noise_multiplier_for(decimal_value(numbers.epsilon, "--epsilon"),
                              decimal_value(numbers.delta, "--delta"), 1, 1, numbers.relation) *
         longest * std::sqrt(parameters(settings, numbers)) / static_cast<double>(numbers.records);
-    double share = std::clamp(share_at_noise_1 / std::sqrt(noise), least_share, greatest_share);
-    if (getenv("HF_SHARE")) share = atof(getenv("HF_SHARE"));
+    const double share = std::clamp(share_at_noise_1 / std::sqrt(noise), least_share, greatest_share);
     const double patience = std::min(4.0, bins ? 1.2 / std::sqrt(noise) : 0.2 / noise);
-    double reach = patience / (share * share * noise);
-    if (getenv("HF_REACH")) reach = atof(getenv("HF_REACH"));
-    if (getenv("HF_SHARE")) fprintf(stderr,"noise %g length %g P %g\n",noise,length,parameters(settings,numbers));
+    const double reach =
+        numbers.is_regression() ? patience_of_squares / (share * noise) : patience / (share * share * noise);
     const double steady = 0.8 * 2 * (1 + usual_momentum) / (*loss.curvature * length * length);
     const double average = std::log1p(decay) / decay;  // of the rate, over all steps
     const double wanted = std::ceil(reach * (1 - usual_momentum) / (steady * average));

@@ -48,6 +48,8 @@ void require_fit(const DatasetInfo& info, const PublicNumbers& numbers) {
     if (numbers.is_regression() ? !info.has_targets : !info.has_labels)
         refuse(numbers.is_regression() ? "no numbers to learn" : "no labels",
                "a table that is to stand in has the same classes, or numbers");
+    if (numbers.is_regression() && !(info.target_range == FeatureRange{0, 1}))
+        refuse("its numbers are not scaled to [0, 1]", "import it with --regression and --target-range");
     if (info.rows < 8) refuse("only " + std::to_string(info.rows) + " records", "give 8 or more");
 }
 
@@ -194,7 +196,7 @@ std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std
     const auto others = static_cast<std::size_t>(std::max<std::int64_t>(numbers.classes - 1, 1));
     const std::pair<TableShape, std::uint64_t> tables[] = {
         {typical_table, stand_in_seed},
-        {typical_table, stand_in_seed + 1},
+        {numbers.is_regression() ? alike_table : typical_table, stand_in_seed + 1},
         {{"easy", others, 0.9, 0.1, 0, true}, stand_in_seed},
         {{"hard", 6, 0.6, 1.5, 1.5, false}, stand_in_seed}};
     const std::int64_t records = most_stand_in_records(numbers);
@@ -205,8 +207,7 @@ std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std
         const TypicalTable table(seed, numbers, shape);
         const std::string file = path + "-" + std::to_string(all.size());
         write_generated(table, static_cast<std::uint64_t>(records), test_records, file);
-        all.push_back({file, shape.name, "generated: " + table.description(), records, seed,
-                       std::string(shape.name) == typical_table.name});
+        all.push_back({file, shape.name, "generated: " + table.description(), records, seed, all.size() < 2});
     }
     return all;
 }

@@ -35,6 +35,8 @@ struct TableShape {
     bool agreeing;     ///< each factor tells a class from the first, and its columns say the same
 };
 inline constexpr TableShape typical_table{"typical", 6, 0.6, 0.5, 0, false};
+/// Whose columns say much the same, as measures of one thing do.
+inline constexpr TableShape alike_table{"alike", 3, 0.95, 0.5, 0, false};
 
 /// As many records as a few seconds of trials bear: 5000 to 10000, fewer of many features.
 std::int64_t most_stand_in_records(const PublicNumbers& numbers);
