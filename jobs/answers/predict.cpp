@@ -45,14 +45,6 @@ Answers answers_of_all(const Context& context, const Model& model, const Records
     return {gathered(context.world, answers.labels), gathered(context.world, answers.logits)};
 }
 
-/// The mean of the squared errors.
-double error_of(const Answers& answers, const std::vector<double>& targets) {
-    double sum = 0;
-    for (std::size_t q = 0; q < targets.size(); ++q)
-        sum += (answers.logits[q] - targets[q]) * (answers.logits[q] - targets[q]);
-    return sum / static_cast<double>(targets.size());
-}
-
 /// A number a line.
 std::string lines_of(const std::vector<double>& numbers) {
     std::string text;
@@ -178,13 +170,11 @@ void predict(const Context& context, const Request& request) {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
     std::string text;
     if (request.accuracy && model.network.is_regression()) {
-        const double error =
-            error_of(answers, require_targets(queries, default_feature_range, request.queries));
-        char line[80];
-        std::snprintf(line, sizeof line, "mean squared error %.6g of %zu queries\n", error, queries.size());
-        object["mean_squared_error"] = error;
+        const NumericQuality quality =
+            quality_of(answers.logits, require_targets(queries, default_feature_range, request.queries));
+        object.update(to_json(quality));
         object["queries"] = queries.size();
-        text = line;
+        text = text_of(quality, in_units(1, schema) - in_units(0, schema));
     } else if (table && !request.accuracy) {
         object["labels"] = answers.labels;
         object["names"] = named.names;

@@ -43,7 +43,7 @@ void check(const PublicNumbers& numbers) {
     require(numbers.records >= 1 && numbers.records <= static_cast<std::int64_t>(most_expected_records),
             "--records", "from 1 to 10^12");
     require(numbers.features >= 1 && numbers.features <= 10000, "--features", "from 1 to 10000");
-    require(numbers.classes >= 2 && numbers.classes <= 100, "--classes", "from 2 to 100");
+    require(numbers.classes >= 1 && numbers.classes <= 100, "--classes", "from 1 (a regression) to 100");
     require(numbers.answers >= 0 && numbers.answers <= 1000000, "--queries",
             "from 0 (any number) to 1000000");
     require(numbers.epsilon >= 0.001 && numbers.epsilon <= 50, "--epsilon", "from 0.001 to 50");
@@ -180,7 +180,17 @@ std::string text_of_answers(std::int64_t answers) {
     return answers == 0 ? "any" : std::to_string(answers);
 }
 
-nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::int64_t>& answers) {
+/// What is learnt decides which figures of a model there are (ModelScore).
+const char* name_of_accuracy(const PublicNumbers& numbers) {
+    return numbers.is_regression() ? "explained_variance" : "accuracy";
+}
+const char* name_of_loss(const PublicNumbers& numbers) {
+    return numbers.is_regression() ? "mean_squared_error" : "log_loss";
+}
+
+nlohmann::json as_json(const std::vector<Tried>& tried, const PublicNumbers& numbers,
+                       const std::vector<std::int64_t>& answers) {
+    const char *const accuracy = name_of_accuracy(numbers), *const loss = name_of_loss(numbers);
     nlohmann::json rows = nlohmann::json::array();
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
@@ -189,12 +199,11 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
                 if (route.by_answers[i]) accuracies[text_of_answers(answers[i])] = *route.by_answers[i];
             }
             rows.push_back(
-                {{"candidate", each.candidate.name()}, {"route", route.route}, {"accuracy", accuracies}});
+                {{"candidate", each.candidate.name()}, {"route", route.route}, {accuracy, accuracies}});
             if (!each.candidate.noisy()) continue;
-            rows.back()["log_loss"] = each.log_loss;
+            rows.back()[loss] = each.log_loss;
             for (const ModelScore& score : each.scores)
-                rows.back()["stand_ins"].push_back(
-                    {{"accuracy", score.accuracy}, {"log_loss", score.log_loss}});
+                rows.back()["stand_ins"].push_back({{accuracy, score.accuracy}, {loss, score.log_loss}});
         }
     }
     return rows;
@@ -226,14 +235,15 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
 }
 
 std::string said_of(const PublicNumbers& numbers) {
+    const std::string learnt =
+        numbers.is_regression() ? "numbers in [0, 1]" : std::to_string(numbers.classes) + " classes";
     char text[400];
-    std::snprintf(
-        text, sizeof text,
-        "%lld records of %lld features in [0, 1] (%s), %lld classes, %s answers, epsilon %g, delta %g, %s",
-        static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
-        numbers.columns == Columns::amounts ? "amounts" : "coordinates",
-        static_cast<long long>(numbers.classes), text_of_answers(numbers.answers).c_str(), numbers.epsilon,
-        numbers.delta, name_of(numbers.relation));
+    std::snprintf(text, sizeof text,
+                  "%lld records of %lld features in [0, 1] (%s), %s, %s answers, epsilon %g, delta %g, %s",
+                  static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
+                  numbers.columns == Columns::amounts ? "amounts" : "coordinates", learnt.c_str(),
+                  text_of_answers(numbers.answers).c_str(), numbers.epsilon, numbers.delta,
+                  name_of(numbers.relation));
     return text;
 }
 
@@ -282,12 +292,16 @@ std::string line_of(const char* format, auto... values) {
     return line;
 }
 
-std::string text_of(const Forecast& forecast, const Tried& chosen, const std::vector<StandIn>& stand_ins) {
+std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicNumbers& numbers,
+                    const std::vector<StandIn>& stand_ins) {
+    const bool regression = numbers.is_regression();
     std::string text = line_of(
-        "Least log-loss of the published ones, %.4f; the best settings tried on each stand-in, its own "
-        "neighbours too, have %.4f less (%.4f at most)\nExpect from %.2f to %.2f right, as hard as the table "
+        "Least %s of the published ones, %.4f; the best settings tried on each stand-in, its own "
+        "neighbours too, have %.4f less (%.4f at most)\nExpect from %.2f to %.2f %s, as hard as the table "
         "is:",
-        forecast.log_loss, forecast.regret, forecast.greatest_regret, forecast.lowest, forecast.highest);
+        regression ? "mean squared error" : "log-loss", forecast.log_loss, forecast.regret,
+        forecast.greatest_regret, forecast.lowest, forecast.highest,
+        regression ? "of the variance explained" : "right");
     for (std::size_t s = 0; s < stand_ins.size(); ++s)
         text += line_of("%s %s %.4f", s > 0 ? "," : "", stand_ins[s].name.c_str(), chosen.scores[s].accuracy);
     return text + "\n";
@@ -332,17 +346,21 @@ void advise(const Context& context, const Request& request) {
     nlohmann::json advised = {{"kind", winner.candidate.kind},
                               {"candidate", winner.candidate.name()},
                               {"route", route},
-                              {"accuracy", accuracy}};
-    std::string reason = line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
-                                 winner.candidate.name().c_str(), route.c_str(), accuracy,
-                                 text_of_answers(answers[asked]).c_str());
+                              {name_of_accuracy(numbers), accuracy}};
+    std::string reason = numbers.is_regression()
+                             ? line_of("Advised: %s: %.4f of the variance explained on the first stand-in\n",
+                                       winner.candidate.name().c_str(), accuracy)
+                             : line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
+                                       winner.candidate.name().c_str(), route.c_str(), accuracy,
+                                       text_of_answers(answers[asked]).c_str());
     if (winner.candidate.noisy()) {
         const Forecast forecast = forecast_of(trials, tried, winner);
-        advised.update({{"log_loss", forecast.log_loss},
-                        {"regret", forecast.regret},
-                        {"greatest_regret", forecast.greatest_regret},
-                        {"expected_accuracy", {forecast.lowest, forecast.highest}}});
-        reason += text_of(forecast, winner, stand_ins);
+        advised.update(
+            {{name_of_loss(numbers), forecast.log_loss},
+             {"regret", forecast.regret},
+             {"greatest_regret", forecast.greatest_regret},
+             {std::string("expected_") + name_of_accuracy(numbers), {forecast.lowest, forecast.highest}}});
+        reason += text_of(forecast, winner, numbers, stand_ins);
     }
     const std::string text = said_of(numbers) + "\n" + text_of(stand_ins) +
                              scaled_of(numbers, stand_ins.front()) + "\n" + table_of(tried, answers) + "\n" +
@@ -352,7 +370,7 @@ void advise(const Context& context, const Request& request) {
     if (!request.out.empty()) write_file_atomically(request.out, configuration, public_mode);
     nlohmann::json descriptions = nlohmann::json::array();
     for (const StandIn& stand_in : stand_ins) descriptions.push_back(stand_in.description);
-    context.print({{"routes", as_json(tried, answers)},
+    context.print({{"routes", as_json(tried, numbers, answers)},
                    {"advised", advised},
                    {"stand_in", {{"records", stand_ins.front().records}, {"descriptions", descriptions}}},
                    {"configuration", configuration},
@@ -372,7 +390,10 @@ Run declare_advise(const Command& command) {
                     "Public number of training records, not the count of the private ones")
         .required();
     command.add_option("--features", numbers.features, "Columns of a record, scaled to [0, 1]").required();
-    command.add_option("--classes", numbers.classes, "Classes").show_default();
+    command
+        .add_option("--classes", numbers.classes,
+                    "Classes; 1: none, what is learnt are numbers, scaled to [0, 1] by a public range")
+        .show_default();
     command.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
         .show_default();
     command.add_option("--epsilon", numbers.epsilon, "What all of it may cost").required();

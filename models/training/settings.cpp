@@ -114,9 +114,9 @@ void check_noisy(const Settings& settings) {
 
 /// A regression has no labels, so neither votes nor what is bounded by a label's derivative.
 void check_regression(const Settings& settings) {
-    if (settings.noisy() || settings.is_convex())
-        refuse("training.kind = \"" + settings.training.kind + "\" makes classifiers, not regressions",
-               "set training.kind = \"boxes\", or network.classes = 2 or more", "training.kind");
+    if (settings.is_convex())
+        refuse("training.kind = \"convex\" makes classifiers, not regressions",
+               "set training.kind = \"noisy\" or \"boxes\", or network.classes = 2 or more", "training.kind");
     if (settings.ensemble.members > 1)
         refuse("the members of an ensemble vote for labels, and a regression has none",
                "set ensemble.members = 1, or network.classes = 2 or more", "ensemble.members");

@@ -106,7 +106,7 @@ expect 2 '--epsilon' "${like[@]}" --records 9 --epsilon 0
 expect 2 '--epsilon' "${like[@]}" --records 9 --epsilon nan
 expect 2 '--delta' "${like[@]}" --records 9 --delta 0.5 --epsilon 1
 expect 2 '--records' "${like[@]}" --records 0 --epsilon 1
-expect 2 '--classes' "${like[@]}" --records 9 --classes 1 --epsilon 1
+expect 2 '--classes' "${like[@]}" --records 9 --classes 0 --epsilon 1
 expect 2 '--queries' "${like[@]}" --records 9 --queries -1 --epsilon 1
 expect 2 '--features' "$holdfast" advise --records 9 --features 0 --epsilon 1
 expect 2 '--relation' "${like[@]}" --records 9 --relation remove --epsilon 1

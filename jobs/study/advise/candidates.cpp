@@ -75,19 +75,24 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
     const double share_at_noise_1 = amounts ? 0.14 : 0.05;
     const double least_share = amounts ? 0.45 : 0.3, greatest_share = 0.75;
     constexpr double usual_momentum = 0.9, most_momentum = 0.95, decay = 4;
+    // A number's errors seldom exceed half of its range, so the clip shortens few gradients, and no
+    // probability waits for parameters to grow: all that is to be learnt is near.
+    constexpr double usual_slope_of_squares = 1;
+    const double patience_of_squares = bins ? 0.6 : 1.2;
     constexpr double least_steps = 80, most_steps = 400;
     Settings settings = linear(numbers, map);
     const LossInfo& loss = info_of(settings.network.resolved_loss());
     const double row = length_of_row(numbers, map), length = std::sqrt(row * row + 1);
     if (!bins) settings.features.norm_limit = rounded(row);
-    const double longest = loss.slope * length;
+    const double longest = (numbers.is_regression() ? usual_slope_of_squares : loss.slope) * length;
     const double noise =
         noise_multiplier_for(decimal_value(numbers.epsilon, "--epsilon"),
                              decimal_value(numbers.delta, "--delta"), 1, 1, numbers.relation) *
         longest * std::sqrt(parameters(settings, numbers)) / static_cast<double>(numbers.records);
     const double share = std::clamp(share_at_noise_1 / std::sqrt(noise), least_share, greatest_share);
     const double patience = std::min(4.0, bins ? 1.2 / std::sqrt(noise) : 0.2 / noise);
-    const double reach = patience / (share * share * noise);
+    const double reach =
+        numbers.is_regression() ? patience_of_squares / (share * noise) : patience / (share * share * noise);
     const double steady = 0.8 * 2 * (1 + usual_momentum) / (*loss.curvature * length * length);
     const double average = std::log1p(decay) / decay;  // of the rate, over all steps
     const double wanted = std::ceil(reach * (1 - usual_momentum) / (steady * average));
@@ -202,6 +207,7 @@ std::vector<Candidate> candidates(const PublicNumbers& numbers) {
     // Bins of coordinates say less than the coordinates, and cost more: their effects are near linear.
     if (numbers.columns == Columns::amounts) maps.insert(maps.end(), {Map::coarse_bins, Map::fine_bins});
     for (const Map map : maps) add("noisy", map, noisy(numbers, map));
+    if (numbers.is_regression()) return all;  // the others vote, or bound what a label's derivative is
     const Map best_map = numbers.columns == Columns::amounts ? Map::fine_bins : Map::columns;
     add("convex", best_map, convex(numbers, best_map));
     add("votes", Map::columns, votes(numbers, Map::columns));

@@ -88,7 +88,13 @@ class Answering {
 ModelScore score_of_model(const std::string& path, const StandIn& stand_in) {
     const FinishedRun run = FinishedRun::open(path);
     const Records tests = DatasetReader(stand_in.path, "test").read_all();
-    const std::vector<double> probabilities = nominal_probabilities(run, tests);
+    const std::vector<double> logits = nominal_logits(run, tests);
+    if (run.network.is_regression()) {
+        const NumericQuality quality = quality_of(logits, tests.targets);
+        return {quality.explained(), quality.squared_error};
+    }
+    const std::vector<double> probabilities =
+        probabilities_of(run.network.loss(), logits, run.network.outputs());
     std::vector<std::int32_t> labels;
     for (auto row = probabilities.begin(); row != probabilities.end();
          row += static_cast<std::ptrdiff_t>(run.classes())) {
