@@ -47,7 +47,8 @@ void check(const PublicNumbers& numbers) {
     require(numbers.answers >= 0 && numbers.answers <= 1000000, "--queries",
             "from 0 (any number) to 1000000");
     require(numbers.epsilon >= 0.001 && numbers.epsilon <= 50, "--epsilon", "from 0.001 to 50");
-    require(numbers.delta >= 1e-15 && numbers.delta < 0.5, "--delta", "from 1e-15 to less than 0.5");
+    require(numbers.delta == 0 || (numbers.delta >= 1e-15 && numbers.delta < 0.5), "--delta",
+            "0, or from 1e-15 to less than 0.5");
 }
 
 PublicNumbers numbers_of(const Request& request) {
@@ -203,7 +204,7 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
 /// The routes line by line: accuracy by number of answers.
 std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int64_t>& answers) {
     char cell[96];
-    std::snprintf(cell, sizeof cell, "%-24s%-18s", "candidate", "route");
+    std::snprintf(cell, sizeof cell, "%-30s%-18s", "candidate", "route");
     std::string text = cell;
     for (const std::int64_t count : answers) {
         std::snprintf(cell, sizeof cell, "%-8s", text_of_answers(count).c_str());
@@ -212,7 +213,7 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
     text += "answers\n";
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
-            std::snprintf(cell, sizeof cell, "%-24s%-18s", each.candidate.name().c_str(),
+            std::snprintf(cell, sizeof cell, "%-30s%-18s", each.candidate.name().c_str(),
                           route.route.c_str());
             text += cell;
             for (const std::optional<double>& accuracy : route.by_answers) {
@@ -376,7 +377,7 @@ Run declare_advise(const Command& command) {
     command.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
         .show_default();
     command.add_option("--epsilon", numbers.epsilon, "What all of it may cost").required();
-    command.add_option("--delta", numbers.delta, "and its delta").show_default();
+    command.add_option("--delta", numbers.delta, "and its delta; 0: pure, by answers alone").show_default();
     command.add_option("--relation", request->relation, "What a neighbouring dataset is")
         .one_of({"add_remove", "substitute"})
         .show_default();

@@ -1,6 +1,6 @@
 // attack --seed S --count N [--single | --fixed [--activation-bits 8]]: N enclosure, N poisoning and N
-// smoothness problems, and as many of persons with several rows, each several attacks; exit 0 only without
-// violations.
+// smoothness problems, and as many of persons with several rows and of one step, each several attacks; exit 0
+// only without violations.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
         report.add(attack_poison(s, 0, arithmetic));
         report.add(attack_smoothness(s, arithmetic));
         report.add(attack_persons(s, 0, arithmetic));
+        report.add(attack_one_step(s, 0, arithmetic));
 #pragma omp critical
         {
             for (const std::string& violation : report.violations)

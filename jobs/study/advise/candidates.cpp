@@ -108,27 +108,29 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
     return settings;
 }
 
-/// A model whose change by one record convexity bounds: records of length 1 and a bias, steps as long as its
-/// lemma allows for any number of records from 6 on, since fewer longer ones end sooner. How far all of them
-/// together may go is what a record's weight grows with: by N epsilon / 10, so that a margin of 1 is 5 /
-/// epsilon records wide, and one answer there is hardly ever turned.
+/// A model whose change by one record convexity bounds: records so long that the bias's 1 is little of what
+/// the bound is of, steps as long as its lemma allows for any number of records from 6 on, since fewer longer
+/// ones end sooner. How far all of them together may go is what a record's weight grows with: by N epsilon, so
+/// that a margin of 1 is 5 / epsilon records wide, or of bins, of which each has less to learn from, 2.5 /
+/// epsilon, and one answer there is hardly ever turned.
 Settings convex(const PublicNumbers& numbers, Map map) {
-    constexpr double margin = 0.95;
+    constexpr double margin = 0.95, column_length = 4, hot_length = 3;
     constexpr std::int64_t most_steps = 400;
     Settings settings = linear(numbers, map);
     settings.training.kind = "convex";
     settings.certificate.levels = 0;
     settings.convex.derivative_limit = 0.3;
     if (numbers.classes > 2) settings.network.loss = "one_vs_rest";
+    const double length = map == Map::columns ? column_length : hot_length;
     if (map == Map::columns)
-        settings.features.norm_limit = 1;
+        settings.features.norm_limit = length;
     else
-        settings.features.hot = 1 / std::sqrt(static_cast<double>(numbers.features));
+        settings.features.hot = length / std::sqrt(static_cast<double>(numbers.features));
     settings.training.batches = 1;
     const FeatureMap features = settings.feature_map(static_cast<std::size_t>(numbers.features), {0, 1});
     const double longest = margin * ConvexBounds(settings, features).largest_learning_rate();
-    const double all =
-        0.1 * static_cast<double>(numbers.records) * numbers.epsilon / settings.convex.derivative_limit;
+    const double all = (map == Map::columns ? 0.2 : 0.4) * static_cast<double>(numbers.records) *
+                       numbers.epsilon / (settings.convex.derivative_limit * (1 + length * length));
     const double steps = std::clamp(std::ceil(all / longest), 1.0, static_cast<double>(most_steps));
     settings.training.epochs = std::lround(steps);
     settings.training.learning_rate = rounded(std::min(longest, all / steps));
@@ -158,6 +160,22 @@ Settings votes(const PublicNumbers& numbers, Map map) {
     return settings;
 }
 
+/// One model in boxes, of one step over everything: the core does not grow, and every level follows, so that
+/// there are as many as an answer may want (models/mathematics.md, one step). What it learns is by how much
+/// more often a column is above its shift in one class than in the other: the clip is so tiny that a record
+/// counts by signs. The rate makes the public parameters that it starts from small beside.
+Settings one_step(const PublicNumbers& numbers, Map map) {
+    Settings settings = linear(numbers, map);
+    settings.training.epochs = 1;
+    settings.training.batches = 1;
+    settings.clip.gamma = 0.005;
+    settings.training.learning_rate = 8 / settings.clip.gamma;
+    const double wanted = std::ceil(20 / answer_epsilon(numbers));
+    settings.certificate.levels =
+        std::min<std::int64_t>(numbers.records, std::llround(std::min(wanted, 1e6)));
+    return settings;
+}
+
 /// One model in boxes: a tiny clip, so that a record weighs little beside all others, many small batches, and
 /// rates so large that all steps together may move a parameter by 2. Levels for what e^-5 of a flip needs at
 /// the cost of one answer.
@@ -169,7 +187,7 @@ Settings boxes(const PublicNumbers& numbers) {
     settings.training.learning_rate =
         rounded(2 / (settings.clip.gamma * static_cast<double>(settings.training.steps())));
     settings.certificate.levels = std::min(
-        numbers.records, std::clamp<std::int64_t>(std::llround(5 / answer_epsilon(numbers)), 20, 100));
+        numbers.records, std::clamp<std::int64_t>(std::llround(5 / answer_epsilon(numbers)), 20, 500));
     return settings;
 }
 
@@ -195,16 +213,17 @@ std::vector<Candidate> neighbours(const Candidate& candidate) {
 
 std::vector<Candidate> candidates(const PublicNumbers& numbers) {
     std::vector<Candidate> all;
-    const auto add = [&](const char* kind, Map map, const Settings& settings) {
-        all.push_back({kind, name_of(map), settings});
+    const auto add = [&](const char* kind, Map map, const Settings& settings, const char* steps = "") {
+        all.push_back({kind, std::string(steps) + name_of(map), settings});
     };
     std::vector<Map> maps{Map::columns};
     // Bins of coordinates say less than the coordinates, and cost more: their effects are near linear.
     if (numbers.columns == Columns::amounts) maps.insert(maps.end(), {Map::coarse_bins, Map::fine_bins});
-    for (const Map map : maps) add("noisy", map, noisy(numbers, map));
-    const Map best_map = numbers.columns == Columns::amounts ? Map::fine_bins : Map::columns;
-    add("convex", best_map, convex(numbers, best_map));
+    for (const Map map : maps)
+        if (numbers.delta > 0) add("noisy", map, noisy(numbers, map));
+    for (const Map map : maps) add("convex", map, convex(numbers, map));
     add("votes", Map::columns, votes(numbers, Map::columns));
+    for (const Map map : maps) add("boxes", map, one_step(numbers, map), "one step, ");
     add("boxes", Map::columns, boxes(numbers));
     return all;
 }

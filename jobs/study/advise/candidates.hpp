@@ -11,7 +11,7 @@ namespace holdfast {
 /// Settings worth a trial, of public numbers alone.
 struct Candidate {
     std::string kind;  ///< noisy: a published model; convex; votes: of plain models; boxes: one in boxes
-    std::string map;   ///< columns | coarse bins | fine bins
+    std::string map;   ///< columns | coarse bins | fine bins; of boxes, behind "one step, ", or not
     Settings settings;
 
     std::string name() const { return kind + ", " + map; }
@@ -19,7 +19,7 @@ struct Candidate {
 };
 
 /// Few of each route: models that are published, one whose change is known, votes of plain models, boxes of
-/// one model; on the columns as they are and on bins. How their settings follow from the numbers is said
+/// one model, of one step and of several; on the columns as they are and on bins. How their settings follow from the numbers is said
 /// beside each rule.
 std::vector<Candidate> candidates(const PublicNumbers& numbers);
 
