@@ -61,7 +61,7 @@ PublicNumbers numbers_of(const Request& request) {
 
 struct Tried {
     Candidate candidate;
-    std::vector<RouteAccuracy> routes;  ///< on the first stand-in
+    std::vector<RouteAccuracy> routes;  ///< the mean over the stand-ins that judge
     std::vector<ModelScore> scores;     ///< of noisy ones, on each stand-in
     double log_loss = 0;                ///< of noisy ones, the mean over the stand-ins that judge
 };
@@ -98,7 +98,23 @@ struct Trials {
     }
 };
 
-/// Noisy candidates on every stand-in, the others on the first; of one kind, or of all.
+/// Route by route; where one stand-in has no answer there is none.
+std::vector<RouteAccuracy> mean_of(const std::vector<std::vector<RouteAccuracy>>& stand_ins) {
+    std::vector<RouteAccuracy> mean = stand_ins.front();
+    for (std::size_t r = 0; r < mean.size(); ++r) {
+        for (std::size_t i = 0; i < mean[r].by_answers.size(); ++i) {
+            std::optional<double>& accuracy = mean[r].by_answers[i];
+            for (std::size_t s = 1; s < stand_ins.size() && accuracy; ++s) {
+                const std::optional<double>& other = stand_ins[s][r].by_answers[i];
+                accuracy = other ? std::optional(*accuracy + *other) : std::nullopt;
+            }
+            if (accuracy) *accuracy /= static_cast<double>(stand_ins.size());
+        }
+    }
+    return mean;
+}
+
+/// Noisy candidates on every stand-in, the others on those that judge; of one kind, or of all.
 std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers,
                            const std::string& kind) {
     std::vector<Tried> all;
@@ -109,17 +125,22 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
         if (candidate.noisy()) {
             const auto judging = std::count_if(trials.stand_ins.begin(), trials.stand_ins.end(),
                                                [](const StandIn& stand_in) { return stand_in.judges; });
+            double accuracy = 0;
             for (const StandIn& stand_in : trials.stand_ins) {
                 tried.scores.push_back(trials.score(candidate, stand_in));
-                if (stand_in.judges)
-                    tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+                if (!stand_in.judges) continue;
+                tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+                accuracy += tried.scores.back().accuracy / static_cast<double>(judging);
             }
-            const std::optional<double> accuracy = tried.scores.front().accuracy;
             tried.routes = {{"noisy", std::vector<std::optional<double>>(answers.size(), accuracy)}};
         } else {
-            const StandIn& first = trials.stand_ins.front();
-            tried.routes =
-                judged(candidate, trials.train(candidate, first, 0), first, trials.numbers, answers);
+            std::vector<std::vector<RouteAccuracy>> each;
+            for (const StandIn& stand_in : trials.stand_ins) {
+                if (stand_in.judges)
+                    each.push_back(judged(candidate, trials.train(candidate, stand_in, 0), stand_in,
+                                          trials.numbers, answers));
+            }
+            tried.routes = mean_of(each);
         }
         all.push_back(std::move(tried));
     }
@@ -334,7 +355,7 @@ void advise(const Context& context, const Request& request) {
                               {"candidate", winner.candidate.name()},
                               {"route", route},
                               {"accuracy", accuracy}};
-    std::string reason = line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
+    std::string reason = line_of("Advised: %s, by %s: %.4f of %s answers right on stand-ins that judge\n",
                                  winner.candidate.name().c_str(), route.c_str(), accuracy,
                                  text_of_answers(answers[asked]).c_str());
     if (winner.candidate.noisy()) {
@@ -377,7 +398,7 @@ Run declare_advise(const Command& command) {
     command.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
         .show_default();
     command.add_option("--epsilon", numbers.epsilon, "What all of it may cost").required();
-    command.add_option("--delta", numbers.delta, "and its delta; 0: pure, by answers alone").show_default();
+    command.add_option("--delta", numbers.delta, "and its delta; 0: pure").show_default();
     command.add_option("--relation", request->relation, "What a neighbouring dataset is")
         .one_of({"add_remove", "substitute"})
         .show_default();

@@ -146,11 +146,11 @@ double answer_epsilon(const PublicNumbers& numbers) {
 }
 
 /// Plain models on disjoint parts. A vote of T that two thirds agree on is T/6 flips from another, and they
-/// are to weigh e^3 or more; fewer than 30 say little, and none is to have fewer than 40 records.
-Settings votes(const PublicNumbers& numbers, Map map) {
+/// are to weigh e^3 or more; fewer than 30 say little, and none is to have fewer records than `least`.
+Settings votes(const PublicNumbers& numbers, Map map, double least) {
     Settings settings = linear(numbers, map);
     const double wanted = std::max(30.0, 20 / answer_epsilon(numbers)),
-                 most = static_cast<double>(numbers.records) / 40;
+                 most = static_cast<double>(numbers.records) / least;
     settings.training.epochs = 100;
     settings.training.batches = 1;
     settings.training.learning_rate = rounded(8 / static_cast<double>(numbers.features + 1));
@@ -222,7 +222,11 @@ std::vector<Candidate> candidates(const PublicNumbers& numbers) {
     for (const Map map : maps)
         if (numbers.delta > 0) add("noisy", map, noisy(numbers, map));
     for (const Map map : maps) add("convex", map, convex(numbers, map));
-    add("votes", Map::columns, votes(numbers, Map::columns));
+    constexpr double usual_records = 40, few_records = 10;
+    const Settings usual = votes(numbers, Map::columns, usual_records),
+                   more = votes(numbers, Map::columns, few_records);
+    add("votes", Map::columns, usual);
+    if (more.ensemble.members > usual.ensemble.members) add("votes", Map::columns, more, "more, ");
     for (const Map map : maps) add("boxes", map, one_step(numbers, map), "one step, ");
     add("boxes", Map::columns, boxes(numbers));
     return all;

@@ -11,7 +11,7 @@ namespace holdfast {
 /// Settings worth a trial, of public numbers alone.
 struct Candidate {
     std::string kind;  ///< noisy: a published model; convex; votes: of plain models; boxes: one in boxes
-    std::string map;   ///< columns | coarse bins | fine bins; of boxes, behind "one step, ", or not
+    std::string map;   ///< columns | coarse bins | fine bins; behind "one step, " of boxes, "more, " of votes
     Settings settings;
 
     std::string name() const { return kind + ", " + map; }
