@@ -151,18 +151,22 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
 }
 
 /// The most accurate at the number of answers that stands at `place`, of equals the first: of all routes, but
-/// of noisy candidates only that of the least log-loss, since who has a model reads its probabilities.
+/// of models that are published only the noisy one of the least log-loss, since who has a model reads its
+/// probabilities; where none is noisy, any.
 Choice best_of(const std::vector<Tried>& tried, std::size_t place) {
     const auto calibrated = std::min_element(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
         return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss < b.log_loss);
     });
+    const bool any_noisy = std::any_of(tried.begin(), tried.end(),
+                                       [](const Tried& each) { return each.candidate.noisy(); });
     std::optional<Choice> best;
     double highest = -1;
     for (auto each = tried.begin(); each != tried.end(); ++each) {
         if (each->candidate.noisy() && each != calibrated) continue;
         for (std::size_t r = 0; r < each->routes.size(); ++r) {
             const std::optional<double> accuracy = each->routes[r].by_answers[place];
-            if (!accuracy || *accuracy <= highest) continue;
+            const bool passed_over = any_noisy && each->routes[r].route == "published";
+            if (!accuracy || *accuracy <= highest || passed_over) continue;
             highest = *accuracy;
             best = {static_cast<std::size_t>(each - tried.begin()), r};
         }
