@@ -157,8 +157,8 @@ Choice best_of(const std::vector<Tried>& tried, std::size_t place) {
     const auto calibrated = std::min_element(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
         return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss < b.log_loss);
     });
-    const bool any_noisy = std::any_of(tried.begin(), tried.end(),
-                                       [](const Tried& each) { return each.candidate.noisy(); });
+    const bool any_noisy =
+        std::any_of(tried.begin(), tried.end(), [](const Tried& each) { return each.candidate.noisy(); });
     std::optional<Choice> best;
     double highest = -1;
     for (auto each = tried.begin(); each != tried.end(); ++each) {

@@ -102,7 +102,8 @@ class BoxesCertificate final : public Certificate {
     /// Each level costs a pass over the queries for all members, a search some passes for each of them.
     bool at_once(Asker asker) const {
         return network_.layers().size() == 1 &&
-               ((asker == Asker::release && !follow()) || levels_.size() <= static_cast<std::size_t>(boxes_.members()));
+               ((asker == Asker::release && !follow()) ||
+                levels_.size() <= static_cast<std::size_t>(boxes_.members()));
     }
     LevelSearch search_for(Asker asker) const {
         if (asker == Asker::release) return follow() ? LevelSearch::each_apart : LevelSearch::exhaustive;

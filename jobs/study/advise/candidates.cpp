@@ -110,8 +110,8 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
 
 /// A model whose change by one record convexity bounds: records so long that the bias's 1 is little of what
 /// the bound is of, steps as long as its lemma allows for any number of records from 6 on, since fewer longer
-/// ones end sooner. How far all of them together may go is what a record's weight grows with: by N epsilon, so
-/// that a margin of 1 is 5 / epsilon records wide, or of bins, of which each has less to learn from, 2.5 /
+/// ones end sooner. How far all of them together may go is what a record's weight grows with: by N epsilon,
+/// so that a margin of 1 is 5 / epsilon records wide, or of bins, of which each has less to learn from, 2.5 /
 /// epsilon, and one answer there is hardly ever turned.
 Settings convex(const PublicNumbers& numbers, Map map) {
     constexpr double margin = 0.95, column_length = 4, hot_length = 3;
