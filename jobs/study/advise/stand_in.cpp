@@ -27,7 +27,7 @@ std::uint64_t stream_of(Stream stream, std::size_t index) {
     return static_cast<std::uint64_t>(index) << 16 | stream;
 }
 
-void write(const std::string& path, PublicFacts facts, const Records& train, const Records& test) {
+void write(const std::string& path, const PublicFacts& facts, const Records& train, const Records& test) {
     DatasetWriter writer(path);
     writer.set_facts(facts);
     for (const auto& [name, records] : {std::pair("train", &train), {"test", &test}}) {

@@ -165,7 +165,8 @@ Figures figures_of(const ScoreTable& table, double deviation) {
     if (!table.scored()) return figures;
     figures.auc = auc_of(table, deviation);
     const auto squared = [](std::size_t row, std::size_t label) {
-        const double middle = (static_cast<double>(row) + 0.5 - ScoreTable::score_bins / 2) / bins_of_a_unit;
+        constexpr double half = ScoreTable::score_bins / 2.0;
+        const double middle = (static_cast<double>(row) + 0.5 - half) / bins_of_a_unit;
         return std::pow(sigmoid(middle) - static_cast<double>(label), 2);
     };
     const Ratio brier = ratio_of(table, squared, all);
