@@ -170,7 +170,7 @@ Settings one_step(const PublicNumbers& numbers, Map map) {
     settings.training.batches = 1;
     settings.clip.gamma = 0.005;
     settings.training.learning_rate = 8 / settings.clip.gamma;
-    const double wanted = std::ceil(20 / answer_epsilon(numbers));
+    const double wanted = 20 / answer_epsilon(numbers);
     settings.certificate.levels =
         std::min<std::int64_t>(numbers.records, std::llround(std::min(wanted, 1e6)));
     return settings;
