@@ -47,7 +47,8 @@ void check(const PublicNumbers& numbers) {
     require(numbers.answers >= 0 && numbers.answers <= 1000000, "--queries",
             "from 0 (any number) to 1000000");
     require(numbers.epsilon >= 0.001 && numbers.epsilon <= 50, "--epsilon", "from 0.001 to 50");
-    require(numbers.delta >= 1e-15 && numbers.delta < 0.5, "--delta", "from 1e-15 to less than 0.5");
+    require(numbers.delta == 0 || (numbers.delta >= 1e-15 && numbers.delta < 0.5), "--delta",
+            "0, or from 1e-15 to less than 0.5");
 }
 
 PublicNumbers numbers_of(const Request& request) {
@@ -60,7 +61,7 @@ PublicNumbers numbers_of(const Request& request) {
 
 struct Tried {
     Candidate candidate;
-    std::vector<RouteAccuracy> routes;  ///< on the first stand-in
+    std::vector<RouteAccuracy> routes;  ///< the mean over the stand-ins that judge
     std::vector<ModelScore> scores;     ///< of noisy ones, on each stand-in
     double log_loss = 0;                ///< of noisy ones, the mean over the stand-ins that judge
 };
@@ -97,7 +98,23 @@ struct Trials {
     }
 };
 
-/// Noisy candidates on every stand-in, the others on the first; of one kind, or of all.
+/// Route by route; where one stand-in has no answer there is none.
+std::vector<RouteAccuracy> mean_of(const std::vector<std::vector<RouteAccuracy>>& stand_ins) {
+    std::vector<RouteAccuracy> mean = stand_ins.front();
+    for (std::size_t r = 0; r < mean.size(); ++r) {
+        for (std::size_t i = 0; i < mean[r].by_answers.size(); ++i) {
+            std::optional<double>& accuracy = mean[r].by_answers[i];
+            for (std::size_t s = 1; s < stand_ins.size() && accuracy; ++s) {
+                const std::optional<double>& other = stand_ins[s][r].by_answers[i];
+                accuracy = other ? std::optional(*accuracy + *other) : std::nullopt;
+            }
+            if (accuracy) *accuracy /= static_cast<double>(stand_ins.size());
+        }
+    }
+    return mean;
+}
+
+/// Noisy candidates on every stand-in, the others on those that judge; of one kind, or of all.
 std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers,
                            const std::string& kind) {
     std::vector<Tried> all;
@@ -108,17 +125,22 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
         if (candidate.noisy()) {
             const auto judging = std::count_if(trials.stand_ins.begin(), trials.stand_ins.end(),
                                                [](const StandIn& stand_in) { return stand_in.judges; });
+            double accuracy = 0;
             for (const StandIn& stand_in : trials.stand_ins) {
                 tried.scores.push_back(trials.score(candidate, stand_in));
-                if (stand_in.judges)
-                    tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+                if (!stand_in.judges) continue;
+                tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+                accuracy += tried.scores.back().accuracy / static_cast<double>(judging);
             }
-            const std::optional<double> accuracy = tried.scores.front().accuracy;
             tried.routes = {{"noisy", std::vector<std::optional<double>>(answers.size(), accuracy)}};
         } else {
-            const StandIn& first = trials.stand_ins.front();
-            tried.routes =
-                judged(candidate, trials.train(candidate, first, 0), first, trials.numbers, answers);
+            std::vector<std::vector<RouteAccuracy>> each;
+            for (const StandIn& stand_in : trials.stand_ins) {
+                if (stand_in.judges)
+                    each.push_back(judged(candidate, trials.train(candidate, stand_in, 0), stand_in,
+                                          trials.numbers, answers));
+            }
+            tried.routes = mean_of(each);
         }
         all.push_back(std::move(tried));
     }
@@ -129,18 +151,22 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
 }
 
 /// The most accurate at the number of answers that stands at `place`, of equals the first: of all routes, but
-/// of noisy candidates only that of the least log-loss, since who has a model reads its probabilities.
+/// of models that are published only the noisy one of the least log-loss, since who has a model reads its
+/// probabilities; where none is noisy, any.
 Choice best_of(const std::vector<Tried>& tried, std::size_t place) {
     const auto calibrated = std::min_element(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
         return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss < b.log_loss);
     });
+    const bool any_noisy =
+        std::any_of(tried.begin(), tried.end(), [](const Tried& each) { return each.candidate.noisy(); });
     std::optional<Choice> best;
     double highest = -1;
     for (auto each = tried.begin(); each != tried.end(); ++each) {
         if (each->candidate.noisy() && each != calibrated) continue;
         for (std::size_t r = 0; r < each->routes.size(); ++r) {
             const std::optional<double> accuracy = each->routes[r].by_answers[place];
-            if (!accuracy || *accuracy <= highest) continue;
+            const bool passed_over = any_noisy && each->routes[r].route == "published";
+            if (!accuracy || *accuracy <= highest || passed_over) continue;
             highest = *accuracy;
             best = {static_cast<std::size_t>(each - tried.begin()), r};
         }
@@ -212,7 +238,7 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const PublicNumbers& num
 /// The routes line by line: accuracy by number of answers.
 std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int64_t>& answers) {
     char cell[96];
-    std::snprintf(cell, sizeof cell, "%-24s%-18s", "candidate", "route");
+    std::snprintf(cell, sizeof cell, "%-30s%-18s", "candidate", "route");
     std::string text = cell;
     for (const std::int64_t count : answers) {
         std::snprintf(cell, sizeof cell, "%-8s", text_of_answers(count).c_str());
@@ -221,7 +247,7 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
     text += "answers\n";
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
-            std::snprintf(cell, sizeof cell, "%-24s%-18s", each.candidate.name().c_str(),
+            std::snprintf(cell, sizeof cell, "%-30s%-18s", each.candidate.name().c_str(),
                           route.route.c_str());
             text += cell;
             for (const std::optional<double>& accuracy : route.by_answers) {
@@ -347,12 +373,13 @@ void advise(const Context& context, const Request& request) {
                               {"candidate", winner.candidate.name()},
                               {"route", route},
                               {name_of_accuracy(numbers), accuracy}};
-    std::string reason = numbers.is_regression()
-                             ? line_of("Advised: %s: %.4f of the variance explained on the first stand-in\n",
-                                       winner.candidate.name().c_str(), accuracy)
-                             : line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
-                                       winner.candidate.name().c_str(), route.c_str(), accuracy,
-                                       text_of_answers(answers[asked]).c_str());
+    std::string reason =
+        numbers.is_regression()
+            ? line_of("Advised: %s: %.4f of the variance explained on stand-ins that judge\n",
+                      winner.candidate.name().c_str(), accuracy)
+            : line_of("Advised: %s, by %s: %.4f of %s answers right on stand-ins that judge\n",
+                      winner.candidate.name().c_str(), route.c_str(), accuracy,
+                      text_of_answers(answers[asked]).c_str());
     if (winner.candidate.noisy()) {
         const Forecast forecast = forecast_of(trials, tried, winner);
         advised.update(
@@ -397,7 +424,7 @@ Run declare_advise(const Command& command) {
     command.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
         .show_default();
     command.add_option("--epsilon", numbers.epsilon, "What all of it may cost").required();
-    command.add_option("--delta", numbers.delta, "and its delta").show_default();
+    command.add_option("--delta", numbers.delta, "and its delta; 0: pure").show_default();
     command.add_option("--relation", request->relation, "What a neighbouring dataset is")
         .one_of({"add_remove", "substitute"})
         .show_default();

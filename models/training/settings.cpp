@@ -342,6 +342,15 @@ std::vector<std::int64_t> CertificateSettings::level_values() const {
     return values;
 }
 
+std::vector<std::int64_t> Settings::kept_levels() const {
+    const bool one_step = training.kind == "boxes" && training.steps() == 1 &&
+                          training.normalise == Normalise::expected &&
+                          certificate.charge_rule == ChargeRule::per_epoch && certificate.product.exact() &&
+                          certificate.contiguous_levels();
+    if (one_step && certificate.levels > 1) return {0, 1};
+    return certificate.level_values();
+}
+
 std::vector<BasicOption<TrainingSettings>> training_options() {
     using S = TrainingSettings;
     return {

@@ -128,11 +128,13 @@ std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string&
     };
     for (const char* name : answering) {
         const MechanismInfo& info = mechanism_info(name);
-        if (info.binary_only && run.classes() > 2) continue;
+        if ((info.binary_only && run.classes() > 2) || (info.gaussian && numbers.delta == 0)) continue;
         add(name, [&](std::int64_t count) { return answering_run.by(info, count); });
     }
-    add("session", [&](std::int64_t count) { return answering_run.in_session(count); });
-    add("batch", [&](std::int64_t count) { return answering_run.at_once(count); });
+    if (numbers.delta > 0) {
+        add("session", [&](std::int64_t count) { return answering_run.in_session(count); });
+        add("batch", [&](std::int64_t count) { return answering_run.at_once(count); });
+    }
     if (const std::optional<double> accuracy = published(candidate, run, tests, numbers))
         add("published", [&](std::int64_t) { return accuracy; });
     return routes;
