@@ -5,9 +5,6 @@
 #include "dist/data/dataset.hpp"
 
 namespace holdfast {
-namespace {
-
-/// In quotes where the shell would read more than a word.
 std::string shell_word(const std::string& word) {
     constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -15,8 +12,6 @@ std::string shell_word(const std::string& word) {
     for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
     return text + "'";
 }
-
-}  // namespace
 
 std::string next_command(const std::vector<std::string>& words) {
     std::string line = "Next: holdfast";

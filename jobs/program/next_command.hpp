@@ -5,6 +5,9 @@
 
 namespace holdfast {
 
+/// In quotes where the shell would read more than a word.
+std::string shell_word(const std::string& word);
+
 /// The last line of what a command prints, "Next: holdfast …": the command that goes on from here, as a shell
 /// takes it.
 std::string next_command(const std::vector<std::string>& words);
