@@ -12,6 +12,7 @@
 
 #include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
@@ -175,7 +176,8 @@ void validate(const Context& context, const Request& request) {
                    {"noise_deviation", noise.deviation()},
                    {"table", nlohmann::json::parse(bought.text)},
                    {"guarantee", claim.to_json()}});
-    context.print(object, as_text(figures, table.scored(), noise, bought.charged) + claim.text() + "\n");
+    context.print(object, as_text(figures, table.scored(), noise, bought.charged) + claim.text() + "\n" +
+                              next_command({"statement", "--ledger", request.ledger}));
     context.world.barrier();
 }
 

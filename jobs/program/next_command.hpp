@@ -16,4 +16,7 @@ std::string next_command(const std::vector<std::string>& words);
 /// dataset.
 std::string beside_dataset(const std::string& name, const std::string& ending);
 
+/// The split of test records beside a dataset, "FILE:test", if its file is there and has one; else empty.
+std::string test_split(const std::string& name);
+
 }  // namespace holdfast

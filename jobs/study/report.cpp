@@ -7,6 +7,7 @@
 
 #include "dist/files/atomic_file.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/study/report/page.hpp"
 #include "jobs/study/report/read_run.hpp"
@@ -47,11 +48,9 @@ void report(const ReportOptions& options, const Context& context) {
     const std::string out = options.out.empty() ? options.run + "/report.html" : options.out;
     write_file_atomically(out, std::string_view(render_report(run)), private_mode);
     // 3. Say where it is, and what it lacks.
-    const std::string note = run.evaluation || run.manifest.fleet()
-                                 ? ""
-                                 : "The run has no evaluation yet: see holdfast evaluate --help.\n";
+    const std::string note = run.evaluation || run.manifest.fleet() ? "" : "The run has no evaluation yet.\n";
     context.print({{"report", out}, {"evaluated", run.evaluation.has_value()}},
-                  "Report: " + out + "\n" + note);
+                  "Report: " + out + "\n" + note + next_command(report_next(run)));
 }
 
 }  // namespace

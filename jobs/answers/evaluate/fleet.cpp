@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/files/digest.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
@@ -232,7 +233,8 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
                   table_of(result) + text_of(quality) + "evaluation " +
                       result["digest"].get<std::string>().substr(0, 16) +
                       ", for the data owner only: " + fleet.folder.file("evaluation.json") + "\n" +
-                      (rules.size() == 1 ? "no bound yet: holdfast idp --run " + question.run + "\n" : ""));
+                      (rules.size() == 1 ? "no bound yet\n" + next_command({"idp", "--run", question.run})
+                                         : next_command({"report", question.run})));
 }
 
 }  // namespace holdfast

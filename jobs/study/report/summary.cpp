@@ -7,6 +7,7 @@
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/page/html.hpp"
 #include "jobs/program/page/text.hpp"
+#include "jobs/study/report/page.hpp"
 #include "jobs/study/report/sections.hpp"
 
 namespace holdfast {
@@ -126,7 +127,8 @@ std::string spent_and_left(const RunFiles& run) {
 std::string queries_of(const RunFiles& run) {
     if (run.evaluation && !run.evaluation->data.empty()) return run.evaluation->data;
     const std::string path = run.manifest.dataset_field("path");
-    return path.empty() ? "FILE:test" : beside_dataset(path, ".h5") + ":test";
+    const std::string tests = path.empty() ? "" : test_split(path);
+    return tests.empty() ? "FILE:test" : tests;
 }
 
 std::string ledger_of(const RunFiles& run) {
@@ -150,12 +152,13 @@ std::optional<Words> next_of_account(const RunFiles& run) {
     return std::nullopt;
 }
 
+/// Labels are for others: those trained on, and their file, are nobody to ask about.
 Words next_of_fleet(const RunFiles& run) {
     if (!run.evaluation) return to_measure(run);
     if (run.fleet.bounds.empty()) return {"idp", "--run", run.folder};
     if (run.fleet.records.empty()) return {"influence", "--run", run.folder, "--queries", queries_of(run)};
     if (const auto account = next_of_account(run)) return *account;
-    return {"access", "--run",   run.folder, "--queries", queries_of(run), "--epsilon",
+    return {"access", "--run",   run.folder, "--queries", "NEW.csv",     "--epsilon",
             "0.1",    "--first", "10",       "--ledger",  ledger_of(run)};
 }
 
@@ -172,7 +175,7 @@ std::string published_model(const RunFiles& run) {
 Words next_of_boxes(const RunFiles& run) {
     if (!run.evaluation) return to_measure(run);
     if (const auto account = next_of_account(run)) return *account;
-    return {"release", "--run",     run.folder, "--queries", queries_of(run),    "--first",
+    return {"release", "--run",     run.folder, "--queries", "NEW.csv",          "--first",
             "10",      "--epsilon", "0.1",      "--ledger",  run.account->ledger};
 }
 
@@ -188,17 +191,19 @@ Words next_of_model(const RunFiles& run) {
 
 }  // namespace
 
-std::string report_summary(const RunFiles& run) {
+Words report_next(const RunFiles& run) {
+    if (run.manifest.fleet()) return next_of_fleet(run);
+    if (!run.manifest.boxes()) return next_of_model(run);
     const bool regression = run.evaluation && run.evaluation->classes == 1;
-    const Words next = run.manifest.fleet() ? next_of_fleet(run)
-                       : run.manifest.boxes()
-                           ? (regression ? Words{"verify", run.folder} : next_of_boxes(run))
-                           : next_of_model(run);
+    return regression ? Words{"verify", run.folder} : next_of_boxes(run);
+}
+
+std::string report_summary(const RunFiles& run) {
     return summary_card({{"How good", how_good(run)},
                          {"How private", how_private(run)},
                          {"Of whom", of_whom(run)},
                          {"Spent and left", spent_and_left(run)},
-                         {"What next", command_words(next)}});
+                         {"What next", command_words(report_next(run))}});
 }
 
 }  // namespace holdfast
