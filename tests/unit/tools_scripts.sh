@@ -49,6 +49,7 @@ refuses() {
         fail "$*: '$output' does not say '$words'"
     fi
 }
+! printf '%s\n' "${build_packages[@]}" | grep -E 'gtest|gmock|benchmark|^z3$|clang|slurm|coq|numpy' || fail "building takes packages of the tests"
 refuses 'unknown option --colour' "$root/tools/install" --colour
 refuses 'unknown option --colour' "$root/tools/lint" --colour
 refuses 'unknown option --colour' "$root/tools/compare_modes" "$scratch" --colour
