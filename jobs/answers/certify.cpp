@@ -10,6 +10,7 @@
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/transport.hpp"
@@ -138,7 +139,8 @@ void certify_regression(const Context& context, const FinishedRun& run, const Re
                                    {"guarantee", claim.to_json()}};
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "intervals " + digest.hex().substr(0, 16) + " in " +
-                              run.folder.file("intervals.h5") + "\n" + claim.text() + "\n");
+                              run.folder.file("intervals.h5") + "\n" + claim.text() + "\n" +
+                              next_command({"report", run.folder.path()}));
 }
 
 void certify_job(const Context& context, const Request& request) {
@@ -191,7 +193,9 @@ void certify_job(const Context& context, const Request& request) {
                                    {"guarantee", claim.to_json()}};
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
-                              run.folder.file("distances.h5") + "\n" + claim.text() + "\n");
+                              run.folder.file("distances.h5") + "\n" + claim.text() + "\n" +
+                              next_command({"evaluate", "--run", run.folder.path(), "--data", request.queries,
+                                            "--epsilon", "0.1,1"}));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "jobs/answers/evaluate/pate_costs.hpp"
 #include "jobs/answers/evaluate/poisoned_votes.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
@@ -147,7 +148,8 @@ std::string written(const Context& context, const FinishedRun& run, nlohmann::js
     result["digest"] = StreamDigest::of(figures.dump());
     if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
     return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
-           ", for the data owner only: " + run.folder.file("evaluation.json") + "\n";
+           ", for the data owner only: " + run.folder.file("evaluation.json") + "\n" +
+           next_command({"report", run.folder.path()});
 }
 
 void evaluate_regression(const Context& context, const Request& request, const FinishedRun& run) {

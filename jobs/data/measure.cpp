@@ -19,6 +19,7 @@
 #include "dist/data/schema.hpp"
 #include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
@@ -417,6 +418,20 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
     return text + line + Guarantee::text_of(nlohmann::json::parse(payment.guarantee)) + "\n";
 }
 
+std::string next_of(const Request& request, const DatasetInfo& info, double persons, const Left& left) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    const std::size_t classes = schema && schema->classes.size() > 2 ? schema->classes.size() : 2;
+    const auto text = [](double value) {
+        char digits[40];
+        std::snprintf(digits, sizeof digits, "%.10g", value);
+        return std::string(digits);
+    };
+    return next_command({"advise", "--records", text(persons), "--features", std::to_string(info.features),
+                         "--classes", std::to_string(classes), "--epsilon", text(left.epsilon), "--delta",
+                         text(left.delta), "--kind", "noisy", "--data", request.out, "--ledger",
+                         request.ledger, "--out", beside_dataset(request.out, "-advised.toml")});
+}
+
 void measure(const Context& context, const Request& request) {
     // 1. What is asked for, of whom, and whether there is an account that can pay.
     check_request(request);
@@ -467,8 +482,9 @@ void measure(const Context& context, const Request& request) {
     const auto persons =
         static_cast<double>(drawn.constants.count ? drawn.constants.records() : stated_count(info));
     warn_of_noise(context, wanted, law, total, drawn, persons);
-    context.print(as_json(request, drawn, payment, law, left),
-                  as_text(request, info, drawn, payment, law, total, left));
+    context.print(
+        as_json(request, drawn, payment, law, left),
+        as_text(request, info, drawn, payment, law, total, left) + next_of(request, info, persons, left));
     context.world.barrier();
 }
 

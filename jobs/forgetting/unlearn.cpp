@@ -21,6 +21,7 @@
 #include "jobs/forgetting/unlearn/forgotten.hpp"
 #include "jobs/program/host_name.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/finished_run.hpp"
@@ -69,6 +70,15 @@ void require_options(const Request& request) {
             "name both: the run without the records, and the dataset without them; or neither, to see "
             "what would be done",
             request.out.empty() ? "--out" : "--out-data");
+}
+
+/// The new run is checked; or the same command makes it.
+std::string next_of(const Request& request, bool done) {
+    if (done) return next_command({"verify", request.out, "--data", request.out_data});
+    if (!request.out.empty()) return "";
+    return next_command({"unlearn", "--run", request.run, "--data", request.data, "--ids", request.ids,
+                         "--out", request.run + "-without", "--out-data",
+                         beside_dataset(request.data, "-without.h5")});
 }
 
 /// A run that can be trained again in part.
@@ -466,6 +476,7 @@ void unlearn(const Context& context, const Request& request) {
         const RunManifest after = retrain(context, request, configuration, reader.info().split);
         if (context.world.is_root()) report_done(run, request, after, again, report);
     }
+    report.text += next_of(request, doing);
     context.print(report.object, report.text);
 }
 

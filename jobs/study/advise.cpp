@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -333,9 +334,12 @@ std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicN
     return text + "\n";
 }
 
-/// How to go on: whose budget pays for the configuration.
+/// How to go on: whose budget pays for the configuration; measured constants have such an account already.
 std::string next_of(const Request& request, const PublicNumbers& numbers) {
     if (request.data.empty() || request.out.empty()) return "";
+    if (std::filesystem::exists(request.ledger))
+        return next_command({"train", "--config", request.out, "--data", request.data, "--ledger",
+                             request.ledger, "--out", beside_dataset(request.data, "-run")});
     const std::string ledger =
         request.ledger.empty() ? beside_dataset(request.data, ".ledger") : request.ledger;
     return next_command({"account", "--ledger", ledger, "--data", request.data, "--budget",
@@ -445,7 +449,8 @@ Run declare_advise(const Command& command) {
                        "The dataset that is to be trained on: never opened here, only named in the command "
                        "that --out ends with");
     command.add_option("--ledger", request->ledger,
-                       "and the file that will pay (by default beside it, ending in .ledger)");
+                       "and the file that will pay (by default beside it, ending in .ledger); one that is "
+                       "there has their account");
     return [request](const Context& context) { advise(context, *request); };
 }
 

@@ -21,6 +21,7 @@
 #include "jobs/program/host_name.hpp"
 #include "jobs/program/id_list.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/progress.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/late_files.hpp"
@@ -259,7 +260,11 @@ void fleet(const Context& context, const Request& request) {
     }
     parts.remove_all();
     const RunManifest result = RunManifest::read(run);
-    context.print(result.to_json(), summary_of(result));
+    const std::string tests = test_split(request.data);
+    context.print(result.to_json(),
+                  summary_of(result) +
+                      (tests.empty() ? next_command({"idp", "--run", request.out})
+                                     : next_command({"evaluate", "--run", request.out, "--data", tests})));
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 
     private_peers.py FILE.h5 --records N --epsilon E --delta D --runs R [--centre C] [--learning-rate A] [--numbers LOW:HIGH]
 
-Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of these that are installed (tools/python/requirements.txt):
+Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of these that are installed (tools/python/requirements.txt); what
+does not go together with the versions beside it is left out, and named on stderr:
   diffprivlib  LogisticRegression as it comes, at the pure epsilon E; its public bound of a record's norm follows from
                features in [0, 1], bias included.
   interpret    DPExplainableBoostingClassifier (DP-EBM) as it comes, with 16 bins of public bounds [0, 1].
@@ -24,6 +25,7 @@ import importlib.util
 import json
 import math
 import signal
+import sys
 import time
 import warnings
 
@@ -177,10 +179,13 @@ def main():
     for name, title, trained in PEERS_OF_NUMBERS if asked.numbers else PEERS:
         if importlib.util.find_spec(name) is None:
             continue
-        if name == "opacus":
-            asked.noise = noise_of(asked)
-        outcomes = [trained(asked, *data) for _ in range(asked.runs)]
-        results[f"{title} {importlib.metadata.version(title.split()[-1])}"] = outcomes
+        version = f"{title} {importlib.metadata.version(title.split()[-1])}"
+        try:
+            if name == "opacus":
+                asked.noise = noise_of(asked)
+            results[version] = [trained(asked, *data) for _ in range(asked.runs)]
+        except (ImportError, AttributeError, TypeError) as error:  # it and what is installed beside do not go together
+            print(f"private_peers.py: left out: {version}: {error} (tools/python/requirements.txt has versions that go together)", file=sys.stderr)
     print(json.dumps(results))
 
 

@@ -176,6 +176,22 @@ Figures figures_of(const ScoreTable& table, double deviation) {
     return figures;
 }
 
+std::string ScoreTable::text() const {
+    return nlohmann::json{{"rows", rows}, {"classes", classes}, {"persons", persons}}.dump();
+}
+
+ScoreTable ScoreTable::of(const std::string& text, const std::string& where) {
+    try {
+        const nlohmann::json object = nlohmann::json::parse(text);
+        ScoreTable table{object.at("rows"), object.at("classes"), object.at("persons")};
+        if (table.persons.size() == table.rows * table.classes) return table;
+    } catch (const nlohmann::json::exception&) {
+        // damaged, as below
+    }
+    throw Error(ExitCode::input, "the ledger keeps a table of scores that is damaged",
+                "restore the ledger from its last copy", where);
+}
+
 nlohmann::json Figures::to_json(bool scored) const {
     const auto one = [](const Estimate& estimate) {
         return nlohmann::json{{"value", estimate.value}, {"error", estimate.error}};
