@@ -20,7 +20,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string run, queries, bounds = "interval";
+    std::string run, queries, bounds = "interval", answer = "row";
 };
 
 struct Result {
@@ -104,7 +104,11 @@ Intervals intervals_of(const Context& context, const FinishedRun& run, const Rec
     return all;
 }
 
-void certify_regression(const Context& context, const FinishedRun& run, const Records& queries) {
+void certify_regression(const Context& context, const FinishedRun& run, const Questions& questions) {
+    if (questions.unit != AnswerUnit::row)
+        throw Error(ExitCode::usage, "intervals are of rows", "leave --answer out", "--answer");
+    const Records& queries = questions.rows;
+
     // 2. The interval of every prediction at every level.
     const Intervals intervals = intervals_of(context, run, queries);
     if (context.world.is_root()) write_intervals(run, queries, intervals);
@@ -149,12 +153,14 @@ void certify_job(const Context& context, const Request& request) {
         throw Error(ExitCode::usage, "no such bounds: " + request.bounds, "give interval or best",
                     "--bounds");
     const FinishedRun run = FinishedRun::open(request.run);
-    const Records queries = read_queries(context, run.form(), request.queries);
-    if (run.network.is_regression()) return certify_regression(context, run, queries);
-    const bool relaxed = request.bounds == "best" && run.certificate->relaxes();
+    const Questions questions = read_questions(context, run.form(), request.queries, request.answer);
+    if (run.network.is_regression()) return certify_regression(context, run, questions);
+    const Records queries = questions.answered();
+    const bool relaxed =
+        request.bounds == "best" && questions.unit != AnswerUnit::mean && run.certificate->relaxes();
 
     // 2. Every member's stable distances, then the ensemble's.
-    Result result{certify_members(context, run, queries, relaxed ? Asker::relaxed : Asker::owner), {}, {}};
+    Result result{certify_members(context, run, questions, relaxed ? Asker::relaxed : Asker::owner), {}, {}};
     for (const Evidence& evidence : ensemble_evidence(run, result.members)) {
         result.labels.push_back(evidence.label);
         result.distances.push_back(evidence.distance);
@@ -186,11 +192,9 @@ void certify_job(const Context& context, const Request& request) {
             "by intervals or linear relaxations, whichever prove more; a release counts by intervals alone\n";
     if (request.bounds == "best" && !relaxed)
         text += "by intervals: of this run linear relaxations prove no more\n";
-    const nlohmann::json object = {{"queries", queries.size()},
-                                   {"bounds", relaxed ? "best" : "interval"},
-                                   {"certified", table},
-                                   {"digest", digest},
-                                   {"guarantee", claim.to_json()}};
+    const nlohmann::json object = {
+        {"queries", queries.size()}, {"answer", request.answer}, {"bounds", relaxed ? "best" : "interval"},
+        {"certified", table},        {"digest", digest},         {"guarantee", claim.to_json()}};
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
                               run.folder.file("distances.h5") + "\n" + claim.text() + "\n" +
@@ -204,6 +208,7 @@ Run declare_certify(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--run", request->run, "Run folder of holdfast train").required();
     command.add_option("--queries", request->queries, queries_help).required();
+    add_answer_option(command, request->answer);
     command
         .add_option(
             "--bounds", request->bounds,

@@ -342,6 +342,9 @@ void influence(const Context& context, const Request& request) {
     OwnRecords own;
     NewtonComparison newton;
     if (!request.data.empty()) {
+        if (fleet.networks.settings().training.rows_of_persons())
+            throw Error(ExitCode::usage, "a person of several rows has no one answer of its own to compare",
+                        "leave --data out", "--data");
         Records all = trained_on(fleet, request.data);
         own = remember(context, fleet, outputs, all, found.records);
         newton = {fleet, outputs.mapped(std::move(all))};

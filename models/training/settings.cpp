@@ -541,14 +541,6 @@ void check_rows(const Settings& settings) {
         refuse("rows of persons: " + message, hint, key);
     };
     const TrainingSettings& training = settings.training;
-    if (settings.poisoned())
-        refuse_rows("nothing is bounded of those that are poisoned",
-                    "set certificate.relation = \"substitute\", which covers every poison",
-                    "certificate.relation");
-    if (settings.certificate.charge_rule != ChargeRule::per_epoch &&
-        settings.certificate.relation != Relation::add_remove && !settings.noisy())
-        refuse_rows("no person's rows are selected together", "set certificate.budget = \"per_epoch\"",
-                    "certificate.budget");
     if (training.precision == Precision::fixed && settings.clip.by_factors())
         refuse_rows("no factors are weighed on integers",
                     "set clip.kind = \"elementwise\" or training.precision = \"single\"",

@@ -69,6 +69,8 @@ TEST_P(Attack, NoPersonOfSeveralRowsMovesMoreThanARecord) {
     EXPECT_GT(total.attacks, 500);
     EXPECT_EQ(joined(total), "");
     EXPECT_GT(total.tightness.at("add_remove per_epoch layers 1"), 0.99);
+    EXPECT_GT(total.tightness.at("substitute per_batch layers 1"), 0.5);
+    EXPECT_GT(total.tightness.at("poison per_batch layers 1"), 0.5);
     EXPECT_GT(found, 5);
 }
 

@@ -115,6 +115,13 @@ Records with_rows(const Records& records, std::int64_t rows_at_most) {
     return persons;
 }
 
+/// The same, where they are no persons yet: poison keeps the rows that there are.
+Records rows_of(Records records, const Settings& settings) {
+    if (!settings.poisoned()) return with_rows(records, settings.training.rows_at_most);
+    weigh_persons(records, static_cast<std::uint64_t>(settings.training.rows_at_most), "attack");
+    return records;
+}
+
 std::vector<std::uint32_t> all_indices(const Records& records) {
     std::vector<std::uint32_t> indices(records.size());
     for (std::uint32_t i = 0; i < indices.size(); ++i) indices[i] = i;
@@ -210,17 +217,21 @@ class Neighbours {
                                         after = influence(problem_, pool, parameter_);
         struct Change {
             std::int64_t gain;
-            std::size_t record, candidate;
+            std::uint64_t id;
         };
-        std::vector<Change> best;
+        std::vector<Change> best;          // of each id, all its rows together
+        std::vector<std::size_t> becomes;  // [records], in the pool
         for (std::size_t i = 0; i < records.size(); ++i) {
-            if (!wanted_batch(records.ids[i])) continue;
-            Change change{INT64_MIN, i, 0};
+            std::int64_t greatest = INT64_MIN;
+            becomes.push_back(0);
             for (std::size_t c = i * candidates; c < (i + 1) * candidates; ++c) {
                 const std::int64_t gain = upwards_ ? after[c] - before[i] : before[i] - after[c];
-                if (gain > change.gain) change = {gain, i, c};
+                if (gain > greatest) becomes.back() = c;
+                greatest = std::max(greatest, gain);
             }
-            best.push_back(change);
+            if (!wanted_batch(records.ids[i])) continue;
+            if (best.empty() || best.back().id != records.ids[i]) best.push_back({0, records.ids[i]});
+            best.back().gain += greatest;
         }
         if (greedy_)
             std::stable_sort(best.begin(), best.end(),
@@ -228,10 +239,10 @@ class Neighbours {
         best.resize(std::min(best.size(), static_cast<std::size_t>(changes)));
         Records changed = no_records(problem_.network.inputs());
         for (std::size_t i = 0; i < records.size(); ++i) {
-            const auto found = std::find_if(best.begin(), best.end(),
-                                            [&](const Change& change) { return change.record == i; });
-            const Records& from = found == best.end() ? records : pool;
-            const std::size_t at = found == best.end() ? i : found->candidate;
+            const bool moved = std::any_of(best.begin(), best.end(),
+                                           [&](const Change& change) { return change.id == records.ids[i]; });
+            const Records& from = moved ? pool : records;
+            const std::size_t at = moved ? becomes[i] : i;
             append(changed, features_of(from, at), from.labels[at], records.ids[i]);
         }
         return changed;
@@ -558,7 +569,7 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
             elsewhere.push_back(id);
     }
     Records mine = without(records, elsewhere);
-    if (settings.training.rows_of_persons()) mine = with_rows(mine, settings.training.rows_at_most);
+    if (settings.training.rows_of_persons()) mine = rows_of(mine, settings);
     if (problem.network.is_regression()) give_numbers(mine);
     MemberTrainer trainer(plan, std::move(mine), problem.public_records,
                           MemberTrainer::fresh_state(plan, member, problem.public_records));
@@ -716,8 +727,6 @@ AttackProblem of_persons(AttackProblem problem, std::uint64_t seed) {
     settings.training.rows_at_most = choices.pick<std::int64_t>({2, 3, 7});
     if (settings.clip.by_factors() && settings.training.precision == Precision::fixed)
         settings.clip.kind = Clip::Kind::elementwise;
-    if (settings.certificate.relation != Relation::add_remove || !problem.network.shape().is_dense())
-        settings.certificate.charge_rule = ChargeRule::per_epoch;
     if (settings.certificate.charge_rule != ChargeRule::per_batch)
         settings.training.l1_step = L1Step::proximal;
     check(settings);
@@ -731,9 +740,13 @@ AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
 }
 
 AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few, Arithmetic arithmetic) {
-    const AttackProblem problem = of_persons(draw_problem(seed, arithmetic), seed);
+    AttackProblem problem = of_persons(draw_problem(seed, arithmetic), seed);
     AttackReport report = attack_boxes(problem, seed, persons_too_few);
     if (persons_too_few == 0) report.add(attack_neighbour(problem, seed));
+    if (seed % 3 != 0 || !problem.network.shape().is_dense()) return report;
+    problem = against_poison(std::move(problem), seed);
+    problem.records = with_rows(problem.records, problem.settings.training.rows_at_most);
+    report.add(attack_boxes(problem, seed, persons_too_few));
     return report;
 }
 
