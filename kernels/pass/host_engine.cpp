@@ -334,7 +334,8 @@ class HostEngine final : public Engine {
                     this->add(parameters, panel, to);
                     continue;
                 }
-                if (!changes) changes.emplace(lower.size(), panel_height);
+                if (!changes || changes->upper.count() < rows.indices.size())
+                    changes.emplace(lower.size(), rows.indices.size());
                 to.selection = &*changes;  // every row's, to be added
                 this->add(parameters, panel, to);
                 take_sums(changes->upper, change_upper);

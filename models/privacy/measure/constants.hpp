@@ -16,9 +16,10 @@ struct MeasureRequest {
     std::string relation = "add_remove";  ///< of the account that pays
     bool count = false;                   ///< of persons
     std::size_t columns = 0;              ///< whose ranges and edges are asked for
-    std::size_t categories = 0;           ///< columns of hashed text whose frequent buckets are asked for
     std::size_t bins = 0;                 ///< of a column; 0: as many as the noise leaves to be told apart
     Rational count_mu_squared = 0, columns_mu_squared = 0;  ///< what each may cost, at most
+    std::size_t categories =
+        0;  ///< columns of hashed text whose frequent buckets are asked for; of the second's cost
 
     static constexpr std::size_t least_bins = 4, most_bins = 16;
 };
