@@ -478,8 +478,10 @@ void declare_columns(const Command& command, Options& options) {
         "which no guarantee about a removed record holds)");
     command.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)").one_at_a_time();
     command
-        .add_option("--categories", options.categories,
-                    "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable)")
+        .add_option(
+            "--categories", options.categories,
+            "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable); COLUMN=#: nobody has "
+            "stated one, and holdfast measure finds which buckets of a public hash are frequent")
         .one_at_a_time();
     command.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
         .one_of({"onehot", "integer"})

@@ -399,8 +399,8 @@ void report_done(const FinishedRun& run, const Request& request, const RunManife
                    request.out_data + ": the bytes that training on them alone gives\nrequest log " +
                    log.head() + " (keep it: " + "unlearn --log shows whether the log still ends so)\n" +
                    "what was forgotten is still in " + request.data + ", " +
-                   (request.rows.empty() ? request.ids : request.rows) + " and " +
-                   request.run + ": delete them, and every copy\n";
+                   (request.rows.empty() ? request.ids : request.rows) + " and " + request.run +
+                   ": delete them, and every copy\n";
 }
 
 /// Collective.

@@ -334,7 +334,8 @@ class HostEngine final : public Engine {
                     this->add(parameters, panel, to);
                     continue;
                 }
-                if (!changes) changes.emplace(lower.size(), panel_height);
+                if (!changes || changes->upper.count() < rows.indices.size())
+                    changes.emplace(lower.size(), rows.indices.size());
                 to.selection = &*changes;  // every row's, to be added
                 this->add(parameters, panel, to);
                 take_sums(changes->upper, change_upper);
@@ -465,7 +466,7 @@ class HostEngine final : public Engine {
         const Sharing sharing(network_, panel_height, persons.size(), variants.size());
         const auto add = [&](PersonWorker& worker, std::size_t piece) {
             for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
-                std::optional<LeastEntries>& selection = selections_[first_variant + v];
+                std::optional<LeastEntries>& selection = selections_[v + first_variant];
                 worker.add_person(
                     packed[v], persons[sharing.first_panel(piece)],
                     sums_of(worker, packed[v], first_variant, v, selection ? &*selection : nullptr));

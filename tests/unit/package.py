@@ -135,6 +135,10 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     refused(holdfast.BudgetError, "does not fit beside", holdfast.PrivateClassifier(1, population="ward", ledger="ward.ledger").fit, X, y, ids=np.arange(count) * 7 + 2)
     few = {name: values[:60] for name, values in X.items()}
     refused(holdfast.BudgetError, "too few records", holdfast.PrivateClassifier(1).fit, few, y[:60], ids=np.arange(60))
+    # Text is hashed, by the type of its column alone.
+    towns = {"town": np.where(y == 1, "Basel", np.where(age % 2 == 0, "Chur", "Sion")), "age": age}
+    hashed = holdfast.PrivateClassifier(1, population="towns").fit(towns, y, ids=np.arange(count))
+    assert hashed.guarantee_["status"] == "proved" and hashed.score(towns, y) > 0.95, (hashed.guarantee_, hashed.score(towns, y))
     # The ranges are public, the count is not.
     schema = holdfast.Schema.from_public({"age": (0, 100), "amount": (0, 10000)}, classes=[0, 1], missing={"amount": 0})
     counted = holdfast.PrivateClassifier(1, schema=schema).fit(X, y, ids=np.arange(count))

@@ -93,6 +93,13 @@ spent=$("$holdfast" account --ledger ward.ledger --population ward --json --quie
 printf 'flag,age,amount,number\n0,70,12.5,1\n1,20,900,2\n' >new.csv
 "$holdfast" predict --model ward/model.h5 new.csv --quiet >answers.txt || fail "no answers: $(<answers.txt)"
 [[ $(cut -d, -f1-2 answers.txt | tail -n 2 | tr '\n' ' ') == '1,1 2,0 ' ]] || fail "answers: $(<answers.txt)"
+# A column of text is hashed, and its frequent values are measured like ranges; no name of one is published.
+awk -F, 'NR == 1 { print "town," $0; next } { print ($5 ? "Basel" : NR % 3 ? "Chur" : "Sion") "," $0 }' ward.csv >towns.csv
+quickstart --csv towns.csv --label ill --id number --population towns --out towns || fail "text: $(tail -5 words)"
+grep -q '^guarantee: proved$' result || fail "hashed text is not proved: $(<result)"
+grep -q 'taken by a public hash.*town' words || fail "does not say that text is hashed"
+[[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.95 ]] || fail "the towns say it all: $(<result)"
+! strings towns/model.h5 | grep -q Basel || fail "a town's name is published"
 # Too few for so many columns: said, with what to state.
 quickstart --csv patients.csv --label ill --id number --population few --ledger few.db --out few && fail "ranges of 30 columns of 430 records"
 grep -q 'too few records to measure ranges' words || fail "does not say that they are too few: $(tail -3 words)"

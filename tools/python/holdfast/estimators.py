@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d, validate_data
 
 from . import driver, models
-from .tables import Schema, columns_of, fresh, is_frame, text_of, texts, toml, write_csv
+from .tables import Schema, columns_of, fresh, is_frame, text_columns, text_of, texts, toml, write_csv
 
 CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
 
@@ -51,7 +51,7 @@ class TableModel(BaseEstimator):
         self._measures = self._measures and id_column is not None and (self.schema is None or self.expected_persons is None)
         if self._measures and self.schema is None:
             say("import")
-            if facts := self._import_as_it_is(run, label, id_column, y):
+            if facts := self._import_as_it_is(run, label, id_column, text_columns(X), y):
                 os.remove(os.path.join(folder, "table.csv"))
                 self.schema_ = None  # the model has it, once it is measured
                 self._take_labels(None, y)
@@ -98,14 +98,15 @@ class TableModel(BaseEstimator):
             return [] if self._measures else ["--expected-records", "found"]
         return ["--expected-records", self.expected_persons]
 
-    def _import_as_it_is(self, run: Any, label: str, id_column: str, y: np.ndarray) -> dict | None:
-        """Makes data.h5 of table.csv without ranges, gaps as 0; None: it has texts, which only a schema explains."""
+    def _import_as_it_is(self, run: Any, label: str, id_column: str, hashed: list, y: np.ndarray) -> dict | None:
+        """Makes data.h5 of table.csv without ranges, gaps as 0, text by a public hash; None: only a schema explains it."""
         words = self._label_words(y)
         if words is None:
             return None
         try:
             rows = [] if self.rows_at_most is None else ["--rows-at-most", self.rows_at_most]
-            return run("import", "table.csv", "--label", label, *words, "--person", id_column, *rows, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
+            text = [option for name in hashed if name != id_column for option in ("--categories", f"{name}=#")]
+            return run("import", "table.csv", "--label", label, *words, *text, "--person", id_column, *rows, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
         except (driver.InputError, driver.UsageError):
             return None
 

@@ -95,6 +95,17 @@ def columns_of(X: Any) -> tuple[Names, list[list[str]]]:
     return [str(name) for name in named], [texts(X[name]) for name in named]
 
 
+def text_columns(X: Any) -> Names:
+    """Names of a table's columns that are of text by their type, which is public, whatever stands in them."""
+    def type_of(column: Any) -> str:
+        return str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    if not is_frame(X):
+        return []
+    named = list(X) if isinstance(X, Mapping) else list(getattr(X, "column_names", X.columns))
+    kinds = ("object", "str", "string", "large_string", "utf8", "category", "categorical")
+    return [str(name) for name in named if type_of(X[name]) in kinds or type_of(X[name]).startswith(("<u", "string["))]
+
+
 def texts(values: Iterable) -> list[str]:
     cells = values.tolist() if hasattr(values, "tolist") else values
     kind = getattr(values, "dtype", None)
