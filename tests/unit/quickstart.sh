@@ -35,7 +35,7 @@ lines=$(cat words result | sed '1,/^== Build/d' | fold -w 100 | wc -l)
 ((lines <= 25)) || fail "$lines lines on the screen: $(cat words result)"
 grep -q '^proved: ' out/log.txt && grep -q '^guarantee: proved$' result || fail "nothing is left out, and it is not proved: $(<result)"
 grep -q "^provided:  all that build/holdfast statement --ledger $scratch/patients.ledger names" result || fail "no conditions: $(<result)"
-[[ $(tail -n 1 result) == 'Next: '* ]] || fail "the last line is no command: $(tail -n 1 result)"
+[[ $(tail -n 1 result) == 'Next: '* && $(grep -c '^Next: ' result) == 1 ]] || fail "the last line is no command: $(tail -n 1 result)"
 for step in import account advise train publish evaluate report; do
     grep -q "holdfast $step " out/log.txt && grep -q "$step …" words || fail "the log or the screen lacks $step"
 done
