@@ -59,6 +59,12 @@ quickstart --csv patients.csv --schema patients.toml --out out --expected-record
     fail "a second model of one budget"
 grep -q "have no epsilon 1 left" words || fail "does not say what is left: $(tail -3 words)"
 [[ $(state) == "$before" ]] || fail "the ledger or the model was touched"
+# A table that is not read: its fault alone, and nothing is opened.
+quickstart --csv patients.csv --label ill --delimiter ';' --population wrong --out wrong && fail "a wrong delimiter"
+grep -q "another character stands between its cells: --delimiter ','" words && grep -q 'nothing was trained or charged' words && ! grep -q ATTENTION words ||
+    fail "a wrong delimiter: $(<words)"
+quickstart --csv patients.csv --schema <(sed 's/\[0, 30\]/[]/' patients.toml) --out wrong && fail "blanks in a schema"
+[[ ! -e wrong.ledger ]] || fail "an account of a table that is not read"
 # Another table into its folder.
 cp patients.csv others.csv
 quickstart --csv others.csv --label ill --out out && fail "another table's folder is taken"

@@ -83,6 +83,9 @@ done
 sed 's/^\([^;]*\);[^;]*;K350/\1;500,0;K350/' new.csv > outside.csv
 "$holdfast" predict --model model.h5 outside.csv > /dev/null 2> err.txt || fail "outside: $(cat err.txt)"
 grep -q 'Einkommen: 1 outside \[0, 100\], the first in line 2' err.txt || fail "a value outside is not told: $(cat err.txt)"
+tr ';,' ',.' < new.csv > comma.csv
+"$holdfast" predict --model model.h5 comma.csv > out.txt 2> err.txt
+[[ $? == 3 ]] && grep -q "it is read as the table trained on was: ';' between cells, numbers with ','" err.txt && ! grep -q -- '--delimiter' err.txt || fail "another delimiter: $(cat err.txt)"
 # Columns in another order, or other categories, as a dataset of their own: refused, not another number.
 sed 's/"Eigentum", "Miete"/"Miete", "Eigentum"/' filled.toml > turned.toml
 "$holdfast" import labelled.csv --schema turned.toml --out turned.h5 --quiet > /dev/null || fail "not imported"
