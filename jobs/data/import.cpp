@@ -151,7 +151,7 @@ std::string format_of(const Options& options) {
     const auto ends = [&](const char* suffix) {
         return name.ends_with(suffix) || name.ends_with(std::string(suffix) + ".gz");
     };
-    if (ends(".csv") || ends(".tsv") || ends(".txt")) return "csv";
+    if (ends(".csv") || ends(".tsv") || ends(".txt") || ends(".parquet")) return "csv";
     if (name.ends_with(".npy")) return "npy";
     if (name.ends_with(".npz")) return "npz";
     if (name.ends_with(".h5") || name.ends_with(".hdf5")) return "hdf5";

@@ -13,6 +13,22 @@ namespace holdfast {
 
 namespace {
 
+/// What is wrong with a table is told with what its tables are: options of an import are none of those who
+/// ask.
+Table read_as_trained(const std::string& path, const Schema& schema, std::uint64_t first) {
+    try {
+        return read_table(path, schema, first);
+    } catch (const Error& error) {
+        if (error.hint().find("--") == std::string::npos || path.ends_with(".parquet")) throw;
+        const std::string between =
+            schema.delimiter == '\t' ? "tabs" : std::string("'") + schema.delimiter + "'";
+        throw Error(error.code(), error.message(),
+                    "it is read as the table trained on was: " + between + " between cells, numbers with '" +
+                        schema.decimal + "', and no categories, columns or forms of dates but those of then",
+                    error.where());
+    }
+}
+
 /// A table says all that its schema makes of it: nothing is another number silently.
 NamedQueries table_queries(const Context& context, const std::optional<Schema>& schema,
                            const std::string& path, std::uint64_t first) {
@@ -22,7 +38,7 @@ NamedQueries table_queries(const Context& context, const std::optional<Schema>& 
                     "file without names",
                     "holdfast import makes a dataset of it, with the training data's columns and ranges",
                     path);
-    Table table = read_table(path, *schema, first);
+    Table table = read_as_trained(path, *schema, first);
     if (!table.ignored.empty()) {
         std::string names;
         for (const std::string& column : table.ignored) names += (names.empty() ? "" : ", ") + column;

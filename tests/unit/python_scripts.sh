@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # python_scripts.sh HOLDFAST: halves.py parts what the program wrote and cuts hidden layers; private_peers.py goes on where a
-# library does not load; certificates() of a run that nobody certified says what to do. Skipped without numpy and h5py.
+# library does not load; certificates() of a run that nobody certified says what to do; Parquet. Skipped without numpy and h5py.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 source "$(dirname "$0")/../support/script.sh"
@@ -50,6 +50,42 @@ END
 PYTHONPATH=$scratch/site:$PYTHONPATH "$python" "$root/tools/python/private_peers.py" blobs.h5 --records 400 --epsilon 1 --delta 1e-5 --runs 1 > out.txt 2> err.txt ||
     fail "private_peers.py: $(tail -n 1 err.txt)"
 grep -q 'left out: diffprivlib 0: ' err.txt && grep -q '"scikit-learn 9": \[\[0.75, ' out.txt || fail "peers: $(cat out.txt err.txt)"
+
+# 4. A Parquet file is refused with the line that makes a CSV file of it, by every command that reads a table; that line
+# works, and the package reads the file as the program reads the other.
+printf 'PAR1 and more, PAR1' > "it's.parquet"
+printf 'PAR1' > short.csv
+for words in "import it's.parquet --label y --out p.h5" "schema it's.parquet --label y --out p.toml" 'import short.csv --label y --out p.h5'; do
+    "$holdfast" $words > out.txt 2> err.txt
+    [[ $? == 3 ]] && grep -q "is a Parquet file.*(python3 -c 'import sys, pyarrow" err.txt && [[ $(wc -l < err.txt) == 1 ]] || fail "$words: $(cat err.txt)"
+done
+grep -qF "' 'short.csv' 'short.csv.csv'" err.txt || fail "the files of the line: $(cat err.txt)"
+if "$python" -c 'import pyarrow.parquet, sklearn' 2> /dev/null; then
+    "$python" - << 'END' || fail "no table"
+import datetime, random, pyarrow as pa, pyarrow.parquet as parquet
+random.seed(4)
+rows = [(i, random.uniform(0, 100), random.choice(["rent", "own", None]), datetime.date(2021, 3, 1 + i % 28), i % 9 == 0) for i in range(400)]
+table = pa.table({name: list(cells) for name, cells in zip(("who", "income", "home", "since", "flag"), zip(*rows))})
+table = table.append_column("bad", pa.array([int(row[1] + 20 * (row[2] == "own") < 50) for row in rows]))
+parquet.write_table(table, "bank.parquet")
+END
+    "$holdfast" schema bank.parquet --label bad --person who --out bank.toml > out.txt 2> err.txt
+    line=$(sed -n "s/.*(\(python3 -c .*\)  makes a CSV file.*/\1/p" err.txt)
+    PATH=$(dirname "$python"):$PATH bash -c "$line" > out.txt 2>&1 || fail "$line: $(tail -n 1 out.txt)"
+    "$holdfast" schema bank.csv --label bad --person who --from-data --out bank.toml --quiet > /dev/null 2> err.txt &&
+        "$holdfast" import bank.csv --schema bank.toml --population bank --out bank.h5 --quiet > /dev/null 2> err.txt || fail "its CSV file: $(cat err.txt)"
+    HOLDFAST_PROGRAM=$holdfast "$python" -W ignore - << 'END' || fail "the package and Parquet"
+import numpy as np, pyarrow.csv as csv, holdfast
+table, other = holdfast.read_parquet("bank.parquet"), csv.read_csv("bank.csv")
+ours, theirs = holdfast.tables.columns_of(table), holdfast.tables.columns_of(other)
+assert ours[0] == theirs[0] and ours[1][:4] == theirs[1][:4], (ours[0], theirs[0])
+X, y = table.drop_columns(["bad", "who"]), np.array(table["bad"])
+model = holdfast.PrivateClassifier(50).fit(X, y, ids=np.array(table["who"]))
+assert model.score(X, y) > 0.7
+END
+else
+    echo "Parquet itself was not read: $python has no pyarrow and scikit-learn"
+fi
 
 ((failures == 0)) && echo "the scripts do what they say"
 exit $((failures > 0))

@@ -35,7 +35,7 @@ lines=$(cat words result | sed '1,/^== Build/d' | fold -w 100 | wc -l)
 ((lines <= 25)) || fail "$lines lines on the screen: $(cat words result)"
 grep -q '^proved: ' out/log.txt && grep -q '^guarantee: proved$' result || fail "nothing is left out, and it is not proved: $(<result)"
 grep -q "^provided:  all that build/holdfast statement --ledger $scratch/patients.ledger names" result || fail "no conditions: $(<result)"
-[[ $(tail -n 1 result) == 'Next: '* ]] || fail "the last line is no command: $(tail -n 1 result)"
+[[ $(tail -n 1 result) == 'Next: '* && $(grep -c '^Next: ' result) == 1 ]] || fail "the last line is no command: $(tail -n 1 result)"
 for step in import account advise train publish evaluate report; do
     grep -q "holdfast $step " out/log.txt && grep -q "$step …" words || fail "the log or the screen lacks $step"
 done
@@ -59,6 +59,12 @@ quickstart --csv patients.csv --schema patients.toml --out out --expected-record
     fail "a second model of one budget"
 grep -q "have no epsilon 1 left" words || fail "does not say what is left: $(tail -3 words)"
 [[ $(state) == "$before" ]] || fail "the ledger or the model was touched"
+# A table that is not read: its fault alone, and nothing is opened.
+quickstart --csv patients.csv --label ill --delimiter ';' --population wrong --out wrong && fail "a wrong delimiter"
+grep -q "another character stands between its cells: --delimiter ','" words && grep -q 'nothing was trained or charged' words && ! grep -q ATTENTION words ||
+    fail "a wrong delimiter: $(<words)"
+quickstart --csv patients.csv --schema <(sed 's/\[0, 30\]/[]/' patients.toml) --out wrong && fail "blanks in a schema"
+[[ ! -e wrong.ledger ]] || fail "an account of a table that is not read"
 # Another table into its folder.
 cp patients.csv others.csv
 quickstart --csv others.csv --label ill --out out && fail "another table's folder is taken"

@@ -27,7 +27,7 @@ from .driver import (
     run,
 )
 from .ledger import Ledger
-from .tables import Schema
+from .tables import Schema, read_parquet
 
 if typing.TYPE_CHECKING:
     from .estimators import FoundInRecords, PrivateClassifier, PrivateRegressor
@@ -39,7 +39,7 @@ LATER = {"CertifiedClassifier": "owners", "LeaveOneOut": "owners",
 MODULES = ("driver", "estimators", "features", "layers", "models", "owners", "runs", "schema", "torch")
 
 __all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
-           "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "run", *LATER]
+           "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "read_parquet", "run", *LATER]
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -82,6 +82,19 @@ def toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+def read_parquet(path: str | os.PathLike) -> Any:
+    """The table of a Parquet file, by pyarrow or else by pandas: as any other for fit and predict."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        try:
+            import pandas
+            return pandas.read_parquet(path)
+        except ImportError as error:
+            raise ImportError("Parquet is read by pyarrow: pip install pyarrow") from error
+    return parquet.read_table(path)
+
+
 def is_frame(X: Any) -> bool:
     return not hasattr(X, "toarray") and (isinstance(X, Mapping) or hasattr(X, "columns"))
 
