@@ -8,7 +8,7 @@ build_packages=(
     librandom123-dev libmpfr-dev libgmp-dev zlib1g-dev
 )
 # What building the tests and microbenchmarks, the checks and the tests of tools/test take besides. Without chromium, of
-# 400 MB, tests/unit/first_screen.sh is skipped.
+# 400 MB, tests/commands/first_screen.sh is skipped.
 check_packages=(libgtest-dev libgmock-dev libbenchmark-dev z3 clang-format clang-tidy python3-numpy python3-h5py slurm-wlm munge coinor-cbc iproute2
     coq libcoq-flocq libcoq-interval)
 

@@ -29,6 +29,7 @@
 #include "jobs/study/bench/idp.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/loaded_library.hpp"
 #include "kernels/base/number_of.hpp"
 #include "kernels/cuda/dgemm_rate.hpp"
 #include "kernels/ops/models_outputs.hpp"
@@ -142,9 +143,25 @@ double noisy_seconds_of(const TrainingPlan& plan, const Records& records, std::i
     return seconds_of_steps(plan, steps, block_group, [&] { trainer.step(block_group, unasked); });
 }
 
+/// A function of OpenBLAS, which is loaded when a measurement asks for it: no other command waits for it.
+template <typename Function>
+Function* blas(const char* name) {
+    static const LoadedLibrary library("libopenblas.so.0");
+    Function* const found = library.function<Function>(name);
+    if (found == nullptr) {
+        throw Error(ExitCode::usage, "no OpenBLAS here to measure beside",
+                    "apt-get install libopenblas0-serial", "libopenblas.so.0");
+    }
+    return found;
+}
+std::string blas_core() {
+    return blas<decltype(openblas_get_corename)>("openblas_get_corename")();
+}
+
 /// Multiply-adds a second of OpenBLAS dgemm on all threads, each its own product.
 double dgemm_rate(int threads) {
     constexpr int n = 768;
+    auto* const dgemm = blas<decltype(cblas_dgemm)>("cblas_dgemm");
     double best = 0;
     for (int repeat = 0; repeat < 3; ++repeat) {
         const double start = now();
@@ -152,8 +169,8 @@ double dgemm_rate(int threads) {
         {
             const std::vector<double> a(n * n, 1.5), b(n * n, 0.5);
             std::vector<double> c(n * n);
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0, a.data(), n, b.data(), n,
-                        0.0, c.data(), n);
+            dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0, a.data(), n, b.data(), n, 0.0,
+                  c.data(), n);
         }
         best = std::max(best, static_cast<double>(threads) * n * n * n / (now() - start));
     }
@@ -269,7 +286,7 @@ void bench_step(const Context& context, const Request& request) {
                                    {"ratio", ratio},
                                    {"peak_bytes", peak[0]},
                                    {"data_bytes", workload.records * workload.features * sizeof(float)},
-                                   {"blas_core", openblas_get_corename()},
+                                   {"blas_core", blas_core()},
                                    {"dgemm_gflops", 2e-9 * rate},
                                    {"plain_fraction_of_dgemm", plain_fraction},
                                    {"certified_fraction_of_dgemm", certified_fraction}};
@@ -280,7 +297,7 @@ void bench_step(const Context& context, const Request& request) {
                   request.workload.c_str(), request.relation.c_str(), request.clip.c_str(),
                   request.levels.c_str(), certified_seconds, plain_seconds, ratio, 100 * plain_fraction,
                   100 * certified_fraction,
-                  plan.backend->name() == "cuda" ? "the GPU's" : openblas_get_corename(),
+                  plan.backend->name() == "cuda" ? "the GPU's" : blas_core().c_str(),
                   static_cast<long long>(peak[0] / (1024 * 1024)));
     context.print(result, text);
 }
@@ -335,18 +352,18 @@ void bench_noisy(const Context& context, const Request& request) {
     context.print(result, text);
 }
 
-void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, const float* matrix, const float* x, float* y) {
-    cblas_sgemv(CblasRowMajor, transpose, rows, columns, 1, matrix, columns, x, 1, 0, y, 1);
+decltype(cblas_sgemv)* gemv_of(float) {
+    return blas<decltype(cblas_sgemv)>("cblas_sgemv");
 }
-void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, const double* matrix, const double* x,
-          double* y) {
-    cblas_dgemv(CblasRowMajor, transpose, rows, columns, 1, matrix, columns, x, 1, 0, y, 1);
+decltype(cblas_dgemv)* gemv_of(double) {
+    return blas<decltype(cblas_dgemv)>("cblas_dgemv");
 }
 
 /// Seconds of X theta and then X^T d by OpenBLAS, each thread on its share of the rows.
 template <typename Real>
 double gemv_seconds(const Real* features, std::size_t records, std::size_t columns, int threads) {
     std::vector<Real> theta(columns, Real{0.5}), margins(records, Real{1});
+    auto* const gemv = gemv_of(Real{});
     const double start = now();
 #pragma omp parallel num_threads(threads)
     {
@@ -355,8 +372,11 @@ double gemv_seconds(const Real* features, std::size_t records, std::size_t colum
         const std::size_t first = records * thread / all, last = records * (thread + 1) / all;
         const auto rows = static_cast<int>(last - first), width = static_cast<int>(columns);
         std::vector<Real> sums(columns);
-        gemv(CblasNoTrans, rows, width, features + first * columns, theta.data(), margins.data() + first);
-        gemv(CblasTrans, rows, width, features + first * columns, margins.data() + first, sums.data());
+        const Real* const mine = features + first * columns;
+        gemv(CblasRowMajor, CblasNoTrans, rows, width, 1, mine, width, theta.data(), 1, 0,
+             margins.data() + first, 1);
+        gemv(CblasRowMajor, CblasTrans, rows, width, 1, mine, width, margins.data() + first, 1, 0,
+             sums.data(), 1);
     }
     return now() - start;
 }
@@ -412,7 +432,7 @@ void bench_linear(const Context& context, const Request& request) {
                                    {"ratio", step_seconds / blas_seconds},
                                    {"step_gigabytes_per_second", rate},
                                    {"gemv_gigabytes_per_second", blas_rate},
-                                   {"blas_core", openblas_get_corename()}};
+                                   {"blas_core", blas_core()}};
     char text[240];
     std::snprintf(text, sizeof text,
                   "%7zu x %-4zu %-6s %-11s %d threads  step %9.3f ms  gemv twice %9.3f ms  ratio %5.2f  "

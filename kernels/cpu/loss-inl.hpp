@@ -36,7 +36,7 @@ template <typename Real>
 HWY_INLINE void derivative_lanes(Loss loss, std::size_t outputs, std::size_t c, const double* targets,
                                  const Real* logits, std::size_t stride, Real* to) {
     constexpr Tag<double> tag{};
-    if (loss == Loss::hinge || loss == Loss::huber || loss == Loss::squared_error) {
+    if (loss != Loss::binary_cross_entropy && loss != Loss::cross_entropy && loss != Loss::one_vs_rest) {
         for (std::size_t r = 0; r < lanes<double>; ++r)
             to[r] = static_cast<Real>(
                 loss_derivative(loss, outputs, c, targets[r], logits + r, logits + r, stride));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/base/error.hpp"
 #include "kernels/ops/correct_rule.hpp"
 
 namespace holdfast {
@@ -52,7 +53,8 @@ double of_margin(Loss loss, double margin, bool up) {
         const double rest = std::max(0.0, outwards(1 + huber_width - margin, up));
         return std::max(0.0, outwards(outwards(rest * rest, up) * (1 / (4 * huber_width)), up));
     }
-    return log_of_one_and({-margin}, up);
+    if (loss == Loss::binary_cross_entropy || loss == Loss::one_vs_rest) return log_of_one_and({-margin}, up);
+    throw Error(ExitCode::internal, "a loss without bounds of its value");
 }
 
 double of_sign(Loss loss, bool positive, double lower, double upper, bool worst) {

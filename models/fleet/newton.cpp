@@ -56,12 +56,18 @@ double target_of(const Records& records, std::size_t i) {
     return records.targets.empty() ? static_cast<double>(records.labels[i]) : records.targets[i];
 }
 
+/// Those of which derivatives() knows the second one.
+bool is_smooth(Loss loss) {
+    return loss == Loss::squared_error || loss == Loss::binary_cross_entropy || loss == Loss::cross_entropy ||
+           loss == Loss::one_vs_rest;
+}
+
 }  // namespace
 
 std::optional<std::string> NewtonEstimate::missing(const Settings& settings, const Network& network) {
     if (network.layers().size() != 1 || !network.shape().is_dense())
         return "the network has hidden layers, so its loss is not convex";
-    if (network.loss() == Loss::hinge || network.loss() == Loss::huber)
+    if (!is_smooth(network.loss()))
         return std::string("loss ") + info_of(network.loss()).name + " has no second derivative everywhere";
     if (!(settings.training.l2 > 0)) return "training.l2 = 0, so the loss need not have one least point";
     if (settings.training.l1 > 0) return "the penalty training.l1 is not smooth";

@@ -7,12 +7,13 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "models/training/optimiser.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/print.hpp"
 
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t problems = 500;
+const std::uint64_t problems = cases_of(500);
 
 std::string joined(const AttackReport& report) {
     std::string text;

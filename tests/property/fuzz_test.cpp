@@ -1,6 +1,6 @@
-// Damaged inputs for every reader of files from elsewhere: each ends in success or a holdfast::Error. A
-// second or so a reader here; `tools/fuzz SECONDS` goes on for longer, under the sanitizers.
-//   HOLDFAST_FUZZ_SECONDS   for each reader
+// Damaged inputs for every reader of files from elsewhere: each ends in success or a holdfast::Error. Some
+// hundred a reader here, or HOLDFAST_EFFORT times as many; `tools/fuzz SECONDS` goes on under the sanitizers.
+//   HOLDFAST_FUZZ_SECONDS   for each reader, instead of a number of inputs
 //   HOLDFAST_FUZZ_SEED      of the changes
 //   HOLDFAST_FUZZ_FOLDER    where the input at work is written; it stays there after a crash or a hang
 
@@ -14,6 +14,7 @@
 #include "tests/fuzz/isolated.hpp"
 #include "tests/fuzz/mutator.hpp"
 #include "tests/fuzz/stores.hpp"
+#include "tests/support/effort.hpp"
 
 namespace holdfast {
 namespace {
@@ -83,11 +84,14 @@ void run(const fuzz::Target& target) {
         EXPECT_EQ(attempt_any(target, workplace.path), Outcome::read) << "a sound input is refused";
     }
     const std::uint64_t seed = std::stoull(setting("HOLDFAST_FUZZ_SEED", "1"));
-    const std::chrono::duration<double> length(std::stod(setting("HOLDFAST_FUZZ_SECONDS", "1.2")));
+    const std::chrono::duration<double> length(std::stod(setting("HOLDFAST_FUZZ_SECONDS", "0")));
     fuzz::Mutator mutator(seed);
     std::size_t refused = 0, in_library = 0, tried = 0;
-    for (const auto start = std::chrono::steady_clock::now();
-         std::chrono::steady_clock::now() - start < length && !::testing::Test::HasFailure(); ++tried) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto goes_on = [&] {
+        return length.count() > 0 ? std::chrono::steady_clock::now() - start < length : tried < cases_of(200);
+    };
+    for (; goes_on() && !::testing::Test::HasFailure(); ++tried) {
         const std::string input = mutator.next(corpus);
         workplace.put(input);
         try {

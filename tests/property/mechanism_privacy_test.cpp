@@ -14,7 +14,7 @@
 #include "tests/support/privacy_tester.hpp"
 
 namespace holdfast {
-namespace {
+namespace mechanism_privacy_test {
 
 using test::is_private;
 using test::privacy_loss;
@@ -359,5 +359,5 @@ TEST(WrongLaws, Theorem53OfThePaperIsNotSmooth) {
     EXPECT_FALSE(aggregation_guarantee(Aggregation::paper).is_proved());
 }
 
-}  // namespace
+}  // namespace mechanism_privacy_test
 }  // namespace holdfast

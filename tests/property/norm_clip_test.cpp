@@ -14,7 +14,7 @@
 #include "models/nets/network.hpp"
 
 namespace holdfast {
-namespace {
+namespace norm_clip_test {
 
 constexpr std::size_t ample = std::size_t{1} << 30;
 
@@ -200,5 +200,5 @@ TEST(NormRule, LeavesNoRoomWhereRoundingFillsIt) {
     EXPECT_LE(NormRule<float>::inside(clip, std::size_t{1} << 32), 0);
 }
 
-}  // namespace
+}  // namespace norm_clip_test
 }  // namespace holdfast

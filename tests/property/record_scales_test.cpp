@@ -16,7 +16,7 @@
 #include "models/nets/network.hpp"
 
 namespace holdfast {
-namespace {
+namespace record_scales_test {
 
 using Vector = std::vector<double>;
 
@@ -257,5 +257,5 @@ TEST(RecordScales, AreRefusedByADevice) {
     }
 }
 
-}  // namespace
+}  // namespace record_scales_test
 }  // namespace holdfast

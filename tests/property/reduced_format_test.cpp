@@ -23,7 +23,7 @@
 #include "tests/support/tiny_float.hpp"
 
 namespace holdfast {
-namespace {
+namespace reduced_format_test {
 
 using Float3 = TinyFloat<1, 1, 0>;   // 0, 1, 2, 3
 using Float4 = TinyFloat<2, 1, -1>;  // 0, 0.5, 1, 1.5, 2, 3, 4, 6
@@ -718,5 +718,5 @@ TEST(ReducedFormat, EntriesOfTwoPositions) {
     report("entries of two positions, 6 bits", counts);
 }
 
-}  // namespace
+}  // namespace reduced_format_test
 }  // namespace holdfast

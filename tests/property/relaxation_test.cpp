@@ -15,7 +15,7 @@
 #include "tests/support/print.hpp"
 
 namespace holdfast {
-namespace {
+namespace relaxation_test {
 
 constexpr std::size_t features = 3, query_count = 24;
 
@@ -261,5 +261,5 @@ INSTANTIATE_TEST_SUITE_P(Precisions, RelaxationIn,
                              return info.param == Precision::single_precision ? "single" : "double";
                          });
 
-}  // namespace
+}  // namespace relaxation_test
 }  // namespace holdfast

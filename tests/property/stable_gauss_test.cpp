@@ -10,7 +10,7 @@
 #include "models/privacy/mechanisms/mechanism.hpp"
 
 namespace holdfast {
-namespace {
+namespace stable_gauss_test {
 
 using Law = std::vector<Rational>;
 
@@ -181,5 +181,5 @@ TEST(GaussianMuOfPure, IsThatOfRandomisedResponse) {
     EXPECT_THROW(gaussian_mu_of_pure(-1), Error);
 }
 
-}  // namespace
+}  // namespace stable_gauss_test
 }  // namespace holdfast

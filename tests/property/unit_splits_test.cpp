@@ -10,7 +10,7 @@
 #include "tests/support/random_twins.hpp"
 
 namespace holdfast {
-namespace {
+namespace unit_splits_test {
 
 const std::vector<std::vector<std::size_t>> shapes{
     {1, 1, 1}, {2, 3, 3, 1}, {7, 17, 10, 1}, {4, 9, 3}, {4, 6, 5, 7, 4, 1}};
@@ -217,5 +217,5 @@ TEST(UnitSplits, GainByTheMultipliers) {
     EXPECT_LT(bounds.upper[0], 0.1);
 }
 
-}  // namespace
+}  // namespace unit_splits_test
 }  // namespace holdfast

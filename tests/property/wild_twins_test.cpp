@@ -11,7 +11,7 @@
 #include "tests/support/random_twins.hpp"
 
 namespace holdfast {
-namespace {
+namespace wild_twins_test {
 
 __extension__ using Exact = __float128;
 
@@ -154,5 +154,5 @@ TEST(WildTwins, AreNowhereAboveTheirBounds) {
     EXPECT_GT(points, 10000);
 }
 
-}  // namespace
+}  // namespace wild_twins_test
 }  // namespace holdfast

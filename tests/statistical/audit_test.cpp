@@ -22,7 +22,7 @@ static void PrintTo(const NoisyAudit& audit, std::ostream* out) {
     *out << audit.subject << " " << audit.fault;
 }
 
-namespace {
+namespace audit_test {
 
 const Rational error(1, 1000000000);
 const std::vector<Rational> deltas{Rational(1, 100000), Rational(1, 100), Rational(1, 10)};
@@ -197,5 +197,5 @@ TEST(Audit, OfOneRunFindsATenthOfTheNoiseAndRefutesNoClaim) {
     EXPECT_TRUE(broken.refuted()) << broken.bound.get_d() << ", " << broken.evidence;
 }
 
-}  // namespace
+}  // namespace audit_test
 }  // namespace holdfast

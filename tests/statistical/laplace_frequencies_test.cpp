@@ -13,7 +13,7 @@
 #include "tests/support/seeded_bits.hpp"
 
 namespace holdfast {
-namespace {
+namespace laplace_frequencies_test {
 
 const double log_level = std::log(1e-12);
 constexpr int draws = 1000000;
@@ -68,5 +68,5 @@ TEST(LaplaceFrequencies, DrawsThatFollowEachOtherAreIndependent) {
     EXPECT_GT(test::log_false_alarm(both_far, draws / 2, p * p), log_level);
 }
 
-}  // namespace
+}  // namespace laplace_frequencies_test
 }  // namespace holdfast

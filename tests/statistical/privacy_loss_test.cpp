@@ -15,7 +15,7 @@
 #include "tests/support/seeded_bits.hpp"
 
 namespace holdfast {
-namespace {
+namespace privacy_loss_test {
 
 constexpr int draws = 300000;
 const double log_level = std::log(1e-12);
@@ -118,5 +118,5 @@ TEST(StochasticTester, FindsAnOffByOneInTheFlipsOfAnEnsemble) {
     EXPECT_FALSE(accused(mechanism, honest, other, bits));
 }
 
-}  // namespace
+}  // namespace privacy_loss_test
 }  // namespace holdfast

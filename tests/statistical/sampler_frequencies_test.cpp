@@ -13,7 +13,7 @@
 #include "tests/support/seeded_bits.hpp"
 
 namespace holdfast {
-namespace {
+namespace sampler_frequencies_test {
 
 const double log_level = std::log(1e-12);
 
@@ -108,5 +108,5 @@ TEST(SamplerFrequencies, SystemBitsAreFair) {
     EXPECT_TRUE(plausible(ones, 256 * words, 0.5)) << ones;
 }
 
-}  // namespace
+}  // namespace sampler_frequencies_test
 }  // namespace holdfast

@@ -9,6 +9,7 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/ledger/ledger.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace holdfast {
 
@@ -20,19 +21,6 @@ inline std::vector<Digest> query(double value) {
 
 inline Ledger::Draw always(int label) {
     return [label](std::span<const std::size_t> asked) { return std::vector<int>(asked.size(), label); };
-}
-
-/// What `action` throws: it must, with a hint.
-template <typename Action>
-Error error_of(Action action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        EXPECT_FALSE(error.hint().empty());
-        return error;
-    }
-    ADD_FAILURE() << "no Error thrown";
-    return Error(ExitCode::success, "");
 }
 
 /// Runs SQL on a file that no Ledger holds.

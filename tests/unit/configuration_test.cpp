@@ -14,7 +14,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace configuration_test {
 
 using nlohmann::json;
 
@@ -375,5 +375,5 @@ TEST(Configuration, TakesEveryKindOfTrainingThereIsAndNoOther) {
     }
 }
 
-}  // namespace
+}  // namespace configuration_test
 }  // namespace holdfast

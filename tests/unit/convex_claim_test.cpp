@@ -7,7 +7,7 @@
 #include "tests/support/convex_runs.hpp"
 
 namespace holdfast {
-namespace {
+namespace convex_claim_test {
 
 const DataFacts sound{.scaling = Scaling::public_constants, .ids = IdKind::given};
 
@@ -66,5 +66,5 @@ TEST(ConvexClaim, SettledSettingsSayHowManyRecordsCount) {
     EXPECT_THROW(kind_named("convex").settled(settings), Error);
 }
 
-}  // namespace
+}  // namespace convex_claim_test
 }  // namespace holdfast

@@ -10,7 +10,7 @@
 #include "tests/support/convex_runs.hpp"
 
 namespace holdfast {
-namespace {
+namespace convex_distances_test {
 
 using test::convex_settings;
 using test::ConvexRuns;
@@ -147,5 +147,5 @@ TEST(ConvexDistances, TheStepCoversTheRadiusAndTheRoundingOfAMargin) {
     }
 }
 
-}  // namespace
+}  // namespace convex_distances_test
 }  // namespace holdfast

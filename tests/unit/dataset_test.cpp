@@ -10,6 +10,7 @@
 #include "dist/data/statistics.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
@@ -17,17 +18,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Work>
-Error error_of(Work work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        return error;
-    }
-    ADD_FAILURE() << "no Error thrown";
-    return Error(ExitCode::success, "");
-}
 
 Records make_records(std::size_t count, std::size_t columns, bool wide, std::uint64_t first_id = 100) {
     Records records;

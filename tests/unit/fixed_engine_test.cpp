@@ -12,7 +12,7 @@
 #include "tests/support/engine_cases.hpp"
 
 namespace holdfast {
-namespace {
+namespace fixed_engine_test {
 
 constexpr std::size_t ample = std::size_t{1} << 30;
 
@@ -145,5 +145,5 @@ TEST(FixedEngine, CutsSumsWhereAnInt32IsFull) {
     EXPECT_EQ(device::IntegerProduct::longest % device::IntegerProduct::edge, 0);
 }
 
-}  // namespace
+}  // namespace fixed_engine_test
 }  // namespace holdfast

@@ -23,7 +23,7 @@
 #include "tests/support/selections.hpp"
 
 namespace holdfast {
-namespace {
+namespace fixed_operations_test {
 
 using Values = AlignedVector<float>;
 
@@ -58,6 +58,11 @@ class FixedOperations : public testing::TestWithParam<Case> {
     const std::unique_ptr<PanelOperations<float>>
         reference = make_fixed_operations("reference", GetParam().bits)->for_network(network_of(shape)),
         tested = make_fixed_operations("cpu", GetParam().bits)->for_network(network_of(shape));
+    const std::vector<std::string> all_targets = [] {
+        std::vector<std::string> targets = simd_targets();
+        for (const std::string& tiles : tile_targets()) targets.push_back(tiles);
+        return targets;
+    }();
     KeyedHash hash{shape.in * 131 + shape.out};
     std::uint64_t next = 0;
 
@@ -117,19 +122,38 @@ class FixedOperations : public testing::TestWithParam<Case> {
         ASSERT_EQ(expected.lower, actual.lower) << what;
         ASSERT_EQ(expected.upper, actual.upper) << what;
     }
+    /// By every instruction set, what the plain loops, which take longest and are asked once, give.
+    template <typename Check>
+    void on_every(const std::vector<std::string>& targets, Check check) {
+        for (const std::string& target : targets) {
+            SCOPED_TRACE(target);
+            const SimdTargetOverride only(target);
+            check();
+            if (HasFatalFailure()) return;
+        }
+    }
     /// use(operations, layer, out) with a box and a point of weights, into `rows` rows.
     template <typename Use>
     void compare(std::size_t rows, const char* what, Use use) {
         for (const bool extreme : {false, true}) {
             const Weights both = weights(extreme);
             for (const bool point : {false, true}) {
-                Box expected = empty(rows), actual = empty(rows);
+                Box expected = empty(rows);
                 use(*reference, *pack(*reference, both, point), point, expected);
-                use(*tested, *pack(*tested, both, point), point, actual);
-                expect_equal(expected, actual, what);
+                on_every(all_targets, [&] {
+                    Box actual = empty(rows);
+                    use(*tested, *pack(*tested, both, point), point, actual);
+                    expect_equal(expected, actual, what);
+                });
                 if (HasFatalFailure()) return;
             }
         }
+    }
+    Box transposed(const PanelOperations<float>& by, const Box& z, std::size_t stride) const {
+        Box rows{Values(panel_height * stride), Values(panel_height * stride)};
+        by.transpose(shape.in, z.lower.data(), rows.lower.data(), stride);
+        by.transpose(shape.in, z.upper.data(), rows.upper.data(), stride);
+        return rows;
     }
 
     void operations() {
@@ -180,40 +204,54 @@ class FixedOperations : public testing::TestWithParam<Case> {
             {.kind = Clip::Kind::elementwise, .gamma = 0.06}};
         for (const Clip& clip : clips) {
             for (const Box* z : {&any_sign, &nonnegative_box}) {
-                Values lower(panel_height * stride), upper(panel_height * stride);
-                tested->transpose(shape.in, z->lower.data(), lower.data(), stride);
-                tested->transpose(shape.in, z->upper.data(), upper.data(), stride);
+                const Box rows = transposed(*reference, *z, stride);
                 for (const bool z_point : {true, false}) {
                     if (!z_point && z == &any_sign) continue;
                     for (const bool point : {true, false}) {
                         if (point && !z_point) continue;
-                        const Values& delta_upper = point ? delta.lower : delta.upper;
-                        const OuterProduct<float> product{
-                            shape,
-                            clip,
-                            {delta.lower.data(), delta_upper.data()},
-                            {lower.data(), z_point ? lower.data() : upper.data()},
-                            stride,
-                            count};
-                        std::vector<std::int64_t> expected(2 * shape.parameters(), 7), actual = expected;
-                        const auto bounds = [&](std::vector<std::int64_t>& sums) -> SumBounds {
-                            return {sums.data(), sums.data() + (point ? 0 : shape.parameters())};
-                        };
-                        reference->accumulate(product, bounds(expected));
-                        tested->accumulate(product, bounds(actual));
-                        ASSERT_EQ(expected, actual);
-                        if (point) continue;
-                        LeastEntries wanted(shape.parameters(), 3), found(shape.parameters(), 3);
-                        const SelectionTarget to_wanted{wanted}, to_found{found};
-                        reference->accumulate(product, bounds(expected), &to_wanted);
-                        tested->accumulate(product, bounds(actual), &to_found);
-                        ASSERT_EQ(expected, actual);
-                        for (std::size_t entry = 0; entry < shape.parameters(); ++entry)
-                            ASSERT_EQ(sorted_values(wanted.upper, entry), sorted_values(found.upper, entry));
+                        accumulate({shape,
+                                    clip,
+                                    {delta.lower.data(), (point ? delta.lower : delta.upper).data()},
+                                    {rows.lower.data(), (z_point ? rows.lower : rows.upper).data()},
+                                    stride,
+                                    count},
+                                   point);
+                        if (HasFatalFailure()) return;
                     }
                 }
+                on_every(all_targets,
+                         [&] { expect_equal(rows, transposed(*tested, *z, stride), "transpose"); });
             }
         }
+    }
+
+    /// The product once into the sums, and of a box once more, beside its selections.
+    void accumulate(const OuterProduct<float>& product, bool point) {
+        struct Sums {
+            std::vector<std::int64_t> once, twice;
+            LeastEntries least;
+        };
+        const auto by = [&](const PanelOperations<float>& operations) {
+            std::vector<std::int64_t> sums(2 * shape.parameters(), 7);
+            const SumBounds bounds{sums.data(), sums.data() + (point ? 0 : shape.parameters())};
+            operations.accumulate(product, bounds);
+            Sums found{sums, {}, LeastEntries(shape.parameters(), 3)};
+            if (point) return found;
+            const SelectionTarget selected{found.least};
+            operations.accumulate(product, bounds, &selected);
+            found.twice = sums;
+            return found;
+        };
+        Sums expected = by(*reference);
+        on_every(all_targets, [&] {
+            Sums actual = by(*tested);
+            ASSERT_EQ(expected.once, actual.once);
+            ASSERT_EQ(expected.twice, actual.twice);
+            for (std::size_t entry = 0; entry < shape.parameters(); ++entry) {
+                ASSERT_EQ(sorted_values(expected.least.upper, entry),
+                          sorted_values(actual.least.upper, entry));
+            }
+        });
     }
 
     /// Panels of every kind, more of one kind than are gathered, and sums that change in between.
@@ -222,67 +260,61 @@ class FixedOperations : public testing::TestWithParam<Case> {
             elementwise{.kind = Clip::Kind::elementwise, .gamma = 0.06};
         const NetworkShape network = network_of(shape);
         EXPECT_EQ(tested->panels_together(network, elementwise, false), 1U);
-        ASSERT_GT(tested->panels_together(network, clip, false), 1U);
-        const auto gathered = tested->outer_sums(network, clip);
-        ASSERT_NE(nullptr, gathered);
         const std::size_t stride = row_stride<float>(shape.in);
-        std::vector<std::int64_t> expected(2 * shape.parameters(), 7), actual = expected;
+        struct Panel {
+            char kind;
+            Box delta, rows;
+        };
+        std::vector<Panel> panels;
         for (const char kind : std::string("++++++-+--bb..b+++")) {
-            const bool point = kind == '.';
-            const Box delta = box(shape.out, [&] { return any(); }),
-                      z = box(shape.in, [&] { return kind == '-' ? any() : nonnegative(); });
-            Values lower(panel_height * stride), upper(panel_height * stride);
-            tested->transpose(shape.in, z.lower.data(), lower.data(), stride);
-            tested->transpose(shape.in, z.upper.data(), upper.data(), stride);
-            const OuterProduct<float> product{
-                shape,
-                clip,
-                {delta.lower.data(), point ? delta.lower.data() : delta.upper.data()},
-                {lower.data(), kind == 'b' ? upper.data() : lower.data()},
-                stride,
-                panel_height};
-            const auto bounds = [&](std::vector<std::int64_t>& sums) -> SumBounds {
-                return {sums.data(), sums.data() + (point ? 0 : shape.parameters())};
-            };
-            reference->accumulate(product, bounds(expected));
-            if (!gathered->add(0, product, bounds(actual), nullptr))
-                tested->accumulate(product, bounds(actual));
+            Box delta = box(shape.out, [&] { return any(); });
+            const Box z = box(shape.in, [&] { return kind == '-' ? any() : nonnegative(); });
+            panels.push_back({kind, std::move(delta), transposed(*reference, z, stride)});
         }
-        gathered->finish();
-        ASSERT_EQ(expected, actual);
-        gathered->finish();
-        ASSERT_EQ(expected, actual);
+        // Calls use(product, bounds of sums) for each of them.
+        const auto each = [&](std::vector<std::int64_t>& sums, auto use) {
+            for (const auto& [kind, delta, rows] : panels) {
+                const bool point = kind == '.';
+                use(OuterProduct<float>{shape,
+                                        clip,
+                                        {delta.lower.data(), (point ? delta.lower : delta.upper).data()},
+                                        {rows.lower.data(), (kind == 'b' ? rows.upper : rows.lower).data()},
+                                        stride,
+                                        panel_height},
+                    SumBounds{sums.data(), sums.data() + (point ? 0 : shape.parameters())});
+            }
+        };
+        const std::vector<std::int64_t> nothing(2 * shape.parameters(), 7);
+        std::vector<std::int64_t> expected = nothing;
+        each(expected, [&](const auto& product, auto bounds) { reference->accumulate(product, bounds); });
+        on_every(tile_targets(), [&] {
+            ASSERT_GT(tested->panels_together(network, clip, false), 1U);
+            const auto gathered = tested->outer_sums(network, clip);
+            ASSERT_NE(nullptr, gathered);
+            std::vector<std::int64_t> actual = nothing;
+            each(actual, [&](const auto& product, auto bounds) {
+                if (!gathered->add(0, product, bounds, nullptr)) tested->accumulate(product, bounds);
+            });
+            gathered->finish();
+            ASSERT_EQ(expected, actual);
+            gathered->finish();
+            ASSERT_EQ(expected, actual);
+        });
     }
 };
 
 TEST_P(FixedOperations, GatherOuterProductsByTiles) {
-    for (const std::string& target : tile_targets()) {
-        SCOPED_TRACE(target);
-        const SimdTargetOverride only(target);
-        next = 0;
-        gather();
-        if (HasFatalFailure()) return;
-    }
+    gather();
 }
 
 TEST_P(FixedOperations, AreThoseOfThePlainLoopsOnEveryInstructionSet) {
-    std::vector<std::string> targets = simd_targets();
-    for (const std::string& tiles : tile_targets()) targets.push_back(tiles);
-    for (const std::string& target : targets) {
-        SCOPED_TRACE(target);
-        const SimdTargetOverride only(target);
-        next = 0;
-        operations();
-        if (HasFatalFailure()) return;
-        accumulate();
-        if (HasFatalFailure()) return;
-    }
+    operations();
+    if (!HasFatalFailure()) accumulate();
 }
 
 // What a layer makes when it is first asked is whole for each of the threads that ask at once.
 TEST_P(FixedOperations, ALayerServesThreadsThatAskAtOnce) {
     constexpr std::size_t threads = 4;
-    next = 0;
     const Weights both = weights(false);
     const Box delta = box(shape.out, [&] { return any(); }), z = box(shape.in, [&] { return nonnegative(); });
     for (const bool point : {false, true}) {
@@ -514,5 +546,5 @@ TEST(FixedPrecision, WhatABoxOfManyClassesCertifiesEveryPointAnswers) {
     EXPECT_GT(ties, 0);
 }
 
-}  // namespace
+}  // namespace fixed_operations_test
 }  // namespace holdfast

@@ -17,7 +17,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace fleet_job_test {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
@@ -276,5 +276,5 @@ TEST_F(FleetJob, WhatItCannotDoIsSaidBeforeAnythingIsWritten) {
     }
 }
 
-}  // namespace
+}  // namespace fleet_job_test
 }  // namespace holdfast

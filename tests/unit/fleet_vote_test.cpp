@@ -15,7 +15,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace fleet_vote_test {
 
 constexpr std::size_t features = 5;
 constexpr FeatureRange range{-1.5, 1.75};
@@ -183,5 +183,5 @@ TEST_P(VoteTest, NoQueriesAndNoOtherNetworks) {
 INSTANTIATE_TEST_SUITE_P(Precisions, VoteTest,
                          ::testing::Values(Precision::double_precision, Precision::single_precision));
 
-}  // namespace
+}  // namespace fleet_vote_test
 }  // namespace holdfast

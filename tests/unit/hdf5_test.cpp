@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "kernels/base/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast::hdf5 {
@@ -13,17 +14,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-template <class Work>
-Error error_of(Work work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        return error;
-    }
-    ADD_FAILURE() << "no Error thrown";
-    return Error(ExitCode::success, "");
-}
 
 template <class T>
 class Hdf5Values : public testing::Test {};

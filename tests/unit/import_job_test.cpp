@@ -14,7 +14,7 @@
 
 namespace holdfast {
 
-namespace {
+namespace import_job_test {
 
 using testing::AllOf;
 using testing::ElementsAre;
@@ -237,5 +237,5 @@ TEST(ImportJob, UnknownKindsAreUsageErrors) {
     EXPECT_THROW(parsed_job(declare_synth, {"rings", "--out", "a.h5"}), std::invalid_argument);
 }
 
-}  // namespace
+}  // namespace import_job_test
 }  // namespace holdfast

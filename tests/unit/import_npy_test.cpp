@@ -9,10 +9,11 @@
 #include "dist/data/import_hdf5.hpp"
 #include "dist/data/import_records.hpp"
 #include "kernels/base/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace import_npy_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -76,18 +77,6 @@ std::string npz(const std::vector<std::pair<std::string, std::string>>& members,
     return body + table + "PK\x05\x06" + std::string(4, '\0') + count + count +
            little<std::uint32_t>(static_cast<std::uint32_t>(table.size())) +
            little<std::uint32_t>(static_cast<std::uint32_t>(body.size())) + little<std::uint16_t>(0);
-}
-
-template <class Work>
-Error error_of(Work work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        EXPECT_FALSE(error.hint().empty());
-        return error;
-    }
-    ADD_FAILURE() << "no Error thrown";
-    return Error(ExitCode::success, "");
 }
 
 std::vector<RawRecord> all_of(RecordSource& source) {
@@ -305,5 +294,5 @@ TEST(ImportHdf5, SplitsGetIdsThatAreUniqueOverTheFile) {
     EXPECT_EQ(DatasetReader(out).read_all().labels, DatasetReader(data).read_all().labels);
 }
 
-}  // namespace
+}  // namespace import_npy_test
 }  // namespace holdfast

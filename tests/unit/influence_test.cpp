@@ -16,7 +16,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace influence_test {
 
 constexpr std::size_t features = 3, others = 21;
 constexpr FeatureRange range{-2, 2};
@@ -120,5 +120,5 @@ TEST(Jackknife, HoldsTheTruthAsOftenAsItSays) {
     }
 }
 
-}  // namespace
+}  // namespace influence_test
 }  // namespace holdfast

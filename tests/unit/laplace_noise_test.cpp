@@ -18,7 +18,7 @@
 #include "tests/support/seeded_bits.hpp"
 
 namespace holdfast {
-namespace {
+namespace laplace_noise_test {
 
 using namespace test;
 using Script = std::vector<std::uint64_t>;
@@ -188,5 +188,5 @@ TEST(LaplaceNoise, IsTheSameOnAnyNumberOfThreadsChunkByChunk) {
     noise.fill(std::span<std::int64_t>(), key, 4);
 }
 
-}  // namespace
+}  // namespace laplace_noise_test
 }  // namespace holdfast

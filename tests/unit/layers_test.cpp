@@ -11,7 +11,7 @@
 #include "models/nets/dropout.hpp"
 
 namespace holdfast {
-namespace {
+namespace layers_test {
 
 using testing::HasSubstr;
 using Texts = std::vector<std::string>;
@@ -221,5 +221,5 @@ TEST(Dropout, LeavesOutItsPartOfEveryLayerByPublicNumbersAlone) {
     EXPECT_TRUE(dropout_factors(Network(3, {4}, 2, Loss::hinge), 5, 2, 7).empty());
 }
 
-}  // namespace
+}  // namespace layers_test
 }  // namespace holdfast

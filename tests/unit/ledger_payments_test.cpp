@@ -12,7 +12,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace ledger_payments_test {
 
 using testing::HasSubstr;
 
@@ -410,5 +410,5 @@ TEST_F(PaymentsTest, ARenyiAccountIsOpenedWithTermsThatHold) {
     }
 }
 
-}  // namespace
+}  // namespace ledger_payments_test
 }  // namespace holdfast

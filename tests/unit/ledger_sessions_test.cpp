@@ -16,7 +16,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace ledger_sessions_test {
 
 using testing::HasSubstr;
 
@@ -530,5 +530,5 @@ TEST_F(SessionsTest, WhatOnlyLooksLikeLayoutThreeIsRefusedAndLeftAsItWas) {
     EXPECT_EQ(folder.read("ledger.db"), before);
 }
 
-}  // namespace
+}  // namespace ledger_sessions_test
 }  // namespace holdfast

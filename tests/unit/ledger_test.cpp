@@ -15,7 +15,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace ledger_test {
 
 const std::string proved = R"({"status":"proved"})";
 const Charge tenth{Rational(1, 10), 0, "stable_rr", proved};
@@ -395,5 +395,5 @@ TEST_F(LedgerTest, OtherFilesAreRefused) {
     EXPECT_EQ(code_of([&] { Ledger ledger(torn); }), ExitCode::input);
 }
 
-}  // namespace
+}  // namespace ledger_test
 }  // namespace holdfast

@@ -15,7 +15,7 @@
 #include "models/nets/network.hpp"
 
 namespace holdfast {
-namespace {
+namespace linear_step_test {
 
 const Clip factored{.kind = Clip::Kind::factored, .gamma = 0.06, .delta_limit = 0.2, .activation_limit = 0.3},
     wide_factors{.kind = Clip::Kind::factored, .gamma = 1, .delta_limit = 1, .activation_limit = 64},
@@ -205,5 +205,5 @@ INSTANTIATE_TEST_SUITE_P(Precisions, LinearStepIn,
                              return info.param == Precision::single_precision ? "single" : "double";
                          });
 
-}  // namespace
+}  // namespace linear_step_test
 }  // namespace holdfast

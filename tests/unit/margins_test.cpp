@@ -9,7 +9,7 @@
 #include "kernels/base/random.hpp"
 
 namespace holdfast {
-namespace {
+namespace margins_test {
 
 constexpr std::size_t inputs = 3;
 
@@ -291,5 +291,5 @@ TEST(Margins, NobodyIsBeatenAtItsOwnPointWhateverRoundingDoes) {
     EXPECT_GT(cycles, 0);
 }
 
-}  // namespace
+}  // namespace margins_test
 }  // namespace holdfast

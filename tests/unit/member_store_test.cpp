@@ -11,7 +11,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace member_store_test {
 
 namespace fs = std::filesystem;
 using Values = std::vector<std::int64_t>;
@@ -179,5 +179,5 @@ TEST_F(MemberStoreTest, OfARunThatKeptNothingNothingIsLeft) {
     EXPECT_TRUE(fs::exists(run.file("fingerprint")));
 }
 
-}  // namespace
+}  // namespace member_store_test
 }  // namespace holdfast

@@ -14,7 +14,7 @@
 #include "tests/support/child_process.hpp"
 
 namespace holdfast {
-namespace {
+namespace memory_test {
 
 constexpr std::size_t features = 200, count = 600;
 
@@ -129,5 +129,5 @@ TEST(Memory, OfRecordsIsTheirs) {
     EXPECT_GE(narrow, 1e6 * (4 * features + 20));
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace holdfast

@@ -19,7 +19,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace model_file_test {
 
 using nlohmann::json;
 using testing::HasSubstr;
@@ -606,5 +606,5 @@ TEST_F(ModelFileTest, ValuesThatContradictAreRefused) {
     EXPECT_THAT(refusal(file_of(text, {5, -6, 7}, {0, 0}, {3, 1})), HasSubstr("another type or shape"));
 }
 
-}  // namespace
+}  // namespace model_file_test
 }  // namespace holdfast

@@ -17,7 +17,7 @@
 #include "tests/support/models_cases.hpp"
 
 namespace holdfast {
-namespace {
+namespace models_pass_test {
 
 /// Targets as far off as they can be: the plain sum stops at its limit, in either direction.
 ModelsProblem beyond_the_grid() {
@@ -208,5 +208,5 @@ TEST(ModelsPassOnADevice, OtherPrecisionsAndClipsAreRefused) {
     }
 }
 
-}  // namespace
+}  // namespace models_pass_test
 }  // namespace holdfast

@@ -17,7 +17,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace newton_test {
 
 using Words = std::vector<std::string>;
 
@@ -149,5 +149,5 @@ TEST_F(Newton, ColumnsHoldTheEstimates) {
     EXPECT_NEAR(largest, found["largest_change"].get<double>(), 1e-6);
 }
 
-}  // namespace
+}  // namespace newton_test
 }  // namespace holdfast

@@ -19,7 +19,7 @@
 #include "models/boxes/trainer.hpp"
 
 namespace holdfast {
-namespace {
+namespace pencil_step_test {
 
 using Values = std::vector<double>;
 
@@ -327,5 +327,5 @@ TEST(PencilStepOfAllLevels, PerEpochWidensTheCoreByTheRadius) {
     }
 }
 
-}  // namespace
+}  // namespace pencil_step_test
 }  // namespace holdfast

@@ -11,7 +11,7 @@
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
-namespace {
+namespace person_rows_test {
 
 struct Row {
     std::uint64_t id;
@@ -130,5 +130,5 @@ TEST(PersonRecords, AreRefusedWithTheRemedy) {
     EXPECT_NE(message({.summaries = {RowSummary::count}}, {}).find("--rows-at-most"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace person_rows_test
 }  // namespace holdfast

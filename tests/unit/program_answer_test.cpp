@@ -12,7 +12,7 @@
 #include "models/nets/layers.hpp"
 
 namespace holdfast {
-namespace {
+namespace program_answer_test {
 
 constexpr std::size_t features = 16, query_count = 40;
 
@@ -102,5 +102,5 @@ TEST(PlainNetworks, AreNotOfPoolingOrNumbers) {
     for (const Network& network : networks()) EXPECT_NO_THROW(require_plain(network));
 }
 
-}  // namespace
+}  // namespace program_answer_test
 }  // namespace holdfast

@@ -14,7 +14,7 @@
 #include "models/privacy/session/batch_law.hpp"
 
 namespace holdfast {
-namespace {
+namespace routes_test {
 
 /// P(fewer than c successes in so many trials), success by success.
 double fewer(double p, std::int64_t c, std::int64_t trials) {
@@ -219,5 +219,5 @@ TEST_F(AnswersRoutes, AnswerNothingWhereTheBudgetDoesNotReach) {
     }
 }
 
-}  // namespace
+}  // namespace routes_test
 }  // namespace holdfast

@@ -17,23 +17,14 @@
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/noise/secret_stream.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/secret_keys.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
-namespace {
+namespace secret_key_test {
 
 using testing::HasSubstr;
-
-template <typename Act>
-Error error_of(Act act) {
-    try {
-        act();
-    } catch (const Error& error) {
-        return error;
-    }
-    return {ExitCode::success, "no error"};
-}
 
 std::string text(const SecretKey& key) {
     return {key.bytes().begin(), key.bytes().end()};
@@ -282,5 +273,5 @@ TEST(SecretStream, EndsWithAnErrorAndNeverStartsAgain) {
               ExitCode::internal);
 }
 
-}  // namespace
+}  // namespace secret_key_test
 }  // namespace holdfast

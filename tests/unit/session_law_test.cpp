@@ -13,7 +13,7 @@
 #include "models/privacy/session/batch_law.hpp"
 
 namespace holdfast {
-namespace {
+namespace session_law_test {
 
 /// What a query looks like under one dataset.
 struct Query {
@@ -325,5 +325,5 @@ TEST(Batch, AFileAtOnceCostsOneAnswer) {
     EXPECT_GE(worst, mechanism.delta() / 2);
 }
 
-}  // namespace
+}  // namespace session_law_test
 }  // namespace holdfast

@@ -9,7 +9,7 @@
 #include "models/certify/linear_distances.hpp"
 
 namespace holdfast {
-namespace {
+namespace stable_distance_test {
 
 constexpr std::size_t features = 2;
 
@@ -427,5 +427,5 @@ TEST(LinearDistances, OfNoLevelsButThePointAndOfNoQueries) {
     EXPECT_TRUE(certify_linear(network, *backend, queries(0, 2), 4, 3, load).front().labels.empty());
 }
 
-}  // namespace
+}  // namespace stable_distance_test
 }  // namespace holdfast

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "dist/data/dataset.hpp"
@@ -12,6 +11,7 @@
 #include "dist/files/hdf5.hpp"
 #include "dist/layout/distribute.hpp"
 #include "kernels/base/error.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace holdfast {
@@ -46,16 +46,6 @@ std::string written(const TemporaryFolder& folder, const Records& records, Featu
     writer.append(records);
     writer.commit();
     return path;
-}
-
-Error error_of(const std::function<void()>& work) {
-    try {
-        work();
-    } catch (const Error& error) {
-        return error;
-    }
-    ADD_FAILURE() << "no Error thrown";
-    return Error(ExitCode::success, "");
 }
 
 TEST(Targets, ComeBackAsTheyWereWritten) {

@@ -10,7 +10,7 @@
 #include "models/privacy/composition.hpp"
 
 namespace holdfast {
-namespace {
+namespace total_route_test {
 
 const Rational delta(1, 100000);
 
@@ -82,5 +82,5 @@ TEST(TotalRoute, WhatCannotBeIsRefusedByName) {
     EXPECT_EQ(where([] { epsilon_for_answers(0, delta, 1); }), "epsilon");
 }
 
-}  // namespace
+}  // namespace total_route_test
 }  // namespace holdfast

@@ -14,7 +14,7 @@
 #include "models/certify/answers.hpp"
 
 namespace holdfast {
-namespace {
+namespace trainer_test {
 
 Records records_with(const std::vector<std::size_t>& kept) {
     Records records{FeatureMatrix(2, true), {}, {}, {}};
@@ -343,5 +343,5 @@ TEST(ConvolutionByFactors, ChargesNoMoreRecordsThanFitWhicheverLevelsAreListed) 
     }
 }
 
-}  // namespace
+}  // namespace trainer_test
 }  // namespace holdfast

@@ -21,4 +21,4 @@ else
 fi
 mkdir private work # TMPDIR, whose every file is seen to go
 cd work || exit 1
-TMPDIR=$scratch/private "$python" -B "$root/tests/unit/package.py" "$root/tools/python/README.md"
+TMPDIR=$scratch/private "$python" -B "$root/tests/commands/package.py" "$root/tools/python/README.md"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # damage.sh HOLDFAST: no file of this program is believed once it is damaged: bits flipped, bytes overwritten, the end cut
 # off, in every kind of file, before a command that reads it: exit 3, the file named, nothing charged.
-# HOLDFAST_DAMAGES: how many in all, spread over the files; 150 unless set.
+# Some 80 of them, spread over the files, or HOLDFAST_EFFORT times as many.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
 
@@ -29,7 +29,7 @@ make unlearn --run run --data data.h5 --ids forget --out less --out-data left.h5
 
 spent() { "$holdfast" account --ledger ledger.db --population synthetic --json --quiet; }
 before=$(spent)
-python3 - "$holdfast" "${HOLDFAST_DAMAGES:-150}" << 'END' || fail "damage is believed"
+python3 - "$holdfast" $((80 * ${HOLDFAST_EFFORT:-1})) << 'END' || fail "damage is believed"
 import os, random, shutil, subprocess, sys
 
 holdfast, count = sys.argv[1], int(sys.argv[2])
