@@ -49,6 +49,7 @@ assert all(row["width_mean"] >= last["width_mean"] for row, last in zip(widths[1
 PY
 "$holdfast" report run --out report.html --quiet > /dev/null 2> err.txt || fail "report: $(cat err.txt)"
 grep -q 'Certified loss' report.html || fail "the report does not show the loss"
+grep -q 'of the variance of 200 queries is explained' report.html || fail "the report does not say how good it is"
 
 # Of a classifier on request, and nothing else changes.
 "$holdfast" synth blobs --records 300 --test 60 --out blobs.h5 --quiet > /dev/null

@@ -225,6 +225,8 @@ RunEvaluation parse_evaluation(const Facts& json) {
         .brier = number_field(quality, "brier"),
         .log_loss = number_field(quality, "log_loss"),
         .calibration_error = number_field(quality, "calibration_error"),
+        .explained = number_field(quality, "explained_variance"),
+        .squared_error = number_field(quality, "mean_squared_error"),
         .certified_single = by_position(number_list(certified, "single"), number_list(json, "levels")),
         .certified_ensemble = by_key(certified, "ensemble", "k", "fraction"),
         .distance_single = by_position(number_list(distances, "single"), {}),

@@ -90,6 +90,7 @@ struct RunEvaluation {
     double accuracy_lowest, accuracy_highest;           ///< of the ensemble (jobs/program/quality.hpp)
     double commonest, balanced;                         ///< likewise
     double auc, brier, log_loss, calibration_error;     ///< of its probabilities, where there are some
+    double explained, squared_error;                    ///< of a regression
     Distribution certified_single, certified_ensemble;  ///< fraction by k
     Distribution distance_single, distance_ensemble;    ///< number of queries by h
     std::vector<double> epsilons;

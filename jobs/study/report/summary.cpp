@@ -27,10 +27,9 @@ std::string how_good(const RunFiles& run) {
     if (!run.evaluation) return big("Not measured yet.") + "The command below measures it.";
     const RunEvaluation& found = *run.evaluation;
     if (found.classes == 1)
-        return found.certified_loss.k.empty() ? "Not measured yet."
-                                              : big(number_text(found.certified_loss.nominal.front())) +
-                                                    "is the mean " + escape_html(found.certified_loss.loss) +
-                                                    " of " + count_or_dash(found.queries) + " queries.";
+        return big(percent_text(std::max(found.explained, 0.0))) + "of the variance of " +
+               count_or_dash(found.queries) + " queries is explained: mean squared error " +
+               number_text(found.squared_error) + ". Always saying the mean: 0%.";
     const double accuracy =
         std::isfinite(found.accuracy_ensemble) ? found.accuracy_ensemble : found.accuracy_single;
     std::string text =
