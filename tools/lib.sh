@@ -1,14 +1,15 @@
 # Shared by the scripts of this folder (sourced, never run): words on the screen and the packages of Debian 12.
 
-# What building the program and its tests takes.
+# What building the program takes.
 build_packages=(
     build-essential g++ cmake ninja-build pkg-config git ca-certificates
     libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libboost-serialization-dev libopenblas-serial-dev libhwy-dev
     libsodium-dev libsqlite3-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libspdlog-dev
-    libgtest-dev libgmock-dev libbenchmark-dev librandom123-dev libmpfr-dev zlib1g-dev z3
+    librandom123-dev libmpfr-dev libgmp-dev zlib1g-dev
 )
-# What the checks and tests of tools/test take besides.
-check_packages=(clang-format clang-tidy python3-numpy python3-h5py slurm-wlm munge coinor-cbc iproute2
+# What building the tests and microbenchmarks, the checks and the tests of tools/test take besides. Without chromium, of
+# 400 MB, tests/commands/first_screen.sh is skipped.
+check_packages=(libgtest-dev libgmock-dev libbenchmark-dev z3 clang-format clang-tidy python3-numpy python3-h5py slurm-wlm munge coinor-cbc iproute2
     coq libcoq-flocq libcoq-interval)
 
 say() { printf '%s\n' "$*" >&2; }
@@ -36,11 +37,16 @@ job_count() {
 # What to build the kernels for where one instruction set will do (HOLDFAST_SIMD).
 one_simd() { if grep -qw avx2 /proc/cpuinfo; then echo AVX2; else echo ALL; fi; }
 
+# Configures build/ for the program alone, if nothing did before: what tests take may be missing.
+configure_program() {
+    [[ -f $root/build/build.ninja ]] || cmake -S "$root" --preset release -DHOLDFAST_TESTS=OFF -DHOLDFAST_BENCHMARKS=OFF
+}
+
 # Builds the program build/NAME of $root, unless it is there.
 build_tool() {
     [[ ! -x $root/build/$1 ]] || return 0
     say "Building build/$1, once"
-    cmake -S "$root" --preset release >/dev/null && cmake --build "$root/build" --target "$1" >/dev/null
+    configure_program >/dev/null && cmake --build "$root/build" --target "$1" >/dev/null
 }
 
 # Prints those of its arguments that dpkg does not hold as installed.

@@ -9,11 +9,30 @@ namespace {
 
 constexpr std::size_t buffer_bytes = 1 << 17, longest_row = 64 << 20;
 constexpr int end_of_file = -1;
+constexpr std::string_view parquet_magic = "PAR1";
+
+std::string in_quotes(const std::string& word) {
+    std::string text = "'";
+    for (const char letter : word) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return text + "'";
+}
+
+/// As a shell takes it: values, digits and missing cells as they are, columns by their names.
+std::string parquet_remedy(const std::string& path) {
+    const std::string csv = (path.ends_with(".parquet") ? path.substr(0, path.size() - 8) : path) + ".csv";
+    return "python3 -c 'import sys, pyarrow.csv as c, pyarrow.parquet as p; "
+           "c.write_csv(p.read_table(sys.argv[1]), sys.argv[2])' " +
+           in_quotes(path) + " " + in_quotes(csv) + "  makes a CSV file of it, where pip install pyarrow was";
+}
 
 }  // namespace
 
 CsvReader::CsvReader(const std::string& path, char delimiter)
-    : bytes_(open_bytes(path)), delimiter_(delimiter), buffer_(buffer_bytes) {}
+    : bytes_(open_bytes(path)), delimiter_(delimiter), buffer_(buffer_bytes) {
+    if (fill() && std::string_view(buffer_.data(), filled_).starts_with(parquet_magic))
+        throw Error(ExitCode::input, "is a Parquet file, which is read by way of CSV", parquet_remedy(path),
+                    bytes_->name());
+}
 
 void CsvReader::rewind() {
     bytes_->rewind();

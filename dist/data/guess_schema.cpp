@@ -55,15 +55,25 @@ struct Seen {
     bool unique() const { return missing == 0 && distinct.size() == cells && cells > 1; }
 };
 
+/// Into how many columns the character splits the header; 0: its quotes do not go together with it.
+std::size_t columns_by(CsvReader& reader) {
+    std::vector<std::string> header;
+    try {
+        return reader.next(header) ? header.size() : 0;
+    } catch (const Error&) {
+        return 0;
+    }
+}
+
 /// The character that splits the header into most columns.
 char likeliest_delimiter(const std::string& path) {
     char best = ',';
     std::size_t most = 0;
     for (const char delimiter : {',', ';', '\t', '|'}) {
-        std::vector<std::string> header;
         CsvReader reader(path, delimiter);
-        if (reader.next(header) && header.size() > most) {
-            most = header.size();
+        const std::size_t columns = columns_by(reader);
+        if (columns > most) {
+            most = columns;
             best = delimiter;
         }
     }

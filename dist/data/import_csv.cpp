@@ -59,7 +59,8 @@ std::string remedy_for(const std::string& column, const std::string& cell) {
             return option + (option.empty() ? "" : " ") + "--thousands '" + thousands +
                    "' reads such numbers";
     }
-    return "--categories " + column + "=a|b|c encodes text, --drop " + column +
+    return "--categories " + column + "=a|b|c encodes text, --categories '" + column +
+           "=#' text of values that nobody has stated, --drop " + column +
            " leaves it out, --missing-word WORD says that WORD is a missing cell";
 }
 
@@ -202,6 +203,13 @@ class CsvSource : public RecordSource {
                 return;
             case Column::Kind::category:
                 break;
+        }
+        if (column.buckets > 0) {
+            const std::size_t at = column.bucket_at(is_missing(cell) ? "" : cell);
+            if (column.integer) record.features.push_back(static_cast<double>(at));
+            for (std::size_t i = 0; !column.integer && i < column.values.size(); ++i)
+                record.features.push_back(i == at ? 1 : 0);
+            return;
         }
         if (column.integer) {
             const auto listed = listed_at(column.values, cell);
@@ -362,6 +370,7 @@ Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
             column.kind = Column::Kind::category;
             column.values = values->second;
             column.integer = options.encoding == CategoryEncoding::integer;
+            if (values->second == std::vector<std::string>{"#"}) column = hashed_column(name);
         } else if (const auto format = options.dates.find(name); format != options.dates.end()) {
             column.kind = Column::Kind::date;
             column.format = format->second;

@@ -21,8 +21,9 @@ struct CsvOptions {
         {};                   ///< public list of label values, in order; empty: labels are 0, 1, 2, …
     bool regression = false;  ///< the label column holds numbers
     std::string id = {};      ///< column; empty: row numbers
-    std::set<std::string> drop = {};                                  ///< columns left out
-    std::map<std::string, std::vector<std::string>> categories = {};  ///< public list of values by column
+    std::set<std::string> drop = {};  ///< columns left out
+    /// Public list of values by column; "#" alone: nobody has stated one (hashed_column).
+    std::map<std::string, std::vector<std::string>> categories = {};
     CategoryEncoding encoding = CategoryEncoding::one_hot;
     std::map<std::string, std::string> dates = {};  ///< format by column: "%d.%m.%Y"
     char decimal = '.', thousands = 0;              ///< in numbers; 0: no groups

@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "dist/data/range.hpp"
+#include "kernels/ops/whole_persons.hpp"
 
 namespace holdfast {
-
-/// The most that V may be: a person's weights are multiples of 2^-30 (kernels/ops/row_weight.hpp).
-inline constexpr std::uint64_t most_rows_of_a_person = 65536;
 
 /// What one number says of a feature in all rows of a person; `count` of the rows themselves.
 enum class RowSummary { last, mean, min, max, count };

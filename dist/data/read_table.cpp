@@ -51,7 +51,8 @@ class Outside {
 bool is_table(const std::string& path) {
     std::string name = path;
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
-    return name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".txt");
+    return name.ends_with(".csv") || name.ends_with(".tsv") || name.ends_with(".txt") ||
+           name.ends_with(".parquet");
 }
 
 namespace {

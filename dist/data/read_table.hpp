@@ -19,7 +19,8 @@ struct Table {
     std::vector<std::string> outside;  ///< "age: 3 values outside [0, 120], the first in lines 4, 7": clamped
 };
 
-/// Does the name say that it is a table of text? .csv, .tsv and .txt, each with .gz too.
+/// Does the name say that it is a table of text? .csv, .tsv and .txt, each with .gz too; .parquet, of which
+/// CsvReader says how it becomes one.
 bool is_table(const std::string& path);
 
 /// The first so many rows of a CSV file, or all (0); where the schema makes one record of a person's rows,

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "dist/data/record_id.hpp"
 #include "dist/files/json_fields.hpp"
 #include "kernels/base/error.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* iso_date = "%Y-%m-%d";
+constexpr std::size_t most_buckets = 65536;
 
 const char* name_of(Column::Kind kind) {
     switch (kind) {
@@ -36,7 +38,8 @@ json json_of(const Range& range) {
 json json_of(const Column& column) {
     json object = {{"name", column.name}, {"type", name_of(column.kind)}};
     if (column.kind == Column::Kind::category) {
-        object["values"] = column.values;
+        if (column.buckets > 0) object["buckets"] = column.buckets;
+        if (column.buckets == 0 || !column.integer) object["values"] = column.values;
         if (column.integer) object["encoding"] = "integer";
     } else if (is_known(column.range)) {
         object["range"] = json_of(column.range);
@@ -100,7 +103,8 @@ void require_only(const json& object, const std::set<std::string>& known, const 
 Column column_of(const json& object, std::size_t index, bool withheld) {
     const std::string prefix = "column[" + std::to_string(index) + "].";
     if (!object.is_object()) throw "field \"column[" + std::to_string(index) + "]\" must be an object";
-    require_only(object, {"name", "type", "range", "values", "encoding", "format", "unit", "missing"},
+    require_only(object,
+                 {"name", "type", "range", "values", "buckets", "encoding", "format", "unit", "missing"},
                  prefix);
     const JsonFields fields(object, prefix, false);
     Column column;
@@ -109,8 +113,15 @@ Column column_of(const json& object, std::size_t index, bool withheld) {
     if (type == "category") {
         column.kind = Column::Kind::category;
         column.values = texts_of(fields, "values");
+        if (fields.find("buckets", false)) {
+            column.buckets = fields.count("buckets");
+            if (column.buckets < 2 || column.buckets > most_buckets)
+                fields.wrong("buckets", "a number from 2 to " + std::to_string(most_buckets),
+                             *fields.find("buckets", true));
+            if (column.values.empty()) column = hashed_column(column.name, column.buckets);
+        }
         const std::string encoding = fields.text("encoding");
-        column.integer = encoding == "integer";
+        column.integer = encoding == "integer" || (column.integer && encoding.empty());
         if (!encoding.empty() && encoding != "integer" && encoding != "onehot")
             fields.wrong("encoding", "onehot or integer", encoding);
         if (column.values.empty() && !withheld) throw "field \"" + prefix + "values\" lists no category";
@@ -202,6 +213,23 @@ Schema parsed(const json& object) {
 
 }  // namespace
 
+std::string bucket_name(std::size_t bucket) {
+    return "#" + std::to_string(bucket);
+}
+
+Column hashed_column(const std::string& name, std::size_t buckets) {
+    Column column{.name = name, .kind = Column::Kind::category, .integer = true, .buckets = buckets};
+    for (std::size_t bucket = 0; bucket < buckets; ++bucket) column.values.push_back(bucket_name(bucket));
+    return column;
+}
+
+std::size_t Column::bucket_at(const std::string& cell) const {
+    const std::size_t bucket = id_of_text(cell) % buckets;
+    if (values.size() == buckets) return bucket;
+    const auto found = std::find(values.begin(), values.end(), bucket_name(bucket));
+    return std::min(static_cast<std::size_t>(found - values.begin()), values.size() - 1);
+}
+
 std::size_t Schema::features() const {
     std::size_t count = 0;
     for (const Column& column : columns) count += column.features();
@@ -256,7 +284,8 @@ bool Schema::same_features(const Schema& other) const {
            std::equal(columns.begin(), columns.end(), other.columns.begin(), other.columns.end(),
                       [](const Column& one, const Column& two) {
                           return one.name == two.name && one.kind == two.kind && one.range == two.range &&
-                                 one.values == two.values && one.integer == two.integer;
+                                 one.values == two.values && one.integer == two.integer &&
+                                 one.buckets == two.buckets;
                       });
 }
 

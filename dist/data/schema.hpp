@@ -21,13 +21,26 @@ struct Column {
     Range range = unknown_range;
     /// Of a category, in order; an empty one stands for a missing cell.
     std::vector<std::string> values = {};
-    bool integer = false;                ///< of a category: one feature, its place in `values`; else one each
+    bool integer = false;  ///< of a category: one feature, its place in `values`; else one each
+    /// Of a category whose values nobody has stated: a cell counts as the bucket of a public hash that it
+    /// falls into, of so many, "#0", "#1", …; or as the last of `values`, if its bucket is none of them. 0:
+    /// as itself.
+    std::size_t buckets = 0;
     std::string format = {};             ///< of a date: "%d.%m.%Y"
     std::string unit = {};               ///< for people
     std::optional<double> missing = {};  ///< what a missing number or date counts as; none: an error
 
     std::size_t features() const { return kind == Kind::category && !integer ? values.size() : 1; }
+    /// Where the cell stands in `values`, of a column with buckets.
+    std::size_t bucket_at(const std::string& cell) const;
 };
+
+/// Buckets of a column of unknown values; the value of all that are not counted apart.
+inline constexpr std::size_t usual_buckets = 256;
+inline constexpr const char* other_buckets = "#other";
+std::string bucket_name(std::size_t bucket);
+/// One feature, the place of the bucket: as it is before anything is known of the column.
+Column hashed_column(const std::string& name, std::size_t buckets = usual_buckets);
 
 /// What the cells of a table mean: how a row becomes features and a label. It goes with the dataset, its runs
 /// and its models, so that whoever asks them names columns and not positions.

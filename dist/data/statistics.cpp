@@ -51,7 +51,7 @@ std::uint64_t hash_record(const Records& records, std::size_t row, std::vector<u
 
 struct NumberedId {
     std::uint64_t id, row;
-    auto operator<=>(const NumberedId&) const = default;
+    bool operator<(const NumberedId& other) const { return id != other.id ? id < other.id : row < other.row; }
 };
 
 bool same(const NumberedId& one, const NumberedId& other) {

@@ -10,6 +10,7 @@
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/transport.hpp"
@@ -19,7 +20,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string run, queries, bounds = "interval";
+    std::string run, queries, bounds = "interval", answer = "row";
 };
 
 struct Result {
@@ -103,7 +104,11 @@ Intervals intervals_of(const Context& context, const FinishedRun& run, const Rec
     return all;
 }
 
-void certify_regression(const Context& context, const FinishedRun& run, const Records& queries) {
+void certify_regression(const Context& context, const FinishedRun& run, const Questions& questions) {
+    if (questions.unit != AnswerUnit::row)
+        throw Error(ExitCode::usage, "intervals are of rows", "leave --answer out", "--answer");
+    const Records& queries = questions.rows;
+
     // 2. The interval of every prediction at every level.
     const Intervals intervals = intervals_of(context, run, queries);
     if (context.world.is_root()) write_intervals(run, queries, intervals);
@@ -138,7 +143,8 @@ void certify_regression(const Context& context, const FinishedRun& run, const Re
                                    {"guarantee", claim.to_json()}};
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "intervals " + digest.hex().substr(0, 16) + " in " +
-                              run.folder.file("intervals.h5") + "\n" + claim.text() + "\n");
+                              run.folder.file("intervals.h5") + "\n" + claim.text() + "\n" +
+                              next_command({"report", run.folder.path()}));
 }
 
 void certify_job(const Context& context, const Request& request) {
@@ -147,12 +153,14 @@ void certify_job(const Context& context, const Request& request) {
         throw Error(ExitCode::usage, "no such bounds: " + request.bounds, "give interval or best",
                     "--bounds");
     const FinishedRun run = FinishedRun::open(request.run);
-    const Records queries = read_queries(context, run.form(), request.queries);
-    if (run.network.is_regression()) return certify_regression(context, run, queries);
-    const bool relaxed = request.bounds == "best" && run.certificate->relaxes();
+    const Questions questions = read_questions(context, run.form(), request.queries, request.answer);
+    if (run.network.is_regression()) return certify_regression(context, run, questions);
+    const Records queries = questions.answered();
+    const bool relaxed =
+        request.bounds == "best" && questions.unit != AnswerUnit::mean && run.certificate->relaxes();
 
     // 2. Every member's stable distances, then the ensemble's.
-    Result result{certify_members(context, run, queries, relaxed ? Asker::relaxed : Asker::owner), {}, {}};
+    Result result{certify_members(context, run, questions, relaxed ? Asker::relaxed : Asker::owner), {}, {}};
     for (const Evidence& evidence : ensemble_evidence(run, result.members)) {
         result.labels.push_back(evidence.label);
         result.distances.push_back(evidence.distance);
@@ -184,14 +192,14 @@ void certify_job(const Context& context, const Request& request) {
             "by intervals or linear relaxations, whichever prove more; a release counts by intervals alone\n";
     if (request.bounds == "best" && !relaxed)
         text += "by intervals: of this run linear relaxations prove no more\n";
-    const nlohmann::json object = {{"queries", queries.size()},
-                                   {"bounds", relaxed ? "best" : "interval"},
-                                   {"certified", table},
-                                   {"digest", digest},
-                                   {"guarantee", claim.to_json()}};
+    const nlohmann::json object = {
+        {"queries", queries.size()}, {"answer", request.answer}, {"bounds", relaxed ? "best" : "interval"},
+        {"certified", table},        {"digest", digest},         {"guarantee", claim.to_json()}};
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
-                              run.folder.file("distances.h5") + "\n" + claim.text() + "\n");
+                              run.folder.file("distances.h5") + "\n" + claim.text() + "\n" +
+                              next_command({"evaluate", "--run", run.folder.path(), "--data", request.queries,
+                                            "--epsilon", "0.1,1"}));
 }
 
 }  // namespace
@@ -200,6 +208,7 @@ Run declare_certify(const Command& command) {
     auto request = std::make_shared<Request>();
     command.add_option("--run", request->run, "Run folder of holdfast train").required();
     command.add_option("--queries", request->queries, queries_help).required();
+    add_answer_option(command, request->answer);
     command
         .add_option(
             "--bounds", request->bounds,

@@ -15,6 +15,7 @@
 #include "jobs/answers/evaluate/pate_costs.hpp"
 #include "jobs/answers/evaluate/poisoned_votes.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
@@ -147,7 +148,8 @@ std::string written(const Context& context, const FinishedRun& run, nlohmann::js
     result["digest"] = StreamDigest::of(figures.dump());
     if (context.world.is_root()) run.folder.write_json("evaluation.json", result);
     return "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
-           ", for the data owner only: " + run.folder.file("evaluation.json") + "\n";
+           ", for the data owner only: " + run.folder.file("evaluation.json") + "\n" +
+           next_command({"report", run.folder.path()});
 }
 
 void evaluate_regression(const Context& context, const Request& request, const FinishedRun& run) {
@@ -158,15 +160,20 @@ void evaluate_regression(const Context& context, const Request& request, const F
     const Records data = read_queries(context, run.form(), request.data);
     const std::vector<double> targets =
         require_targets(data, run.manifest.dataset.target_range, request.data);
+    const NumericQuality quality = quality_of(nominal_logits(run, data), targets);
     nlohmann::json result = {{"data", request.data},
                              {"queries", data.size()},
                              {"classes", run.classes()},
                              {"relation", name_of(run.settings.certificate.relation)},
                              {"members", run.members()},
-                             {"certified_loss", certified_losses(context, run, data, targets)},
+                             {"quality", to_json(quality)},
                              {"guarantee", run.certificate->claim().to_json()}};
-    const std::string last = written(context, run, result);
-    context.print(result, loss_table(result["certified_loss"]) + last);
+    std::string text = text_of(quality, 1);
+    if (!run.settings.noisy()) {
+        result["certified_loss"] = certified_losses(context, run, data, targets);
+        text += loss_table(result["certified_loss"]);
+    }
+    context.print(result, text + written(context, run, result));
 }
 
 /// Of a fleet: what every network answers alike. The options of boxes have no meaning there.
@@ -214,7 +221,9 @@ void evaluate(const Context& context, const Request& request) {
                            static_cast<double>(members.size());
     std::vector<std::int32_t> labels;
     for (const Evidence& evidence : ensemble) labels.push_back(evidence.label);
-    const Quality quality = quality_of(labels, data.labels, run.classes(), nominal_probabilities(run, data));
+    const Quality quality =
+        quality_of(labels, data.labels, run.classes(),
+                   probabilities_of(run.network.loss(), nominal_logits(run, data), run.network.outputs()));
 
     // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
     const std::vector<std::int64_t> ensemble_distances = distances_of(ensemble);

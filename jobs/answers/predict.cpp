@@ -26,7 +26,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string model, queries, schema, out = "-", backend = "auto";
+    std::string model, queries, schema, out = "-", answer = "row", backend = "auto";
     std::uint64_t first = 0;
     bool scores = false, accuracy = false;
 };
@@ -43,14 +43,6 @@ Answers answers_of_all(const Context& context, const Model& model, const Records
         make_backend(backend_for(model.network.shape(), backend), model.precision, Product::exact, device);
     const Answers answers = answers_of(model.network, *computing, model.parameters, mine);
     return {gathered(context.world, answers.labels), gathered(context.world, answers.logits)};
-}
-
-/// The mean of the squared errors.
-double error_of(const Answers& answers, const std::vector<double>& targets) {
-    double sum = 0;
-    for (std::size_t q = 0; q < targets.size(); ++q)
-        sum += (answers.logits[q] - targets[q]) * (answers.logits[q] - targets[q]);
-    return sum / static_cast<double>(targets.size());
 }
 
 /// A number a line.
@@ -100,9 +92,8 @@ double in_units(double answer, const std::optional<Schema>& schema) {
 }
 
 /// Who was asked about, the answer by its name, and how probable each class is.
-std::string table_of(const Model& model, const std::optional<Schema>& schema, const NamedQueries& queries,
-                     const Answers& answers) {
-    const std::size_t outputs = model.network.outputs();
+std::string table_of(const Model& model, const std::optional<Schema>& schema, const Questions& queries,
+                     const Answers& answers, const std::vector<double>& probabilities) {
     const std::vector<std::string> classes = schema ? schema->classes : std::vector<std::string>();
     const auto name_of_class = [&](std::size_t c) {
         return c < classes.size() ? classes[c] : std::to_string(c);
@@ -113,13 +104,11 @@ std::string table_of(const Model& model, const std::optional<Schema>& schema, co
                                                : "line";
     const bool numbers = model.network.is_regression();
     const std::size_t number_of_classes = model.network.classes();
-    const std::vector<double> probabilities =
-        numbers ? std::vector<double>() : probabilities_of(model.network.loss(), answers.logits, outputs);
     text += numbers ? ",prediction" : ",class";
     for (std::size_t c = 0; !probabilities.empty() && c < number_of_classes; ++c)
         text += "," + cell_of("probability of " + name_of_class(c));
     text += "\n";
-    for (std::size_t q = 0; q < queries.records.size(); ++q) {
+    for (std::size_t q = 0; q < queries.size(); ++q) {
         text += queries.names.empty() ? std::to_string(q) : cell_of(queries.names[q]);
         if (numbers) {
             std::snprintf(number, sizeof number, ",%.10g", in_units(answers.logits[q], schema));
@@ -160,16 +149,25 @@ void predict(const Context& context, const Request& request) {
     // 1. The model, and queries that fit it.
     const auto [model, digest] = read_model(request.model);
     const std::optional<Schema> schema = schema_of(model, request.schema);
-    const NamedQueries named =
-        read_named_queries(context, {model.feature_map(), schema}, request.queries, request.first);
-    const Records& queries = named.records;
+    const Questions named = read_questions(context, {model.feature_map(), schema}, request.queries,
+                                           request.answer, request.first);
+    const bool votes = named.unit == AnswerUnit::vote;
+    if (votes && (request.scores || model.network.is_regression()))
+        throw Error(ExitCode::usage, "votes have no scores, and no numbers are voted for",
+                    "give --answer mean", "--answer");
+    const Records queries = named.unit == AnswerUnit::row ? named.rows : named.answered();
     const bool table =
         !request.scores && (is_table(request.queries) || (schema && request.out.ends_with(".csv")));
     if (request.accuracy && !model.network.is_regression())
         require_labels(queries, model.network.classes(), request.queries);
 
     // 2. What it answers.
-    const Answers answers = answers_of_all(context, model, queries, request.backend);
+    const Answers answers = answers_of_persons(
+        named.unit, model.network, answers_of_all(context, model, named.rows, request.backend), named.starts);
+    const std::vector<double> probabilities =
+        model.network.is_regression() ? std::vector<double>()
+        : votes                       ? answers.logits
+                : probabilities_of(model.network.loss(), answers.logits, model.network.outputs());
 
     // 3. The accuracy, or every answer; beside it, for whom the model is private.
     context.log->info("model {} (training: {}): {}", digest.substr(0, 16), model.kind,
@@ -178,26 +176,22 @@ void predict(const Context& context, const Request& request) {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
     std::string text;
     if (request.accuracy && model.network.is_regression()) {
-        const double error =
-            error_of(answers, require_targets(queries, default_feature_range, request.queries));
-        char line[80];
-        std::snprintf(line, sizeof line, "mean squared error %.6g of %zu queries\n", error, queries.size());
-        object["mean_squared_error"] = error;
+        const NumericQuality quality =
+            quality_of(answers.logits, require_targets(queries, default_feature_range, request.queries));
+        object.update(to_json(quality));
         object["queries"] = queries.size();
-        text = line;
+        text = text_of(quality, in_units(1, schema) - in_units(0, schema));
     } else if (table && !request.accuracy) {
         object["labels"] = answers.labels;
         object["names"] = named.names;
         if (schema) object["classes"] = schema->classes;
-        text = table_of(model, schema, named, answers);
+        text = table_of(model, schema, named, answers, probabilities);
     } else if (model.network.is_regression()) {
         object["predictions"] = answers.logits;
         text = lines_of(answers.logits);
     } else if (request.accuracy) {
-        const Network& network = model.network;
         const Quality quality =
-            quality_of(answers.labels, queries.labels, network.classes(),
-                       probabilities_of(network.loss(), answers.logits, network.outputs()));
+            quality_of(answers.labels, queries.labels, model.network.classes(), probabilities);
         object.update(to_json(quality));
         object["queries"] = queries.size();
         text = text_of(quality, schema ? schema->classes : std::vector<std::string>());
@@ -234,6 +228,7 @@ Run declare_predict(const Command& command) {
         "--accuracy", request->accuracy,
         "Instead of the answers, how many are the queries' labels; of a regression, whose answers are "
         "numbers, the mean squared error");
+    add_answer_option(command, request->answer);
     command.add_option("--first", request->first, "Only the first so many queries; 0: all");
     command
         .add_option("--backend", request->backend, "auto | cpu | cuda | reference: no answer depends on it")

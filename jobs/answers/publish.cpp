@@ -96,12 +96,8 @@ Model model_of(const FinishedRun& run, const PaidParameters& paid) {
 /// How to go on: the model is asked about the test records of the dataset, if it has some; else about
 /// whatever table comes next.
 std::string next_of(const Request& request, const std::string& dataset) {
-    const std::string file = split_dataset_name(dataset, "train").first;
-    std::error_code ignored;
-    std::vector<std::string> splits;
-    if (std::filesystem::exists(file, ignored)) splits = dataset_splits(file);
-    const bool tests = std::find(splits.begin(), splits.end(), "test") != splits.end();
-    return next_command({"predict", "--model", request.out, tests ? file + ":test" : "NEW.csv", "--out",
+    const std::string tests = test_split(dataset);
+    return next_command({"predict", "--model", request.out, tests.empty() ? "NEW.csv" : tests, "--out",
                          beside_dataset(request.out, "-answers.csv")});
 }
 

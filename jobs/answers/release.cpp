@@ -59,8 +59,9 @@ void release(const Context& context, const ReleaseRequest& options) {
     const FinishedRun run = FinishedRun::open(request.run);
     run.certificate->release_claim();  // an Error where no release may rest on it
     require_public_queries(request.queries, run.manifest.dataset, request.public_queries);
-    const Records queries = read_queries(context, run.form(), request.queries, request.first);
-    const PaidEvidence evidence(context, run, queries);
+    const Questions questions =
+        read_questions(context, run.form(), request.queries, request.answer, request.first);
+    const PaidEvidence evidence(context, run, questions);
     if (!context.world.is_root()) return evidence.help();
 
     // 2. Charged first; then the boxes are asked, the answers drawn and stored. Remembered answers cost
@@ -70,7 +71,7 @@ void release(const Context& context, const ReleaseRequest& options) {
                 {run.manifest.dataset.digest, run.manifest.dataset.path, run.manifest.public_records,
                  name_of(run.settings.certificate.relation), request.ledger, run.manifest.dataset.measured});
     SystemRandomBits bits;
-    const std::vector<Digest> digests = query_digests(queries);
+    const std::vector<Digest> digests = query_digests(questions);
     Answered answered = answer({context, request, run, digests, evidence}, ledger, bits);
     evidence.done();
 
@@ -113,6 +114,7 @@ Run declare_release(const Command& command) {
         "--threshold", request->threshold,
         "Of confident_argmax: the fraction of members that seem to agree; public, 0.7 unless given");
     add_public_queries_option(command, request->public_queries);
+    add_answer_option(command, request->answer);
     command.add_option("--first", request->first, "Only the first so many queries; 0: all");
     const Argument session = command.add_option(
         "--session", request->session,

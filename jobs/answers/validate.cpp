@@ -12,6 +12,7 @@
 
 #include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
@@ -79,24 +80,6 @@ std::vector<std::int64_t> counted(const Model& model, const Records& records, Sc
             records.weights.empty() ? whole_person : part_of(whole_person, records.weights[q]);
     }
     return shares;
-}
-
-/// As the ledger keeps it.
-std::string text_of(const ScoreTable& table) {
-    return nlohmann::json{{"rows", table.rows}, {"classes", table.classes}, {"persons", table.persons}}
-        .dump();
-}
-
-ScoreTable table_of(const std::string& text, const std::string& where) {
-    try {
-        const nlohmann::json object = nlohmann::json::parse(text);
-        ScoreTable table{object.at("rows"), object.at("classes"), object.at("persons")};
-        if (table.persons.size() == table.rows * table.classes) return table;
-    } catch (const nlohmann::json::exception&) {
-        // damaged, as below
-    }
-    throw Error(ExitCode::input, "the ledger keeps a table of scores that is damaged",
-                "restore the ledger from its last copy", where);
 }
 
 std::string line_of(const char* name, const Estimate& estimate) {
@@ -182,9 +165,9 @@ void validate(const Context& context, const Request& request) {
         const std::vector<std::int64_t> counts = counted(model, records, table);
         SystemRandomBits bits;
         table.persons = noise.noisy(counts, bits);
-        return text_of(table);
+        return table.text();
     });
-    const ScoreTable table = table_of(bought.text, request.ledger);
+    const ScoreTable table = ScoreTable::of(bought.text, request.ledger);
     const Figures figures = figures_of(table, noise.deviation());
     nlohmann::json object = figures.to_json(table.scored());
     object.update({{"model", model_digest},
@@ -193,7 +176,8 @@ void validate(const Context& context, const Request& request) {
                    {"noise_deviation", noise.deviation()},
                    {"table", nlohmann::json::parse(bought.text)},
                    {"guarantee", claim.to_json()}});
-    context.print(object, as_text(figures, table.scored(), noise, bought.charged) + claim.text() + "\n");
+    context.print(object, as_text(figures, table.scored(), noise, bought.charged) + claim.text() + "\n" +
+                              next_command({"statement", "--ledger", request.ledger}));
     context.world.barrier();
 }
 

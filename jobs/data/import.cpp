@@ -151,7 +151,7 @@ std::string format_of(const Options& options) {
     const auto ends = [&](const char* suffix) {
         return name.ends_with(suffix) || name.ends_with(std::string(suffix) + ".gz");
     };
-    if (ends(".csv") || ends(".tsv") || ends(".txt")) return "csv";
+    if (ends(".csv") || ends(".tsv") || ends(".txt") || ends(".parquet")) return "csv";
     if (name.ends_with(".npy")) return "npy";
     if (name.ends_with(".npz")) return "npz";
     if (name.ends_with(".h5") || name.ends_with(".hdf5")) return "hdf5";
@@ -478,8 +478,10 @@ void declare_columns(const Command& command, Options& options) {
         "which no guarantee about a removed record holds)");
     command.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)").one_at_a_time();
     command
-        .add_option("--categories", options.categories,
-                    "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable)")
+        .add_option(
+            "--categories", options.categories,
+            "CSV: COLUMN=a|b|c, public list of a text column's values (repeatable); COLUMN=#: nobody has "
+            "stated one, and holdfast measure finds which buckets of a public hash are frequent")
         .one_at_a_time();
     command.add_option("--encode", options.encode, "CSV: categories as onehot or integer")
         .one_of({"onehot", "integer"})

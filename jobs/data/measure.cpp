@@ -19,6 +19,7 @@
 #include "dist/data/schema.hpp"
 #include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "kernels/base/error.hpp"
@@ -33,7 +34,7 @@ namespace {
 
 struct Request {
     std::string data, ledger, out;
-    bool count = false, ranges = false;
+    bool count = false, ranges = false, categories = false;
     std::int64_t bins = 0;
     std::optional<double> share, epsilon, delta;
 };
@@ -101,11 +102,25 @@ std::vector<std::size_t> open_features(const DatasetInfo& info) {
     return features;
 }
 
+/// The features that are buckets of hashed text, of which nothing is known.
+std::vector<std::size_t> hashed_features(const DatasetInfo& info) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    std::vector<std::size_t> features;
+    if (!schema || (schema->persons && schema->persons->summarises())) return features;
+    std::size_t at = 0;
+    for (const Column& column : schema->columns) {
+        if (column.buckets == counted_buckets && column.integer) features.push_back(at);
+        at += column.features();
+    }
+    return features;
+}
+
 /// What of the table is to be measured, without its cost: what is asked for, or all that is not public.
-MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, std::size_t open) {
+MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, std::size_t open,
+                         std::size_t hashed) {
     const bool stated = info.expected_records > 0 && !info.count_found,
                scaled = info.scaling != Scaling::none;
-    const bool any = request.count || request.ranges || request.bins > 0;
+    const bool any = request.count || request.ranges || request.categories || request.bins > 0;
     const bool ranges =
         request.ranges || request.bins > 0 || (!any && info.scaling != Scaling::public_constants);
     MeasureRequest wanted;
@@ -122,6 +137,12 @@ MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, std::s
                          : "leave --ranges and --bins out",
                      info.path);
     wanted.columns = ranges ? open : 0;
+    if (request.categories && hashed == 0)
+        refuse_usage("no column is of hashed text", "import it so: --categories 'COLUMN=#'", "--categories");
+    const bool categories = request.categories || (!any && hashed > 0);
+    if (categories && scaled)
+        refuse_usage("its buckets are scaled already", "import the table without --scale", info.path);
+    wanted.categories = categories ? hashed : 0;
     return wanted;
 }
 
@@ -158,7 +179,7 @@ Total total_of(const Request& request, const Budget& budget, const std::string& 
 MeasureRequest priced(MeasureRequest wanted, const Request& request, const Total& total) {
     const double of_count = wanted.count ? count_share : 0;
     double of_ranges = 0;
-    if (wanted.columns > 0)
+    if (wanted.columns + wanted.categories > 0)
         of_ranges = total.epsilon < decimal_value(little_epsilon, "") ? ranges_share_of_little : ranges_share;
     const Rational all = decimal_value(of_count, "") + decimal_value(of_ranges, "");
     const Rational times =
@@ -219,7 +240,8 @@ std::string share_that_would_do(const MeasureRequest& request, const MeasureLaw&
 void refuse_hidden(const MeasureRequest& request, const MeasureLaw& law, const Total& total,
                    std::uint64_t stated) {
     const auto persons = static_cast<double>(stated);
-    if (request.count || request.columns == 0 || stated == 0 || persons >= hidden_deviations * law.sigma)
+    if (request.count || request.columns + request.categories == 0 || stated == 0 ||
+        persons >= hidden_deviations * law.sigma)
         return;
     throw Error(ExitCode::budget,
                 "the noise of " + std::to_string(std::lround(law.sigma)) + " persons a cell would hide all " +
@@ -299,7 +321,6 @@ Measured measured(Ledger& ledger, const DatasetReader& reader, const std::string
                   const MeasureRequest& request, const MeasureLaw& law, const Payment& payment,
                   std::vector<std::size_t> features) {
     const DatasetInfo& info = reader.info();
-    if (request.columns == 0) features.clear();
     const Persons persons(reader);
     const BoughtText bought = ledger.buy(digest, payment, [&] {
         SystemRandomBits bits;
@@ -318,14 +339,86 @@ Measured measured(Ledger& ledger, const DatasetReader& reader, const std::string
 
 // The dataset ----------------------------------------------------------------------------------------------
 
+/// How many features something was measured of.
+std::size_t law_of_columns(const MeasuredConstants& constants) {
+    return static_cast<std::size_t>(std::count_if(constants.columns.begin(), constants.columns.end(),
+                                                  [](const auto& column) { return column.has_value(); }));
+}
+
+/// A split in which each feature that is a bucket of hashed text becomes one for each frequent bucket, and
+/// one for all others.
+class SplitOfFrequent final : public RecordSource {
+  public:
+    SplitOfFrequent(std::unique_ptr<RecordSource> source, const MeasuredConstants& constants)
+        : source_(std::move(source)), constants_(constants), info_(source_->info()) {
+        std::vector<Range> known;
+        std::optional<Schema> schema = kept_schema(info_.schema, info_.path);
+        ensure(schema.has_value(), "hashed text is known by its schema");
+        name_buckets(*schema);
+        info_.schema = to_json(*schema).dump();
+        info_.feature_names = schema->feature_names();
+        for (std::size_t i = 0; i < constants.columns.size(); ++i) {
+            const std::size_t features = features_of(i);
+            const Range own = info_.known_ranges.empty() ? unknown_range : info_.known_ranges[i];
+            known.insert(known.end(), features, features > 1 || is_hashed(i) ? Range{0, 1} : own);
+        }
+        if (!info_.known_ranges.empty()) info_.known_ranges = known;
+    }
+    const SourceInfo& info() const override { return info_; }
+    void rewind() override { source_->rewind(); }
+    bool next(RawRecord& record) override {
+        const bool more = source_->next(record);
+        std::vector<double> features;
+        for (std::size_t i = 0; more && i < record.features.size(); ++i) {
+            if (!is_hashed(i)) {
+                features.push_back(record.features[i]);
+                continue;
+            }
+            const std::vector<std::size_t>& buckets = *constants_.columns[i]->buckets;
+            const auto found =
+                std::find(buckets.begin(), buckets.end(), static_cast<std::size_t>(record.features[i]));
+            for (std::size_t b = 0; b <= buckets.size(); ++b)
+                features.push_back(static_cast<std::size_t>(found - buckets.begin()) == b ? 1 : 0);
+        }
+        record.features = std::move(features);
+        problems = source_->problems;
+        return more;
+    }
+
+  private:
+    bool is_hashed(std::size_t i) const { return constants_.columns[i] && constants_.columns[i]->buckets; }
+    std::size_t features_of(std::size_t i) const {
+        return is_hashed(i) ? constants_.columns[i]->buckets->size() + 1 : 1;
+    }
+    void name_buckets(Schema& schema) const {
+        std::size_t at = 0;
+        for (Column& column : schema.columns) {
+            const std::size_t features = column.features();
+            if (is_hashed(at)) {
+                column.values.clear();
+                for (const std::size_t bucket : *constants_.columns[at]->buckets)
+                    column.values.push_back(bucket_name(bucket));
+                column.values.emplace_back(other_buckets);
+                column.integer = false;
+            }
+            at += features;
+        }
+    }
+
+    std::unique_ptr<RecordSource> source_;
+    const MeasuredConstants& constants_;
+    SourceInfo info_;
+};
+
 /// What the features are scaled by: what was measured, and what the values of a category fix.
 std::map<std::string, Range> ranges_by_name(const MeasuredConstants& constants, const DatasetInfo& info,
                                             const std::vector<std::string>& names) {
     std::map<std::string, Range> ranges;
-    if (constants.bins == 0) return ranges;
+    if (law_of_columns(constants) == 0) return ranges;
     const std::vector<Range> known = stated_ranges(info);
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::optional<MeasuredColumn>& column = constants.columns[i];
+        if (column && column->buckets) continue;  // one-hot, scaled as it is
         if (!ranges.emplace(names[i], column ? Range{column->lowest, column->highest} : known[i]).second)
             throw Error(ExitCode::input, "has two columns named '" + names[i] + "'", "rename one of them",
                         info.path);
@@ -342,6 +435,14 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
                           [&](const NamedSource& source) { return source.split == info.split; });
     ImportOptions options;
     options.ranges = ranges_by_name(measured.constants, info, sources.front().source->info().feature_names);
+    for (NamedSource& source : sources) {
+        if (std::none_of(measured.constants.columns.begin(), measured.constants.columns.end(),
+                         [](const auto& column) { return column && column->buckets; }))
+            break;
+        source.source = std::make_unique<SplitOfFrequent>(std::move(source.source), measured.constants);
+        for (const std::string& name : source.source->info().feature_names)
+            if (name.find("=#") != std::string::npos) options.ranges.emplace(name, Range{0, 1});
+    }
     if (info.rows_at_most > 1) options.persons.emplace(PersonRule{.rows_at_most = info.rows_at_most});
     options.measured = measured.text;
     options.count_measured = measured.constants.count.has_value();
@@ -354,7 +455,7 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
 /// Columns that noise has hidden, and bins that it would blur.
 void warn_of_noise(const Context& context, const MeasureRequest& request, const MeasureLaw& law,
                    const Total& total, const Measured& measured, double persons) {
-    if (request.columns == 0) return;
+    if (request.columns + request.categories == 0) return;
     const auto hidden =
         std::count_if(measured.constants.columns.begin(), measured.constants.columns.end(),
                       [](const std::optional<MeasuredColumn>& column) { return column && !column->seen; });
@@ -402,6 +503,11 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
         if (!constants.columns[i]) continue;
         const std::string name =
             i < info.feature_names.size() ? info.feature_names[i] : "f" + std::to_string(i);
+        if (const auto& buckets = constants.columns[i]->buckets) {
+            text +=
+                "    " + name + ": " + std::to_string(buckets->size()) + " frequent buckets of hashed text\n";
+            continue;
+        }
         std::snprintf(line, sizeof line, ": %.6g to %.6g%s\n", constants.columns[i]->lowest,
                       constants.columns[i]->highest, constants.columns[i]->seen ? "" : ", hidden by noise");
         text += "    " + name + line;
@@ -417,6 +523,20 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
     return text + line + Guarantee::text_of(nlohmann::json::parse(payment.guarantee)) + "\n";
 }
 
+std::string next_of(const Request& request, const DatasetInfo& info, double persons, const Left& left) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    const std::size_t classes = schema && schema->classes.size() > 2 ? schema->classes.size() : 2;
+    const auto text = [](double value) {
+        char digits[40];
+        std::snprintf(digits, sizeof digits, "%.10g", value);
+        return std::string(digits);
+    };
+    return next_command({"advise", "--records", text(persons), "--features", std::to_string(info.features),
+                         "--classes", std::to_string(classes), "--epsilon", text(left.epsilon), "--delta",
+                         text(left.delta), "--kind", "noisy", "--data", request.out, "--ledger",
+                         request.ledger, "--out", beside_dataset(request.out, "-advised.toml")});
+}
+
 void measure(const Context& context, const Request& request) {
     // 1. What is asked for, of whom, and whether there is an account that can pay.
     check_request(request);
@@ -426,8 +546,11 @@ void measure(const Context& context, const Request& request) {
     const DatasetInfo& info = reader.info();
     check_table(info);
     require_unique_ids(reader);
-    const std::vector<std::size_t> features = open_features(info);
-    MeasureRequest wanted = wanted_of(request, info, features.size());
+    std::vector<std::size_t> features = open_features(info);
+    const std::vector<std::size_t> hashed = hashed_features(info);
+    MeasureRequest wanted = wanted_of(request, info, features.size(), hashed.size());
+    if (wanted.columns == 0) features.clear();
+    if (wanted.categories > 0) features.insert(features.end(), hashed.begin(), hashed.end());
     const std::string digest = digest_of_records(reader);
     Ledger ledger(request.ledger);
     const std::optional<std::string> population = ledger.population_of(digest);
@@ -467,8 +590,9 @@ void measure(const Context& context, const Request& request) {
     const auto persons =
         static_cast<double>(drawn.constants.count ? drawn.constants.records() : stated_count(info));
     warn_of_noise(context, wanted, law, total, drawn, persons);
-    context.print(as_json(request, drawn, payment, law, left),
-                  as_text(request, info, drawn, payment, law, total, left));
+    context.print(
+        as_json(request, drawn, payment, law, left),
+        as_text(request, info, drawn, payment, law, total, left) + next_of(request, info, persons, left));
     context.world.barrier();
 }
 
@@ -486,6 +610,10 @@ Run declare_measure(const Command& command) {
         .required();
     command.add_flag("--count", request->count, "The number of records (default: what is not public)");
     command.add_flag("--ranges", request->ranges, "Ranges of the columns, and edges between bins (likewise)");
+    command.add_flag(
+        "--categories", request->categories,
+        "Which buckets of columns of hashed text (import --categories 'COLUMN=#') are frequent: each "
+        "becomes a feature, and all others one together (likewise)");
     command.add_option("--bins", request->bins,
                        "8 or 16 bins a column, which training with features.map = bins then takes (default: "
                        "4 to 16, as the noise leaves them to be told apart)");

@@ -71,8 +71,14 @@ std::string as_text(const TableGuess& guess, const Request& request) {
         text += "  left out, as texts that are no categories: " + listed(guess.dropped) + "\n";
     if (schema.id.empty() && !guess.possible_ids.empty())
         text += "  different in every row, so perhaps ids (--id): " + listed(guess.possible_ids) + "\n";
-    for (const auto& [name, count] : guess.missing)
-        text += "  '" + name + "': " + std::to_string(count) + " missing cells\n";
+    for (const auto& [name, count] : guess.missing) {
+        const auto column = std::find_if(schema.columns.begin(), schema.columns.end(),
+                                         [&name = name](const Column& one) { return one.name == name; });
+        const bool open =
+            column != schema.columns.end() && column->kind != Column::Kind::category && !request.from_data;
+        text += "  '" + name + "': " + std::to_string(count) + " missing cells" +
+                (open ? ", errors until missing = VALUE stands under its name" : "") + "\n";
+    }
     if (request.from_data)
         text += "  ranges, categories and classes are those of the records: found = true says so\n";
     else

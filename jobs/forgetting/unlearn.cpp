@@ -21,6 +21,7 @@
 #include "jobs/forgetting/unlearn/forgotten.hpp"
 #include "jobs/program/host_name.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/finished_run.hpp"
@@ -37,7 +38,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string run, data, ids, queries, out, out_data, public_data, backend;
+    std::string run, data, ids, rows, queries, out, out_data, public_data, backend;
     StatesToKeep keep;
     bool log = false;
 };
@@ -49,7 +50,10 @@ struct Plan {
     std::vector<std::int64_t> from;       ///< [retrained] after how many steps each goes on
     std::int64_t before = 0;              ///< records that were forgotten earlier
     bool rescaled = false;                ///< fewer records make longer steps: no certificate covers that
+    std::int64_t withdrawn = 0;           ///< rows of persons who stay, where rows are what goes
+    bool ends_persons = false;            ///< some of those have none left
 
+    bool by_rows() const { return withdrawn > 0; }
     std::int64_t records() const {
         std::int64_t sum = 0;
         for (const std::int64_t count : forgotten) sum += count;
@@ -62,13 +66,23 @@ void require_options(const Request& request) {
         if (value.empty()) throw Error(ExitCode::usage, "is missing", hint, option);
     };
     need(request.data, "--data", "name the dataset that the run was trained on");
-    need(request.ids, "--ids", "name a file of the ids that are to be forgotten, one a line");
+    if (request.rows.empty())
+        need(request.ids, "--ids", "name a file of the ids that are to be forgotten, one a line");
     if (request.out.empty() != request.out_data.empty())
         throw Error(
             ExitCode::usage, "--out and --out-data go together",
             "name both: the run without the records, and the dataset without them; or neither, to see "
             "what would be done",
             request.out.empty() ? "--out" : "--out-data");
+}
+
+/// The new run is checked; or the same command makes it.
+std::string next_of(const Request& request, bool done) {
+    if (done) return next_command({"verify", request.out, "--data", request.out_data});
+    if (!request.out.empty()) return "";
+    return next_command({"unlearn", "--run", request.run, "--data", request.data, "--ids", request.ids,
+                         "--out", request.run + "-without", "--out-data",
+                         beside_dataset(request.data, "-without.h5")});
 }
 
 /// A run that can be trained again in part.
@@ -139,7 +153,9 @@ Plan plan_of(const FinishedRun& run, const Forgetting& forgetting, double normal
               {},
               {},
               static_cast<std::int64_t>(forgetting.before),
-              normaliser != run.manifest.normaliser};
+              normaliser != run.manifest.normaliser,
+              static_cast<std::int64_t>(forgetting.withdrawn.size()),
+              forgetting.ends_persons};
     for (const std::uint64_t id : forgetting.ids) ++plan.forgotten[assignment.member(id, run.members())];
     const std::vector<std::int64_t> first = first_changed_steps(run, forgetting, plan.rescaled);
     const KeptStates kept = states_of(run);
@@ -156,6 +172,8 @@ Plan shared(const Communicator& world, Plan plan) {
     std::vector<std::int64_t> words(plan.forgotten);
     words.insert(words.end(), plan.retrained.begin(), plan.retrained.end());
     words.insert(words.end(), plan.from.begin(), plan.from.end());
+    words.push_back(plan.ends_persons ? 1 : 0);
+    words.push_back(plan.withdrawn);
     words.push_back(plan.rescaled ? 1 : 0);
     words.push_back(plan.before);
     words.push_back(static_cast<std::int64_t>(plan.forgotten.size()));
@@ -165,12 +183,14 @@ Plan shared(const Communicator& world, Plan plan) {
     words.resize(bytes.size() / sizeof(std::int64_t));
     std::memcpy(words.data(), bytes.data(), bytes.size());
     const auto members = static_cast<std::ptrdiff_t>(words.back());
-    const auto retrained = (static_cast<std::ptrdiff_t>(words.size()) - members - 3) / 2;
+    const auto retrained = (static_cast<std::ptrdiff_t>(words.size()) - members - 5) / 2;
     return {{words.begin(), words.begin() + members},
             {words.begin() + members, words.begin() + members + retrained},
-            {words.begin() + members + retrained, words.end() - 3},
+            {words.begin() + members + retrained, words.end() - 5},
             words[words.size() - 2],
-            words[words.size() - 3] != 0};
+            words[words.size() - 3] != 0,
+            words[words.size() - 4],
+            words[words.size() - 5] != 0};
 }
 
 /// What is said of answers: by certificates that enclose every removal.
@@ -189,12 +209,18 @@ struct Unchanged {
     std::vector<bool> stays;           ///< [queries]: provably
 };
 
-/// Collective. Where the relation does not enclose removals, only members without forgotten records stay.
+/// Do the levels enclose what goes? A person who loses rows and stays is replaced; one who is gone is
+/// removed.
+bool covers(Relation relation, const Plan& plan) {
+    if (plan.by_rows()) return relation == Relation::substitute && !plan.ends_persons;
+    return relation == Relation::add_remove || relation == Relation::remove;
+}
+
+/// Collective. Where the relation does not enclose what goes, only members without forgotten records stay.
 Unchanged unchanged_by(const Context& context, const FinishedRun& run, const Plan& plan,
                        const Records& queries) {
     const std::vector<Certificates> members = certify_members(context, run, queries, Asker::owner);
-    const Relation relation = run.settings.certificate.relation;
-    const bool covered = relation == Relation::add_remove || relation == Relation::remove;
+    const bool covered = covers(run.settings.certificate.relation, plan);
     const std::vector<std::int64_t> levels = covered ? run.levels() : std::vector<std::int64_t>{0};
     const std::size_t classes = run.classes();
     Unchanged result;
@@ -272,7 +298,10 @@ void report_plan(const FinishedRun& run, const Plan& plan, bool doing, Report& r
     report.object["retrained"] = plan.retrained;
     report.object["from_steps"] = plan.from;
     report.object["steps"] = run.settings.training.steps();
-    report.text += counted(plan.records(), "record") + (doing ? " forgotten" : " to forget");
+    if (plan.by_rows()) report.object["withdrawn_rows"] = plan.withdrawn;
+    if (plan.by_rows()) report.text += counted(plan.withdrawn, "row") + " of ";
+    report.text +=
+        counted(plan.records(), plan.by_rows() ? "person" : "record") + (doing ? " forgotten" : " to forget");
     if (plan.before > 0) report.text += ", " + std::to_string(plan.before) + " forgotten before";
     report.text += ": " + std::string(doing ? "trained " : "to train ") +
                    counted(static_cast<std::int64_t>(plan.retrained.size()), "member") + " of " +
@@ -330,7 +359,7 @@ void prepare(const FinishedRun& run, const Request& request, const DatasetReader
         log = RequestLog::read(run.folder);
         log.append(out, {{"kind", "asked"},
                          {"program", "holdfast " + program_identity()},
-                         {"tokens", tokens_of(key, forgetting.ids)},
+                         {"tokens", tokens_of(key, forgetting.named)},
                          {"retrained", plan.retrained},
                          {"data_before", forgetting.digest},
                          {"data_after", forgetting.digest_left},
@@ -369,8 +398,9 @@ void report_done(const FinishedRun& run, const Request& request, const RunManife
                    after.digest.substr(0, 16) + ", in " + request.out + ", by the records of " +
                    request.out_data + ": the bytes that training on them alone gives\nrequest log " +
                    log.head() + " (keep it: " + "unlearn --log shows whether the log still ends so)\n" +
-                   "what was forgotten is still in " + request.data + ", " + request.ids + " and " +
-                   request.run + ": delete them, and every copy\n";
+                   "what was forgotten is still in " + request.data + ", " +
+                   (request.rows.empty() ? request.ids : request.rows) + " and " + request.run +
+                   ": delete them, and every copy\n";
 }
 
 /// Collective.
@@ -423,7 +453,7 @@ void unlearn(const Context& context, const Request& request) {
     const FinishedRun run = FinishedRun::open(request.run);
     require_unlearnable(run);
     const DatasetReader reader(request.data);
-    const IdList asked = IdList::read(request.ids);
+    const IdList asked = request.ids.empty() ? IdList() : IdList::read(request.ids);
     const Configuration configuration = configuration_of(run, request.backend);
     const Records public_records = read_public(request.public_data, reader.info(), run.settings);
     const PublicRecords beside = identify_public(public_records, run.settings.training);
@@ -439,7 +469,9 @@ void unlearn(const Context& context, const Request& request) {
         const RequestLog log = RequestLog::read(run.folder);
         const std::string key = run.folder.file(RequestLog::key_name);
         const bool known = !log.entries().empty() && std::filesystem::exists(key);
-        forgetting = look_up(reader, asked, known ? SecretKey::read(key) : SecretKey::fresh(), log.tokens());
+        const SecretKey secret = known ? SecretKey::read(key) : SecretKey::fresh();
+        forgetting = request.rows.empty() ? look_up(reader, asked, secret, log.tokens())
+                                          : look_up_rows(reader, request.rows, secret, log.tokens());
         require_same_data(run, reader.info(), forgetting, beside, request);
         const TrainingPlan training = training_plan(run, configuration, forgetting.left);
         plan = plan_of(run, forgetting, training.normaliser, passed_over);
@@ -466,6 +498,7 @@ void unlearn(const Context& context, const Request& request) {
         const RunManifest after = retrain(context, request, configuration, reader.info().split);
         if (context.world.is_root()) report_done(run, request, after, again, report);
     }
+    report.text += next_of(request, doing);
     context.print(report.object, report.text);
 }
 
@@ -477,8 +510,15 @@ Run declare_unlearn(const Command& command) {
         .required();
     command.add_option("--data", request->data,
                        "The dataset FILE[:SPLIT] it was trained on, split train by default");
-    command.add_option("--ids", request->ids,
-                       "File of the ids to forget, one a line, as the table's column of ids has them");
+    const Argument ids =
+        command.add_option("--ids", request->ids,
+                           "File of the ids to forget, one a line, as the table's column of ids has them");
+    command
+        .add_option("--rows", request->rows,
+                    "Instead: a CSV table of the rows to withdraw, of persons who have others and stay; of "
+                    "the columns "
+                    "that the imported table had")
+        .excludes(ids);
     command.add_option(
         "--queries", request->queries,
         "Dataset FILE[:SPLIT], split test by default: say which of their labels provably stay, in "

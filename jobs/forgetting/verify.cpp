@@ -217,7 +217,8 @@ class StepCheck {
             throw Error(ExitCode::input, "the run was trained on other public records beside",
                         "name those it was trained with, or none where there were none", "--public");
         public_records_ = seen(std::move(public_records));
-        grid_ = std::make_unique<ProcessGrid>(*alone_, "1x1x1", members_.size(), run.manifest.levels.size());
+        grid_ = std::make_unique<ProcessGrid>(*alone_, "1x1x1", members_.size(),
+                                              run.settings.kept_levels().size());
         training_ = kind_named(run.manifest.kind).training(stated.plan(), public_records_, *grid_, nullptr);
         Distributed all = distribute(
             reader, *grid_, *alone_,

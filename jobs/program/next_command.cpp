@@ -1,13 +1,11 @@
 #include "jobs/program/next_command.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "dist/data/dataset.hpp"
 
 namespace holdfast {
-namespace {
-
-/// In quotes where the shell would read more than a word.
 std::string shell_word(const std::string& word) {
     constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
@@ -16,12 +14,18 @@ std::string shell_word(const std::string& word) {
     return text + "'";
 }
 
-}  // namespace
-
 std::string next_command(const std::vector<std::string>& words) {
     std::string line = "Next: holdfast";
     for (const std::string& word : words) line += " " + shell_word(word);
     return line + "\n";
+}
+
+std::string test_split(const std::string& name) {
+    const std::string file = split_dataset_name(name, "train").first;
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) return "";
+    const std::vector<std::string> splits = dataset_splits(file);
+    return std::find(splits.begin(), splits.end(), "test") != splits.end() ? file + ":test" : "";
 }
 
 std::string beside_dataset(const std::string& name, const std::string& ending) {

@@ -100,6 +100,10 @@ ProbabilityQuality probability_quality(std::span<const double> probabilities,
     return quality;
 }
 
+constexpr const char* no_better =
+    "This model is not shown to be better than always saying the commonest class, or the mean. What helps: a "
+    "larger epsilon, more records, fewer columns, tighter public ranges.\n";
+
 std::string text_of(const ProbabilityQuality& quality) {
     std::string text = line_of("AUC %.4f; log-loss %.4f; Brier score %.4f; calibration error %.4f\n",
                                quality.auc, quality.log_loss, quality.brier, quality.calibration_error);
@@ -161,6 +165,34 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
     return quality;
 }
 
+NumericQuality quality_of(std::span<const double> answers, std::span<const double> targets) {
+    const auto count = static_cast<double>(targets.size());
+    const double mean = std::accumulate(targets.begin(), targets.end(), 0.0) / count;
+    NumericQuality quality{.queries = targets.size()};
+    for (std::size_t q = 0; q < targets.size(); ++q) {
+        const double error = answers[q] - targets[q], off = targets[q] - mean;
+        quality.squared_error += error * error / count;
+        quality.absolute_error += std::abs(error) / count;
+        quality.variance += off * off / count;
+    }
+    return quality;
+}
+
+nlohmann::json to_json(const NumericQuality& quality) {
+    return {{"mean_squared_error", quality.squared_error},
+            {"mean_absolute_error", quality.absolute_error},
+            {"explained_variance", quality.explained()}};
+}
+
+std::string text_of(const NumericQuality& quality, double unit) {
+    return line_of("root mean squared error %.6g, mean absolute error %.6g, of %zu queries%s\n",
+                   unit * std::sqrt(quality.squared_error), unit * quality.absolute_error, quality.queries,
+                   unit == 1 ? "" : ", in the target's own units") +
+           line_of("who always says the mean: %.6g; of the variance explained: %.4f\n",
+                   unit * std::sqrt(quality.variance), quality.explained()) +
+           (quality.explained() > 0 ? "" : no_better);
+}
+
 nlohmann::json to_json(const Quality& quality) {
     nlohmann::json object = {{"accuracy", quality.accuracy},
                              {"interval", {quality.lowest, quality.highest}},
@@ -185,12 +217,7 @@ std::string text_of(const Quality& quality, const std::vector<std::string>& name
         line_of("who always says the commonest class: %.4f; balanced accuracy %.4f\n", quality.commonest,
                 quality.balanced) +
         (quality.probabilities ? text_of(*quality.probabilities) : "") + table_of(quality, names);
-    if (!quality.beats_guessing())
-        text +=
-            "This model is not shown to be better than always saying the commonest class. What helps: a "
-            "larger "
-            "epsilon, more records, fewer columns, tighter public ranges.\n";
-    return text;
+    return quality.beats_guessing() ? text : text + no_better;
 }
 
 }  // namespace holdfast

@@ -41,6 +41,24 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
 /// probabilities.
 std::vector<double> probabilities_of(Loss loss, std::span<const double> logits, std::size_t outputs);
 
+/// How good a regression's answers are, beside always saying the mean. Errors in the range of the targets.
+struct NumericQuality {
+    std::size_t queries = 0;
+    double squared_error = 0, absolute_error = 0;  ///< means
+    double variance = 0;                           ///< of the targets: who says their mean errs by it
+
+    /// The part of the variance that the answers explain (R^2): 1 where all are right, 0 or less where the
+    /// mean is as good.
+    double explained() const { return variance > 0 ? 1 - squared_error / variance : 0; }
+};
+
+/// answers, targets: [queries], at least one.
+NumericQuality quality_of(std::span<const double> answers, std::span<const double> targets);
+/// {mean_squared_error, mean_absolute_error, explained_variance}
+nlohmann::json to_json(const NumericQuality& quality);
+/// unit: how long the targets' range is where their owner counts, 1 where that is not known.
+std::string text_of(const NumericQuality& quality, double unit);
+
 /// {accuracy, interval, commonest_class, balanced_accuracy, beats_guessing, confusion}, and of probabilities
 /// {auc, brier, log_loss, calibration_error, mean_probability, class_share}
 nlohmann::json to_json(const Quality& quality);

@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <numeric>
 
 #include "dist/data/read_table.hpp"
@@ -11,6 +12,22 @@
 namespace holdfast {
 
 namespace {
+
+/// What is wrong with a table is told with what its tables are: options of an import are none of those who
+/// ask.
+Table read_as_trained(const std::string& path, const Schema& schema, std::uint64_t first) {
+    try {
+        return read_table(path, schema, first);
+    } catch (const Error& error) {
+        if (error.hint().find("--") == std::string::npos || path.ends_with(".parquet")) throw;
+        const std::string between =
+            schema.delimiter == '\t' ? "tabs" : std::string("'") + schema.delimiter + "'";
+        throw Error(error.code(), error.message(),
+                    "it is read as the table trained on was: " + between + " between cells, numbers with '" +
+                        schema.decimal + "', and no categories, columns or forms of dates but those of then",
+                    error.where());
+    }
+}
 
 /// A table says all that its schema makes of it: nothing is another number silently.
 NamedQueries table_queries(const Context& context, const std::optional<Schema>& schema,
@@ -21,7 +38,7 @@ NamedQueries table_queries(const Context& context, const std::optional<Schema>& 
                     "file without names",
                     "holdfast import makes a dataset of it, with the training data's columns and ranges",
                     path);
-    Table table = read_table(path, *schema, first);
+    Table table = read_as_trained(path, *schema, first);
     if (!table.ignored.empty()) {
         std::string names;
         for (const std::string& column : table.ignored) names += (names.empty() ? "" : ", ") + column;
@@ -61,12 +78,101 @@ NamedQueries read_named_queries(const Context& context, const QueryForm& form, c
     if (const std::uint64_t outside = values_outside(queries.features, range); outside > 0)
         context.log->warn("{} values of the queries lie outside the public range {} and count as its ends",
                           outside, text_of(range));
-    return {std::move(queries), {}};
+    return {std::move(queries), {}, reader.info().ids == IdKind::given};
 }
 
 Records read_queries(const Context& context, const QueryForm& form, const std::string& name,
                      std::uint64_t first) {
     return read_named_queries(context, form, name, first).records;
+}
+
+AnswerUnit answer_unit_of(const std::string& answer) {
+    if (const std::optional<AnswerUnit> unit = answer_unit_named(answer)) return *unit;
+    throw Error(ExitCode::usage, "'" + answer + "' is not what rows are answered by",
+                "give row, vote or mean", "--answer");
+}
+
+void add_answer_option(const Command& command, std::string& answer) {
+    command
+        .add_option(
+            "--answer", answer,
+            "row: an answer each; vote | mean: one for all rows of an id, by their votes, or by the mean of "
+            "their outputs")
+        .show_default();
+}
+
+Questions read_questions(const Context& context, const QueryForm& form, const std::string& name,
+                         const std::string& answer, std::uint64_t first) {
+    Questions all{{}, {0}, answer_unit_of(answer)};
+    const bool by_row = all.unit == AnswerUnit::row;
+    NamedQueries queries = read_named_queries(context, form, name, by_row ? first : 0);
+    const std::size_t count = queries.records.size();
+    all.has_ids = queries.has_ids && (!by_row || !queries.names.empty());
+    if (by_row) {
+        all.rows = std::move(queries.records);
+        all.names = std::move(queries.names);
+        for (std::size_t i = 1; i <= count; ++i) all.starts.push_back(i);
+        return all;
+    }
+    if (!queries.has_ids)
+        throw Error(ExitCode::input, "no column says whose rows they are",
+                    "leave --answer out, or ask with ids", name);
+    // Persons in the order in which they first appear, each with its rows in theirs.
+    std::map<std::uint64_t, std::vector<std::size_t>> rows_of;
+    std::vector<std::uint64_t> persons;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::vector<std::size_t>& rows = rows_of[queries.records.ids[i]];
+        if (rows.empty()) persons.push_back(queries.records.ids[i]);
+        rows.push_back(i);
+    }
+    if (first > 0 && first < persons.size()) persons.resize(first);
+    std::vector<std::size_t> order;
+    for (const std::uint64_t person : persons) {
+        const std::vector<std::size_t>& rows = rows_of[person];
+        order.insert(order.end(), rows.begin(), rows.end());
+        all.starts.push_back(order.size());
+        all.names.push_back(queries.names.empty() ? std::to_string(person) : queries.names[rows.front()]);
+    }
+    all.rows = chosen_records(queries.records, order);
+    for (const std::size_t i : order) {
+        if (!queries.records.labels.empty()) all.rows.labels.push_back(queries.records.labels[i]);
+        if (!queries.records.targets.empty()) all.rows.targets.push_back(queries.records.targets[i]);
+    }
+    return all;
+}
+
+Records Questions::answered() const {
+    Records persons{FeatureMatrix(rows.features.columns(), rows.features.wide()), {}, {}, {}};
+    for (std::size_t i = 0; i < size(); ++i) {
+        const std::size_t begin = starts[i], end = starts[i + 1];
+        persons.ids.push_back(rows.ids[begin]);
+        persons.rows.push_back(rows.rows[begin]);
+        if (!rows.labels.empty()) {
+            std::map<std::int32_t, std::size_t> counts;
+            for (std::size_t r = begin; r < end; ++r) ++counts[rows.labels[r]];
+            std::pair<std::size_t, std::int32_t> most;
+            for (const auto& [label, count] : counts) most = std::max(most, std::pair(count, label));
+            persons.labels.push_back(most.second);
+        }
+        if (!rows.targets.empty()) {
+            const auto first = rows.targets.begin() + static_cast<std::ptrdiff_t>(begin);
+            persons.targets.push_back(
+                std::accumulate(first, first + static_cast<std::ptrdiff_t>(end - begin), 0.0) /
+                static_cast<double>(end - begin));
+        }
+    }
+    return persons;
+}
+
+Questions Questions::chosen(std::span<const std::size_t> indices) const {
+    Questions some{{}, {0}, unit};
+    std::vector<std::size_t> order;
+    for (const std::size_t i : indices) {
+        for (std::size_t r = starts[i]; r < starts[i + 1]; ++r) order.push_back(r);
+        some.starts.push_back(order.size());
+    }
+    some.rows = chosen_records(rows, order);
+    return some;
 }
 
 void add_asking_options(const Command& command, std::string& queries, std::string& ledger) {
@@ -107,6 +213,19 @@ std::vector<Digest> query_digests(const Records& queries) {
     for (std::size_t q = 0; q < queries.size(); ++q) {
         for (std::size_t j = 0; j < features.size(); ++j) features[j] = queries.features.at(q, j);
         digests.push_back(query_digest(features));
+    }
+    return digests;
+}
+
+std::vector<Digest> query_digests(const Questions& questions) {
+    const std::vector<Digest> rows = query_digests(questions.rows);
+    if (questions.unit == AnswerUnit::row) return rows;
+    std::vector<Digest> digests;
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+        std::vector<Digest> bag(rows.begin() + static_cast<std::ptrdiff_t>(questions.starts[i]),
+                                rows.begin() + static_cast<std::ptrdiff_t>(questions.starts[i + 1]));
+        std::sort(bag.begin(), bag.end());
+        digests.push_back(bag_digest(name_of(questions.unit), bag));
     }
     return digests;
 }

@@ -11,6 +11,7 @@
 #include "dist/runs/manifest.hpp"
 #include "jobs/program/context.hpp"
 #include "jobs/program/job.hpp"
+#include "models/certify/person_answers.hpp"
 #include "models/nets/feature_map.hpp"
 #include "models/privacy/ledger/query_digest.hpp"
 
@@ -26,7 +27,7 @@ struct NamedQueries {
     Records records;
     std::vector<std::string>
         names;             ///< [queries] of a table: the id as it stands there, or the line; else empty
-    bool has_ids = false;  ///< are the names ids?
+    bool has_ids = false;  ///< do ids say whose they are? Names are those then
 };
 
 /// Opens queries FILE[:SPLIT] (test by default) or a CSV table, whose columns are found by name, the `first`
@@ -38,6 +39,31 @@ NamedQueries read_named_queries(const Context& context, const QueryForm& form, c
                                 std::uint64_t first = 0);
 Records read_queries(const Context& context, const QueryForm& form, const std::string& name,
                      std::uint64_t first = 0);
+
+/// Queries with one answer each: of a row, or of all rows that bear an id.
+struct Questions {
+    Records rows;                     ///< those of one answer side by side
+    std::vector<std::size_t> starts;  ///< [answers + 1]: the first row of each
+    AnswerUnit unit = AnswerUnit::row;
+    std::vector<std::string> names = {};  ///< as those of NamedQueries
+    bool has_ids = false;
+
+    std::size_t size() const { return starts.size() - 1; }
+    /// Of each the id; of records with labels or targets what most rows have, of those the greatest, or the
+    /// mean.
+    Records answered() const;
+    /// Some of them, without labels.
+    Questions chosen(std::span<const std::size_t> indices) const;
+};
+
+/// What --answer says. Error (usage): it is no unit.
+AnswerUnit answer_unit_of(const std::string& answer);
+void add_answer_option(const Command& command, std::string& answer);
+
+/// Reads queries as read_named_queries() does, the `first` so many answers of them. Error (input): answers
+/// are of persons, and the queries have no ids.
+Questions read_questions(const Context& context, const QueryForm& form, const std::string& name,
+                         const std::string& answer, std::uint64_t first = 0);
 
 /// --queries, a dataset or a table.
 inline constexpr const char* queries_help =
@@ -70,6 +96,8 @@ double fraction_right(std::span<const std::int32_t> truth, LabelOf label_of) {
 
 /// By what a ledger knows each query: of its features as they are in the file.
 std::vector<Digest> query_digests(const Records& queries);
+/// The same of a person: of the bag of its rows, and how they are answered.
+std::vector<Digest> query_digests(const Questions& questions);
 
 /// The records of the given indices, without labels.
 Records chosen_records(const Records& records, std::span<const std::size_t> indices);

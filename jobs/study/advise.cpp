@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -43,11 +44,12 @@ void check(const PublicNumbers& numbers) {
     require(numbers.records >= 1 && numbers.records <= static_cast<std::int64_t>(most_expected_records),
             "--records", "from 1 to 10^12");
     require(numbers.features >= 1 && numbers.features <= 10000, "--features", "from 1 to 10000");
-    require(numbers.classes >= 2 && numbers.classes <= 100, "--classes", "from 2 to 100");
+    require(numbers.classes >= 1 && numbers.classes <= 100, "--classes", "from 1 (a regression) to 100");
     require(numbers.answers >= 0 && numbers.answers <= 1000000, "--queries",
             "from 0 (any number) to 1000000");
     require(numbers.epsilon >= 0.001 && numbers.epsilon <= 50, "--epsilon", "from 0.001 to 50");
-    require(numbers.delta >= 1e-15 && numbers.delta < 0.5, "--delta", "from 1e-15 to less than 0.5");
+    require(numbers.delta == 0 || (numbers.delta >= 1e-15 && numbers.delta < 0.5), "--delta",
+            "0, or from 1e-15 to less than 0.5");
 }
 
 PublicNumbers numbers_of(const Request& request) {
@@ -60,7 +62,7 @@ PublicNumbers numbers_of(const Request& request) {
 
 struct Tried {
     Candidate candidate;
-    std::vector<RouteAccuracy> routes;  ///< on the first stand-in
+    std::vector<RouteAccuracy> routes;  ///< the mean over the stand-ins that judge
     std::vector<ModelScore> scores;     ///< of noisy ones, on each stand-in
     double log_loss = 0;                ///< of noisy ones, the mean over the stand-ins that judge
 };
@@ -97,7 +99,23 @@ struct Trials {
     }
 };
 
-/// Noisy candidates on every stand-in, the others on the first; of one kind, or of all.
+/// Route by route; where one stand-in has no answer there is none.
+std::vector<RouteAccuracy> mean_of(const std::vector<std::vector<RouteAccuracy>>& stand_ins) {
+    std::vector<RouteAccuracy> mean = stand_ins.front();
+    for (std::size_t r = 0; r < mean.size(); ++r) {
+        for (std::size_t i = 0; i < mean[r].by_answers.size(); ++i) {
+            std::optional<double>& accuracy = mean[r].by_answers[i];
+            for (std::size_t s = 1; s < stand_ins.size() && accuracy; ++s) {
+                const std::optional<double>& other = stand_ins[s][r].by_answers[i];
+                accuracy = other ? std::optional(*accuracy + *other) : std::nullopt;
+            }
+            if (accuracy) *accuracy /= static_cast<double>(stand_ins.size());
+        }
+    }
+    return mean;
+}
+
+/// Noisy candidates on every stand-in, the others on those that judge; of one kind, or of all.
 std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers,
                            const std::string& kind) {
     std::vector<Tried> all;
@@ -108,17 +126,22 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
         if (candidate.noisy()) {
             const auto judging = std::count_if(trials.stand_ins.begin(), trials.stand_ins.end(),
                                                [](const StandIn& stand_in) { return stand_in.judges; });
+            double accuracy = 0;
             for (const StandIn& stand_in : trials.stand_ins) {
                 tried.scores.push_back(trials.score(candidate, stand_in));
-                if (stand_in.judges)
-                    tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+                if (!stand_in.judges) continue;
+                tried.log_loss += tried.scores.back().log_loss / static_cast<double>(judging);
+                accuracy += tried.scores.back().accuracy / static_cast<double>(judging);
             }
-            const std::optional<double> accuracy = tried.scores.front().accuracy;
             tried.routes = {{"noisy", std::vector<std::optional<double>>(answers.size(), accuracy)}};
         } else {
-            const StandIn& first = trials.stand_ins.front();
-            tried.routes =
-                judged(candidate, trials.train(candidate, first, 0), first, trials.numbers, answers);
+            std::vector<std::vector<RouteAccuracy>> each;
+            for (const StandIn& stand_in : trials.stand_ins) {
+                if (stand_in.judges)
+                    each.push_back(judged(candidate, trials.train(candidate, stand_in, 0), stand_in,
+                                          trials.numbers, answers));
+            }
+            tried.routes = mean_of(each);
         }
         all.push_back(std::move(tried));
     }
@@ -129,18 +152,22 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
 }
 
 /// The most accurate at the number of answers that stands at `place`, of equals the first: of all routes, but
-/// of noisy candidates only that of the least log-loss, since who has a model reads its probabilities.
+/// of models that are published only the noisy one of the least log-loss, since who has a model reads its
+/// probabilities; where none is noisy, any.
 Choice best_of(const std::vector<Tried>& tried, std::size_t place) {
     const auto calibrated = std::min_element(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
         return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss < b.log_loss);
     });
+    const bool any_noisy =
+        std::any_of(tried.begin(), tried.end(), [](const Tried& each) { return each.candidate.noisy(); });
     std::optional<Choice> best;
     double highest = -1;
     for (auto each = tried.begin(); each != tried.end(); ++each) {
         if (each->candidate.noisy() && each != calibrated) continue;
         for (std::size_t r = 0; r < each->routes.size(); ++r) {
             const std::optional<double> accuracy = each->routes[r].by_answers[place];
-            if (!accuracy || *accuracy <= highest) continue;
+            const bool passed_over = any_noisy && each->routes[r].route == "published";
+            if (!accuracy || *accuracy <= highest || passed_over) continue;
             highest = *accuracy;
             best = {static_cast<std::size_t>(each - tried.begin()), r};
         }
@@ -180,7 +207,17 @@ std::string text_of_answers(std::int64_t answers) {
     return answers == 0 ? "any" : std::to_string(answers);
 }
 
-nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::int64_t>& answers) {
+/// What is learnt decides which figures of a model there are (ModelScore).
+const char* name_of_accuracy(const PublicNumbers& numbers) {
+    return numbers.is_regression() ? "explained_variance" : "accuracy";
+}
+const char* name_of_loss(const PublicNumbers& numbers) {
+    return numbers.is_regression() ? "mean_squared_error" : "log_loss";
+}
+
+nlohmann::json as_json(const std::vector<Tried>& tried, const PublicNumbers& numbers,
+                       const std::vector<std::int64_t>& answers) {
+    const char *const accuracy = name_of_accuracy(numbers), *const loss = name_of_loss(numbers);
     nlohmann::json rows = nlohmann::json::array();
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
@@ -189,12 +226,11 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
                 if (route.by_answers[i]) accuracies[text_of_answers(answers[i])] = *route.by_answers[i];
             }
             rows.push_back(
-                {{"candidate", each.candidate.name()}, {"route", route.route}, {"accuracy", accuracies}});
+                {{"candidate", each.candidate.name()}, {"route", route.route}, {accuracy, accuracies}});
             if (!each.candidate.noisy()) continue;
-            rows.back()["log_loss"] = each.log_loss;
+            rows.back()[loss] = each.log_loss;
             for (const ModelScore& score : each.scores)
-                rows.back()["stand_ins"].push_back(
-                    {{"accuracy", score.accuracy}, {"log_loss", score.log_loss}});
+                rows.back()["stand_ins"].push_back({{accuracy, score.accuracy}, {loss, score.log_loss}});
         }
     }
     return rows;
@@ -203,7 +239,7 @@ nlohmann::json as_json(const std::vector<Tried>& tried, const std::vector<std::i
 /// The routes line by line: accuracy by number of answers.
 std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int64_t>& answers) {
     char cell[96];
-    std::snprintf(cell, sizeof cell, "%-24s%-18s", "candidate", "route");
+    std::snprintf(cell, sizeof cell, "%-30s%-18s", "candidate", "route");
     std::string text = cell;
     for (const std::int64_t count : answers) {
         std::snprintf(cell, sizeof cell, "%-8s", text_of_answers(count).c_str());
@@ -212,7 +248,7 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
     text += "answers\n";
     for (const Tried& each : tried) {
         for (const RouteAccuracy& route : each.routes) {
-            std::snprintf(cell, sizeof cell, "%-24s%-18s", each.candidate.name().c_str(),
+            std::snprintf(cell, sizeof cell, "%-30s%-18s", each.candidate.name().c_str(),
                           route.route.c_str());
             text += cell;
             for (const std::optional<double>& accuracy : route.by_answers) {
@@ -226,14 +262,15 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
 }
 
 std::string said_of(const PublicNumbers& numbers) {
+    const std::string learnt =
+        numbers.is_regression() ? "numbers in [0, 1]" : std::to_string(numbers.classes) + " classes";
     char text[400];
-    std::snprintf(
-        text, sizeof text,
-        "%lld records of %lld features in [0, 1] (%s), %lld classes, %s answers, epsilon %g, delta %g, %s",
-        static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
-        numbers.columns == Columns::amounts ? "amounts" : "coordinates",
-        static_cast<long long>(numbers.classes), text_of_answers(numbers.answers).c_str(), numbers.epsilon,
-        numbers.delta, name_of(numbers.relation));
+    std::snprintf(text, sizeof text,
+                  "%lld records of %lld features in [0, 1] (%s), %s, %s answers, epsilon %g, delta %g, %s",
+                  static_cast<long long>(numbers.records), static_cast<long long>(numbers.features),
+                  numbers.columns == Columns::amounts ? "amounts" : "coordinates", learnt.c_str(),
+                  text_of_answers(numbers.answers).c_str(), numbers.epsilon, numbers.delta,
+                  name_of(numbers.relation));
     return text;
 }
 
@@ -282,20 +319,27 @@ std::string line_of(const char* format, auto... values) {
     return line;
 }
 
-std::string text_of(const Forecast& forecast, const Tried& chosen, const std::vector<StandIn>& stand_ins) {
+std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicNumbers& numbers,
+                    const std::vector<StandIn>& stand_ins) {
+    const bool regression = numbers.is_regression();
     std::string text = line_of(
-        "Least log-loss of the published ones, %.4f; the best settings tried on each stand-in, its own "
-        "neighbours too, have %.4f less (%.4f at most)\nExpect from %.2f to %.2f right, as hard as the table "
+        "Least %s of the published ones, %.4f; the best settings tried on each stand-in, its own "
+        "neighbours too, have %.4f less (%.4f at most)\nExpect from %.2f to %.2f %s, as hard as the table "
         "is:",
-        forecast.log_loss, forecast.regret, forecast.greatest_regret, forecast.lowest, forecast.highest);
+        regression ? "mean squared error" : "log-loss", forecast.log_loss, forecast.regret,
+        forecast.greatest_regret, forecast.lowest, forecast.highest,
+        regression ? "of the variance explained" : "right");
     for (std::size_t s = 0; s < stand_ins.size(); ++s)
         text += line_of("%s %s %.4f", s > 0 ? "," : "", stand_ins[s].name.c_str(), chosen.scores[s].accuracy);
     return text + "\n";
 }
 
-/// How to go on: whose budget pays for the configuration.
+/// How to go on: whose budget pays for the configuration; measured constants have such an account already.
 std::string next_of(const Request& request, const PublicNumbers& numbers) {
     if (request.data.empty() || request.out.empty()) return "";
+    if (std::filesystem::exists(request.ledger))
+        return next_command({"train", "--config", request.out, "--data", request.data, "--ledger",
+                             request.ledger, "--out", beside_dataset(request.data, "-run")});
     const std::string ledger =
         request.ledger.empty() ? beside_dataset(request.data, ".ledger") : request.ledger;
     return next_command({"account", "--ledger", ledger, "--data", request.data, "--budget",
@@ -332,17 +376,22 @@ void advise(const Context& context, const Request& request) {
     nlohmann::json advised = {{"kind", winner.candidate.kind},
                               {"candidate", winner.candidate.name()},
                               {"route", route},
-                              {"accuracy", accuracy}};
-    std::string reason = line_of("Advised: %s, by %s: %.4f of %s answers right on the first stand-in\n",
-                                 winner.candidate.name().c_str(), route.c_str(), accuracy,
-                                 text_of_answers(answers[asked]).c_str());
+                              {name_of_accuracy(numbers), accuracy}};
+    std::string reason =
+        numbers.is_regression()
+            ? line_of("Advised: %s: %.4f of the variance explained on stand-ins that judge\n",
+                      winner.candidate.name().c_str(), accuracy)
+            : line_of("Advised: %s, by %s: %.4f of %s answers right on stand-ins that judge\n",
+                      winner.candidate.name().c_str(), route.c_str(), accuracy,
+                      text_of_answers(answers[asked]).c_str());
     if (winner.candidate.noisy()) {
         const Forecast forecast = forecast_of(trials, tried, winner);
-        advised.update({{"log_loss", forecast.log_loss},
-                        {"regret", forecast.regret},
-                        {"greatest_regret", forecast.greatest_regret},
-                        {"expected_accuracy", {forecast.lowest, forecast.highest}}});
-        reason += text_of(forecast, winner, stand_ins);
+        advised.update(
+            {{name_of_loss(numbers), forecast.log_loss},
+             {"regret", forecast.regret},
+             {"greatest_regret", forecast.greatest_regret},
+             {std::string("expected_") + name_of_accuracy(numbers), {forecast.lowest, forecast.highest}}});
+        reason += text_of(forecast, winner, numbers, stand_ins);
     }
     const std::string text = said_of(numbers) + "\n" + text_of(stand_ins) +
                              scaled_of(numbers, stand_ins.front()) + "\n" + table_of(tried, answers) + "\n" +
@@ -352,7 +401,7 @@ void advise(const Context& context, const Request& request) {
     if (!request.out.empty()) write_file_atomically(request.out, configuration, public_mode);
     nlohmann::json descriptions = nlohmann::json::array();
     for (const StandIn& stand_in : stand_ins) descriptions.push_back(stand_in.description);
-    context.print({{"routes", as_json(tried, answers)},
+    context.print({{"routes", as_json(tried, numbers, answers)},
                    {"advised", advised},
                    {"stand_in", {{"records", stand_ins.front().records}, {"descriptions", descriptions}}},
                    {"configuration", configuration},
@@ -372,11 +421,14 @@ Run declare_advise(const Command& command) {
                     "Public number of training records, not the count of the private ones")
         .required();
     command.add_option("--features", numbers.features, "Columns of a record, scaled to [0, 1]").required();
-    command.add_option("--classes", numbers.classes, "Classes").show_default();
+    command
+        .add_option("--classes", numbers.classes,
+                    "Classes; 1: none, what is learnt are numbers, scaled to [0, 1] by a public range")
+        .show_default();
     command.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
         .show_default();
     command.add_option("--epsilon", numbers.epsilon, "What all of it may cost").required();
-    command.add_option("--delta", numbers.delta, "and its delta").show_default();
+    command.add_option("--delta", numbers.delta, "and its delta; 0: pure").show_default();
     command.add_option("--relation", request->relation, "What a neighbouring dataset is")
         .one_of({"add_remove", "substitute"})
         .show_default();
@@ -397,7 +449,8 @@ Run declare_advise(const Command& command) {
                        "The dataset that is to be trained on: never opened here, only named in the command "
                        "that --out ends with");
     command.add_option("--ledger", request->ledger,
-                       "and the file that will pay (by default beside it, ending in .ledger)");
+                       "and the file that will pay (by default beside it, ending in .ledger); one that is "
+                       "there has their account");
     return [request](const Context& context) { advise(context, *request); };
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
 #include "models/fleet/fleet_settings.hpp"
@@ -90,7 +91,8 @@ void idp_job(const Context& context, const Request& request) {
     for (std::size_t c = 0; c < classes; ++c) text += line_of(c, bounds.classes[c]);
     context.print(bounds.to_json(claim, seconds), text + "confidence bounds on queries in " + text_of(range) +
                                                       " in " + fleet.folder.file(IdpBounds::file_name) +
-                                                      "\n" + claim.text() + "\n");
+                                                      "\n" + claim.text() + "\n" +
+                                                      next_command({"report", fleet.folder.path()}));
 }
 
 }  // namespace

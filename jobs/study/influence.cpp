@@ -16,6 +16,7 @@
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "jobs/program/training/all_records.hpp"
@@ -341,6 +342,9 @@ void influence(const Context& context, const Request& request) {
     OwnRecords own;
     NewtonComparison newton;
     if (!request.data.empty()) {
+        if (fleet.networks.settings().training.rows_of_persons())
+            throw Error(ExitCode::usage, "a person of several rows has no one answer of its own to compare",
+                        "leave --data out", "--data");
         Records all = trained_on(fleet, request.data);
         own = remember(context, fleet, outputs, all, found.records);
         newton = {fleet, outputs.mapped(std::move(all))};
@@ -386,7 +390,7 @@ void influence(const Context& context, const Request& request) {
     nlohmann::json kept = summary;
     kept["records_digest"] = StreamDigest::of(records);
     fleet.folder.write_json("influence.json", kept);
-    context.print(summary, text_of(summary));
+    context.print(summary, text_of(summary) + next_command({"report", fleet.folder.path()}));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <span>
 
@@ -21,6 +20,7 @@
 #include "jobs/program/host_name.hpp"
 #include "jobs/program/id_list.hpp"
 #include "jobs/program/job.hpp"
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/progress.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/late_files.hpp"
@@ -54,10 +54,17 @@ struct Request {
     }
 };
 
+/// Of every record, or person, the index of the first row.
+std::vector<std::size_t> first_rows(const Records& records) {
+    std::vector<std::size_t> first;
+    for (std::size_t i = 0; i < records.size(); ++i)
+        if (first.empty() || records.ids[i] != records.ids[first.back()]) first.push_back(i);
+    return first;
+}
+
 /// Of so many records: indices, those with the least hashes of their ids, which are no choice of anybody's.
 std::vector<std::size_t> sample_of(const Records& records, std::uint64_t wanted, std::uint64_t seed) {
-    std::vector<std::size_t> order(records.size());
-    std::iota(order.begin(), order.end(), 0);
+    std::vector<std::size_t> order = first_rows(records);
     const KeyedHash hash{seed};
     const auto place = [&](std::size_t i) {
         return std::pair(hash(streams::fleet_sample, records.ids[i]), records.ids[i]);
@@ -90,8 +97,7 @@ std::vector<std::size_t> named_records(const Records& records, const std::string
 
 /// What the networks behind the first leave out: indices in the order of the rows, each once.
 std::vector<std::size_t> left_out_of(const Records& records, const std::string& asked, std::uint64_t seed) {
-    std::vector<std::size_t> left_out(records.size());
-    std::iota(left_out.begin(), left_out.end(), 0);
+    std::vector<std::size_t> left_out = first_rows(records);
     if (asked.empty()) return left_out;
     const auto count = number_of<std::uint64_t>(asked);
     left_out = count ? sample_of(records, *count, seed) : named_records(records, asked);
@@ -188,9 +194,6 @@ void fleet(const Context& context, const Request& request) {
     asked.settings.network = asked.settings.network.pinned();
     check_fleet(asked.settings);
     const Settings settings = settle_facts(asked.settings, reader.info());
-    if (settings.training.rows_of_persons())
-        throw Error(ExitCode::usage, "a network leaves out one record, and persons have several rows",
-                    "make one record of them: holdfast import --aggregate", reader.info().path);
     const RunSettings& how = asked.run;
     context.world.give_up_after(how.stall_seconds);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
@@ -208,8 +211,9 @@ void fleet(const Context& context, const Request& request) {
 
     // 3. The plan all networks follow, and what computes.
     const FleetPasses passes(how.backend, settings, context.world);
-    const TrainingPlan plan = make_plan(
-        settings, {reader.info().features, reader.info().range, reader.info().rows, 0}, passes.backend());
+    const TrainingPlan plan =
+        make_plan(settings, {reader.info().features, reader.info().range, first_rows(data.records).size(), 0},
+                  passes.backend());
     check_fleet(plan, data.records.size());
     passes.check(plan.network.shape(), settings.clip);
     const FleetTrainer trainer(plan, data.records, left_out);
@@ -259,7 +263,11 @@ void fleet(const Context& context, const Request& request) {
     }
     parts.remove_all();
     const RunManifest result = RunManifest::read(run);
-    context.print(result.to_json(), summary_of(result));
+    const std::string tests = test_split(request.data);
+    context.print(result.to_json(),
+                  summary_of(result) +
+                      (tests.empty() ? next_command({"idp", "--run", request.out})
+                                     : next_command({"evaluate", "--run", request.out, "--data", tests})));
 }
 
 }  // namespace

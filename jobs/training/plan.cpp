@@ -125,7 +125,7 @@ std::string link_text(const Link& link) {
 /// Of a rank with the most changed records among its levels, in bytes, beside what the program itself takes.
 /// held: records, of all its members.
 double memory_of_rank(TrainingPlan plan, const Prediction& said, double held, bool wide, int threads) {
-    const std::vector<std::int64_t> levels = plan.settings.certificate.level_values();
+    const std::vector<std::int64_t> levels = plan.settings.kept_levels();
     plan.levels = {levels.end() - static_cast<std::ptrdiff_t>(said.levels), levels.end()};
     return memory_of(plan, {held, held / static_cast<double>(said.members), wide}, threads).total();
 }

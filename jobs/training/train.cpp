@@ -65,6 +65,16 @@ std::string next_of(const Request& request) {
         {"publish", "--run", request.out, "--ledger", request.ledger, "--out", model + "-model.h5"});
 }
 
+/// The owner measures it, on the records that are there for that; a model without levels is published.
+std::string next_of_unpaid(const Request& request, const RunManifest& manifest) {
+    const std::string tests = test_split(request.data);
+    if (tests.empty()) return next_command({"report", request.out});
+    std::vector<std::string> words{"evaluate", "--run", request.out, "--data", tests};
+    if (manifest.kind == "boxes" && manifest.dataset.classes > 1)
+        words.insert(words.end(), {"--epsilon", "0.1,1"});
+    return next_command(words);
+}
+
 std::string summary_of(const RunManifest& manifest, const std::string& arithmetic) {
     return "trained " + std::to_string(manifest.members) + " x " + std::to_string(manifest.steps) +
            " steps, levels 0.." + std::to_string(manifest.levels.back()) + ", " + manifest.kind + " " +
@@ -93,7 +103,7 @@ void train(const Context& context, Request request) {
                              summary_of_secret(result, outcome.arithmetic) + next_of(request));
     nlohmann::json shown = result.to_json();
     shown["for_the_owner_alone"] = {"dataset", "public", "digest"};
-    context.print(shown, summary_of(result, outcome.arithmetic));
+    context.print(shown, summary_of(result, outcome.arithmetic) + next_of_unpaid(request, result));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/cpu/targets.hpp"
+#include "kernels/ops/whole_persons.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/models_kernels.cpp"
@@ -237,7 +238,7 @@ class ModelsPanels {
         for (std::size_t l = 0; l < network_.layers.size(); ++l) forward(l, padded);
         loss(first, count, padded);
         for (std::size_t l = network_.last();; --l) {
-            outer(l, count);
+            outer(l, first, count);
             if (l == 0) return;
             for (std::size_t r = 0; r < padded; r += tile_records) {
                 const LayerShape shape = network_.layers[l];
@@ -310,9 +311,13 @@ class ModelsPanels {
         }
         for (std::size_t lane = 0; lane < lanes<Real>; ++lane) {
             const std::size_t left_out = step_.without[lane];
-            if (left_out < first || left_out >= first + count) continue;
-            for (std::size_t c = 0; c < outputs; ++c)
-                buffers_.delta[((left_out - first) * outputs + c) * lanes<Real> + lane] = 0;
+            if (left_out >= step_.indices.size()) continue;
+            const std::size_t behind =
+                std::min(end_of_person(step_.records, step_.indices, left_out), first + count);
+            for (std::size_t at = std::max(left_out, first); at < behind; ++at) {
+                for (std::size_t c = 0; c < outputs; ++c)
+                    buffers_.delta[((at - first) * outputs + c) * lanes<Real> + lane] = 0;
+            }
         }
     }
 
@@ -330,7 +335,16 @@ class ModelsPanels {
         }
     }
 
-    void outer(std::size_t l, std::size_t count) {
+    /// Of rows of persons, what each one's factors count by.
+    void weigh_rows_of_panel(std::size_t first, std::size_t out, std::size_t count) {
+        for (std::size_t r = 0; r < count; ++r) {
+            const auto weight = rounded_down<Real>(step_.records.weight(step_.indices[first + r]));
+            Real* row = buffers_.delta_factors.data() + r * out * lanes<Real>;
+            for (std::size_t i = 0; i < out * lanes<Real>; ++i) row[i] *= weight;
+        }
+    }
+
+    void outer(std::size_t l, std::size_t first, std::size_t count) {
         const std::size_t in = network_.layers[l].in, out = network_.layers[l].out;
         const Real* delta = buffers_.delta.data();
         const Real* z = l == 0 ? nullptr : activations(l - 1);
@@ -338,6 +352,7 @@ class ModelsPanels {
         if (clip_.kind != Clip::Kind::elementwise) {
             const Real limit = factored ? clip_.template delta_clamp<Real>() : plain_delta_limit<Real>;
             clamp_rows(delta, out, 0, count, limit, factored, buffers_.delta_factors.data());
+            if (step_.records.weights != nullptr) weigh_rows_of_panel(first, out, count);
             delta = buffers_.delta_factors.data();
         }
         if (factored && l > 0) {

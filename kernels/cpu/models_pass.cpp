@@ -30,6 +30,8 @@ class CpuModelsPass final : public ModelsPass {
     void add(const std::int64_t* parameters, const RecordSet& records, std::span<const std::uint32_t> indices,
              std::span<const std::size_t> without, std::int64_t* sums) override {
         ensure(without.size() == models(), "what every network does without");
+        ensure(records.weights == nullptr || clip_.kind == Clip::Kind::none,
+               "rows of persons are clipped by an engine");
         kernels_.add({network_, clip_, parameters, records, indices, without, sums}, buffers_);
     }
 

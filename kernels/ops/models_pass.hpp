@@ -36,8 +36,9 @@ class ModelsPass {
     /// sums [parameters, models] += of the clipped gradients of one step, in units of Clip::grid() (of clip
     /// "none" 2^plain_exponent); parameters [parameters, models] in parameter units; indices: of all the
     /// step's records; without [models]: the position among them that a network does without, or
-    /// nothing_left_out. The arrays of the records must stay as they are while the pass is used: a device
-    /// keeps them.
+    /// nothing_left_out; of a person of several rows the first one's, and all are left out. Rows of persons
+    /// are taken by clip "none", each entry's delta times its weight, and by an Engine's pass. The arrays of
+    /// the records must stay as they are while the pass is used: a device keeps them.
     virtual void add(const std::int64_t* parameters, const RecordSet& records,
                      std::span<const std::uint32_t> indices, std::span<const std::size_t> without,
                      std::int64_t* sums) = 0;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/ops/step_message.hpp"
+#include "kernels/ops/whole_persons.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,7 +30,9 @@ class EngineModelsPass final : public ModelsPass {
                 continue;
             }
             std::vector<std::uint32_t> left(indices.begin(), indices.end());
-            left.erase(left.begin() + static_cast<std::ptrdiff_t>(without[model]));
+            const auto first = static_cast<std::ptrdiff_t>(without[model]),
+                       end = static_cast<std::ptrdiff_t>(end_of_person(records, indices, without[model]));
+            left.erase(left.begin() + first, left.begin() + end);
             add_to({&model, 1}, left, sums);
         }
         if (!whole.empty()) add_to(whole, indices, sums);

@@ -12,6 +12,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
 #include "kernels/base/threads.hpp"
+#include "kernels/ops/whole_persons.hpp"
 #include "kernels/pass/panel_pass.hpp"
 
 namespace holdfast {
@@ -34,7 +35,7 @@ void require_fitting(const NetworkShape& network) {
     }
 }
 
-/// Up to panel_height records of one set, or linear_block.
+/// Up to panel_height records of one set, or linear_block; or all rows of a person.
 struct Work {
     const RecordSet* records;
     std::span<const std::uint32_t> indices;
@@ -57,6 +58,15 @@ RowsByWeight by_weight(const RecordSet& records, std::span<const std::uint32_t> 
         same->second.push_back(index);
     }
     return rows;
+}
+
+/// Person by person.
+void cut_by_person(const RecordSet& records, std::span<const std::uint32_t> indices,
+                   std::vector<Work>& persons) {
+    for (std::size_t first = 0, end = 0; first < indices.size(); first = end) {
+        end = end_of_person(records, indices, first);
+        persons.push_back({&records, indices.subspan(first, end - first)});
+    }
 }
 
 /// How threads share a group: pieces of panels x variants, so that one panel and many variants feed all of
@@ -158,12 +168,16 @@ class HostEngine final : public Engine {
             if (variant.selected > 0) selections_.back().emplace(layout.parameters, variant.selected);
         }
         const bool linear = is_linear(variants);
-        std::vector<Work> work;
+        const bool selecting = std::any_of(variants.begin(), variants.end(),
+                                           [](const Variant& variant) { return variant.selected > 0; });
+        std::vector<Work> work, persons;
         std::vector<RowsByWeight> weighed(sets_.size());  // what pieces of them point into
         for (std::size_t set = 0; set < sets_.size(); ++set) {
             const std::size_t piece = linear ? linear_block : panel_height;
             if (sets_[set].weights == nullptr) {
                 cut(sets_[set], indices[set], piece, work);
+            } else if (selecting && sets_[set].selectable) {
+                cut_by_person(sets_[set], indices[set], persons);
             } else {
                 weighed[set] = by_weight(sets_[set], indices[set]);
                 for (const auto& [weight, rows] : weighed[set]) cut(sets_[set], rows, piece, work);
@@ -176,6 +190,7 @@ class HostEngine final : public Engine {
             const std::span<const Variant> some =
                 variants.subspan(first, std::min(group, variants.size() - first));
             linear ? sum_points(some, first, work) : sum_group(some, first, work);
+            if (!persons.empty()) sum_persons(some, first, persons);
         }
         for (std::size_t v = 0; v < variants.size(); ++v) {
             if (!variants[v].is_point()) continue;  // of a point, one bound was computed for both
@@ -292,6 +307,70 @@ class HostEngine final : public Engine {
         std::size_t loaded = 0;
     };
 
+    /// With what one person's rows come to at a variant.
+    struct PersonWorker : SumWorker {
+        PersonWorker(const HostEngine& host, std::size_t variants)
+            : SumWorker(host, variants, 1),
+              lower(host.network_.parameters()),
+              upper(host.network_.parameters()),
+              change_lower(lower.size()),
+              change_upper(lower.size()) {}
+
+        /// `to` are the sums that the person adds to.
+        void add_person(const PackedNetwork<Real>& parameters, const Work& person, VariantSums to) {
+            LeastEntries* const selection = std::exchange(to.selection, nullptr);
+            const SumBounds sums = to.sums;
+            const bool point = sums.lower == sums.upper;
+            to.sums = {lower.data(), point ? lower.data() : upper.data()};
+            for (std::vector<std::int64_t>* ends : {&lower, &upper, &change_lower, &change_upper})
+                ends->assign(lower.size(), 0);
+            for (std::size_t first = 0; first < person.indices.size(); first += panel_height) {
+                const Work rows{
+                    person.records,
+                    person.indices.subspan(first, std::min(panel_height, person.indices.size() - first))};
+                this->load({&rows, 1});
+                const LoadedPanel& panel = this->panels.front();
+                if (!panel.poison || selection == nullptr) {
+                    this->add(parameters, panel, to);
+                    continue;
+                }
+                if (!changes || changes->upper.count() < rows.indices.size())
+                    changes.emplace(lower.size(), rows.indices.size());
+                to.selection = &*changes;  // every row's, to be added
+                this->add(parameters, panel, to);
+                take_sums(changes->upper, change_upper);
+                take_sums(changes->negated_lower, change_lower);
+            }
+            for (std::size_t p = 0; p < lower.size(); ++p) {
+                sums.lower[p] += lower[p];
+                if (!point) sums.upper[p] += upper[p];
+            }
+            if (selection != nullptr) offer(*selection, person.records->poison.has_value());
+        }
+
+      private:
+        static void take_sums(Selection& rows, std::vector<std::int64_t>& sums) {
+            for (std::size_t p = 0; p < sums.size(); ++p) {
+                for (const std::int64_t value : rows.values(p)) sums[p] += value;
+                rows.take_back(p, 0);
+            }
+        }
+        /// A person's entries; of one who may be poisoned the changes, where there are any.
+        void offer(LeastEntries& selection, bool changed) const {
+            selection.upper.for_each_stripe(1, [&](std::size_t) {
+                for (std::size_t p = 0; p < lower.size(); ++p) {
+                    if (!changed || change_upper[p] < 0)
+                        selection.upper.insert(p, changed ? change_upper[p] : upper[p]);
+                    if (!changed || change_lower[p] < 0)
+                        selection.negated_lower.insert(p, changed ? change_lower[p] : -lower[p]);
+                }
+            });
+        }
+
+        std::vector<std::int64_t> lower, upper, change_lower, change_upper;  // [parameters]
+        std::optional<LeastEntries> changes;
+    };
+
     /// Outputs are handed on as doubles, which hold every Real.
     struct OutputWorker : Worker {
         OutputWorker(const HostEngine& engine, std::size_t last_rows)
@@ -366,28 +445,56 @@ class HostEngine final : public Engine {
             worker.load(some);
             for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
                 std::optional<LeastEntries>& selection = selections_[first_variant + v];
-                const bool counted = first_variant + v + 1 == selections_.size() && !packed[v].is_point();
-                std::int64_t* lower = worker.sums.data() + worker.layout.lower(v);
-                std::int64_t* upper = worker.sums.data() + worker.layout.upper(v);
-                worker.add(packed[v], [&](std::size_t panel) -> VariantSums {
-                    return {{lower, packed[v].is_point() ? lower : upper},
-                            worker.sums.data() + worker.layout.surely_correct(v),
-                            selection && some[panel].records->selectable ? &*selection : nullptr,
-                            counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
+                worker.add(packed[v], [&](std::size_t panel) {
+                    const bool selects = selection && some[panel].records->selectable;
+                    return sums_of(worker, packed[v], first_variant, v, selects ? &*selection : nullptr);
                 });
             }
         };
-        const StepMessage whole = StepMessage::of(selections_.size(), network_);
-        const std::size_t at = start_of(first_variant);
         share(
             sharing.threads, sharing.pieces,
             [&] { return SumWorker(*this, variants.size(), sharing.together); }, add,
-            [&](const SumWorker& worker) {
-                const std::size_t counts = worker.layout.undecided(0);
-                for (std::size_t i = 1; i < counts; ++i) message_[at + i - 1] += worker.sums[i];
-                for (std::size_t l = 0; l < whole.hidden; ++l)
-                    message_[whole.undecided(l)] += worker.sums[counts + l];
-            });
+            [&](const SumWorker& worker) { add_sums(worker, first_variant); });
+    }
+
+    /// The same of persons whose rows are selected together (models/mathematics.md, rows of a person).
+    void sum_persons(std::span<const Variant> variants, std::size_t first_variant,
+                     const std::vector<Work>& persons) {
+        std::vector<PackedNetwork<Real>> packed;
+        for (const Variant& variant : variants)
+            packed.emplace_back(network_, operations_, variant.lower, variant.upper);
+        const Sharing sharing(network_, panel_height, persons.size(), variants.size());
+        const auto add = [&](PersonWorker& worker, std::size_t piece) {
+            for (std::size_t v = sharing.first_variant(piece); v < sharing.last_variant(piece); ++v) {
+                std::optional<LeastEntries>& selection = selections_[v + first_variant];
+                worker.add_person(
+                    packed[v], persons[sharing.first_panel(piece)],
+                    sums_of(worker, packed[v], first_variant, v, selection ? &*selection : nullptr));
+            }
+        };
+        share(
+            sharing.threads, sharing.pieces, [&] { return PersonWorker(*this, variants.size()); }, add,
+            [&](const PersonWorker& worker) { add_sums(worker, first_variant); });
+    }
+
+    /// Where a worker adds what it finds at variant v of a group.
+    VariantSums sums_of(SumWorker& worker, const PackedNetwork<Real>& packed, std::size_t first_variant,
+                        std::size_t v, LeastEntries* selection) const {
+        const bool counted = first_variant + v + 1 == selections_.size() && !packed.is_point();
+        std::int64_t* lower = worker.sums.data() + worker.layout.lower(v);
+        std::int64_t* upper = worker.sums.data() + worker.layout.upper(v);
+        return {{lower, packed.is_point() ? lower : upper},
+                worker.sums.data() + worker.layout.surely_correct(v),
+                selection,
+                counted ? worker.sums.data() + worker.layout.undecided(0) : nullptr};
+    }
+    /// What a worker has of a group, to the message.
+    void add_sums(const SumWorker& worker, std::size_t first_variant) {
+        const StepMessage whole = StepMessage::of(selections_.size(), network_);
+        const std::size_t at = start_of(first_variant), counts = worker.layout.undecided(0);
+        for (std::size_t i = 1; i < counts; ++i) message_[at + i - 1] += worker.sums[i];
+        for (std::size_t l = 0; l < whole.hidden; ++l)
+            message_[whole.undecided(l)] += worker.sums[counts + l];
     }
 
     std::unique_ptr<PanelOperations<Real>> bound_;

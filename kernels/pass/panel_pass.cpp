@@ -103,11 +103,15 @@ class PanelPass<Real>::Gradients {
     }
     /// Of a clip by factors, which are clamped before: the products clamp them no more.
     void weigh_records() {
+        weigh_deltas(pass_.deltas_);
+        if (poisoned_ != nullptr) weigh_deltas(pass_.poisoned_->deltas_);
+    }
+    void weigh_deltas(std::vector<Buffer>& deltas) const {
         const Real limit = clip_.by_factors() ? clip_.delta_clamp<Real>() : RealFormat<Real>::saturation;
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             const std::size_t count = network_.layers[l].weighted_rows() * panel_height;
-            weigh_rows(count, limit, clip_.part, pass_.deltas_[l].lower.data());
-            if (!point_) weigh_rows(count, limit, clip_.part, pass_.deltas_[l].upper.data());
+            weigh_rows(count, limit, clip_.part, deltas[l].lower.data());
+            if (!point_) weigh_rows(count, limit, clip_.part, deltas[l].upper.data());
         }
     }
     void clip_norms() {

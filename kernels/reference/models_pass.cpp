@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/ops/loss_rule.hpp"
+#include "kernels/ops/whole_persons.hpp"
 #include "kernels/reference/operations.hpp"
 #include "kernels/reference/reference.hpp"
 
@@ -24,8 +25,12 @@ class ReferenceModelsPass final : public ModelsPass {
         for (std::size_t p = 0; p < network_.parameters(); ++p)
             weights.push_back(parameter_value<Real>(parameters[p]));
         std::vector<Real> plain(weights.size(), Real{0});  // of clip "none"
+        const std::size_t left_out = without[0], behind = left_out < indices.size()
+                                                              ? end_of_person(records, indices, left_out)
+                                                              : left_out;
         for (std::size_t position = 0; position < indices.size(); ++position) {
-            if (position != without[0]) add_record(weights, records, indices[position], plain, sums);
+            if (position < left_out || position >= behind)
+                add_record(weights, records, indices[position], plain, sums);
         }
         if (clip_.kind != Clip::Kind::none) return;
         for (std::size_t p = 0; p < plain.size(); ++p) {
@@ -62,7 +67,7 @@ class ReferenceModelsPass final : public ModelsPass {
             delta[c] = static_cast<Real>(loss_derivative(
                 network_.loss, logits.size(), c, records.target(record), logits.data(), logits.data(), 1));
         for (std::size_t l = network_.last();; --l) {
-            add_entries(l, delta, values[l], plain, sums);
+            add_entries(l, delta, rounded_down<Real>(records.weight(record)), values[l], plain, sums);
             if (l == 0) return;
             Values before(values[l].size());
             reference::backward<Real>(layer(weights, l), 1, point(delta), point(values[l]), point(before));
@@ -77,7 +82,7 @@ class ReferenceModelsPass final : public ModelsPass {
         return row;
     }
 
-    void add_entries(std::size_t l, const Values& delta, const Values& z, Values& plain,
+    void add_entries(std::size_t l, const Values& delta, Real weight, const Values& z, Values& plain,
                      std::int64_t* sums) const {
         const reference::Rule<Real> rule(rule_clip());
         for (std::size_t o = 0; o < delta.size(); ++o) {
@@ -86,8 +91,8 @@ class ReferenceModelsPass final : public ModelsPass {
                 const bool bias = j == z.size();
                 const Real factor = bias ? Real{1} : z[j];
                 if (clip_.kind == Clip::Kind::none) {
-                    plain[p] =
-                        std::fma(reference::clamp_to(plain_delta_limit<Real>, delta[o]), factor, plain[p]);
+                    plain[p] = std::fma(reference::clamp_to(plain_delta_limit<Real>, delta[o]) * weight,
+                                        factor, plain[p]);
                 } else {
                     sums[p] +=
                         reference::clipped_entry(rule, bias, {delta[o], delta[o], factor, factor}).lower;

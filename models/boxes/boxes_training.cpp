@@ -58,7 +58,7 @@ class BoxesTrainer final : public TrainerOf<MemberTrainer> {
     void write_result(const MemberStore& store) const override {
         const Communicator& group = grid_.member_group();
         const std::size_t member = trainer_.state().member;
-        const std::size_t levels = plan_.settings.certificate.level_values().size();
+        const std::size_t levels = plan_.settings.kept_levels().size();
         std::optional<MemberWriter> writer;
         if (group.is_root()) writer.emplace(store, member, levels, plan_.network.parameters());
         std::vector<StepMetrics> metrics;

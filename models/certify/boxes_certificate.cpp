@@ -1,7 +1,10 @@
 #include "models/certify/boxes_certificate.hpp"
 
+#include <memory>
+
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "models/boxes/one_step.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/linear_distances.hpp"
 #include "models/certify/relaxation.hpp"
@@ -22,7 +25,7 @@ class BoxesCertificate final : public Certificate {
           boxes_(run, manifest.digest) {
         // A distance counted over other boxes than the manifest's would be no certificate.
         if (boxes_.members() != static_cast<std::size_t>(settings.ensemble.members) ||
-            boxes_.levels() != levels_ || boxes_.parameters() != network_.parameters())
+            boxes_.levels() != settings.kept_levels() || boxes_.parameters() != network_.parameters())
             throw Error(ExitCode::input, "holds other members, levels or parameters than manifest.json says",
                         "the folder was changed since it was written: train again", run.file("boxes.h5"));
     }
@@ -38,9 +41,7 @@ class BoxesCertificate final : public Certificate {
     Certificates distances(std::size_t member, const Records& queries, Asker asker,
                            int device) const override {
         const auto backend = backend_on(device);
-        const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
-            boxes_.read(member, level, lower, upper);
-        };
+        const LevelLoader load = boxes_of(member);
         Certificates found = certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
         if (asker != Asker::relaxed || !relaxes()) return found;
         return sharpened(network_, settings_.training.precision, queries, levels_.size(), load,
@@ -50,8 +51,10 @@ class BoxesCertificate final : public Certificate {
     std::vector<Certificates> distances_of(std::size_t first, std::size_t last, const Records& queries,
                                            Asker asker, int device) const override {
         if (!at_once(asker)) return Certificate::distances_of(first, last, queries, asker, device);
+        std::vector<LevelLoader> members;
+        for (std::size_t member = first; member < last; ++member) members.push_back(boxes_of(member));
         const MemberLoader load = [&](std::size_t i, std::size_t level, auto& lower, auto& upper) {
-            boxes_.read(first + i, level, lower, upper);
+            members[i](level, lower, upper);
         };
         return certify_linear(network_, *backend_on(device), queries, last - first, levels_.size(), load);
     }
@@ -61,9 +64,10 @@ class BoxesCertificate final : public Certificate {
         const std::function<void(std::size_t level, const OutputBounds&)>& visit) const override {
         const auto backend = backend_on(device);
         const OutputBounder bounder(network_, *backend, queries);
-        std::vector<std::int64_t> lower(network_.parameters()), upper(lower.size());
+        const LevelLoader load = boxes_of(member);
+        std::vector<std::int64_t> lower, upper;
         for (std::size_t level = 0; level < levels_.size(); ++level) {
-            boxes_.read(member, level, lower, upper);
+            load(level, lower, upper);
             visit(level, bounder.over(lower, upper));
         }
         return true;
@@ -80,13 +84,29 @@ class BoxesCertificate final : public Certificate {
         return make_backend(nested() ? backend_for(network_.shape(), wanted) : wanted,
                             settings_.training.arithmetic(), settings_.certificate.product, device);
     }
+    /// Are there levels without a box in the file, made of those that have one?
+    bool follow() const { return boxes_.levels().size() < levels_.size(); }
+    LevelLoader boxes_of(std::size_t member) const {
+        if (!follow())
+            return [this, member](std::size_t level, auto& lower, auto& upper) {
+                boxes_.read(member, level, lower, upper);
+            };
+        std::vector<std::int64_t> point, lower, upper;
+        boxes_.read(member, 0, point, upper);
+        boxes_.read(member, 1, lower, upper);
+        const auto boxes = std::make_shared<const OneStepBoxes>(std::move(point), lower, upper);
+        return [this, boxes](std::size_t level, auto& least, auto& greatest) {
+            boxes->at(levels_[level], least, greatest);
+        };
+    }
     /// Each level costs a pass over the queries for all members, a search some passes for each of them.
     bool at_once(Asker asker) const {
         return network_.layers().size() == 1 &&
-               (asker == Asker::release || levels_.size() <= static_cast<std::size_t>(boxes_.members()));
+               ((asker == Asker::release && !follow()) ||
+                levels_.size() <= static_cast<std::size_t>(boxes_.members()));
     }
     LevelSearch search_for(Asker asker) const {
-        if (asker == Asker::release) return LevelSearch::exhaustive;
+        if (asker == Asker::release) return follow() ? LevelSearch::each_apart : LevelSearch::exhaustive;
         return nested() ? LevelSearch::bisection : LevelSearch::ascending;
     }
 

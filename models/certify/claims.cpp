@@ -30,11 +30,12 @@ std::string number(double value) {
 }
 
 /// What distance k is.
-std::string adversary(const Poison& poison) {
+std::string adversary(const Settings& settings) {
+    const Poison& poison = settings.poison;
     std::string text =
-        "a dataset at distance at most k is made by poisoning at most k private records: every "
-        "feature, as it lies in the public range, moves by at most " +
-        number(poison.input_radius);
+        std::string("a dataset at distance at most k is made by poisoning at most k private ") +
+        (settings.training.rows_of_persons() ? "persons, any of their rows" : "records") +
+        ": every feature, as it lies in the public range, moves by at most " + number(poison.input_radius);
     if (poison.target_radius > 0) text += ", the target by at most " + number(poison.target_radius);
     if (poison.labels == Poison::Labels::any) text += ", and the label becomes any other";
     if (poison.labels == Poison::Labels::targeted)
@@ -318,7 +319,11 @@ RecordClaim certificate_claim(const Settings& settings, const DataFacts& facts) 
     // Poisoning changes no count, no row and no batch: what a step divides by and how batches are made is the
     // same of every dataset at a distance.
     if (settings.poisoned()) {
-        claim.require(adversary(settings.poison));
+        claim.require(adversary(settings));
+        if (settings.training.rows_of_persons())
+            claim.require(
+                "the poison comes behind the import, which kept rows by what they say: of who had more than "
+                "it keeps, poisoned before, other rows would be there");
         return claim;
     }
     if (settings.training.normalise == Normalise::actual)

@@ -1,6 +1,7 @@
 #include "models/certify/stable_distance.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -63,6 +64,20 @@ class Certifier {
     /// Asks every query every level.
     void settle_all(std::size_t levels) {
         for (std::size_t level = 1; level < levels; ++level) ask(load(level), every_query());
+    }
+
+    /// Halves each search by itself, in as many rounds as it takes at most. Once it is settled, what another
+    /// level says changes nothing. Level 0 has been asked.
+    void settle_each(std::size_t levels) {
+        const std::size_t rounds = std::bit_width(levels - 1);
+        for (const std::uint32_t query : every_query()) {
+            for (std::size_t s = query; s < searches_.size(); s += labels_.size()) {
+                for (std::size_t round = 0; round < rounds; ++round) {
+                    const Search& search = searches_[s];
+                    ask(load(search.open() ? search.next(LevelSearch::bisection) : levels - 1), {query});
+                }
+            }
+        }
     }
 
     /// Asks every query with an open search one level, those of a level together, until none is open. What a
@@ -210,6 +225,8 @@ Certificates certify(const Network& network, const Backend& backend, const Recor
     });
     if (search == LevelSearch::exhaustive) {
         certifier.settle_all(levels);
+    } else if (search == LevelSearch::each_apart) {
+        certifier.settle_each(levels);
     } else {
         certifier.settle(search);
     }

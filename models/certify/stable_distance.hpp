@@ -23,9 +23,11 @@ using LevelLoader = std::function<void(std::size_t level, std::vector<std::int64
 
 /// In which order levels are asked.
 enum class LevelSearch {
-    bisection,  ///< nested boxes (of exact products): the fewest
-    ascending,  ///< up to the first that does not hold
-    exhaustive  ///< every level for every query: the work is a function of public numbers alone, for releases
+    bisection,   ///< nested boxes (of exact products): the fewest
+    ascending,   ///< up to the first that does not hold
+    exhaustive,  ///< every level for every query: the work is a function of public numbers alone, for
+                 ///< releases
+    each_apart   ///< bisection of each query by itself, of as many rounds whatever it finds: likewise
 };
 
 /// Stable distances over levels 0..levels-1 of which level 0 is the nominal point, queries in

@@ -72,7 +72,7 @@ bool FleetTrainer::train_block(Block& block, ModelsPass& pass, const std::functi
         for (const std::size_t entry : pinned_)
             std::fill_n(block.sums.begin() + static_cast<std::ptrdiff_t>(entry * block.models()),
                         block.models(), 0);
-        update(step, batch.size(), without, block);
+        update(step, static_cast<std::size_t>(persons_among(records_, batch)), without, block);
     }
     return true;
 }

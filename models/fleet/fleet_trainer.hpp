@@ -20,7 +20,7 @@ namespace holdfast {
 class FleetTrainer {
   public:
     /// Plan and records, as the network takes them, must outlive it. left_out: of every network the record it
-    /// does without, an index, or nothing_left_out.
+    /// does without, an index (of a person's rows that of the first), or nothing_left_out.
     FleetTrainer(const TrainingPlan& plan, const Records& records, std::vector<std::size_t> left_out);
 
     std::size_t networks() const { return left_out_.size(); }

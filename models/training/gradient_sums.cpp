@@ -17,10 +17,17 @@ std::int64_t part_capacity(const TrainingPlan& plan, const Communicator& ranks) 
         1, plan.gradient_scale().record_limit / (2 * static_cast<std::int64_t>(ranks.size())));
 }
 
-std::span<const std::uint32_t> slice(std::span<const std::uint32_t> all, std::size_t first,
-                                     std::size_t count) {
-    const std::size_t begin = std::min(first, all.size());
-    return all.subspan(begin, std::min(count, all.size() - begin));
+/// Of the rows `all`, those of the records that begin among `count` of them from `first` on.
+std::span<const std::uint32_t> slice(const Records& records, std::span<const std::uint32_t> all,
+                                     std::size_t first, std::size_t count) {
+    const auto start = [&](std::size_t at) {  // of a person, all rows
+        at = std::min(at, all.size());
+        while (!records.weights.empty() && at > 0 && at < all.size() &&
+               records.ids[all[at]] == records.ids[all[at - 1]])
+            ++at;
+        return at;
+    };
+    return all.subspan(start(first), start(first + count) - start(first));
 }
 
 /// Every rank holds all public records, of which each adds its part.
@@ -100,8 +107,8 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of
     const auto capacity = static_cast<std::size_t>(part_capacity(plan_, ranks));
     WideSums total(layout);
     for (std::size_t first = 0; first < static_cast<std::size_t>(parts) * capacity; first += capacity) {
-        const StepRecords slices{slice(records.private_ones, first, capacity),
-                                 slice(records.public_ones, first, capacity)};
+        const StepRecords slices{slice(private_records_, records.private_ones, first, capacity),
+                                 slice(public_records_, records.public_ones, first, capacity)};
         const std::vector<std::int64_t> message =
             part(levels, slices, first == 0 ? uncounted : 0, ranks, times);
         total.add(message, take_selections(*engine_, levels));

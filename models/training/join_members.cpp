@@ -3,7 +3,7 @@
 namespace holdfast {
 
 std::string join_members(const RunFolder& run, const MemberStore& store, const TrainingPlan& plan) {
-    const std::vector<std::int64_t> levels = plan.settings.certificate.level_values();
+    const std::vector<std::int64_t> levels = plan.settings.kept_levels();
     const auto members = static_cast<std::size_t>(plan.settings.ensemble.members);
     BoxesWriter boxes(run, members, levels, plan.network.parameters());
     std::string metrics;

@@ -101,7 +101,7 @@ TrainingPlan make_plan(const Settings& settings, const DataShape& data,
     check_public_batches(settings.training, data);
     std::vector<std::int64_t> initial = settings.network.initial_parameters(network);
     return {settings,           std::move(features),           std::move(network),
-            std::move(backend), normaliser_of(settings, data), settings.certificate.level_values(),
+            std::move(backend), normaliser_of(settings, data), settings.kept_levels(),
             std::move(initial)};
 }
 

@@ -114,9 +114,9 @@ void check_noisy(const Settings& settings) {
 
 /// A regression has no labels, so neither votes nor what is bounded by a label's derivative.
 void check_regression(const Settings& settings) {
-    if (settings.noisy() || settings.is_convex())
-        refuse("training.kind = \"" + settings.training.kind + "\" makes classifiers, not regressions",
-               "set training.kind = \"boxes\", or network.classes = 2 or more", "training.kind");
+    if (settings.is_convex())
+        refuse("training.kind = \"convex\" makes classifiers, not regressions",
+               "set training.kind = \"noisy\" or \"boxes\", or network.classes = 2 or more", "training.kind");
     if (settings.ensemble.members > 1)
         refuse("the members of an ensemble vote for labels, and a regression has none",
                "set ensemble.members = 1, or network.classes = 2 or more", "ensemble.members");
@@ -342,6 +342,15 @@ std::vector<std::int64_t> CertificateSettings::level_values() const {
     return values;
 }
 
+std::vector<std::int64_t> Settings::kept_levels() const {
+    const bool one_step = training.kind == "boxes" && training.steps() == 1 &&
+                          training.normalise == Normalise::expected &&
+                          certificate.charge_rule == ChargeRule::per_epoch && certificate.product.exact() &&
+                          certificate.contiguous_levels();
+    if (one_step && certificate.levels > 1) return {0, 1};
+    return certificate.level_values();
+}
+
 std::vector<BasicOption<TrainingSettings>> training_options() {
     using S = TrainingSettings;
     return {
@@ -532,14 +541,6 @@ void check_rows(const Settings& settings) {
         refuse("rows of persons: " + message, hint, key);
     };
     const TrainingSettings& training = settings.training;
-    if (settings.poisoned())
-        refuse_rows("nothing is bounded of those that are poisoned",
-                    "set certificate.relation = \"substitute\", which covers every poison",
-                    "certificate.relation");
-    if (settings.certificate.charge_rule != ChargeRule::per_epoch &&
-        settings.certificate.relation != Relation::add_remove && !settings.noisy())
-        refuse_rows("no person's rows are selected together", "set certificate.budget = \"per_epoch\"",
-                    "certificate.budget");
     if (training.precision == Precision::fixed && settings.clip.by_factors())
         refuse_rows("no factors are weighed on integers",
                     "set clip.kind = \"elementwise\" or training.precision = \"single\"",

@@ -121,6 +121,9 @@ struct Settings {
     FeatureMap feature_map(std::size_t columns, FeatureRange range) const {
         return features.make(columns, network.input(range));
     }
+    /// The levels whose boxes are trained and kept: all, or after one step from a public point 0 and 1, of
+    /// which the others are made when they are asked for (models/mathematics.md, one step).
+    std::vector<std::int64_t> kept_levels() const;
     bool noisy() const { return training.kind == "noisy"; }
     bool poisoned() const { return certificate.relation == Relation::poison; }
     /// Of what no device computes: layers that are not dense, poisoned records, clips by scales.

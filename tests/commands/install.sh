@@ -14,6 +14,24 @@ version=$(sed -n 's/^project(holdfast VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLi
 prefix/bin/holdfast-submit --help > said.txt 2>&1 && grep -q 'JOB.toml' said.txt || fail "holdfast-submit: $(cat said.txt)"
 [ -f prefix/share/holdfast/configs/quickstart.toml ] || fail "no configurations"
 
+# Libraries are found where they were when it was linked; pages link to each other as in the sources.
+runpath() { readelf -d "$1" | sed -n 's/.*runpath: \[\(.*\)\]/\1/p' | tr ':' '\n' | sed '/^$/d'; }
+[ "$(runpath prefix/bin/holdfast)" = "$(runpath "$holdfast")" ] || fail "RPATH is $(runpath prefix/bin/holdfast), of the build $(runpath "$holdfast")"
+! ldd prefix/bin/holdfast | grep 'not found' || fail "libraries are not found"
+pages=prefix/share/doc/holdfast
+[ -f $pages/models/mathematics.md ] || fail "no pages: $(ls prefix/share/doc)"
+for page in $pages/README.md $pages/*/README.md; do
+    for link in $(grep -o '](\([a-z/]*README\|[a-z/]*\.md\)[^)]*)' "$page" | sed 's/](\([^)#]*\).*/\1/'); do
+        [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link"
+    done
+done
+# The Python package finds the program beside it.
+env -u HOLDFAST_PROGRAM PYTHONPATH=$scratch/prefix/lib/python3/dist-packages python3 -B -c 'from holdfast import driver; print(driver.program())' > said.txt 2>&1
+grep -qx "$scratch/prefix/bin/holdfast" said.txt || grep -q "No module named .\(numpy\|h5py\)" said.txt || fail "Python: $(cat said.txt)"
+# The program is configured where nothing of the tests is installed.
+cmake -S "$root" -B bare -DCMAKE_BUILD_TYPE=Release -DHOLDFAST_TESTS=OFF -DHOLDFAST_BENCHMARKS=OFF -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON \
+    -DCMAKE_DISABLE_FIND_PACKAGE_benchmark=ON -DHOLDFAST_CUDA=OFF > bare.log 2>&1 || fail "configured with the packages of tests alone: $(tail -5 bare.log)"
+
 # What man and shells look for.
 cmp -s prefix/share/man/man1/holdfast.1 <(prefix/bin/holdfast man) || fail "no page of the manual: $(ls -R prefix/share)"
 cmp -s prefix/share/bash-completion/completions/holdfast <(prefix/bin/holdfast completion bash) || fail "no completion for bash"
@@ -57,7 +75,8 @@ for folder in re.findall(r"add_subdirectory\(([a-z]+)\)", open(f"{root}/CMakeLis
 END
 
 # Experiments are submitted from there, and run the program beside.
-printf 'folder = "study"\ndata = "blobs.h5"\n' > job.toml
+printf 'folder = "study"\ndata = "blobs.h5"\nepsilon = [1.0]\n' > job.toml
+prefix/bin/holdfast synth blobs --records 100 --test 10 --out blobs.h5 --quiet > /dev/null || fail "the installed program makes no data"
 prefix/share/holdfast/slurm/submit job.toml --dry-run > submit.txt 2>&1 && bash -n study/slurm/train.sbatch &&
     grep -qx "holdfast=$scratch/prefix/bin/holdfast" study/slurm/train.sbatch || fail "submit of a prefix: $(cat submit.txt study/slurm/train.sbatch)"
 

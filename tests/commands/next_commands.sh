@@ -8,7 +8,7 @@ PATH=$scratch/bin:$PATH
 # next NAME: runs the command that the one before ended with, which must be the command NAME.
 next() {
     local line
-    line=$(sed -n 's/^Next: //p' said.txt)
+    line=$(sed -n 's/^Next: //p' said.txt | sed 's/NEW.csv/others.h5:test/')
     [[ $line == "holdfast $1 "* && $(wc -l <<<"$line") == 1 ]] || fail "no $1 after: $(<said.txt)"
     bash -c "$line" >next.txt 2>err.txt || fail "$line: $(<err.txt)"
     cat next.txt err.txt >said.txt # publish names the data on stderr: what it prints may be shown with the model
@@ -32,6 +32,27 @@ holdfast import kinds.csv --label kind --classes "small|wide|long" --id id --sca
 chain "a folder/kinds of it.h5" 3 substitute
 [[ $(head -n 1 "$answers") == 'row,class,probability of small,probability of wide,probability of long' && $(wc -l <"$answers") -gt 20 ]] ||
     fail "answers: $(head -n 3 "$answers")"
+
+# From a run of boxes to its page and the account that pays for its labels; from a request to forget to the check of it.
+holdfast synth blobs --records 20 --test 20 --population others --seed 9 --out others.h5 --quiet >/dev/null || fail synth
+holdfast synth blobs --records 300 --test 40 --population boxes --out boxes.h5 --quiet >/dev/null || fail synth
+holdfast train --data boxes.h5 --out boxes --set ensemble.members=2 --set certificate.levels=2 --set training.epochs=1 >said.txt 2>err.txt || fail "train: $(<err.txt)"
+for command in evaluate report account; do next "$command"; done
+holdfast report boxes --ledger boxes.ledger >said.txt && next release
+holdfast certify --run boxes --queries boxes.h5:test >said.txt 2>err.txt && next evaluate
+echo 3 >ids
+holdfast unlearn --run boxes --data boxes.h5 --ids ids >said.txt 2>err.txt && next unlearn && next verify
+# Of a fleet, which is asked one thing after the other.
+holdfast synth blobs --records 20 --test 20 --population few --seed 3 --out few.h5 --quiet >/dev/null || fail synth
+holdfast fleet --data few.h5 --out fleet --set 'network.hidden=[3]' --set clip.kind=none >said.txt 2>err.txt || fail "fleet: $(<err.txt)"
+for command in evaluate idp report influence report account; do next "$command"; done
+holdfast report fleet --ledger few.ledger >said.txt && next access
+# What is measured is trained on by the account that is open.
+awk 'BEGIN { srand(3); print "id,a,kind"; for (i = 0; i < 4000; ++i) { a = rand(); print i "," a "," (a > 0.6) } }' >measured.csv
+holdfast import measured.csv --label kind --person id --population measured --out raw.h5 --quiet >/dev/null 2>err.txt || fail "import: $(<err.txt)"
+holdfast account --ledger open.ledger --data raw.h5 --budget 1 --budget-delta 1e-5 --composition gdp --quiet >/dev/null || fail account
+holdfast measure --data raw.h5 --ledger open.ledger --out measured.h5 >said.txt 2>err.txt || fail "measure: $(<err.txt)"
+for command in advise train publish; do next "$command"; done
 
 # What a configuration is not named for goes nowhere, and nothing is opened.
 holdfast advise --records 300 --features 3 --epsilon 1 --data no/such.h5 --out other.toml --quiet >said.txt || fail "advise opens --data"

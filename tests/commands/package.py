@@ -30,6 +30,8 @@ EXEMPT = {
     "check_fit_idempotent": "it compares two fits, which are two draws of the noise",
     "check_supervised_y_2d": "it compares two fits, which are two draws of the noise",
     "check_classifier_data_not_an_array": "it compares two fits, which are two draws of the noise",
+    "check_regressor_data_not_an_array": "it compares two fits, which are two draws of the noise",
+    "check_regressors_int": "it compares two fits, which are two draws of the noise",
 }
 
 
@@ -133,6 +135,10 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     refused(holdfast.BudgetError, "does not fit beside", holdfast.PrivateClassifier(1, population="ward", ledger="ward.ledger").fit, X, y, ids=np.arange(count) * 7 + 2)
     few = {name: values[:60] for name, values in X.items()}
     refused(holdfast.BudgetError, "too few records", holdfast.PrivateClassifier(1).fit, few, y[:60], ids=np.arange(60))
+    # Text is hashed, by the type of its column alone.
+    towns = {"town": np.where(y == 1, "Basel", np.where(age % 2 == 0, "Chur", "Sion")), "age": age}
+    hashed = holdfast.PrivateClassifier(1, population="towns").fit(towns, y, ids=np.arange(count))
+    assert hashed.guarantee_["status"] == "proved" and hashed.score(towns, y) > 0.95, (hashed.guarantee_, hashed.score(towns, y))
     # The ranges are public, the count is not.
     schema = holdfast.Schema.from_public({"age": (0, 100), "amount": (0, 10000)}, classes=[0, 1], missing={"amount": 0})
     counted = holdfast.PrivateClassifier(1, schema=schema).fit(X, y, ids=np.arange(count))
@@ -266,6 +272,24 @@ def test_what_each_record_decides():
     refused(pickle.PicklingError, "stays with their owner", pickle.dumps, model)
 
 
+def test_a_regressor_answers_in_its_own_units():
+    X = {"size": random.uniform(0, 200, 2000), "kind": random.choice(["house", "flat"], 2000)}
+    y = 1000 * X["size"] + np.where(X["kind"] == "house", 50000.0, 0) + random.normal(0, 10000, 2000)
+    schema = holdfast.Schema.from_public({"size": (0, 200)}, {"kind": ["flat", "house"]})
+    stated = {"schema": schema, "target_range": (0, 300000), "expected_persons": 2000}
+    model = holdfast.PrivateRegressor(2, population="town", ledger="town.ledger", **stated).fit(X, y, ids=np.arange(2000))
+    assert model.guarantee_["status"] == "proved" and model.score(X, y) > 0.7, model.score(X, y)
+    model.save("prices.h5")
+    assert (holdfast.PrivateRegressor.load("prices.h5").predict(X) == model.predict(X)).all()
+    assert np.allclose(model.model_.logits(model.model_.table(X))[:, 0] * 300000, model.predict(X), rtol=1e-6)
+    refused(holdfast.BudgetError, "left", holdfast.PrivateRegressor(2, population="town", ledger="town.ledger", **stated).fit, X, y, ids=np.arange(2000))
+    refused(ValueError, "NaN", holdfast.PrivateRegressor(2, **stated).fit, X, np.full(2000, np.nan))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = holdfast.PrivateRegressor(2, schema=schema).fit(X, y, ids=np.arange(2000))
+    assert any("target_range=" in str(warning.message) for warning in heard) and found.guarantee_["status"] != "proved"
+
+
 def test_scikit_learn():
     configuration = "quick.toml"
     with open(configuration, "w") as file:
@@ -291,6 +315,9 @@ average = 0.5
         warnings.simplefilter("ignore")
         assert cross_val_score(make_pipeline(MinMaxScaler(), quick), X, y, cv=3).min() > 0.8
         checked(quick, EXEMPT)
+        with open(configuration) as file, open("numbers.toml", "w") as numbers:
+            numbers.write(file.read().replace("epochs = 40", "epochs = 200").replace("learning_rate = 15.0", "learning_rate = 0.1"))
+        checked(holdfast.PrivateRegressor(50, configuration="numbers.toml"), EXEMPT)
         checked(holdfast.CertifiedClassifier(), {"check_estimators_pickle": "its run stays with the owner of the records"})
 
 

@@ -51,17 +51,18 @@ grep -q 'a person is all rows of one id, 3 at most' <<< "$one" || fail "the clai
 # 3. Every kind, clip and precision; what cannot be is refused with its remedy.
 for settings in "--set clip.kind=factored" "--set clip.kind=record_norm" "--set clip.kind=tensor_norm --set training.precision=single" \
     "--set network.hidden=[3] --set certificate.budget=both" "--set ensemble.members=3 --set training.batches=2" \
+    "--set certificate.budget=per_batch --set certificate.relation=substitute" \
+    "--set certificate.budget=both --set certificate.relation=remove --set network.hidden=[3]" \
+    "--set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1" \
     "--set training.precision=fixed" "--set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5" \
     "--set training.kind=noisy --set noise.law=none --set clip.kind=norm"; do
     rm -rf kind
     train --out kind $settings > said.txt 2> err.txt || fail "not trained: $settings: $(cat err.txt)"
 done
-refused 2 'selected together' train --out no --set certificate.budget=per_batch --set certificate.relation=substitute
-refused 2 'poisoned' train --out no --set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1
 refused 2 'cuts a person' train --out no --set training.batching=sequential --set training.batch_size=9
 refused 2 'the dataset has 3' train --out no --set training.rows_at_most=5
 refused 2 'no factors are weighed' train --out no --set training.precision=fixed --set clip.kind=factored
-refused 2 'holdfast import --aggregate' "$holdfast" fleet --data visits.h5 --out no --set network.hidden=[3]
+refused 2 'no device weighs' "$holdfast" fleet --data visits.h5 --out no --set network.hidden=[3] --backend cuda
 import --rows-at-most 16 --expected-records 600 --population ward --out wide.h5 > /dev/null || fail "not imported"
 refused 2 '16 rows of a person: their rounding' "$holdfast" train --data wide.h5 --out no --set training.kind=noisy --set noise.law=none --set training.precision=single --set clip.kind=norm --set network.hidden=[2000,2000]
 
@@ -80,7 +81,35 @@ before=$("$holdfast" inspect visits.h5:train --json | sed 's/.*"rows":\([0-9]*\)
 after=$("$holdfast" inspect left.h5:train --json | sed 's/.*"rows":\([0-9]*\).*/\1/')
 ((before - after == 3)) || fail "$((before - after)) rows are gone for 3"
 
-# 5. One record a person: a table of rows as queries becomes records by the same rule; the ledger counts persons once.
+# 5. A row is withdrawn and its person stays: a substitution, for labels as for bytes. The last one is no such thing.
+train --out replaced --set certificate.relation=substitute > /dev/null || fail "not trained"
+stays() { # IDS: table.csv of their first rows each; what unlearning them as rows says
+    { head -n 1 visits.csv; for id in "$@"; do grep -m 1 "^$id," visits.csv; done; } > table.csv
+    "$holdfast" unlearn --run replaced --data visits.h5 --rows table.csv --queries visits.h5:test --quiet 2> err.txt
+}
+few=$(sed -n 's/^\([0-9]*\),.*/\1/p' visits.csv | sort -n | uniq -c | awk '$1 == 2 || $1 == 3 { print $2 }' | head -n 40)
+single=$(sed -n 's/^\([0-9]*\),.*/\1/p' visits.csv | sort -n | uniq -c | awk '$1 == 1 { print $2 }' | head -n 40)
+for id in $few; do stays "$id" > said.txt && break; done
+grep -q '^1 row of 1 person to forget' said.txt || fail "no row is withdrawn: $(cat said.txt err.txt)"
+kept=$(sed -n 's/^\([0-9]*\) of .* keep their label, provably.*/\1/p' said.txt)
+((kept > 10)) || fail "no label stays where one row goes: $(cat said.txt)"
+cp replaced/unchanged.csv unchanged.csv
+"$holdfast" unlearn --run replaced --data visits.h5 --rows table.csv --out fewer --out-data fewer.h5 --quiet > said.txt || fail "not withdrawn"
+persons_of() { "$holdfast" inspect "$1:train" | sed -n 's/ *persons *//p'; }
+[[ $(persons_of fewer.h5) == "$(persons_of visits.h5)" ]] || fail "the person is gone"
+anew=$("$holdfast" train --data fewer.h5 "${common[@]}" --out fewer-anew --set certificate.relation=substitute)
+grep -q "$(digest "$anew")" said.txt || fail "withdrawing and training without the row differ: $(cat said.txt) $anew"
+after=$("$holdfast" inspect fewer.h5:train --json | sed 's/.*"rows":\([0-9]*\).*/\1/')
+((before - after == 1)) || fail "$((before - after)) rows are gone for one"
+"$holdfast" unlearn --run fewer --data fewer.h5 --rows table.csv --quiet > said.txt || fail "a request that comes again is not recognised"
+grep -q 'forgotten before' said.txt || fail "asked again: $(cat said.txt)"
+for id in $single; do stays "$id" > said.txt && break; done
+grep -q '^0 of .* keep their label' said.txt || fail "a person who is gone counts as replaced: $(cat said.txt err.txt)"
+{ head -n 1 visits.csv; echo 1,1,1,1,1; } > wrong.csv
+refused 3 'row 1: no such row' "$holdfast" unlearn --run replaced --data visits.h5 --rows wrong.csv --quiet
+refused 2 'excludes' "$holdfast" unlearn --run replaced --data visits.h5 --rows table.csv --ids leave.txt --quiet
+
+# 6. One record a person: a table of rows as queries becomes records by the same rule; the ledger counts persons once.
 import --aggregate last,mean,count --order-by day --rows-at-most 8 --expected-records 600 --population ward --out one.h5 > said.txt || fail "not summarised"
 grep -q 'train: 600 records of 600 persons' said.txt || fail "not one record a person: $(cat said.txt)"
 "$holdfast" account --ledger ledger.db --data visits.h5 --budget 3 --budget-delta 1e-4 > said.txt || fail "no account"
@@ -96,13 +125,43 @@ grep -q '^proved' said.txt || fail "not proved: $(cat said.txt)"
 "$holdfast" predict --model model.h5 reversed.csv --out reversed-answers.csv --quiet > /dev/null 2>&1
 [[ $(sort answers.csv) == "$(sort reversed-answers.csv)" ]] || fail "the order of a person's rows changed an answer"
 
-# 6. What is passed on from dataset to dataset keeps saying what its rows are.
+# 7. What is passed on from dataset to dataset keeps saying what its rows are.
 "$holdfast" import visits.h5 --aggregate mean,max --out again.h5 --quiet > /dev/null || fail "rows of a dataset are not summarised"
 "$holdfast" train --data again.h5 --out again --ledger ledger.db --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set network.hidden=[] --quiet > /dev/null 2>&1 ||
     "$holdfast" train --data again.h5 --out again --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set network.hidden=[] --quiet > /dev/null || fail "no training on summaries"
 "$holdfast" evaluate --run again --data visits.csv --quiet > evaluated.txt 2>&1 || fail "a table of rows is no query of summaries: $(cat evaluated.txt)"
 grep -q ' of 600 queries' evaluated.txt || fail "not one answer a person: $(cat evaluated.txt)"
 printf 'label = "ill"\nid = "number"\nperson = {rows_at_most = 2000000}\nclasses = ["0", "1"]\n[[column]]\nname = "pulse"\ntype = "number"\nrange = [0, 1]\n' > many.toml
-refused 3 'from 1 to 65536' "$holdfast" import visits.csv --schema many.toml --out no.h5
+refused 3 'from 1 to 32768' "$holdfast" import visits.csv --schema many.toml --out no.h5
+
+# 8. One answer for all rows of a person, whatever their order; each is charged once.
+"$holdfast" train --data visits.h5 "${common[@]}" --out asked --set certificate.levels=8 > /dev/null || fail "not trained"
+test_persons=$("$holdfast" inspect visits.h5:test | sed -n 's/ *persons *//p')
+for unit in vote mean; do
+    "$holdfast" certify --run asked --queries visits.h5:test --answer $unit > said.txt || fail "not certified by $unit"
+    grep -q ", $test_persons queries" said.txt || fail "certify does not count persons by $unit: $(cat said.txt)"
+    "$holdfast" predict --model model.h5 visits.csv --answer $unit --out "$unit.csv" --quiet > /dev/null 2> err.txt || fail "no $unit: $(cat err.txt)"
+done
+"$holdfast" account --ledger asked.db --data visits.h5 --budget 40 --budget-delta 1e-4 > /dev/null || fail "no account"
+answer() { "$holdfast" release --run asked --queries visits.h5:test --queries-are-public --ledger asked.db --first 5 "$@"; }
+answer --answer vote --epsilon 0.5 --json > said.txt 2> err.txt || fail "no answers: $(cat err.txt)"
+grep -q '"charged_answers":5' said.txt || fail "not an answer a person: $(cat said.txt)"
+answer --answer vote --epsilon 0.5 --json > again.txt 2> err.txt
+grep -q '"remembered_answers":5' again.txt || fail "not remembered: $(cat again.txt)"
+answer --answer mean --epsilon 0.5 --json > mean.txt 2> err.txt || fail "no means: $(cat err.txt)"
+grep -q '"charged_answers":5' mean.txt || fail "a mean is remembered from a vote: $(cat mean.txt)"
+refused 2 'not what rows are answered by' answer --answer most --epsilon 0.5
+cut -d, -f2- visits.csv > nameless.csv
+refused 3 'whose rows they are' "$holdfast" certify --run asked --queries nameless.csv --answer vote
+"$holdfast" train --data visits.h5 "${common[@]}" --out by-radius --set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5 > /dev/null || fail "not trained"
+refused 2 'no boxes bound the mean' "$holdfast" certify --run by-radius --queries visits.h5:test --answer mean
+"$holdfast" certify --run by-radius --queries visits.h5:test --answer vote > /dev/null || fail "no votes by radius"
+
+# 9. A network for everybody, without all their rows.
+"$holdfast" fleet --data visits.h5 --out fleet --set network.hidden=[3] --set training.epochs=2 --records 6 --quiet > said.txt || fail "no fleet"
+grep -q 'trained 7 networks' said.txt || fail "not a network a person: $(cat said.txt)"
+"$holdfast" fleet --data visits.h5 --out plain-fleet --set network.hidden=[3] --set training.epochs=2 --set clip.kind=none --records 6 --quiet > /dev/null || fail "no fleet without a clip"
+"$holdfast" influence --run fleet --queries visits.h5:test > /dev/null || fail "no influence"
+refused 2 'no one answer of its own' "$holdfast" influence --run fleet --queries visits.h5:test --data visits.h5
 
 exit $((failures > 0))

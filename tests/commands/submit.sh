@@ -89,6 +89,7 @@ task train 9
 # 4. A signal: passed on, and back into the queue; not where it was cancelled, nor too often, nor for another code.
 cat > stops << 'END'
 #!/bin/bash
+[ "$1" != plan ] || exit 0
 trap 'echo stopped; exit 7' USR1
 touch "$(dirname "$0")/began"
 sleep 60 & wait
@@ -133,6 +134,22 @@ refused 'in \[grid\] and outside' '"clip.gamma"' '"training.epochs"'
 refused 'members = N' '"clip.gamma"' '"ensemble.members"'
 refused 'none of train' '^levels' 'stages = ["bake"]\nlevels'
 refused 'would be called' '= \[1, 2\]' '= [1, 1]'
+# What every task would refuse, as the program itself says it.
+refused 'data: there is no file .*/blob.h5' 'blobs.h5' 'blob.h5'
+refused "has no split 'none'" '"blobs.h5"' '"blobs.h5:none"'
+refused 'queries: there is no file .*/asked.h5' '^levels' 'queries = "asked.h5:test"\nlevels'
+refused 'config: there is no file' '^levels' 'config = "none.toml"\nlevels'
+refused 'ledger: there is no file' '^levels' 'ledger = "none.db"\nlevels'
+refused 'unknown key training.epoch (did you mean training.epochs?)' '"training.epochs"' '"training.epoch"'
+refused 'gamma' '\[0.05\]' '[0.05, -3]'
+refused 'is no time: write HH:MM:SS' '^partition' 'time = "one hour"\npartition'
+refused 'is no time' '^partition' 'time = "01:00:00:00:00"\npartition'
+refused 'over before a task begins' '^partition' 'time = "00:02:00"\npartition'
+refused 'over before a task begins' '^partition' 'time = "0"\npartition'
+refused 'no positive number' '^epsilon.*' 'epsilon = [0.5, -1]'
+refused 'evaluate needs epsilon' '^epsilon.*' ''
+sed 's|^partition|time = "2-00"\npartition|; s|a study|timed|; s|^epsilon.*|stages = ["train", "report"]|' job.toml > timed.toml
+"$submit" timed.toml --dry-run > out.txt 2>&1 && grep -q '^#SBATCH --time=2-00$' timed/slurm/train.sbatch || fail "two days: $(cat out.txt)"
 "$submit" none.toml > out.txt 2>&1 && fail "no file" || grep -q 'No such file' out.txt || fail "$(cat out.txt)"
 "$submit" > out.txt && grep -q 'members_per_task' out.txt || fail "no help"
 sed 's/"training.epochs" = 2/"training.epochs" = 3/' job.toml > changed.toml

@@ -27,6 +27,8 @@ write("labelled.csv", header, rows[350:], (4, 3, 1, 0, 2))
 EOF
 "$holdfast" schema bank.csv --label Default --id Kunde --out bank.toml > said.txt || fail "no template"
 grep -q 'classes of .Default.: 1, 2' said.txt || fail "labels 1 and 2 are not two classes: $(cat said.txt)"
+sed 's/^K1;[^;]*/K1;/' bank.csv > gaps.csv
+"$holdfast" schema gaps.csv --label Default --id Kunde --out gaps.toml | grep -q "'Einkommen': 1 missing cells, errors until missing = VALUE stands under its name" || fail "what a gap in numbers takes is not said"
 [[ $(stat -c %a bank.toml) == 600 ]] || fail "the template is not for its owner alone"
 "$holdfast" import bank.csv --schema bank.toml --out bank.h5 > out.txt 2> err.txt
 [[ $? == 2 && ! -e bank.h5 ]] && grep -q 'no public range is filled in for: Einkommen, Seit' err.txt || fail "blanks are taken: $(cat err.txt)"
@@ -81,6 +83,9 @@ done
 sed 's/^\([^;]*\);[^;]*;K350/\1;500,0;K350/' new.csv > outside.csv
 "$holdfast" predict --model model.h5 outside.csv > /dev/null 2> err.txt || fail "outside: $(cat err.txt)"
 grep -q 'Einkommen: 1 outside \[0, 100\], the first in line 2' err.txt || fail "a value outside is not told: $(cat err.txt)"
+tr ';,' ',.' < new.csv > comma.csv
+"$holdfast" predict --model model.h5 comma.csv > out.txt 2> err.txt
+[[ $? == 3 ]] && grep -q "it is read as the table trained on was: ';' between cells, numbers with ','" err.txt && ! grep -q -- '--delimiter' err.txt || fail "another delimiter: $(cat err.txt)"
 # Columns in another order, or other categories, as a dataset of their own: refused, not another number.
 sed 's/"Eigentum", "Miete"/"Miete", "Eigentum"/' filled.toml > turned.toml
 "$holdfast" import labelled.csv --schema turned.toml --out turned.h5 --quiet > /dev/null || fail "not imported"

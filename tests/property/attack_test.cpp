@@ -70,7 +70,24 @@ TEST_P(Attack, NoPersonOfSeveralRowsMovesMoreThanARecord) {
     EXPECT_GT(total.attacks, 500);
     EXPECT_EQ(joined(total), "");
     EXPECT_GT(total.tightness.at("add_remove per_epoch layers 1"), 0.99);
+    EXPECT_GT(total.tightness.at("substitute per_batch layers 1"), 0.5);
+    EXPECT_GT(total.tightness.at("poison per_batch layers 1"), 0.5);
     EXPECT_GT(found, 5);
+}
+
+TEST_P(Attack, OneStepHasABoxForEveryLevel) {
+    AttackReport total;
+    int found = 0;
+    for (std::uint64_t seed = 1; seed <= problems / 2; ++seed) {
+        total.add(attack_one_step(seed, 0, GetParam()));
+        if (seed <= 100) found += attack_one_step(seed, 1, GetParam()).violations.empty() ? 0 : 1;
+    }
+    EXPECT_EQ(total.attacks, static_cast<std::int64_t>(5 * (problems / 2)));
+    EXPECT_EQ(joined(total), "");
+    EXPECT_GT(total.tightness.at("one step add_remove"), 0.99);
+    EXPECT_GT(total.tightness.at("one step substitute"), 0.9);
+    EXPECT_GT(total.tightness.at("one step remove"), 0.9);
+    EXPECT_GT(found, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, Attack,

@@ -1,4 +1,5 @@
-// Charges and radius over every small dataset there is: all multisets of up to four records of a catalogue,
+// Charges and radius over every small dataset there is: all multisets of up to four persons of a catalogue,
+// of one row each, or of several (models/mathematics.md, rows of a person),
 // each trained with its boxes, held against each other. Whoever is at distance d of a dataset has its
 // parameters in the box d (models/mathematics.md, enclosure) and its boxes in the boxes d further
 // (models/mathematics.md, nesting).
@@ -17,16 +18,23 @@
 namespace holdfast {
 namespace {
 
-struct Record {
+struct Row {
     double x;
     std::int32_t y;
 };
+constexpr std::size_t kinds = 5;
+using Catalogue = std::array<std::vector<Row>, kinds>;
 /// Entries of either sign, clipped ones and small ones.
-constexpr Record catalogue[] = {{1, 0}, {1, 1}, {-2, 1}, {0.25, 0}, {40, 1}};
-constexpr std::size_t kinds = std::size(catalogue);
+const Catalogue records{{{{1, 0}}, {{1, 1}}, {{-2, 1}}, {{0.25, 0}}, {{40, 1}}}};
+/// Rows that agree, that cancel each other, that are alone.
+const Catalogue persons{{{{1, 0}, {1, 0}, {-2, 1}},
+                         {{1, 1}, {1, 0}},
+                         {{-2, 1}},
+                         {{0.25, 0}, {40, 1}},
+                         {{40, 1}, {40, 1}, {40, 0}}}};
 constexpr std::int64_t most_records = 4, most_levels = 4;
 
-using Counts = std::array<std::int64_t, kinds>;  // how often each record of the catalogue is there
+using Counts = std::array<std::int64_t, kinds>;  // how often each of the catalogue is there
 
 std::vector<Counts> all_datasets() {
     std::vector<Counts> all;
@@ -75,18 +83,21 @@ Settings settings_of(Relation relation, ChargeRule rule) {
     return settings;
 }
 
-std::vector<LevelState> boxes_of(const TrainingPlan& plan, const Counts& counts) {
-    Records records{FeatureMatrix(1, true), {}, {}, {}};
+std::vector<LevelState> boxes_of(const TrainingPlan& plan, const Catalogue& catalogue, const Counts& counts) {
+    Records all{FeatureMatrix(1, true), {}, {}, {}};
     for (std::size_t kind = 0; kind < kinds; ++kind) {
         for (std::int64_t i = 0; i < counts[kind]; ++i) {
-            records.features.append(&catalogue[kind].x);
-            records.labels.push_back(catalogue[kind].y);
-            records.ids.push_back(10 * kind + static_cast<std::uint64_t>(i));  // common records share theirs
-            records.rows.push_back(records.rows.size());
+            for (const Row& row : catalogue[kind]) {
+                all.features.append(&row.x);
+                all.labels.push_back(row.y);
+                all.ids.push_back(10 * kind + static_cast<std::uint64_t>(i));  // common ones share theirs
+                all.rows.push_back(all.rows.size());
+            }
         }
     }
+    if (plan.settings.training.rows_of_persons()) weigh_persons(all, 3, "test");
     const Records nobody{FeatureMatrix(1, true), {}, {}, {}};
-    MemberTrainer trainer(plan, std::move(records), nobody, MemberTrainer::fresh_state(plan, 0));
+    MemberTrainer trainer(plan, std::move(all), nobody, MemberTrainer::fresh_state(plan, 0));
     while (!trainer.done()) trainer.step(*make_serial_communicator());
     std::vector<LevelState> boxes;
     for (std::size_t level = 0; level < trainer.state().levels.size(); ++level)
@@ -101,15 +112,18 @@ bool inside(const LevelState& inner, const LevelState& outer) {
     return true;
 }
 
-struct Charges : testing::TestWithParam<std::tuple<Relation, ChargeRule>> {};
+struct Charges : testing::TestWithParam<std::tuple<Relation, ChargeRule, bool>> {};
 
 TEST_P(Charges, HoldEveryNeighbourOfEverySmallDatasetAndNest) {
-    const auto [relation, rule] = GetParam();
-    const TrainingPlan plan =
-        make_plan(settings_of(relation, rule), {.features = 1},
-                  make_backend("reference", Precision::double_precision, Product::exact));
+    const auto [relation, rule, of_persons] = GetParam();
+    Settings settings = settings_of(relation, rule);
+    settings.training.rows_at_most = of_persons ? 3 : 0;
+    check(settings);
+    const TrainingPlan plan = make_plan(
+        settings, {.features = 1}, make_backend("reference", Precision::double_precision, Product::exact));
     std::map<Counts, std::vector<LevelState>> boxes;
-    for (const Counts& counts : all_datasets()) boxes[counts] = boxes_of(plan, counts);
+    for (const Counts& counts : all_datasets())
+        boxes[counts] = boxes_of(plan, of_persons ? persons : records, counts);
     std::int64_t held = 0, too_few = 0;
     for (const auto& [counts, own] : boxes) {
         for (const auto& [other, theirs] : boxes) {
@@ -135,7 +149,7 @@ TEST(ChargesOfBoth, LieWithinEitherAlone) {
             settings.training.batches = 2;  // with one, who is charged in every batch is charged no more
             return boxes_of(make_plan(settings, {.features = 1},
                                       make_backend("reference", Precision::double_precision, Product::exact)),
-                            counts);
+                            records, counts);
         };
         std::int64_t smaller_than_either = 0;
         for (const Counts& counts : all_datasets()) {
@@ -154,9 +168,11 @@ TEST(ChargesOfBoth, LieWithinEitherAlone) {
 INSTANTIATE_TEST_SUITE_P(
     Relations, Charges,
     testing::Combine(testing::Values(Relation::add_remove, Relation::substitute, Relation::remove),
-                     testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both)),
+                     testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both),
+                     testing::Bool()),
     [](const auto& info) {
-        return std::string(name_of(std::get<0>(info.param))) + "_" + name_of(std::get<1>(info.param));
+        return std::string(name_of(std::get<0>(info.param))) + "_" + name_of(std::get<1>(info.param)) +
+               (std::get<2>(info.param) ? "_of_persons" : "");
     });
 
 }  // namespace

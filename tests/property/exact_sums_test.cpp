@@ -451,6 +451,45 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(ChargeRule::per_epoch, ChargeRule::per_batch, ChargeRule::both),
                      testing::Values(Precision::double_precision, Precision::single_precision)));
 
+// No part tears the rows of a person apart: what is selected are persons, in whatever parts.
+TEST(PartsOfABatchOfPersons, SelectWholePersons) {
+    Records records = random_records(90, 4, 2);
+    const Records open = random_records(0, 4, 2);
+    for (std::size_t i = 0, person = 0, end = 1; i < records.size(); ++i) {
+        if (i == end) end += 1 + ++person % 5;
+        records.ids[i] = person;
+    }
+    weigh_persons(records, 5, "test");
+    Settings settings;
+    settings.network.hidden = {3};
+    settings.certificate.charge_rule = ChargeRule::per_batch;
+    settings.certificate.relation = Relation::substitute;
+    settings.training.rows_at_most = 5;
+    const TrainingPlan plan = make_plan(settings, {.features = 4, .found = records.size()},
+                                        make_backend("cpu", Precision::double_precision));
+    const std::vector<std::int64_t> lower = plan.initial_parameters(0);
+    std::vector<std::int64_t> upper = lower;
+    for (std::int64_t& units : upper) units += std::int64_t{1} << 40;
+    const Variant box{lower.data(), upper.data(), 4};
+    std::vector<std::uint32_t> all(records.size());
+    std::iota(all.begin(), all.end(), 0);
+    const auto selected = [&](const Communicator& ranks) {
+        GradientSums sums(plan, records, open);
+        PhaseTimes times;
+        StepSums step = sums.of({&box, 1}, {all, {}}, ranks, times);
+        std::vector<std::vector<std::int64_t>> kept;
+        for (std::size_t p = 0; p < lower.size(); ++p) {
+            const auto values = step.levels.front().least->upper.values(p);
+            kept.emplace_back(values.begin(), values.end());
+            std::sort(kept.back().begin(), kept.back().end());
+        }
+        return kept;
+    };
+    const auto whole = selected(*make_serial_communicator());
+    for (const int crowd : {1 << 21, 1 << 20, 1 << 16})
+        EXPECT_EQ(selected(CrowdedCommunicator(crowd)), whole);
+}
+
 // Parts keep the least of all records, as one sum over them does.
 TEST_P(ExactSums, PartsHaveTheSumsOfTheWhole) {
     WideSums wide(layout());

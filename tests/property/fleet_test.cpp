@@ -154,6 +154,61 @@ TEST_P(FleetTest, WithoutAClipEveryNetworkIsTheFirstOfTheFleetWithoutItsRecord) 
     }
 }
 
+/// The same records, one to four in a row to a person; but for one person, if `without` is one.
+Records some_persons(std::size_t count, std::size_t features, std::size_t classes, std::uint64_t seed,
+                     std::size_t without = SIZE_MAX) {
+    const Records rows = some_records(count, features, classes, seed);
+    Records persons{FeatureMatrix(features, false), {}, {}, {}};
+    for (std::size_t i = 0, person = 0, end = 1; i < count; ++i) {
+        if (i == end) end += 1 + ++person % 4;
+        if (person == without) continue;
+        persons.features.append_row_of(rows.features, i);
+        persons.labels.push_back(rows.labels[i]);
+        if (!rows.targets.empty()) persons.targets.push_back(rows.targets[i]);
+        persons.ids.push_back(500 + 13 * person);
+        persons.rows.push_back(i);
+    }
+    weigh_persons(persons, 4, "test");
+    return persons;
+}
+
+TEST_P(FleetTest, APersonIsLeftOutWithAllRows) {
+    std::uint64_t seed = 0;
+    for (Case of : clipped_cases()) {
+        if (of.settings.training.batching == Batching::sequential) continue;  // refused
+        const auto classes = static_cast<std::size_t>(of.settings.network.classes);
+        of.settings.training.rows_at_most = 4;
+        const Records all = some_persons(of.records, of.features, classes, ++seed);
+        std::vector<std::size_t> left_out{nothing_left_out};
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (i == 0 || all.ids[i] != all.ids[i - 1]) left_out.push_back(i);
+        ASSERT_LT(left_out.size(), of.records / 2);
+        for (const bool clipped : {true, false}) {
+            if (!clipped) of.settings.clip.kind = Clip::Kind::none;
+            const TrainingPlan plan = plan_of(of, GetParam());
+            const auto engine = make_engine_models_pass(
+                plan.backend->engine(plan.network.shape(), clipped ? plan.settings.clip : Clip{}),
+                plan.network.shape(), 7);
+            const auto own_pass = clipped ? nullptr : pass(plan);
+            const FleetTrainer trainer(plan, all, left_out);
+            const std::size_t parameters = plan.network.parameters();
+            const Parameters fleet = *trainer.train(0, left_out.size(), clipped ? *engine : *own_pass, {});
+            if (!clipped) {
+                EXPECT_EQ(fleet, *trainer.train(0, left_out.size(), *pass(plan, "reference"), {}));
+            }
+            std::size_t different = 0;
+            for (std::size_t person = 0; person + 1 < left_out.size(); ++person) {
+                const Records left = some_persons(of.records, of.features, classes, seed, person);
+                const FleetTrainer alone(plan, left, {nothing_left_out});
+                const Parameters expected = clipped ? trained(plan, left) : *alone.train(0, 1, *own_pass, {});
+                EXPECT_EQ(network(fleet, person + 1, parameters), expected) << seed << " without " << person;
+                different += expected != network(fleet, 0, parameters);
+            }
+            EXPECT_GE(different + 5, left_out.size()) << "a person left out is missed";
+        }
+    }
+}
+
 TEST(FleetOnADevice, IsTheFleetOfTheHost) {
     constexpr std::size_t memory = std::size_t{1} << 26;
     for (Case of : clipped_cases()) {

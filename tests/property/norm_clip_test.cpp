@@ -33,6 +33,7 @@ struct Problem {
     std::vector<std::int64_t> parameters;
     std::vector<double> features;
     std::vector<std::int32_t> labels;
+    std::vector<double> targets{};  // of a regression
 
     std::size_t records() const { return labels.size(); }
     Clip clip() const { return {.kind = Clip::Kind::norm, .norm_limit = limit}; }
@@ -40,8 +41,9 @@ struct Problem {
     /// The sums of the records from `first` to `last`.
     std::vector<std::int64_t> sums(const Backend& backend, std::size_t first, std::size_t last) const {
         const auto engine = backend.engine(network.shape(), clip());
-        engine->set_records(
-            std::vector<RecordSet>{{nullptr, features.data(), labels.data(), labels.size(), true}});
+        RecordSet set{nullptr, features.data(), labels.data(), labels.size(), true};
+        if (!targets.empty()) set.targets = targets.data();
+        engine->set_records(std::vector{set});
         std::vector<std::uint32_t> indices;
         for (std::size_t i = first; i < last; ++i) indices.push_back(static_cast<std::uint32_t>(i));
         const Variant point{parameters.data(), parameters.data()};
@@ -56,10 +58,13 @@ struct Problem {
 /// Ordinary ones, and ones at the ends of every range.
 Problem random_problem(std::uint64_t seed) {
     std::mt19937_64 engine(seed);
-    const std::size_t inputs = 1 + engine() % 30, classes = 2 + engine() % 3;
+    const bool regression = seed % 4 == 1;
+    const std::size_t inputs = 1 + engine() % 30, classes = regression ? 1 : 2 + engine() % 3;
     std::vector<std::size_t> hidden(engine() % 3);
     for (std::size_t& width : hidden) width = 1 + engine() % 20;
-    const Loss loss = classes == 2 && seed % 2 == 0 ? Loss::binary_cross_entropy : Loss::cross_entropy;
+    const Loss loss = regression                      ? Loss::squared_error
+                      : classes == 2 && seed % 2 == 0 ? Loss::binary_cross_entropy
+                                                      : Loss::cross_entropy;
     Problem problem{Network(inputs, hidden, classes, loss),
                     std::ldexp(1.0 + 0.1 * (seed % 7), 6 - 4 * (seed % 6)),
                     {},
@@ -81,6 +86,10 @@ Problem random_problem(std::uint64_t seed) {
             problem.features.push_back(value);
         }
         problem.labels.push_back(static_cast<std::int32_t>(engine() % classes));
+        if (regression)
+            problem.targets.push_back(
+                normal(engine) *
+                std::ldexp(1.0, engine() % 16 == 0 ? static_cast<int>(engine() % 2000) - 1000 : 0));
     }
     return problem;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -10,7 +11,7 @@
 
 #include "dist/data/dataset.hpp"
 #include "kernels/backends.hpp"
-#include "kernels/ops/row_weight.hpp"
+#include "kernels/ops/whole_persons.hpp"
 #include "models/nets/network.hpp"
 #include "models/training/plan.hpp"
 
@@ -18,8 +19,9 @@ namespace holdfast {
 namespace {
 
 TEST(RowWeight, OfAPersonAddToOneAtMost) {
-    for (std::uint64_t rows = 1; rows <= 65536; ++rows) {
+    for (std::uint64_t rows = 1; rows <= most_rows_of_a_person; ++rows) {
         const double weight = row_weight(rows);
+        ASSERT_EQ(rows_of_weight(weight), rows);
         ASSERT_GT(weight, 0);
         ASSERT_LE(static_cast<double>(rows) * weight, 1.0) << rows;  // exact: 17 and 30 bits
         ASSERT_GE(static_cast<double>(rows + 1) * weight, 1.0 - 0x1p-13) << rows;
@@ -198,6 +200,93 @@ TEST_P(RowsOfAPerson, AreTheSameOnEveryBackend) {
                       sums_of(person, *all[1], clip, box, nullptr, rows)[0]);
         }
     }
+}
+
+/// What a selection keeps of an entry, in order: of upper bounds, of lower ones negated.
+std::vector<std::vector<std::int64_t>> selected_of(const Person& person, const Backend& backend,
+                                                   const Clip& clip, const RecordSet& set, std::size_t count,
+                                                   std::span<const std::uint32_t> rows) {
+    const auto engine = backend.engine(person.network.shape(), clip);
+    engine->set_records(std::vector{set});
+    const Variant box{person.lower.data(), person.upper.data(), count};
+    engine->run({&box, 1}, std::vector{rows});
+    engine->finish();
+    LeastEntries least = engine->take_selection(0);
+    std::vector<std::vector<std::int64_t>> kept;
+    for (Selection* side : {&least.upper, &least.negated_lower}) {
+        for (std::size_t p = 0; p < side->entries(); ++p) {
+            const auto values = side->values(p);
+            kept.emplace_back(values.begin(), values.end());
+            std::sort(kept.back().begin(), kept.back().end());
+        }
+    }
+    return kept;
+}
+
+/// Some persons of the same network, one of them with more rows than a panel takes.
+Person several_persons(std::uint64_t seed) {
+    Person all = any_person(seed);
+    const std::size_t rows = all.records.size(), wanted = seed % 10 == 0 ? 150 : rows;
+    for (std::size_t r = rows; r < wanted + rows + 3; ++r) {  // two more: of many rows, of three
+        const std::size_t from = (r * 7) % rows;
+        all.records.features.append(all.records.features.wide_values().data() +
+                                    from * all.records.features.columns());
+        all.records.labels.push_back(static_cast<std::int32_t>(r % 2));
+        all.records.ids.push_back(r < rows + wanted ? 8 : 9);
+        all.records.rows.push_back(r);
+    }
+    all.rows = all.records.size();
+    weigh_persons(all.records, 200, "test");
+    return all;
+}
+
+// What is offered to a selection is a person: here, each by a step of its own, added by plain loops. Of who
+// may be poisoned it is the sum of what each row could change.
+TEST_P(RowsOfAPerson, AreSelectedTogether) {
+    const auto all = backends();
+    std::int64_t apart = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const Person persons = several_persons(seed);
+        const Clip clip =
+            seed % 2 == 0 ? Clip{.kind = Clip::Kind::elementwise, .gamma = 0.06} : by_entries(seed);
+        const bool poisoned = clip.kind == Clip::Kind::elementwise && seed % 4 == 0;
+        RecordSet set = persons.records.view(true), alone = set;
+        if (poisoned)
+            set.poison = Poison{.input_radius = seed % 8 == 0 ? 0.3 : 0, .labels = Poison::Labels::any};
+        alone.poison = set.poison;
+        const std::vector<std::uint32_t> rows = all_rows(persons);
+        const std::size_t entries = persons.network.parameters(), count = 1 + seed % 3;
+        std::vector<std::vector<std::int64_t>> expected(2 * entries);
+        for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+            while (end < rows.size() && persons.records.ids[end] == persons.records.ids[first]) ++end;
+            std::vector<std::int64_t> person(2 * entries);
+            for (std::size_t r = first; r < end; ++r) {
+                if (!poisoned) {
+                    const auto ends = sums_of(persons, *all[0], clip, true, set.weights, {&rows[r], 1});
+                    for (std::size_t p = 0; p < entries; ++p) {
+                        person[p] += ends[1][p];
+                        person[entries + p] -= ends[0][p];
+                    }
+                    continue;
+                }
+                const auto row = selected_of(persons, *all[0], clip, alone, 1, {&rows[r], 1});
+                for (std::size_t p = 0; p < row.size(); ++p)
+                    if (!row[p].empty()) person[p] += row[p].front();
+            }
+            for (std::size_t p = 0; p < person.size(); ++p)
+                if (!poisoned || person[p] < 0) expected[p].push_back(person[p]);
+        }
+        for (auto& values : expected) {
+            std::sort(values.begin(), values.end());
+            values.resize(std::min(values.size(), count));
+        }
+        for (const auto& backend : all)
+            ASSERT_EQ(selected_of(persons, *backend, clip, set, count, rows), expected)
+                << "seed " << seed << " " << backend->name();
+        alone.weights = nullptr;
+        apart += selected_of(persons, *all[0], clip, alone, count, rows) != expected;
+    }
+    EXPECT_GT(apart, 50);  // rows would be others
 }
 
 // What the lemma calls false: without weights the same rows move the sum by far more than they are charged.

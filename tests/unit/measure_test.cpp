@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <span>
 #include <string>
@@ -341,6 +342,112 @@ TEST(ColumnTree, EdgesAreQuantilesWithAtomsApart) {
 MeasureRequest asked(bool count, std::size_t columns, const std::string& relation = "add_remove") {
     const Rational mu = gaussian_mu(1, Rational(1, 100000));
     return {relation, count, columns, 0, mu * mu / 100, mu * mu / 25};
+}
+
+/// Rows of one person by bucket, in shares.
+ColumnCounts buckets_of(const std::vector<std::size_t>& rows) {
+    ColumnCounts counts;
+    for (const std::size_t bucket : rows)
+        counts.add(static_cast<double>(bucket), part_of(whole_person, row_weight(rows.size())));
+    return counts;
+}
+std::int64_t in_bucket(const ColumnCounts& counts, std::size_t bucket) {
+    return counts.at(Cells::of(static_cast<double>(bucket)));
+}
+
+TEST(HashedCategories, APersonMovesThemByOneAtMost) {
+    std::vector<std::vector<std::size_t>> persons;
+    for (std::size_t a = 0; a < 3; ++a)
+        for (std::size_t b = 0; b < 3; ++b)
+            for (std::size_t rows = 1; rows <= 7; ++rows) {
+                std::vector<std::size_t> person(rows, a * 127);
+                person.back() = b * 127 + 1;
+                persons.push_back(person);
+            }
+    std::vector<std::vector<double>> shares;  // [persons, buckets]
+    for (const auto& person : persons) {
+        const ColumnCounts counts = buckets_of(person);
+        shares.emplace_back();
+        for (std::size_t bucket = 0; bucket < counted_buckets; ++bucket)
+            shares.back().push_back(static_cast<double>(in_bucket(counts, bucket)) / whole_person);
+        ASSERT_LE(std::accumulate(shares.back().begin(), shares.back().end(), 0.0), 1);
+    }
+    double most = 0;
+    for (const auto& one : shares) {
+        for (const auto& other : shares) {
+            double square = 0;
+            for (std::size_t b = 0; b < counted_buckets; ++b)
+                square += (one[b] - other[b]) * (one[b] - other[b]);
+            ASSERT_LE(square, 2);
+            most = std::max(most, square);
+        }
+    }
+    EXPECT_EQ(most, 2);
+    for (std::size_t bucket = 0; bucket < counted_buckets; ++bucket)  // each has a cell of its own
+        ASSERT_EQ(in_bucket(buckets_of({bucket}), bucket), whole_person);
+}
+
+TEST(HashedCategories, NoiseAloneOpensBuckets) {
+    int false_ones = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        SeededBits bits(seed);
+        false_ones += draw_buckets(ColumnCounts(), 3, 1, bits).empty() ? 0 : 1;
+    }
+    EXPECT_LE(false_ones, 15);  // about 3
+    ColumnCounts crowd;
+    for (std::size_t bucket = 0; bucket < 60; ++bucket)
+        crowd.add(static_cast<double>(4 * bucket),
+                  (bucket < 40 ? 100 + static_cast<std::int64_t>(bucket) : 1) * whole_person);
+    SeededBits bits(7);
+    const std::vector<std::size_t> found = draw_buckets(crowd, 0.5, 1, bits);
+    EXPECT_EQ(found.size(), most_frequent_buckets);
+    EXPECT_TRUE(std::is_sorted(found.begin(), found.end()));
+    for (const std::size_t bucket : found) EXPECT_TRUE(bucket % 4 == 0 && bucket < 160) << bucket;
+}
+
+// An audit: whether one person's bucket is open tells two neighbours apart no better than mu = 1/sigma lets
+// it; of half the noise it does.
+TEST(HashedCategories, AreAuditedAtWhatTheyCost) {
+    constexpr int draws = 1000;
+    const auto opened = [&](std::int64_t persons, double sigma) {
+        ColumnCounts counts;
+        counts.add(17, persons * whole_person);
+        int open = 0;
+        for (std::uint64_t seed = 0; seed < draws; ++seed) {
+            SeededBits bits(seed * 2 + static_cast<std::uint64_t>(persons));
+            const std::vector<std::size_t> found = draw_buckets(counts, sigma, 1, bits);
+            open += std::find(found.begin(), found.end(), 17) != found.end();
+        }
+        return open / static_cast<double>(draws);
+    };
+    const auto quantile = [](double part) {
+        double low = -8, high = 8;
+        for (int i = 0; i < 60; ++i) {
+            const double middle = (low + high) / 2;
+            (std::erfc(-middle / std::sqrt(2)) / 2 < part ? low : high) = middle;
+        }
+        return low;
+    };
+    constexpr double threshold = 3.95;  // about, in sigma
+    for (const double sigma : {1.0, 0.5}) {
+        const auto crowd = static_cast<std::int64_t>(std::lround(threshold * sigma));
+        const double mu = quantile(opened(crowd + 1, sigma)) - quantile(opened(crowd, sigma));
+        EXPECT_NEAR(mu, 1 / sigma, 0.25) << sigma;
+    }
+}
+
+TEST(HashedCategories, CostALevelEach) {
+    for (const std::string relation : {"add_remove", "substitute"}) {
+        MeasureRequest request{.relation = relation, .columns_mu_squared = Rational(1, 50), .categories = 3};
+        const MeasureLaw law = MeasureLaw::of(request);
+        EXPECT_LE(law.mu_squared, Rational(1, 50));
+        EXPECT_NEAR(law.sigma, std::sqrt((relation == "substitute" ? 6 : 3) * 50.0), 1e-9);
+        request.columns = 2;  // of three levels each
+        EXPECT_NEAR(MeasureLaw::of(request).sigma, std::sqrt((relation == "substitute" ? 18 : 9) * 50.0),
+                    1e-9);
+        EXPECT_NE(payment_for(request, law, Rational(1, 100000)).parameters.find("\"categories\":3"),
+                  std::string::npos);
+    }
 }
 
 TEST(MeasureLaw, CostsWhatItsNoiseCosts) {

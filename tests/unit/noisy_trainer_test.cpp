@@ -123,22 +123,49 @@ TEST(NoisyTrainer, NoiseHasTheSizeOfItsMultiplier) {
     EXPECT_NEAR(std::sqrt(square / static_cast<double>(with.size())), 1.5 * 0.8, 0.25);
 }
 
+/// What they learn are numbers: one feature, and those that no model could learn.
+Records some_numbers(std::size_t count) {
+    Records records = some_records(count);
+    records.labels.clear();
+    for (std::size_t i = 0; i < count; ++i)
+        records.targets.push_back(i % 50 == 0 ? 1e300 : records.features.wide_values()[5 * i]);
+    return records;
+}
+
 TEST(NoisyTrainer, GivesTheSameBytesOnAnyBackendAndThreads) {
-    Settings settings = some_settings();
-    settings.training.momentum = 0.5;
-    settings.noise.average = 0.5;
-    const std::vector<std::byte> expected = World(settings).trained().packed();
-    for (const char* name : {"reference", "cpu"}) {
-        for (const int threads : {1, 3}) {
-            omp_set_num_threads(threads);
-            EXPECT_EQ(World(settings, some_records(200), make_backend(name)).trained().packed(), expected);
+    for (const std::int64_t classes : {3, 1}) {
+        Settings settings = some_settings();
+        settings.network.classes = classes;
+        settings.training.momentum = 0.5;
+        settings.noise.average = 0.5;
+        const Records records = classes == 1 ? some_numbers(200) : some_records(200);
+        const std::vector<std::byte> expected = World(settings, records).trained().packed();
+        for (const char* name : {"reference", "cpu"}) {
+            for (const int threads : {1, 3}) {
+                omp_set_num_threads(threads);
+                EXPECT_EQ(World(settings, records, make_backend(name)).trained().packed(), expected);
+            }
         }
+        EXPECT_EQ(
+            World(settings, records, make_host_executed_backend(std::size_t{1} << 28)).trained().packed(),
+            expected);
+        EXPECT_NE(World(settings, records, make_backend("cpu"), 'b').trained().packed(), expected);
     }
-    EXPECT_EQ(World(settings, some_records(200), make_host_executed_backend(std::size_t{1} << 28))
-                  .trained()
-                  .packed(),
-              expected);
-    EXPECT_NE(World(settings, some_records(200), make_backend("cpu"), 'b').trained().packed(), expected);
+}
+
+TEST(NoisyTrainer, LearnsNumbers) {
+    Settings settings = some_settings();
+    settings.network.hidden = {};
+    settings.network.classes = 1;
+    settings.training.epochs = 200;
+    settings.training.batches = 1;
+    settings.training.learning_rate = 0.2;
+    settings.clip.norm_limit = 4;
+    settings.noise.multiplier = 0.5;
+    Records records = some_numbers(200);
+    const NoisyState state = World(settings, records).trained();
+    for (std::size_t j = 0; j < 6; ++j)  // five weights and the bias: what is learnt is the first feature
+        EXPECT_NEAR(parameter_value(state.parameters[j]), j == 0 ? 1 : 0, 0.15) << j;
 }
 
 TEST(NoisyTrainer, GoesOnFromItsState) {

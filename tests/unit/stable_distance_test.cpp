@@ -85,6 +85,11 @@ TEST_P(StableDistance, BisectionEqualsScanningAllLevels) {
         EXPECT_EQ(bisected.labels, exhausted.labels);
         EXPECT_EQ(bisected.distances, exhausted.distances) << most;
         EXPECT_EQ(bisected.class_distances, exhausted.class_distances) << most;
+        const Certificates apart =
+            certify(network, *backend, records, levels, boxes.loader(), LevelSearch::each_apart);
+        EXPECT_EQ(bisected.labels, apart.labels);
+        EXPECT_EQ(bisected.distances, apart.distances) << most;
+        EXPECT_EQ(bisected.class_distances, apart.class_distances) << most;
         EXPECT_EQ(bisected.class_distances.size(), records.size() * GetParam());
         for (const std::int64_t distance : bisected.distances)
             EXPECT_TRUE(distance >= 0 && distance <= most) << distance;
@@ -209,6 +214,19 @@ TEST(StableDistanceSearch, ExhaustiveLoadsEveryLevelWhateverTheBoxes) {
             Boxes boxes(network, width == 0 ? 0 : std::int64_t{1} << width, contiguous(20));
             certify(network, *backend, queries(300, 5), 21, boxes.loader(), LevelSearch::exhaustive);
             EXPECT_EQ(boxes.loads, 21U) << "every level once";
+        }
+    }
+}
+
+TEST(StableDistanceSearch, EachApartLoadsAsManyLevelsWhateverTheBoxes) {
+    const auto backend = make_backend("cpu");
+    for (const std::size_t classes : {2U, 3U}) {
+        for (const int width : {0, 30, 40, 55}) {
+            const Network network = network_of(classes);
+            Boxes boxes(network, width == 0 ? 0 : std::int64_t{1} << width, contiguous(2000));
+            certify(network, *backend, queries(30, 5), 2001, boxes.loader(), LevelSearch::each_apart);
+            const std::size_t searches = classes == 2 ? 1 : 1 + classes;
+            EXPECT_EQ(boxes.loads, 1 + 30 * searches * 11) << "2^11 are more levels than there are";
         }
     }
 }

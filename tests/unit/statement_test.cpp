@@ -110,6 +110,11 @@ TEST_F(StatementTest, SaysTheSameInEveryForm) {
         EXPECT_THAT(text, HasSubstr(fact));
         EXPECT_THAT(page, HasSubstr(fact));
     }
+    // What nobody but the owner knows is named, and no dash stands for it.
+    EXPECT_THAT(text, HasSubstr("for the owner to add: data curators, intended use, data product region"));
+    EXPECT_THAT(page, HasSubstr("<dt>For the owner to add</dt><dd>justification</dd>"));
+    EXPECT_THAT(text + page, Not(HasSubstr("–")));
+    EXPECT_THAT(document.at("statements")[0].at("assumptions").dump(), Not(HasSubstr("Not so")));
     EXPECT_THAT(text, HasSubstr("epsilon 0.6 of 2, delta 1e-06 of 2e-06"));
     EXPECT_THAT(page, HasSubstr("ward &lt;A&amp;E&gt;"));
     EXPECT_THAT(page, HasSubstr("a model of &lt;noise&gt;"));
@@ -160,6 +165,8 @@ TEST_F(StatementTest, CountsWhatIsNotProved) {
     const Json one = statement(path).at("statements")[0];
     EXPECT_THAT(one.at("status").get<std::string>(), HasSubstr("as published (gap: 1 of 2"));
     EXPECT_EQ(one.at("releases")[0].at("guarantee").at("gap"), "the published proof");
+    EXPECT_THAT(one.at("assumptions").at("settings").get<std::string>(),
+                HasSubstr("Not so, as far as these gaps say it: the published proof."));
 }
 
 TEST_F(StatementTest, RefusesWhatItCannotSay) {

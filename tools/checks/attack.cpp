@@ -10,6 +10,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/ops/row_weight.hpp"
+#include "models/boxes/one_step.hpp"
 #include "models/boxes/trainer.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/output_bounds.hpp"
@@ -114,6 +115,13 @@ Records with_rows(const Records& records, std::int64_t rows_at_most) {
     return persons;
 }
 
+/// The same, where they are no persons yet: poison keeps the rows that there are.
+Records rows_of(Records records, const Settings& settings) {
+    if (!settings.poisoned()) return with_rows(records, settings.training.rows_at_most);
+    weigh_persons(records, static_cast<std::uint64_t>(settings.training.rows_at_most), "attack");
+    return records;
+}
+
 std::vector<std::uint32_t> all_indices(const Records& records) {
     std::vector<std::uint32_t> indices(records.size());
     for (std::uint32_t i = 0; i < indices.size(); ++i) indices[i] = i;
@@ -209,17 +217,21 @@ class Neighbours {
                                         after = influence(problem_, pool, parameter_);
         struct Change {
             std::int64_t gain;
-            std::size_t record, candidate;
+            std::uint64_t id;
         };
-        std::vector<Change> best;
+        std::vector<Change> best;          // of each id, all its rows together
+        std::vector<std::size_t> becomes;  // [records], in the pool
         for (std::size_t i = 0; i < records.size(); ++i) {
-            if (!wanted_batch(records.ids[i])) continue;
-            Change change{INT64_MIN, i, 0};
+            std::int64_t greatest = INT64_MIN;
+            becomes.push_back(0);
             for (std::size_t c = i * candidates; c < (i + 1) * candidates; ++c) {
                 const std::int64_t gain = upwards_ ? after[c] - before[i] : before[i] - after[c];
-                if (gain > change.gain) change = {gain, i, c};
+                if (gain > greatest) becomes.back() = c;
+                greatest = std::max(greatest, gain);
             }
-            best.push_back(change);
+            if (!wanted_batch(records.ids[i])) continue;
+            if (best.empty() || best.back().id != records.ids[i]) best.push_back({0, records.ids[i]});
+            best.back().gain += greatest;
         }
         if (greedy_)
             std::stable_sort(best.begin(), best.end(),
@@ -227,10 +239,10 @@ class Neighbours {
         best.resize(std::min(best.size(), static_cast<std::size_t>(changes)));
         Records changed = no_records(problem_.network.inputs());
         for (std::size_t i = 0; i < records.size(); ++i) {
-            const auto found = std::find_if(best.begin(), best.end(),
-                                            [&](const Change& change) { return change.record == i; });
-            const Records& from = found == best.end() ? records : pool;
-            const std::size_t at = found == best.end() ? i : found->candidate;
+            const bool moved = std::any_of(best.begin(), best.end(),
+                                           [&](const Change& change) { return change.id == records.ids[i]; });
+            const Records& from = moved ? pool : records;
+            const std::size_t at = moved ? becomes[i] : i;
             append(changed, features_of(from, at), from.labels[at], records.ids[i]);
         }
         return changed;
@@ -543,13 +555,13 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
                                     std::uint64_t member, std::int64_t levels) {
     Settings settings = problem.settings;
     settings.certificate.levels = levels;
-    const TrainingPlan plan =
-        make_plan(settings,
-                  {.features = problem.network.inputs(),
-                   .range = problem.network.transform().range,
-                   .public_records = problem.public_records.size()},
-                  make_backend(host_only(settings) ? "cpu" : "auto", settings.training.arithmetic(),
-                               settings.certificate.product));
+    TrainingPlan plan = make_plan(settings,
+                                  {.features = problem.network.inputs(),
+                                   .range = problem.network.transform().range,
+                                   .public_records = problem.public_records.size()},
+                                  make_backend(host_only(settings) ? "cpu" : "auto",
+                                               settings.training.arithmetic(), settings.certificate.product));
+    plan.levels = settings.certificate.level_values();  // each is trained, also where others follow from two
     const Assignment assignment(static_cast<std::uint64_t>(settings.training.seed));
     std::vector<std::uint64_t> elsewhere;
     for (const std::uint64_t id : records.ids) {
@@ -557,7 +569,7 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
             elsewhere.push_back(id);
     }
     Records mine = without(records, elsewhere);
-    if (settings.training.rows_of_persons()) mine = with_rows(mine, settings.training.rows_at_most);
+    if (settings.training.rows_of_persons()) mine = rows_of(mine, settings);
     if (problem.network.is_regression()) give_numbers(mine);
     MemberTrainer trainer(plan, std::move(mine), problem.public_records,
                           MemberTrainer::fresh_state(plan, member, problem.public_records));
@@ -715,8 +727,6 @@ AttackProblem of_persons(AttackProblem problem, std::uint64_t seed) {
     settings.training.rows_at_most = choices.pick<std::int64_t>({2, 3, 7});
     if (settings.clip.by_factors() && settings.training.precision == Precision::fixed)
         settings.clip.kind = Clip::Kind::elementwise;
-    if (settings.certificate.relation != Relation::add_remove || !problem.network.shape().is_dense())
-        settings.certificate.charge_rule = ChargeRule::per_epoch;
     if (settings.certificate.charge_rule != ChargeRule::per_batch)
         settings.training.l1_step = L1Step::proximal;
     check(settings);
@@ -730,9 +740,115 @@ AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
 }
 
 AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few, Arithmetic arithmetic) {
-    const AttackProblem problem = of_persons(draw_problem(seed, arithmetic), seed);
+    AttackProblem problem = of_persons(draw_problem(seed, arithmetic), seed);
     AttackReport report = attack_boxes(problem, seed, persons_too_few);
     if (persons_too_few == 0) report.add(attack_neighbour(problem, seed));
+    if (seed % 3 != 0 || !problem.network.shape().is_dense()) return report;
+    problem = against_poison(std::move(problem), seed);
+    problem.records = with_rows(problem.records, problem.settings.training.rows_at_most);
+    report.add(attack_boxes(problem, seed, persons_too_few));
+    return report;
+}
+
+namespace {
+
+/// The same problem as one step over everything, whose levels follow from two.
+AttackProblem in_one_step(AttackProblem problem) {
+    Settings& settings = problem.settings;
+    settings.training.epochs = settings.training.batches = 1;
+    settings.training.l1_step = L1Step::proximal;
+    settings.certificate.charge_rule = ChargeRule::per_epoch;
+    settings.ensemble.members = 1;
+    settings.certificate.levels = 6;  // that are trained; the others are not
+    check(settings);
+    return problem;
+}
+
+constexpr std::size_t far_levels = 70;
+
+/// Levels 0..far_levels-1 of a member, of which two were trained, and what they certify.
+struct FarLevels {
+    FarLevels(const AttackProblem& problem, const std::vector<LevelState>& trained)
+        : boxes(trained[0].lower, trained[1].lower, trained[1].upper), found(certified(problem)) {}
+
+    LevelState at(std::int64_t k) const {
+        LevelState box{k, {}, {}, {}, {}};
+        boxes.at(k, box.lower, box.upper);
+        return box;
+    }
+    Certificates certified(const AttackProblem& problem, LevelSearch search = LevelSearch::bisection) const {
+        const LevelLoader load = [&](std::size_t level, auto& lower, auto& upper) {
+            boxes.at(static_cast<std::int64_t>(level), lower, upper);
+        };
+        return certify(problem.network, *make_backend("cpu", problem.settings.training.arithmetic()),
+                       problem.queries, far_levels, load, search);
+    }
+
+    OneStepBoxes boxes;
+    Certificates found;
+};
+
+bool same(const Certificates& a, const Certificates& b) {
+    return a.labels == b.labels && a.distances == b.distances && a.class_distances == b.class_distances;
+}
+
+}  // namespace
+
+AttackReport attack_one_step(std::uint64_t seed, std::int64_t records_too_few, Arithmetic arithmetic) {
+    const AttackProblem problem = in_one_step(draw_problem(seed, arithmetic));
+    Choices choices(seed ^ 0x0e57e9);
+    const std::int64_t trained_levels = problem.settings.certificate.levels;
+    const std::vector<LevelState> trained = train_boxes(problem, problem.records, 0, trained_levels);
+    const FarLevels far(problem, trained);
+    AttackReport report;
+    const auto violated = [&](const std::string& what) {
+        report.violations.push_back(label_of(problem, seed) + "in one step, " + what);
+    };
+
+    // 1. Every level is what training it leaves; no search finds another distance.
+    for (const LevelState& level : trained) {
+        const LevelState made = far.at(level.k);
+        if (made.lower != level.lower || made.upper != level.upper)
+            violated("level " + std::to_string(level.k) + " is not that of a training");
+    }
+    if (!same(far.found, far.certified(problem, LevelSearch::each_apart)) ||
+        !same(far.found, far.certified(problem, LevelSearch::ascending)))
+        violated("distances depend on the search");
+
+    // 2. Neighbours near and far.
+    for (const std::int64_t k : {1, 2, 5, 17, 60}) {
+        if (k <= records_too_few) continue;
+        ++report.attacks;
+        const LevelState box = far.at(k - records_too_few);
+        const Records neighbour = Neighbours(problem, choices).make(k);
+        const std::vector<LevelState> moved = train_boxes(problem, neighbour, 0, k == 1 ? 1 : 0);
+        const std::string escaped = outside(moved[0], box), at = "k = " + std::to_string(k) + ", ";
+        if (!escaped.empty()) violated(at + escaped);
+        double& tightness =
+            report.tightness[std::string("one step ") + name_of(problem.settings.certificate.relation)];
+        tightness = std::max(tightness, reached(trained[0], moved[0], box));
+        const Certificates theirs = certify_with(problem, {moved[0]});
+        for (std::size_t q = 0; q < problem.queries.size(); ++q) {
+            if (far.found.distances[q] >= k && far.found.labels[q] != theirs.labels[q])
+                violated(at + "certified label of query " + std::to_string(q) + " changed");
+        }
+        // 3. What their levels say, however great.
+        if (k > 1 || problem.settings.certificate.relation == Relation::remove) continue;
+        const FarLevels others(problem, moved);
+        for (const std::int64_t level : {1, 6, 69}) {
+            if (!outside(others.at(level - 1), far.at(level)).empty() ||
+                !outside(far.at(level - 1), others.at(level)).empty())
+                violated("level " + std::to_string(level) + " does not nest");
+        }
+        for (std::size_t i = 0; i < far.found.class_distances.size(); ++i) {
+            if (std::abs(far.found.class_distances[i] - others.found.class_distances[i]) > 1)
+                violated("a class distance jumped");
+        }
+        for (std::size_t q = 0; q < problem.queries.size(); ++q) {
+            if (std::abs(far.found.distances[q] - others.found.distances[q]) > 1)
+                violated("the distance of query " + std::to_string(q) + " jumped");
+        }
+    }
     return report;
 }
 

@@ -48,6 +48,10 @@ AttackReport attack_poison(std::uint64_t seed, std::int64_t records_too_few = 0,
 /// Enclosure and smoothness of a problem whose neighbours differ in persons of several rows.
 AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few = 0,
                             Arithmetic arithmetic = Precision::double_precision);
+/// Enclosure, near and far beyond the levels that are trained, and smoothness of a problem of one step, whose
+/// levels are all made of two: each of those trained must be the same bit by bit.
+AttackReport attack_one_step(std::uint64_t seed, std::int64_t records_too_few = 0,
+                             Arithmetic arithmetic = Precision::double_precision);
 /// Smoothness: a neighbour at distance 1 trained with all levels.
 AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic = Precision::double_precision);
 

@@ -34,7 +34,7 @@ def drawn(places, sides, word):
 def part(table, public, private, prefix, stand_in):
     with h5py.File(table, "r") as file:
         records = {split: (file[f"x_{split}"][...], file[f"y_{split}"][...]) for split in ("train", "test")}
-        attributes = dict(file.attrs)
+        attributes = {name: value for name, value in file.attrs.items() if name != "sealed"}  # which is of the whole file
     trained = len(records["train"][1])
     of_public, eighth = drawn(range(trained), 2, "half") == 0, drawn(range(trained), 8, "eighth")
     test = np.arange(len(records["test"][1]))
@@ -56,7 +56,11 @@ def part(table, public, private, prefix, stand_in):
 
 def cut(run, layers, prefix, dense):
     network = runs.network(run)
-    units, shapes = runs.parameters(run), network_layers.shapes_of(network["layers"], 0, network["image"])
+    units, image = runs.parameters(run), network["image"] or None
+    texts = network["layers"] or [f"dense {width}" for width in network["hidden"]]
+    shapes = network_layers.shapes_of(texts, 0 if image else units[0].shape[1] - 1, image)
+    if not 1 <= layers <= len(shapes):
+        raise ValueError(f"it has {len(shapes)} hidden layers, so it is not cut behind {layers}")
     shapes.append([units[-1].shape[1] - 1, len(units[-1])])
     between = network_layers.rows_out(shapes[layers - 1])
     asked = {"classes": network["classes"], "loss": "binary_cross_entropy" if len(units[-1]) == 1 else "cross_entropy",

@@ -1,15 +1,22 @@
 #!/usr/bin/env python3
 """Private linear models by other libraries, for tools/private_training and tools/private_accuracy --peers, which call this in their environment.
 
-    private_peers.py FILE.h5 --records N --epsilon E --delta D --runs R [--centre C] [--learning-rate A]
+    private_peers.py FILE.h5 --records N --epsilon E --delta D --runs R [--centre C] [--learning-rate A] [--numbers LOW:HIGH]
 
-Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of these that are installed (tools/python/requirements.txt):
+Prints {"NAME VERSION": [[accuracy, seconds], …]} for those of these that are installed (tools/python/requirements.txt); what
+does not go together with the versions beside it is left out, and named on stderr:
   diffprivlib  LogisticRegression as it comes, at the pure epsilon E; its public bound of a record's norm follows from
                features in [0, 1], bias included.
   interpret    DPExplainableBoostingClassifier (DP-EBM) as it comes, with 16 bins of public bounds [0, 1].
   Opacus       per-record gradients, clip and noise by its GradSampleModule and DPOptimizer, noise by its PRV accountant,
                in 100 full batches with the schedule and the scaling of jobs/configs/private.toml.
   scikit-learn HistGradientBoostingClassifier as it comes, which is not private: what could be had.
+With --numbers, the public range of numbers that y holds, a regression, and the part of the variance explained (R^2) in place
+of accuracy:
+  diffprivlib  LinearRegression as it comes, at the pure epsilon E, with these bounds.
+  AdaSSP       noisy sufficient statistics, ridge of adaptive size (Wang, "Revisiting differentially private linear
+               regression", UAI 2018, algorithm 2), on y scaled to [-1, 1]; by numpy.
+  scikit-learn HistGradientBoostingRegressor and LinearRegression, which are not private.
 """
 
 import argparse
@@ -18,6 +25,7 @@ import importlib.util
 import json
 import math
 import signal
+import sys
 import time
 import warnings
 
@@ -94,9 +102,66 @@ def by_boosted_trees(asked, x, y, x_test, y_test):
     return model.score(x_test, y_test), time.monotonic() - start
 
 
+def explained(asked, answers, y_test):
+    clipped = np.clip(y_test, *asked.numbers)
+    return float(1 - np.mean((answers - clipped) ** 2) / np.var(clipped))
+
+
+def numbers_by_diffprivlib(asked, x, y, x_test, y_test):
+    from diffprivlib.models import LinearRegression
+
+    columns = x.shape[1]
+    model = LinearRegression(epsilon=asked.epsilon, bounds_X=(np.zeros(columns), np.ones(columns)), bounds_y=tuple(asked.numbers))
+    start = time.monotonic()
+    model.fit(x, y)
+    return explained(asked, model.predict(x_test), y_test), time.monotonic() - start
+
+
+def numbers_by_adassp(asked, x, y, x_test, y_test):
+    start = time.monotonic()
+    low, high = asked.numbers
+    middle, half = (low + high) / 2, (high - low) / 2
+    rows, tests = (np.hstack([table, np.ones((len(table), 1))]) for table in (x, x_test))
+    targets = np.clip((y - middle) / half, -1, 1)
+    random, columns = np.random.default_rng(), rows.shape[1]
+    longest, third, log = math.sqrt(columns), asked.epsilon / 3, math.log(6 / asked.delta)
+    gram = rows.T @ rows
+    least = max(0, np.linalg.eigvalsh(gram)[0] + math.sqrt(log) / third * longest**2 * random.normal() - log / third * longest**2)
+    ridge = max(0, math.sqrt(columns * log * math.log(2 * columns**2 / 0.05)) * longest**2 / third - least)
+    noise = np.triu(random.normal(size=(columns, columns)))
+    noise += np.triu(noise, 1).T
+    noisy = gram + math.sqrt(log) / third * longest**2 * noise + ridge * np.eye(columns)
+    weights = np.linalg.solve(noisy, rows.T @ targets + math.sqrt(log) / third * longest * random.normal(size=columns))
+    seconds = time.monotonic() - start
+    return explained(asked, tests @ weights * half + middle, y_test), seconds
+
+
+def numbers_without_privacy(kind):
+    def fitted(asked, x, y, x_test, y_test):
+        start = time.monotonic()
+        model = kind().fit(x, y)
+        return explained(asked, model.predict(x_test), y_test), time.monotonic() - start
+
+    return fitted
+
+
+def numbers_by_boosted_trees(*given):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return numbers_without_privacy(HistGradientBoostingRegressor)(*given)
+
+
+def numbers_by_least_squares(*given):
+    from sklearn.linear_model import LinearRegression
+
+    return numbers_without_privacy(LinearRegression)(*given)
+
+
 # Module, distribution, what is tried.
 PEERS = (("diffprivlib", "diffprivlib", by_diffprivlib), ("interpret", "interpret-core", by_interpret),
          ("opacus", "opacus", by_opacus), ("sklearn", "scikit-learn", by_boosted_trees))
+PEERS_OF_NUMBERS = (("diffprivlib", "diffprivlib", numbers_by_diffprivlib), ("numpy", "AdaSSP by numpy", numbers_by_adassp),
+                    ("sklearn", "scikit-learn", numbers_by_boosted_trees), ("sklearn", "least squares by scikit-learn", numbers_by_least_squares))
 
 
 def main():
@@ -106,17 +171,21 @@ def main():
         parser.add_argument(f"--{name}", type=kind, required=True)
     parser.add_argument("--centre", type=float, default=0.25)
     parser.add_argument("--learning-rate", type=float, default=25.0)
+    parser.add_argument("--numbers", type=lambda text: [float(end) for end in text.split(":")], metavar="LOW:HIGH")
     asked = parser.parse_args()
     warnings.filterwarnings("ignore")
     data = tables(asked.file)
     results = {}
-    for name, distribution, trained in PEERS:
+    for name, title, trained in PEERS_OF_NUMBERS if asked.numbers else PEERS:
         if importlib.util.find_spec(name) is None:
             continue
-        if name == "opacus":
-            asked.noise = noise_of(asked)
-        outcomes = [trained(asked, *data) for _ in range(asked.runs)]
-        results[f"{distribution} {importlib.metadata.version(distribution)}"] = outcomes
+        version = f"{title} {importlib.metadata.version(title.split()[-1])}"
+        try:
+            if name == "opacus":
+                asked.noise = noise_of(asked)
+            results[version] = [trained(asked, *data) for _ in range(asked.runs)]
+        except (ImportError, AttributeError, TypeError) as error:  # it and what is installed beside do not go together
+            print(f"private_peers.py: left out: {version}: {error} (tools/python/requirements.txt has versions that go together)", file=sys.stderr)
     print(json.dumps(results))
 
 

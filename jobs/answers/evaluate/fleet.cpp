@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/files/digest.hpp"
+#include "jobs/program/next_command.hpp"
+#include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_fleet.hpp"
 #include "kernels/base/error.hpp"
@@ -82,13 +84,14 @@ Rule by_bound(const FinishedFleet& fleet, const Records& queries) {
 }
 
 /// Of the network of all records, unprotected: its queries are not clipped.
-double accuracy_of(const FleetOutputs& outputs, const Records& mapped,
-                   const std::vector<std::int32_t>& truth) {
+Quality quality_of_nominal(const FleetOutputs& outputs, const Records& mapped,
+                           const std::vector<std::int32_t>& truth, std::size_t classes) {
     const Decision& decision = outputs.decision();
     const std::vector<double> values = outputs.nominal(mapped);
-    return fraction_right(truth, [&](std::size_t q) {
-        return decision.label([&](std::size_t o) { return values[q * decision.rows() + o]; });
-    });
+    std::vector<std::int32_t> labels;
+    for (std::size_t q = 0; q < truth.size(); ++q)
+        labels.push_back(decision.label([&](std::size_t o) { return values[q * decision.rows() + o]; }));
+    return quality_of(labels, truth, classes);
 }
 
 /// accuracy: expected, where what the rule is not sure of is answered by a class at random, which tells
@@ -199,7 +202,7 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
 
     // 2. What N says, what all networks say, and what the bound is sure of.
     const FleetOutputs outputs(fleet.networks, context.world);
-    const double accuracy = accuracy_of(outputs, outputs.mapped(data), data.labels);
+    const Quality quality = quality_of_nominal(outputs, outputs.mapped(data), data.labels, classes);
     const std::vector<Vote> votes = vote_of(outputs, context.world, outputs.mapped(clipped(data, range)));
     std::vector<Rule> rules{by_vote(fleet, votes, range)};
     if (IdpBounds::known(fleet.folder)) rules.push_back(by_bound(fleet, data));
@@ -214,7 +217,8 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
         {"networks", fleet.networks.count() + 1},
         {"relation", "remove"},
         {"members", 1},
-        {"accuracy", {{"single", accuracy}}},
+        {"accuracy", {{"single", quality.accuracy}}},
+        {"quality", to_json(quality)},
         {"rules", figures},
         {"epsilons", question.epsilons},
         {"private_accuracy", private_accuracies(fleet, rules, data.labels, question.epsilons)},
@@ -226,9 +230,11 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
     result["digest"] = StreamDigest::of(digested.dump());
     if (context.world.is_root()) fleet.folder.write_json("evaluation.json", result);
     context.print(result,
-                  table_of(result) + "evaluation " + result["digest"].get<std::string>().substr(0, 16) +
+                  table_of(result) + text_of(quality) + "evaluation " +
+                      result["digest"].get<std::string>().substr(0, 16) +
                       ", for the data owner only: " + fleet.folder.file("evaluation.json") + "\n" +
-                      (rules.size() == 1 ? "no bound yet: holdfast idp --run " + question.run + "\n" : ""));
+                      (rules.size() == 1 ? "no bound yet\n" + next_command({"idp", "--run", question.run})
+                                         : next_command({"report", question.run})));
 }
 
 }  // namespace holdfast

@@ -25,7 +25,7 @@ void PaidEvidence::done() const {
 }
 
 std::vector<Certificates> PaidEvidence::certificates(std::span<const std::size_t> paid) const {
-    return certify_members(context_, run_, chosen_records(queries_, paid), Asker::release);
+    return certify_members(context_, run_, questions_.chosen(paid), Asker::release);
 }
 
 }  // namespace holdfast

@@ -12,8 +12,8 @@ namespace holdfast {
 /// every query.
 class PaidEvidence {
   public:
-    PaidEvidence(const Context& context, const FinishedRun& run, const Records& queries)
-        : context_(context), run_(run), queries_(queries) {}
+    PaidEvidence(const Context& context, const FinishedRun& run, const Questions& questions)
+        : context_(context), run_(run), questions_(questions) {}
 
     std::vector<Evidence> of(std::span<const std::size_t> paid) const;  ///< on rank 0
     void help() const;  ///< on the other ranks, until rank 0 has done
@@ -23,7 +23,7 @@ class PaidEvidence {
     std::vector<Certificates> certificates(std::span<const std::size_t> paid) const;
     const Context& context_;
     const FinishedRun& run_;
-    const Records& queries_;
+    const Questions& questions_;
 };
 
 }  // namespace holdfast

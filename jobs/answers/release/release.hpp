@@ -17,7 +17,7 @@ namespace holdfast {
 
 /// What the options ask for.
 struct ReleaseRequest {
-    std::string run, queries, ledger, mechanism = default_mechanism().name;
+    std::string run, queries, answer = "row", ledger, mechanism = default_mechanism().name;
     double epsilon = 0, delta = 0;
     std::optional<double> threshold;  ///< of a mechanism that takes one
     std::uint64_t first = 0;

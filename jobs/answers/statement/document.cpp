@@ -1,5 +1,6 @@
 #include "jobs/answers/statement/document.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "jobs/answers/statement/releases.hpp"
@@ -13,6 +14,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What guarantees leave open, each gap once.
+std::vector<std::string> gaps_of(const Json& releases) {
+    std::vector<std::string> gaps;
+    for (const Json& release : releases) {
+        const std::string gap = release.at("guarantee").value("gap", "");
+        if (!gap.empty() && std::find(gaps.begin(), gaps.end(), gap) == gaps.end()) gaps.push_back(gap);
+    }
+    return gaps;
+}
+
 Json statement_of(const Ledger& ledger, const std::string& population) {
     const std::optional<Account> account = ledger.account(population);
     if (!account)
@@ -22,7 +33,7 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
     const std::vector<DatasetVersion> versions = ledger.versions(population);
     const Json releases = releases_of(released);
     Json statement = {{"population", population},
-                      {"period", period_of(released)},
+                      {"period", period_of(released)},  // null: nothing yet
                       {"status", status_of(releases)},
                       {"privacy_loss", privacy_loss_of(*ledger.spending(population))},
                       {"unit_of_privacy", unit_of(versions)},
@@ -32,7 +43,7 @@ Json statement_of(const Ledger& ledger, const std::string& population) {
                       {"threat_model", threat_model()},
                       {"trust_model", trust_model()},
                       {"data_handling", data_handling()},
-                      {"assumptions", assumptions()},
+                      {"assumptions", assumptions(gaps_of(releases))},
                       {"not_covered", not_covered()}};
     const std::vector<std::string> uncompared = ledger.uncompared(population);
     if (!uncompared.empty()) {

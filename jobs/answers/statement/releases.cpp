@@ -45,16 +45,29 @@ Json entry_of(const LedgerTerms& terms) {
             {"guarantee", guarantee_of(terms.guarantee)}};
 }
 
+/// What the noisy table of a validation says of its model: released, as the table is.
+Json found_by(const LedgerPayment& payment, const Json& parameters) {
+    TableNoise noise;
+    noise.law = parameters.value("noise", "");
+    noise.scale = parameters.value("noise_scale", 0.0);
+    const ScoreTable table = ScoreTable::of(payment.result, "ledger");
+    return figures_of(table, noise.deviation()).to_json(table.scored());
+}
+
 Json entry_of(const LedgerPayment& payment) {
     const Json parameters = parsed(payment.parameters);
-    if (payment.mechanism == measured_mechanism || payment.mechanism == validation_mechanism)
-        return {{"kind", payment.mechanism},
-                {"mechanism", payment.mechanism},
-                {"epsilon_on_its_own", shown(payment.epsilon)},
-                {"delta_on_its_own", shown(payment.delta)},
-                {"charged", date_of(payment.time)},
-                {"parameters", parameters},
-                {"guarantee", guarantee_of(payment.guarantee)}};
+    if (payment.mechanism == measured_mechanism || payment.mechanism == validation_mechanism) {
+        Json entry = {{"kind", payment.mechanism},
+                      {"mechanism", payment.mechanism},
+                      {"epsilon_on_its_own", shown(payment.epsilon)},
+                      {"delta_on_its_own", shown(payment.delta)},
+                      {"charged", date_of(payment.time)},
+                      {"parameters", parameters},
+                      {"guarantee", guarantee_of(payment.guarantee)}};
+        if (payment.mechanism == validation_mechanism && !payment.result.empty())
+            entry["found"] = found_by(payment, parameters);
+        return entry;
+    }
     if (parameters.contains("kind"))  // of answers: listed by their terms too, which say how many
         return {{"kind", "payment_for_answers"},
                 {"mechanism", payment.mechanism},

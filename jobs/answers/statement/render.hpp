@@ -13,7 +13,9 @@ std::string statement_text(const nlohmann::ordered_json& document);
 /// One self-contained HTML page in the style of the report: no script, font, image or style from elsewhere.
 std::string statement_page(const nlohmann::ordered_json& document);
 
-/// A text as it is, a number as the shortest decimal that is it, a dash for what is unknown.
+/// The titles of what is null, "a, b, c", which the owner alone knows; empty: nothing.
+std::string left_to_owner(const nlohmann::ordered_json& object);
+/// A text as it is, a number as the shortest decimal that is it.
 std::string scalar_text(const nlohmann::ordered_json& value);
 /// "unit_of_privacy" -> "unit of privacy".
 std::string title_of(const std::string& key);

@@ -12,14 +12,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr int largest_epsilon_of_a_ratio = 100;
 
-/// e^epsilon to a thousandth, from above; null where it says nothing any more.
-Json ratio_of(const Rational& epsilon) {
-    if (epsilon > largest_epsilon_of_a_ratio) return nullptr;
+/// e^epsilon to a thousandth, from above.
+double ratio_of(const Rational& epsilon) {
     return shown(Rational(ceil(Rational(exp_upper(epsilon) * 1000))) / 1000);
 }
 
 Json amount(const Rational& epsilon, const Rational& delta) {
-    return {{"epsilon", shown(epsilon)}, {"delta", shown(delta)}, {"probability_ratio", ratio_of(epsilon)}};
+    Json object = {{"epsilon", shown(epsilon)}, {"delta", shown(delta)}};
+    if (epsilon <= largest_epsilon_of_a_ratio) object["probability_ratio"] = ratio_of(epsilon);
+    return object;
 }
 
 }  // namespace
@@ -169,11 +170,14 @@ Json data_handling() {
              "exact laws."}};
 }
 
-Json assumptions() {
+Json assumptions(const std::vector<std::string>& gaps) {
+    std::string settings =
+        "No setting, seed, range of a feature or number of records was chosen by looking at the private "
+        "records, but for constants that were measured and paid for; all of them are public.";
+    if (!gaps.empty()) settings += " Not so, as far as these gaps say it: ";
+    for (const std::string& gap : gaps) settings += (&gap == &gaps.front() ? "" : "; ") + gap;
     return {
-        {"settings",
-         "No setting, seed, range of a feature or number of records was chosen by looking at the private "
-         "records, but for constants that were measured and paid for; all of them are public."},
+        {"settings", settings + (gaps.empty() ? "" : ".")},
         {"ids", "An id names one person, whatever other records there are."},
         {"table",
          "Neighbours are tables as they were imported: which of their records are trained on was settled for "

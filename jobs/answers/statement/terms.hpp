@@ -21,7 +21,8 @@ nlohmann::ordered_json composition_section(const Budget& budget);
 nlohmann::ordered_json threat_model();
 nlohmann::ordered_json trust_model();
 nlohmann::ordered_json data_handling();
-nlohmann::ordered_json assumptions();
+/// `gaps`: what the guarantees of releases leave open.
+nlohmann::ordered_json assumptions(const std::vector<std::string>& gaps);
 nlohmann::ordered_json not_covered();
 
 }  // namespace holdfast

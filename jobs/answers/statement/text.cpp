@@ -37,6 +37,7 @@ std::string block(const Json& value, std::size_t indent) {
     if (value.empty()) return margin + "none\n";
     std::string text;
     for (const auto& [key, entry] : value.items()) {
+        if (entry.is_null()) continue;
         if (value.is_array()) {
             std::string item = block(entry, indent + 2);
             item[indent] = '-';
@@ -47,7 +48,8 @@ std::string block(const Json& value, std::size_t indent) {
             text += wrapped(margin + title_of(key) + ": ", scalar_text(entry));
         }
     }
-    return text;
+    const std::string left = left_to_owner(value);
+    return left.empty() ? text : text + wrapped(margin + "for the owner to add: ", left);
 }
 
 std::string capitals(std::string text) {
@@ -58,8 +60,15 @@ std::string capitals(std::string text) {
 
 }  // namespace
 
+std::string left_to_owner(const Json& object) {
+    std::string names;
+    if (!object.is_object()) return names;
+    for (const auto& [key, entry] : object.items())
+        if (entry.is_null()) names += (names.empty() ? "" : ", ") + title_of(key);
+    return names;
+}
+
 std::string scalar_text(const Json& value) {
-    if (value.is_null()) return "–";
     if (value.is_number_float()) return decimal_text(decimal_value(value.get<double>(), "statement"));
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -78,7 +87,7 @@ std::string statement_text(const Json& document) {
                        software.at("version").get<std::string>() + "\n";
     for (const Json& statement : document.at("statements")) {
         for (const auto& [key, value] : statement.items())
-            text += "\n" + capitals(title_of(key)) + "\n" + block(value, 2);
+            if (!value.is_null()) text += "\n" + capitals(title_of(key)) + "\n" + block(value, 2);
     }
     return text + "\nLEDGER\n" + block(document.at("ledger"), 2);
 }

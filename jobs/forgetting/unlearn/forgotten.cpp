@@ -6,11 +6,15 @@
 #include <map>
 
 #include "dist/comm/communicator.hpp"
+#include "dist/data/read_table.hpp"
+#include "dist/data/record_id.hpp"
 #include "dist/files/hdf5.hpp"
 #include "dist/layout/distribute.hpp"
 #include "jobs/forgetting/request_log.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/random.hpp"
+#include "kernels/base/streams.hpp"
 
 namespace holdfast {
 namespace {
@@ -31,7 +35,7 @@ void for_each_slab(const DatasetReader& reader, bool checked,
 Records rest_of(const Records& records, const Forgetting& forgetting) {
     Records rest{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
     for (std::size_t i = 0; i < records.size(); ++i) {
-        if (forgetting.contains(records.ids[i])) continue;
+        if (forgetting.takes(records.ids[i], records.rows[i])) continue;
         rest.features.append_row_of(records.features, i);
         if (!records.labels.empty()) rest.labels.push_back(records.labels[i]);
         if (!records.targets.empty()) rest.targets.push_back(records.targets[i]);
@@ -41,10 +45,38 @@ Records rest_of(const Records& records, const Forgetting& forgetting) {
     return rest;
 }
 
+/// Counts what is left, and names either set of records.
+void digest(const DatasetReader& reader, const std::string& asked, Forgetting& forgetting) {
+    RecordDigest all, left;
+    for_each_slab(reader, true, [&](const Records& slab) {
+        const Records rest = rest_of(slab, forgetting);
+        all.add(slab);
+        left.add(rest);
+        forgetting.left += rest.size();
+    });
+    if (forgetting.left == 0)
+        throw Error(ExitCode::input, "no record would be left to train on: nothing was changed",
+                    "to forget everybody, delete the run and its data", asked);
+    const auto alone = make_serial_communicator();
+    forgetting.digest = all.hex(*alone);
+    forgetting.digest_left = left.hex(*alone);
+}
+
+/// A row by what it says: what the table and the dataset have in common of it.
+std::uint64_t name_of_row(const Records& records, std::size_t i, bool labelled) {
+    std::vector<double> content(records.features.columns());
+    for (std::size_t j = 0; j < content.size(); ++j) content[j] = records.features.at(i, j);
+    const std::int32_t label = labelled && !records.labels.empty() ? records.labels[i] : 0;
+    const double target = labelled && !records.targets.empty() ? records.targets[i] : 0;
+    content.push_back(static_cast<double>(label));
+    return KeyedHash{records.ids[i]}(streams::kept_rows, id_of_content(content, true, target));
+}
+
 }  // namespace
 
-bool Forgetting::contains(std::uint64_t id) const {
-    return std::binary_search(ids.begin(), ids.end(), id);
+bool Forgetting::takes(std::uint64_t id, std::uint64_t row) const {
+    return withdrawn.empty() ? std::binary_search(ids.begin(), ids.end(), id)
+                             : std::binary_search(withdrawn.begin(), withdrawn.end(), row);
 }
 
 Forgetting look_up(const DatasetReader& reader, const IdList& asked, const SecretKey& key,
@@ -73,7 +105,7 @@ Forgetting look_up(const DatasetReader& reader, const IdList& asked, const Secre
         forgetting.rows.push_back(row);
     }
     for (const std::uint64_t id : wanted) {
-        if (forgetting.contains(id)) continue;
+        if (std::binary_search(forgetting.ids.begin(), forgetting.ids.end(), id)) continue;
         if (std::binary_search(tokens.begin(), tokens.end(), tokens_of(key, {id}).front())) {
             ++forgetting.before;
             continue;
@@ -86,19 +118,59 @@ Forgetting look_up(const DatasetReader& reader, const IdList& asked, const Secre
                     "give the ids that the data were imported with; other splits were not trained on",
                     asked.path);
     }
-    RecordDigest all, left;
+    forgetting.named = forgetting.ids;
+    digest(reader, asked.path, forgetting);
+    return forgetting;
+}
+
+Forgetting look_up_rows(const DatasetReader& reader, const std::string& table, const SecretKey& key,
+                        const std::vector<std::string>& tokens) {
+    const DatasetInfo& info = reader.info();
+    if (info.rows_at_most <= 1)
+        throw Error(ExitCode::usage, "a person has one row in " + info.path,
+                    "forget the person: --ids FILE in place of --rows", "--rows");
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    if (!schema)
+        throw Error(ExitCode::usage, "the dataset does not know the names of the table's columns",
+                    "import the table that it was made of again, and train on that", info.path);
+    const Records asked = read_table(table, *schema).records;
+    const bool labelled = !asked.labels.empty() || !asked.targets.empty();
+    std::map<std::uint64_t, std::vector<std::size_t>> wanted;  // by name: rows of the table
+    for (std::size_t i = 0; i < asked.size(); ++i) wanted[name_of_row(asked, i, labelled)].push_back(i);
+    Forgetting forgetting;
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> persons;  // first row, rows that stay
     for_each_slab(reader, true, [&](const Records& slab) {
-        const Records rest = rest_of(slab, forgetting);
-        all.add(slab);
-        left.add(rest);
-        forgetting.left += rest.size();
+        for (std::size_t i = 0; i < slab.size(); ++i) {
+            auto& [first, stay] = persons.try_emplace(slab.ids[i], slab.rows[i], 0).first->second;
+            const auto found = wanted.find(name_of_row(slab, i, labelled));
+            const bool goes = found != wanted.end() && !found->second.empty();
+            stay += goes ? 0 : 1;
+            if (!goes) continue;
+            found->second.pop_back();
+            forgetting.withdrawn.push_back(slab.rows[i]);
+            forgetting.named.push_back(found->first);
+            if (forgetting.ids.empty() || forgetting.ids.back() != slab.ids[i])
+                forgetting.ids.push_back(slab.ids[i]);
+        }
     });
-    if (forgetting.left == 0)
-        throw Error(ExitCode::input, "no record would be left to train on: nothing was changed",
-                    "to forget everybody, delete the run and its data", asked.path);
-    const auto alone = make_serial_communicator();
-    forgetting.digest = all.hex(*alone);
-    forgetting.digest_left = left.hex(*alone);
+    for (const auto& [name, rows] : wanted) {
+        if (rows.empty()) continue;
+        if (std::binary_search(tokens.begin(), tokens.end(), tokens_of(key, {name}).front())) {
+            forgetting.before += rows.size();
+            continue;
+        }
+        throw Error(ExitCode::input,
+                    "row " + std::to_string(rows.front() + 1) + ": no such row of its person is in " +
+                        info.path + ", split " + info.split + ": nothing was changed",
+                    "give rows as the imported table had them; an import may have kept others of the person",
+                    table);
+    }
+    std::sort(forgetting.ids.begin(), forgetting.ids.end());
+    for (const std::uint64_t id : forgetting.ids) {
+        forgetting.rows.push_back(persons.at(id).first);
+        forgetting.ends_persons = forgetting.ends_persons || persons.at(id).second == 0;
+    }
+    digest(reader, table, forgetting);
     return forgetting;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "jobs/program/next_command.hpp"
 #include "jobs/program/page/style.hpp"
 #include "jobs/program/page/text.hpp"
 
@@ -21,6 +22,12 @@ std::string chart_card(const std::string& title, const std::string& svg) {
 
 std::string code(const std::string& text) {
     return element("code", escape_html(text));
+}
+
+std::string command_words(const std::vector<std::string>& words) {
+    std::string text = "holdfast";
+    for (const std::string& word : words) text += " " + element("span", escape_html(shell_word(word)));
+    return element("code class=\"command\"", text);
 }
 
 std::string page(const std::string& title, const std::string& body) {

@@ -24,7 +24,7 @@ body {
   margin: 0; background: var(--page); color: var(--ink);
   font: 15px/1.55 system-ui, -apple-system, "Segoe UI", "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
 }
-main { max-width: 1080px; margin: 0 auto; padding: 48px 24px 72px; }
+main { max-width: 1080px; margin: 0 auto; padding: 36px 24px 72px; }
 h1 { font-size: 30px; line-height: 1.2; font-weight: 650; letter-spacing: -0.015em; margin: 4px 0 6px; overflow-wrap: anywhere; }
 h2 { font-size: 19px; font-weight: 650; letter-spacing: -0.005em; margin: 52px 0 4px; }
 h3 { font-size: 14px; font-weight: 600; margin: 0 0 6px; }
@@ -32,17 +32,28 @@ p { margin: 0 0 10px; max-width: 76ch; }
 code { font: 0.92em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 .over { color: var(--quiet); font-size: 13px; letter-spacing: 0.06em; text-transform: uppercase; font-weight: 600; }
 .lead, .note { color: var(--quiet); }
-.note { font-size: 13.5px; margin: 4px 0 14px; }
+.note { font-size: 13.5px; margin: 8px 0 14px; overflow-wrap: anywhere; }
 .private { border-left: 3px solid var(--fair); padding: 2px 0 2px 12px; color: var(--quiet); font-size: 13.5px; margin: 18px 0 0; }
 .card { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 18px 20px; margin-top: 14px; }
 .halves, .thirds { display: grid; gap: 14px; margin-top: 14px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); }
 .thirds { grid-template-columns: repeat(auto-fill, minmax(min(100%, 300px), 1fr)); }
 .halves > .card, .thirds > .card { margin-top: 0; min-width: 0; }
+.summary { display: grid; grid-template-columns: max-content 1fr; margin: 18px 0 0; background: var(--card);
+  border: 1px solid var(--rule); border-radius: 8px; padding: 6px 20px; }
+.summary dt, .summary dd { margin: 0; padding: 11px 0; min-width: 0; }
+.summary dt { color: var(--quiet); font-size: 13px; font-weight: 600; padding-right: 28px; line-height: 23px; }
+.summary dd { overflow-wrap: anywhere; }
+.summary dd + dt, .summary dd + dt + dd { border-top: 1px solid var(--rule); }
+.summary dd > b { font-size: 20px; line-height: 23px; font-weight: 650; font-variant-numeric: tabular-nums; }
+.summary dd > code { color: var(--ink); background: var(--grid); border-radius: 4px; padding: 2px 6px; box-decoration-break: clone; }
+.summary dd > code.command { display: block; width: fit-content; max-width: 100%; padding: 4px 8px; }
+.command span { display: inline-block; max-width: 100%; }
+details > summary { cursor: pointer; color: var(--quiet); margin-top: 14px; }
+.warning { color: var(--bad); }
 .tiles { display: grid; grid-template-columns: repeat(4, 1fr); margin-top: 22px; background: var(--card);
   border: 1px solid var(--rule); border-radius: 8px; overflow: hidden; }
-@media (max-width: 720px) { .tiles { grid-template-columns: repeat(2, 1fr); } }
-.tile { padding: 12px 16px 13px; box-shadow: 1px 1px 0 var(--rule); }
-.tile b { display: block; font-size: 22px; line-height: 1.25; font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.tile { min-width: 0; padding: 12px 16px 13px; box-shadow: 1px 1px 0 var(--rule); }
+.tile b { display: block; font-size: 22px; line-height: 1.25; font-weight: 600; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 .tile span { color: var(--quiet); font-size: 13px; }
 .badge { display: inline-block; border-radius: 11px; padding: 1px 10px; font-size: 13px; font-weight: 600; }
 .badge.good { color: var(--good); background: var(--good-back); }
@@ -85,6 +96,20 @@ svg text { font-size: 12px; fill: var(--quiet); font-variant-numeric: tabular-nu
 .line.s7, .leader.s7 { stroke: var(--s7); } .label.s7, .dot.s7, .band.s7, .bar.s7 { fill: var(--s7); }
 .line.s8, .leader.s8 { stroke: var(--s8); } .label.s8, .dot.s8, .band.s8, .bar.s8 { fill: var(--s8); }
 .line.s9, .leader.s9 { stroke: var(--s9); } .label.s9, .dot.s9, .band.s9, .bar.s9 { fill: var(--s9); }
+@media (max-width: 720px) {
+  body { font-size: 14px; line-height: 1.45; }
+  main { padding: 18px 16px 48px; }
+  h1 { font-size: 23px; margin: 2px 0; }
+  .tiles { grid-template-columns: repeat(2, 1fr); }
+  .summary { grid-template-columns: minmax(0, 1fr); padding: 4px 14px; margin-top: 10px; }
+  .summary dt { padding: 8px 0 0; line-height: 1.4; }
+  .summary dd { padding: 0 0 8px; }
+  .summary dd + dt + dd { border-top: 0; }
+  .card { padding: 14px; }
+  .terms { grid-template-columns: minmax(0, 1fr); gap: 2px; }
+  .terms dd { margin-bottom: 6px; }
+  .terms .terms { padding-left: 12px; }
+}
 @media print { .card { break-inside: avoid; } main { padding: 0; max-width: none; } }
 )css";
 

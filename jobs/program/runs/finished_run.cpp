@@ -143,6 +143,38 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
     return members;
 }
 
+std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
+                                          const Questions& questions, Asker asker) {
+    if (questions.unit != AnswerUnit::mean) {
+        std::vector<Certificates> members = certify_members(context, run, questions.rows, asker);
+        if (questions.unit == AnswerUnit::row) return members;
+        for (Certificates& member : members)
+            member = votes_of_persons(member, questions.starts, run.classes(), run.levels().size());
+        return members;
+    }
+    const auto rank = static_cast<std::size_t>(context.world.rank()),
+               ranks = static_cast<std::size_t>(context.world.size());
+    const std::size_t count = questions.rows.size();
+    const Records mine =
+        run.features(part_of(questions.rows, count * rank / ranks, count * (rank + 1) / ranks));
+    std::vector<Certificates> members;
+    for (std::size_t member = 0; member < run.members(); ++member) {
+        MeansOfPersons means(run.network, questions.starts);
+        const bool has_boxes =
+            run.certificate->output_bounds(member, mine, choose_device(run.how.backend, context.world),
+                                           [&](std::size_t, const OutputBounds& bounds) {
+                                               means.add_level({gathered(context.world, bounds.lower),
+                                                                gathered(context.world, bounds.upper)});
+                                           });
+        if (!has_boxes)
+            throw Error(
+                ExitCode::usage, "no boxes bound the mean of a person's rows in this kind of training",
+                "give --answer vote, or one row a person: holdfast import --aggregate mean", "--answer");
+        members.push_back(means.certificates());
+    }
+    return members;
+}
+
 Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::size_t query) {
     Evidence evidence;
     evidence.classes = static_cast<int>(run.classes());

@@ -45,6 +45,10 @@ struct FinishedRun {
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
                                           const Records& queries, Asker asker);
 
+/// The same with one answer a question. Error (usage): means of a kind of training without boxes.
+std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
+                                          const Questions& questions, Asker asker);
+
 /// What a mechanism can be fed with, from single models or the ensemble. Public.
 AvailableEvidence available_evidence(const FinishedRun& run, bool ensemble);
 

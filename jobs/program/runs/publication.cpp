@@ -136,7 +136,7 @@ std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
     return average;
 }
 
-std::vector<double> nominal_probabilities(const FinishedRun& run, const Records& queries) {
+std::vector<double> nominal_logits(const FinishedRun& run, const Records& queries) {
     constexpr std::size_t panel = 4096;  // of mapped queries at a time
     std::vector<double> all;
     if (run.members() > 1) return all;
@@ -145,9 +145,7 @@ std::vector<double> nominal_probabilities(const FinishedRun& run, const Records&
     for (std::size_t first = 0; first < queries.size(); first += panel) {
         const Records mapped = run.features(part_of(queries, first, std::min(first + panel, queries.size())));
         const Answers answers = answers_of(run.network, *backend, parameters, mapped);
-        const std::vector<double> part =
-            probabilities_of(run.network.loss(), answers.logits, run.network.outputs());
-        all.insert(all.end(), part.begin(), part.end());
+        all.insert(all.end(), answers.logits.begin(), answers.logits.end());
     }
     return all;
 }

@@ -25,10 +25,9 @@ struct PaidParameters {
 /// The one point that the run came to: of several members their average, each entry rounded down. Error
 /// (input): it is not what the manifest names.
 std::vector<std::int64_t> parameters_of(const FinishedRun& run);
-/// For the owner: what these parameters, of a run of one member, say of the classes, [queries, classes];
-/// empty: of several members, whose votes are no probabilities, or where the loss makes none. Errors: as
-/// parameters_of.
-std::vector<double> nominal_probabilities(const FinishedRun& run, const Records& queries);
+/// For the owner: what these parameters, of a run of one member, give for queries, [queries, outputs]; empty:
+/// of several members, whose votes have no logits. Errors: as parameters_of.
+std::vector<double> nominal_logits(const FinishedRun& run, const Records& queries);
 
 /// The noise that its parameters get for these terms. Error (usage): none serves.
 OutputNoise publication_noise(const FinishedRun& run, const Rational& sensitivity,

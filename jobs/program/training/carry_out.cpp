@@ -227,7 +227,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const auto backend =
         make_backend(computing, settings.training.arithmetic(), settings.certificate.product, device);
     tell_slow_integers(context, settings, backend->name());
-    const std::vector<std::int64_t> levels = settings.certificate.level_values();
+    const std::vector<std::int64_t> levels = settings.kept_levels();
     const auto members = static_cast<std::size_t>(settings.ensemble.members);
     const std::vector<std::size_t> slice = asked_members(request.members, members);
     const std::vector<std::size_t> trained =

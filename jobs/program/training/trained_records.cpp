@@ -42,11 +42,17 @@ std::vector<std::vector<double>> measured_edges(const DatasetInfo& info) {
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
     const std::vector<Range> ranges =
         schema ? schema->record_ranges() : std::vector<Range>(constants.columns.size(), Range{0, 1});
-    ensure(ranges.size() == constants.columns.size(), "what was measured are the columns of the schema");
     std::vector<std::vector<double>> edges;
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-        edges.push_back(constants.columns[i] ? scaled_edges(*constants.columns[i], info.wide)
-                                             : edges_of_values(ranges[i]));
+    for (const std::optional<MeasuredColumn>& column : constants.columns) {
+        const std::size_t features = column && column->buckets ? column->buckets->size() + 1 : 1;
+        for (std::size_t i = 0; i < features; ++i) {
+            const std::size_t at = edges.size();
+            ensure(at < ranges.size(), "what was measured are the columns of the schema");
+            edges.push_back(column && !column->buckets ? scaled_edges(*column, info.wide)
+                                                       : edges_of_values(ranges[at]));
+        }
+    }
+    ensure(edges.size() == ranges.size(), "what was measured are the columns of the schema");
     return edges;
 }
 

@@ -11,7 +11,7 @@ namespace holdfast {
 /// Settings worth a trial, of public numbers alone.
 struct Candidate {
     std::string kind;  ///< noisy: a published model; convex; votes: of plain models; boxes: one in boxes
-    std::string map;   ///< columns | coarse bins | fine bins
+    std::string map;   ///< columns | coarse bins | fine bins; behind "one step, " of boxes, "more, " of votes
     Settings settings;
 
     std::string name() const { return kind + ", " + map; }
@@ -19,8 +19,8 @@ struct Candidate {
 };
 
 /// Few of each route: models that are published, one whose change is known, votes of plain models, boxes of
-/// one model; on the columns as they are and on bins. How their settings follow from the numbers is said
-/// beside each rule.
+/// one model, of one step and of several; on the columns as they are and on bins. How their settings follow
+/// from the numbers is said beside each rule.
 std::vector<Candidate> candidates(const PublicNumbers& numbers);
 
 /// A noisy candidate with another clip, or with steps that go less or further in all: what its rule is held

@@ -88,7 +88,13 @@ class Answering {
 ModelScore score_of_model(const std::string& path, const StandIn& stand_in) {
     const FinishedRun run = FinishedRun::open(path);
     const Records tests = DatasetReader(stand_in.path, "test").read_all();
-    const std::vector<double> probabilities = nominal_probabilities(run, tests);
+    const std::vector<double> logits = nominal_logits(run, tests);
+    if (run.network.is_regression()) {
+        const NumericQuality quality = quality_of(logits, tests.targets);
+        return {quality.explained(), quality.squared_error};
+    }
+    const std::vector<double> probabilities =
+        probabilities_of(run.network.loss(), logits, run.network.outputs());
     std::vector<std::int32_t> labels;
     for (auto row = probabilities.begin(); row != probabilities.end();
          row += static_cast<std::ptrdiff_t>(run.classes())) {
@@ -122,11 +128,13 @@ std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string&
     };
     for (const char* name : answering) {
         const MechanismInfo& info = mechanism_info(name);
-        if (info.binary_only && run.classes() > 2) continue;
+        if ((info.binary_only && run.classes() > 2) || (info.gaussian && numbers.delta == 0)) continue;
         add(name, [&](std::int64_t count) { return answering_run.by(info, count); });
     }
-    add("session", [&](std::int64_t count) { return answering_run.in_session(count); });
-    add("batch", [&](std::int64_t count) { return answering_run.at_once(count); });
+    if (numbers.delta > 0) {
+        add("session", [&](std::int64_t count) { return answering_run.in_session(count); });
+        add("batch", [&](std::int64_t count) { return answering_run.at_once(count); });
+    }
     if (const std::optional<double> accuracy = published(candidate, run, tests, numbers))
         add("published", [&](std::int64_t) { return accuracy; });
     return routes;

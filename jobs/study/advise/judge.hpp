@@ -16,7 +16,8 @@ struct RouteAccuracy {
     std::vector<std::optional<double>> by_answers;  ///< as asked; unset: this route cannot answer so many
 };
 
-/// What a model is worth that is published: whoever has it is told a probability of each class.
+/// What a model is worth that is published: whoever has it is told a probability of each class. Of numbers,
+/// the part of their variance that it explains, and the mean squared error.
 struct ModelScore {
     double accuracy = 0, log_loss = 0;
 };

@@ -15,11 +15,14 @@ enum class Columns {
 
 /// All that advice may rest on: what anybody may know of a table.
 struct PublicNumbers {
-    std::int64_t records = 0, features = 0, classes = 2;
+    std::int64_t records = 0, features = 0;
+    std::int64_t classes = 2;  ///< 1: none, what is learnt are numbers in [0, 1]
     std::int64_t answers = 0;  ///< 0: any number of them
     double epsilon = 1, delta = 1e-5;
     Relation relation = Relation::add_remove;
     Columns columns = Columns::amounts;
+
+    bool is_regression() const { return classes == 1; }
 };
 
 }  // namespace holdfast

@@ -27,7 +27,7 @@ std::uint64_t stream_of(Stream stream, std::size_t index) {
     return static_cast<std::uint64_t>(index) << 16 | stream;
 }
 
-void write(const std::string& path, PublicFacts facts, const Records& train, const Records& test) {
+void write(const std::string& path, const PublicFacts& facts, const Records& train, const Records& test) {
     DatasetWriter writer(path);
     writer.set_facts(facts);
     for (const auto& [name, records] : {std::pair("train", &train), {"test", &test}}) {
@@ -45,7 +45,11 @@ void require_fit(const DatasetInfo& info, const PublicNumbers& numbers) {
         refuse(
             std::to_string(info.features) + " features, but --features " + std::to_string(numbers.features),
             "a table that is to stand in has the same columns");
-    if (!info.has_labels) refuse("no labels", "a table that is to stand in has the same classes");
+    if (numbers.is_regression() ? !info.has_targets : !info.has_labels)
+        refuse(numbers.is_regression() ? "no numbers to learn" : "no labels",
+               "a table that is to stand in has the same classes, or numbers");
+    if (numbers.is_regression() && !(info.target_range == FeatureRange{0, 1}))
+        refuse("its numbers are not scaled to [0, 1]", "import it with --regression and --target-range");
     if (info.rows < 8) refuse("only " + std::to_string(info.rows) + " records", "give 8 or more");
 }
 
@@ -65,7 +69,10 @@ std::int64_t write_drawn(const DatasetReader& reader, const Records& all, const 
         Records records{FeatureMatrix(all.features.columns(), all.features.wide()), {}, {}, {}};
         for (std::size_t i = first; i < first + count; ++i) {
             records.features.append_row_of(all.features, drawn[i]);
-            records.labels.push_back(all.labels[drawn[i]]);
+            if (all.targets.empty())
+                records.labels.push_back(all.labels[drawn[i]]);
+            else
+                records.targets.push_back(all.targets[drawn[i]]);
             records.ids.push_back(i);
             records.rows.push_back(i - first);
         }
@@ -97,7 +104,8 @@ TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers, con
         for (std::size_t j = 0; j < columns; ++j) {
             const bool linear = numbers.columns == Columns::coordinates || shape.agreeing;
             const double drawn = hash_.normal(stream_of(weight, j), c);
-            const double agreed = c > 0 && j % shape.factors == c - 1 ? std::abs(drawn) : 0;
+            const bool told = numbers.is_regression() || (c > 0 && j % shape.factors == c - 1);
+            const double agreed = told ? std::abs(drawn) : 0;
             const double size = shape.agreeing ? agreed : drawn;
             effects_.push_back(
                 {linear ? 0 : hash_(stream_of(effect_form, j), c) % 3, columns_[j].spread * size});
@@ -114,8 +122,9 @@ std::vector<std::string> TypicalTable::feature_names() const {
 std::string TypicalTable::description() const {
     return std::string(shape_.name) + " table of " +
            (numbers_.columns == Columns::amounts ? "amounts, " : "coordinates, ") +
-           std::to_string(numbers_.features) + " features, " + std::to_string(numbers_.classes) +
-           " classes, seed " + std::to_string(hash_.seed);
+           std::to_string(numbers_.features) + " features, " +
+           (of_numbers() ? "numbers" : std::to_string(numbers_.classes) + " classes") + ", seed " +
+           std::to_string(hash_.seed);
 }
 
 /// Where a standard normal value comes to lie in [0, 1].
@@ -145,14 +154,17 @@ double TypicalTable::value(const Effect& effect, double standard) {
     }
 }
 
-std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
+std::vector<double> TypicalTable::standard_values(std::uint64_t row) const {
     std::vector<double> standard(columns_.size());
     for (std::size_t j = 0; j < columns_.size(); ++j) {
         const double shared = hash_.normal(stream_of(factor, j % shape_.factors), row);
         standard[j] = shape_.common * shared +
                       std::sqrt(1 - shape_.common * shape_.common) * hash_.normal(stream_of(own, j), row);
-        features[j] = placed(columns_[j], standard[j]);
     }
+    return standard;
+}
+
+std::vector<double> TypicalTable::scores(std::uint64_t row, const std::vector<double>& standard) const {
     std::vector<double> scores(static_cast<std::size_t>(numbers_.classes));
     auto effect = effects_.begin();
     for (std::size_t c = 0; c < scores.size(); ++c) {
@@ -160,7 +172,20 @@ std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
                     (c == 0 ? shape_.advantage * spread_ : 0);
         for (const double each : standard) scores[c] += value(*effect++, each);
     }
-    return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+    return scores;
+}
+
+std::int32_t TypicalTable::record(std::uint64_t row, double* features) const {
+    const std::vector<double> standard = standard_values(row);
+    for (std::size_t j = 0; j < columns_.size(); ++j) features[j] = placed(columns_[j], standard[j]);
+    if (of_numbers()) return 0;
+    const std::vector<double> all = scores(row, standard);
+    return static_cast<std::int32_t>(std::max_element(all.begin(), all.end()) - all.begin());
+}
+
+/// Ranges that anybody may know are wide: most numbers lie in their lower half.
+double TypicalTable::target(std::uint64_t row) const {
+    return std::clamp(0.4 + 0.15 * scores(row, standard_values(row)).front() / spread_, 0.0, 1.0);
 }
 
 std::int64_t most_stand_in_records(const PublicNumbers& numbers) {
@@ -168,10 +193,10 @@ std::int64_t most_stand_in_records(const PublicNumbers& numbers) {
 }
 
 std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std::string& path) {
-    const auto others = static_cast<std::size_t>(numbers.classes - 1);
+    const auto others = static_cast<std::size_t>(std::max<std::int64_t>(numbers.classes - 1, 1));
     const std::pair<TableShape, std::uint64_t> tables[] = {
         {typical_table, stand_in_seed},
-        {typical_table, stand_in_seed + 1},
+        {numbers.is_regression() ? alike_table : typical_table, stand_in_seed + 1},
         {{"easy", others, 0.9, 0.1, 0, true}, stand_in_seed},
         {{"hard", 6, 0.6, 1.5, 1.5, false}, stand_in_seed}};
     const std::int64_t records = most_stand_in_records(numbers);
@@ -182,8 +207,7 @@ std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std
         const TypicalTable table(seed, numbers, shape);
         const std::string file = path + "-" + std::to_string(all.size());
         write_generated(table, static_cast<std::uint64_t>(records), test_records, file);
-        all.push_back({file, shape.name, "generated: " + table.description(), records, seed,
-                       std::string(shape.name) == typical_table.name});
+        all.push_back({file, shape.name, "generated: " + table.description(), records, seed, all.size() < 2});
     }
     return all;
 }
@@ -192,8 +216,9 @@ std::vector<StandIn> stand_ins_like(const std::string& like, const PublicNumbers
                                     const std::string& path) {
     const DatasetReader reader(like);
     require_fit(reader.info(), numbers);
-    const Records all = reader.read_all();
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    Records all = reader.read_all();
+    if (numbers.is_regression()) all = with_targets(std::move(all), {0, 1});
+    for (std::size_t i = 0; i < all.labels.size(); ++i) {
         if (all.labels[i] >= numbers.classes)
             throw Error(ExitCode::input,
                         "row " + std::to_string(i) + " has no label below --classes " +

@@ -35,6 +35,8 @@ struct TableShape {
     bool agreeing;     ///< each factor tells a class from the first, and its columns say the same
 };
 inline constexpr TableShape typical_table{"typical", 6, 0.6, 0.5, 0, false};
+/// Whose columns say much the same, as measures of one thing do.
+inline constexpr TableShape alike_table{"alike", 3, 0.95, 0.5, 0, false};
 
 /// As many records as a few seconds of trials bear: 5000 to 10000, fewer of many features.
 std::int64_t most_stand_in_records(const PublicNumbers& numbers);
@@ -42,13 +44,15 @@ inline constexpr std::uint64_t stand_in_seed = 12;  ///< public: the same advice
 
 /// Records of which every column has an effect of its own, rising, in steps, or highest in the middle
 /// (amounts); or a linear one, of columns that spread less and less (coordinates). Columns share hidden
-/// factors; a class is the greatest of their sums with noise that no model can remove.
+/// factors; a class is the greatest of their sums with noise that no model can remove, a number one such sum.
 class TypicalTable final : public Generator {
   public:
     TypicalTable(std::uint64_t seed, const PublicNumbers& numbers, const TableShape& shape = typical_table);
     std::vector<std::string> feature_names() const override;
     bool wide() const override { return false; }
     FeatureRange range() const override { return {0, 1}; }
+    bool of_numbers() const override { return numbers_.is_regression(); }
+    double target(std::uint64_t row) const override;
     std::int32_t record(std::uint64_t row, double* features) const override;
     std::string description() const override;
 
@@ -61,6 +65,8 @@ class TypicalTable final : public Generator {
         std::uint64_t form;
         double size;
     };
+    std::vector<double> standard_values(std::uint64_t row) const;
+    std::vector<double> scores(std::uint64_t row, const std::vector<double>& standard) const;
     double placed(const Column& column, double standard) const;
     static double value(const Effect& effect, double standard);
 

@@ -37,7 +37,7 @@ RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const
     manifest.members = static_cast<std::uint64_t>(plan.settings.ensemble.members);
     manifest.steps = static_cast<std::uint64_t>(plan.settings.training.steps());
     manifest.parameters = plan.network.parameters();
-    manifest.levels = plan.levels;
+    manifest.levels = plan.settings.certificate.level_values();
     for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
     manifest.normaliser = plan.normaliser;
     manifest.relation = name_of(plan.settings.certificate.relation);
@@ -57,7 +57,7 @@ void train_on_stand_in(const Candidate& candidate, const PublicNumbers& numbers,
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const auto alone = make_serial_communicator();
     const auto members = static_cast<std::size_t>(settings.ensemble.members);
-    const ProcessGrid grid(*alone, "auto", members, settings.certificate.level_values().size());
+    const ProcessGrid grid(*alone, "auto", members, settings.kept_levels().size());
     std::vector<std::size_t> all(members);
     for (std::size_t member = 0; member < members; ++member) all[member] = member;
     Distributed records = distribute(reader, grid, *alone,

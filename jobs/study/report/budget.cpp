@@ -46,13 +46,17 @@ double best_at(const std::vector<BudgetRoute>& routes, std::size_t i) {
     return best;
 }
 
-/// Answers one by one that are nowhere the best, to the digits that tables have, stay without a name.
+/// Named are answers as a whole, and at each number of answers the first of the best, to the digits that
+/// tables have.
 bool named(const std::vector<BudgetRoute>& routes, const BudgetRoute& route) {
     for (const char* whole : {"session", "batch", "published", "noisy"}) {
         if (route.route == whole) return true;
     }
     for (std::size_t i = 0; i < route.accuracy.size(); ++i) {
-        if (percent_text(route.accuracy[i]) == percent_text(best_at(routes, i))) return true;
+        const auto first = std::find_if(routes.begin(), routes.end(), [&](const BudgetRoute& other) {
+            return percent_text(other.accuracy[i]) == percent_text(best_at(routes, i));
+        });
+        if (first->route == route.route) return true;
     }
     return false;
 }
@@ -84,12 +88,10 @@ std::string answers_chart(const RunEvaluation& evaluation, const std::vector<Bud
     return draw(chart);
 }
 
-std::string budget_table(const BudgetFigures& budget, const std::vector<BudgetRoute>& routes) {
-    std::string head = element("th", "route") + element("th", "answers by");
-    for (const double answers : budget.answers)
-        head += element("th class=\"figure\"", count_or_dash(answers));
-    std::string rows = element("tr", head + element("th class=\"figure\"", "guarantee")) + "\n";
+std::string route_table(const BudgetFigures& budget, const std::vector<BudgetRoute>& routes, bool leading) {
+    std::string rows;
     for (const BudgetRoute& route : routes) {
+        if (named(routes, route) != leading) continue;
         std::string cells =
             element("td class=\"key\"", escape_html(route.route)) + element("td", escape_html(route.setting));
         for (std::size_t i = 0; i < route.accuracy.size(); ++i) {
@@ -99,7 +101,18 @@ std::string budget_table(const BudgetFigures& budget, const std::vector<BudgetRo
         }
         rows += element("tr", cells + element("td class=\"figure\"", badge(route.guarantee))) + "\n";
     }
-    return element("div class=\"card wide\"", element("table", rows)) + "\n";
+    if (rows.empty()) return "";
+    std::string head = element("th", "route") + element("th", "answers by");
+    for (const double answers : budget.answers)
+        head += element("th class=\"figure\"", count_or_dash(answers));
+    head += element("th class=\"figure\"", "guarantee");
+    return element("div class=\"card wide\"", element("table", element("tr", head) + "\n" + rows)) + "\n";
+}
+
+std::string budget_table(const BudgetFigures& budget, const std::vector<BudgetRoute>& routes) {
+    const std::string others = route_table(budget, routes, false);
+    return route_table(budget, routes, true) +
+           (others.empty() ? "" : element("details", element("summary", "The other routes") + others));
 }
 
 }  // namespace

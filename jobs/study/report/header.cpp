@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -14,13 +13,6 @@ using namespace html;
 
 std::string tile(const std::string& name, const std::string& value) {
     return element("div class=\"tile\"", element("b", value) + element("span", name));
-}
-
-const std::string* find_value(const std::vector<std::pair<std::string, std::string>>& values,
-                              const char* name) {
-    const auto found =
-        std::find_if(values.begin(), values.end(), [&](const auto& pair) { return pair.first == name; });
-    return found == values.end() ? nullptr : &found->second;
 }
 
 std::string levels_text(const std::vector<double>& levels) {
@@ -51,12 +43,12 @@ std::string evaluation_tiles(const RunEvaluation& evaluation, bool boxes) {
     if (!losses.k.empty()) list += tile(losses.loss, number_text(losses.nominal.front()));
     if (evaluation.classes == 1) return list;  // a regression
     const bool single = evaluation.members == 1;
-    list += tile(single ? "accuracy" : "accuracy, one member", percent_text(evaluation.accuracy_single));
-    if (!single) list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
-    if (std::isfinite(evaluation.commonest)) {
-        list += tile("who always says the commonest class", percent_text(evaluation.commonest));
-        list += tile("balanced accuracy", percent_text(evaluation.balanced));
+    if (!single) {
+        list += tile("accuracy, one member", percent_text(evaluation.accuracy_single));
+        list += tile("accuracy, ensemble", percent_text(evaluation.accuracy_ensemble));
     }
+    if (std::isfinite(evaluation.balanced))
+        list += tile("balanced accuracy", percent_text(evaluation.balanced));
     if (std::isfinite(evaluation.auc)) {
         list += tile("AUC", number_text(evaluation.auc));
         list += tile("log-loss", number_text(evaluation.log_loss));
@@ -66,24 +58,11 @@ std::string evaluation_tiles(const RunEvaluation& evaluation, bool boxes) {
     return boxes ? list + certified_tile(evaluation) : list;
 }
 
-/// Said where answers are not shown to be better than guessing.
-std::string warning(const RunFiles& run) {
-    if (!run.evaluation || !(run.evaluation->accuracy_lowest <= run.evaluation->commonest)) return "";
-    return element(
-        "p class=\"private\"",
-        "This model is not shown to be better than always saying the commonest class. What helps: a "
-        "larger epsilon, more records, fewer columns, tighter public ranges.");
-}
-
 std::string tiles(const RunFiles& run) {
     std::string list;
     if (run.evaluation) list += evaluation_tiles(*run.evaluation, run.manifest.boxes());
-    if (const std::string* rows = find_value(run.manifest.dataset, "rows")) {
-        list += tile("training records", escape_html(*rows));
-    }
     list += tile(run.manifest.fleet() ? "networks" : "members", count_or_dash(run.manifest.members));
     if (run.manifest.boxes()) list += tile("levels k", levels_text(run.manifest.levels));
-    if (!run.manifest.payment.empty()) list += tile("charged for it", run.manifest.payment);
     list += tile("parameters", count_or_dash(run.manifest.parameters));
     list += tile("steps", count_or_dash(run.manifest.steps));
     return element("div class=\"tiles\"", list) + "\n";
@@ -94,17 +73,16 @@ std::string tiles(const RunFiles& run) {
 std::string report_header(const RunFiles& run) {
     const std::filesystem::path folder = std::filesystem::path(run.folder).lexically_normal();
     const std::string name = folder.filename().empty() ? folder.parent_path().filename() : folder.filename();
-    std::string origin;
-    if (const std::string* path = find_value(run.manifest.dataset, "path"))
-        origin = "Trained on " + code(*path);
+    const std::string path = run.manifest.dataset_field("path");
+    std::string origin = path.empty() ? "" : "Trained on " + code(path);
     if (run.evaluation) origin += ". Evaluated on " + code(run.evaluation->data) + ".";
-    return element("div class=\"over\"", "Holdfast run report") + element("h1", escape_html(name)) +
-           element("p class=\"lead\"", origin) + tiles(run) + warning(run) +
+    return element("div class=\"over\"", "Report, for the owner only") + element("h1", escape_html(name)) +
+           report_summary(run) +
            element(
                "p class=\"private\"",
-               std::string("For the owner of the data only. The figures on this page depend on the private "
-                           "records without protection; ") +
+               std::string("The figures on this page depend on the private records without protection; ") +
                    may_leave(run.manifest) + " may leave the house.") +
+           element("p class=\"note\"", origin) + tiles(run) +
            guarantee_card("What this run guarantees", run.manifest.guarantee);
 }
 

@@ -10,5 +10,7 @@ namespace holdfast {
 /// Shows what depends on the private records without protection: for their owner only
 /// (models/mathematics.md, what may leave).
 std::string render_report(const RunFiles& run);
+/// The words of the command that the page says comes next.
+std::vector<std::string> report_next(const RunFiles& run);
 
 }  // namespace holdfast

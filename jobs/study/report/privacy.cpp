@@ -15,12 +15,35 @@ using namespace html;
 
 constexpr int compared_colour = 9;  // grey: what the mechanisms are compared with
 
-// The same mechanism has the same colour in every chart.
-std::map<std::string, int> mechanism_colours(const RunEvaluation& evaluation) {
-    std::map<std::string, int> colours;
+// The best among what is proved, for each epsilon of one setting; only the proved may be compared as private.
+double best_accuracy(const RunEvaluation& evaluation, const std::string& setting, std::size_t epsilon) {
+    double best = -1;
     for (const PrivateAccuracy& row : evaluation.private_accuracy) {
-        const int next = static_cast<int>(colours.size()) % compared_colour;
-        colours.try_emplace(row.mechanism, next);
+        if (row.setting == setting && row.guarantee.proved() && row.accuracy[epsilon] > best) {
+            best = row.accuracy[epsilon];
+        }
+    }
+    return best;
+}
+
+bool is_best(const RunEvaluation& evaluation, const PrivateAccuracy& row, std::size_t epsilon) {
+    return row.guarantee.proved() && percent_text(row.accuracy[epsilon]) ==
+                                         percent_text(best_accuracy(evaluation, row.setting, epsilon));
+}
+
+// At each epsilon of each setting the first of the best, as far as the digits show: these have names and
+// colours, the same in every chart.
+std::map<std::string, int> leading_colours(const RunEvaluation& evaluation) {
+    std::map<std::string, int> colours;
+    for (const char* setting : {"single", "ensemble"}) {
+        for (std::size_t i = 0; i < evaluation.epsilons.size(); ++i) {
+            const auto& rows = evaluation.private_accuracy;
+            const auto best = std::find_if(rows.begin(), rows.end(), [&](const PrivateAccuracy& row) {
+                return row.setting == setting && is_best(evaluation, row, i);
+            });
+            if (best != rows.end() && static_cast<int>(colours.size()) < compared_colour)
+                colours.try_emplace(mechanism_name(*best), static_cast<int>(colours.size()));
+        }
     }
     return colours;
 }
@@ -36,7 +59,7 @@ double lowest_accuracy(const RunEvaluation& evaluation) {
 
 std::string privacy_chart(const RunEvaluation& evaluation, const std::string& setting, double nominal,
                           double width) {
-    const std::map<std::string, int> colours = mechanism_colours(evaluation);
+    const std::map<std::string, int> colours = leading_colours(evaluation);
     LineChart chart{
         .description = "Expected accuracy against epsilon, " + setting,
         .x = {.title = "epsilon per query", .ticks = evaluation.epsilons, .logarithmic = true},
@@ -51,12 +74,14 @@ std::string privacy_chart(const RunEvaluation& evaluation, const std::string& se
     }
     for (const PrivateAccuracy& row : evaluation.private_accuracy) {
         if (row.setting != setting) continue;
-        chart.series.push_back({.label = mechanism_name(row),
+        const auto colour = colours.find(mechanism_name(row));
+        const bool leads = colour != colours.end();
+        chart.series.push_back({.label = leads ? mechanism_name(row) : "",
                                 .x = evaluation.epsilons,
                                 .y = row.accuracy,
-                                .colour = colours.at(row.mechanism),
+                                .colour = leads ? colour->second : compared_colour,
                                 .dashed = !row.guarantee.proved(),
-                                .dots = true});
+                                .dots = leads});
     }
     return draw(chart);
 }
@@ -64,17 +89,6 @@ std::string privacy_chart(const RunEvaluation& evaluation, const std::string& se
 bool has_setting(const RunEvaluation& evaluation, const std::string& setting) {
     return std::any_of(evaluation.private_accuracy.begin(), evaluation.private_accuracy.end(),
                        [&](const PrivateAccuracy& row) { return row.setting == setting; });
-}
-
-// The best among what is proved, for each epsilon of one setting; only the proved may be compared as private.
-double best_accuracy(const RunEvaluation& evaluation, const std::string& setting, std::size_t epsilon) {
-    double best = -1;
-    for (const PrivateAccuracy& row : evaluation.private_accuracy) {
-        if (row.setting == setting && row.guarantee.proved() && row.accuracy[epsilon] > best) {
-            best = row.accuracy[epsilon];
-        }
-    }
-    return best;
 }
 
 std::string answerer(const RunEvaluation& evaluation, const std::string& setting) {
@@ -86,10 +100,9 @@ std::string privacy_row(const RunEvaluation& evaluation, const PrivateAccuracy& 
     std::string cells = element("td class=\"key\"", escape_html(mechanism_name(row))) +
                         element("td", escape_html(answerer(evaluation, row.setting)));
     for (std::size_t i = 0; i < row.accuracy.size(); ++i) {
-        const std::string shown = percent_text(row.accuracy[i]);
-        const bool best =
-            row.guarantee.proved() && shown == percent_text(best_accuracy(evaluation, row.setting, i));
-        cells += element(best ? "td class=\"figure best\"" : "td class=\"figure\"", shown);
+        const bool best = is_best(evaluation, row, i);
+        cells +=
+            element(best ? "td class=\"figure best\"" : "td class=\"figure\"", percent_text(row.accuracy[i]));
     }
     return element("tr", cells + element("td class=\"figure\"", badge(row.guarantee))) + "\n";
 }
@@ -103,18 +116,29 @@ std::vector<std::string> settings_shown(const RunEvaluation& evaluation) {
     return settings;
 }
 
-std::string privacy_table(const RunEvaluation& evaluation) {
+std::string mechanism_table(const RunEvaluation& evaluation, bool leading) {
+    const std::map<std::string, int> colours = leading_colours(evaluation);
+    std::string rows;
+    for (const std::string& setting : settings_shown(evaluation)) {
+        for (const PrivateAccuracy& row : evaluation.private_accuracy) {
+            if (row.setting == setting && colours.contains(mechanism_name(row)) == leading)
+                rows += privacy_row(evaluation, row);
+        }
+    }
+    if (rows.empty()) return "";
     std::string head = element("th", "mechanism") + element("th", "answers by");
     for (const double epsilon : evaluation.epsilons) {
         head += element("th class=\"figure\"", "ε = " + number_text(epsilon));
     }
-    std::string rows = element("tr", head + element("th class=\"figure\"", "guarantee")) + "\n";
-    for (const std::string& setting : settings_shown(evaluation)) {
-        for (const PrivateAccuracy& row : evaluation.private_accuracy) {
-            if (row.setting == setting) rows += privacy_row(evaluation, row);
-        }
-    }
-    return element("div class=\"card wide\"", element("table", rows)) + "\n";
+    head += element("th class=\"figure\"", "guarantee");
+    return element("div class=\"card wide\"", element("table", element("tr", head) + "\n" + rows)) + "\n";
+}
+
+/// Those that are nowhere the first are folded away.
+std::string privacy_table(const RunEvaluation& evaluation) {
+    const std::string others = mechanism_table(evaluation, false);
+    return mechanism_table(evaluation, true) +
+           (others.empty() ? "" : element("details", element("summary", "The other mechanisms") + others));
 }
 
 std::string privacy_card(const RunEvaluation& evaluation, const std::string& setting, double width) {
@@ -140,7 +164,7 @@ std::string privacy_section(const RunEvaluation& evaluation) {
     return heading(
                "Accuracy against epsilon",
                "Expected accuracy of released labels, for each mechanism, at the privacy cost of one query. "
-               "Dashed: not proved.") +
+               "Grey: mechanisms that are nowhere the first; dashed: not proved.") +
            element("div class=\"halves\"", charts) + "\n" + privacy_table(evaluation) +
            element("p class=\"note\"", "Bold: best of the proved mechanisms, as far as the digits show.");
 }

@@ -1,5 +1,6 @@
 #include "jobs/study/report/read_run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -93,19 +94,11 @@ double figure(std::uint64_t count) {
     return count == 0 ? missing : static_cast<double>(count);
 }
 
-std::string payment_text(const nlohmann::json& payment) {
-    if (payment.is_null()) return "";
-    char text[80];
-    std::snprintf(text, sizeof text, "epsilon %g, delta %g", payment["epsilon"].get<double>(),
-                  payment["delta"].get<double>());
-    return text;
-}
-
 ManifestView view_of(const RunManifest& manifest) {
     nlohmann::json fields = manifest.to_json();
     fields.at("dataset").erase("schema");  // long, and in the dataset
     return {.kind = manifest.kind,
-            .payment = payment_text(manifest.payment),
+            .token = text_field(manifest.payment, "token"),
             .program = manifest.program,
             .version = manifest.version,
             .digest = manifest.digest,
@@ -115,6 +108,8 @@ ManifestView view_of(const RunManifest& manifest) {
             .steps = figure(manifest.steps),
             .members = figure(manifest.members),
             .parameters = figure(manifest.parameters),
+            .epsilon = number_field(manifest.payment, "epsilon"),
+            .delta = number_field(manifest.payment, "delta"),
             .levels = {manifest.levels.begin(), manifest.levels.end()},
             .guarantee = guarantee_field(fields)};
 }
@@ -223,6 +218,7 @@ RunEvaluation parse_evaluation(const Facts& json) {
         .accuracy_single = number_field(accuracy, "single"),
         .accuracy_ensemble = number_field(accuracy, "ensemble"),
         .accuracy_lowest = interval.empty() ? number_field(quality, "accuracy") : interval.front(),
+        .accuracy_highest = interval.empty() ? number_field(quality, "accuracy") : interval.back(),
         .commonest = number_field(quality, "commonest_class"),
         .balanced = number_field(quality, "balanced_accuracy"),
         .auc = number_field(quality, "auc"),
@@ -278,6 +274,12 @@ std::vector<TrainingRow> read_training(const std::string& text, const std::strin
 }
 
 }  // namespace
+
+std::string ManifestView::dataset_field(const std::string& name) const {
+    const auto found =
+        std::find_if(dataset.begin(), dataset.end(), [&](const auto& pair) { return pair.first == name; });
+    return found == dataset.end() ? "" : found->second;
+}
 
 RunFiles read_run_files(const std::string& folder) {
     const RunFolder opened = RunFolder::open(folder);

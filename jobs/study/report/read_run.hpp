@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jobs/program/page/guarantee_card.hpp"
+#include "jobs/program/page/summary.hpp"
 
 namespace holdfast {
 
@@ -15,17 +16,20 @@ namespace holdfast {
 
 /// manifest.json, as texts and figures.
 struct ManifestView {
-    std::string kind;     ///< of training
-    std::string payment;  ///< "epsilon 1, delta 1e-05"; empty: a ledger was charged nothing for the run
+    std::string kind;   ///< of training
+    std::string token;  ///< of the payment for it; empty: a ledger was charged nothing for the run
     std::string program, version, digest, relation;
     std::vector<std::pair<std::string, std::string>> configuration;  ///< "section.key" and its value, sorted
     std::vector<std::pair<std::string, std::string>> dataset;        ///< field and value
     double steps, members, parameters;
+    double epsilon, delta;  ///< of the payment; NaN: none
     std::vector<double> levels;
     GuaranteeText guarantee;
 
     bool boxes() const { return kind == "boxes"; }  ///< are there levels, and distances by them?
     bool fleet() const { return kind == "fleet"; }  ///< networks that each do without a record?
+    /// A field of the dataset; empty: there is none.
+    std::string dataset_field(const std::string& name) const;
 };
 
 /// One line of metrics.jsonl.
@@ -83,7 +87,8 @@ struct RunEvaluation {
     std::string data, relation, digest;
     double queries, classes, members;
     double accuracy_single, accuracy_ensemble;
-    double accuracy_lowest, commonest, balanced;        ///< of the ensemble (jobs/program/quality.hpp)
+    double accuracy_lowest, accuracy_highest;           ///< of the ensemble (jobs/program/quality.hpp)
+    double commonest, balanced;                         ///< likewise
     double auc, brier, log_loss, calibration_error;     ///< of its probabilities, where there are some
     Distribution certified_single, certified_ensemble;  ///< fraction by k
     Distribution distance_single, distance_ensemble;    ///< number of queries by h
@@ -122,8 +127,17 @@ struct FleetFigures {
         records;  ///< those that matter most first; empty without influence_records.csv
 };
 
+/// Of the population that pays for the run, as a ledger has it.
+struct AccountView {
+    std::string ledger;      ///< its path
+    std::string population;  ///< empty: the ledger has no account of the run's
+    SpentAndLeft amounts{};
+    bool published = false;  ///< was the model of the run published?
+};
+
 struct RunFiles {
     std::string folder;
+    std::optional<AccountView> account;  ///< of report --ledger
     ManifestView manifest;
     std::vector<TrainingRow> training;        ///< empty without metrics.jsonl
     std::optional<RunEvaluation> evaluation;  ///< empty before `holdfast evaluate`

@@ -10,6 +10,8 @@ namespace holdfast {
 // The parts of the page, in its order, each as HTML; empty where the run has nothing to show.
 
 std::string report_header(const RunFiles& run);
+/// How good, how private, of whom, spent and left, what next: what a reader decides by.
+std::string report_summary(const RunFiles& run);
 /// Of evaluate --budget.
 std::string budget_section(const RunEvaluation& evaluation);
 std::string privacy_section(const RunEvaluation& evaluation);

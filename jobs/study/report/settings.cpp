@@ -35,7 +35,9 @@ std::string configuration_section(const ManifestView& manifest) {
     for (const auto& [group, values] : groups) tables += settings_table(group, values);
     if (tables.empty()) return "";
     return heading("Configuration", "As resolved from file, command line and defaults.") +
-           element("div class=\"card settings\"", tables) + "\n";
+           element("details",
+                   element("summary", "All settings") + element("div class=\"card settings\"", tables)) +
+           "\n";
 }
 
 }  // namespace holdfast

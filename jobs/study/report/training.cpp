@@ -71,7 +71,7 @@ std::string accuracy_chart(double member, const MemberCurve& curve) {
                     .width = third_width,
                     .height = 210};
     chart.series[0].dots = rows.size() <= 24;
-    const std::string level = std::isfinite(curve.level) ? ", bounds at k = " + number_text(curve.level) : "";
+    const std::string level = curve.level > 0 ? ", bounds at k = " + number_text(curve.level) : "";
     return chart_card("Member " + number_text(member) + level, draw(chart));
 }
 

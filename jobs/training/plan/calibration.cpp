@@ -101,7 +101,7 @@ double Calibration::seconds_of_step(std::size_t records, const std::vector<std::
 }
 
 StepCost Calibration::steps(double most_records) const {
-    const std::vector<std::int64_t> all = settings_.certificate.level_values(), last{all.back()};
+    const std::vector<std::int64_t> all = settings_.kept_levels(), last{all.back()};
     const auto largest = static_cast<std::size_t>(all.back());  // of which none may leave a batch empty
     const std::size_t few = std::max<std::size_t>(64, 4 * largest);
     const auto most =

@@ -41,4 +41,15 @@ Digest query_digest(std::span<const double> features) {
     return digest;
 }
 
+Digest bag_digest(const std::string& how, std::span<const Digest> queries) {
+    start_sodium();
+    std::string bytes = "bag by " + how + "\n";  // no query's begins so: its number of features is below 2^48
+    for (const Digest& query : queries)
+        bytes.append(reinterpret_cast<const char*>(query.data()), query.size());
+    Digest digest;
+    crypto_generichash(reinterpret_cast<unsigned char*>(digest.data()), digest.size(),
+                       reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);
+    return digest;
+}
+
 }  // namespace holdfast

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 
 namespace holdfast {
 
@@ -13,6 +14,9 @@ using Digest = std::array<std::byte, 32>;
 /// The same values read from a float and from a double file give the same digest. Error (ExitCode::input) for
 /// NaN, infinities.
 Digest query_digest(std::span<const double> features);
+
+/// Digest of queries that are answered as one: of how, and of theirs, in ascending order.
+Digest bag_digest(const std::string& how, std::span<const Digest> queries);
 
 /// Readies libsodium, once; before any digest, key or token. Error (ExitCode::internal) where it cannot.
 void start_sodium();

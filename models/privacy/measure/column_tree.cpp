@@ -191,6 +191,25 @@ DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBi
     return column;
 }
 
+std::vector<std::size_t> draw_buckets(const ColumnCounts& counts, double sigma, std::size_t columns,
+                                      RandomBits& bits) {
+    const auto cells = static_cast<double>(counted_buckets * columns);
+    const double threshold = sigma * normal_quantile(false_binades / cells);
+    NoisyCounts noisy(counts, {sigma, 0, 0}, bits);
+    std::vector<std::pair<double, std::size_t>> frequent;
+    for (std::size_t bucket = 0; bucket < counted_buckets; ++bucket) {  // each is drawn, whoever is there
+        const std::size_t cell = Cells::of(static_cast<double>(bucket));
+        const double persons = noisy.persons(cell, cell + 1);
+        if (persons > threshold) frequent.emplace_back(-persons, bucket);
+    }
+    std::sort(frequent.begin(), frequent.end());
+    frequent.resize(std::min(frequent.size(), most_frequent_buckets));
+    std::vector<std::size_t> buckets;
+    for (const auto& [persons, bucket] : frequent) buckets.push_back(bucket);
+    std::sort(buckets.begin(), buckets.end());
+    return buckets;
+}
+
 std::vector<double> DrawnColumn::edges(std::size_t bins) const {
     double all = 0, rest = 0;
     for (const SeenCell& cell : cells) all += cell.persons;

@@ -56,6 +56,13 @@ struct DrawnColumn {
     std::vector<double> edges(std::size_t bins) const;
 };
 
+/// The frequent of the buckets 0, 1, …, 255 of hashed text, each with noise of its own: those above what
+/// noise alone passes in one of a hundred draws of so many columns, at most most_frequent_buckets of them,
+/// the greatest first; ascending (models/mathematics.md, hashed categories).
+inline constexpr std::size_t counted_buckets = 256, most_frequent_buckets = 32;
+std::vector<std::size_t> draw_buckets(const ColumnCounts& counts, double sigma, std::size_t columns,
+                                      RandomBits& bits);
+
 /// Draws a column: noise on the first level, then on the cells below whatever noise has shown, and on nothing
 /// else; estimates that agree on all levels (least squares), and ascend where they are added up.
 DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBits& bits);

@@ -40,6 +40,7 @@ Rational squared(double sigma) {
 
 json json_of(const std::optional<MeasuredColumn>& column) {
     if (!column) return nullptr;
+    if (column->buckets) return {{"buckets", *column->buckets}};
     json object = {{"range", {column->lowest, column->highest}}, {"edges", column->edges}};
     if (!column->seen) object["seen"] = false;
     return object;
@@ -47,6 +48,7 @@ json json_of(const std::optional<MeasuredColumn>& column) {
 
 std::optional<MeasuredColumn> column_of(const json& object) {
     if (object.is_null()) return std::nullopt;
+    if (object.contains("buckets")) return MeasuredColumn{.buckets = object["buckets"]};
     MeasuredColumn column{object.at("range").at(0), object.at("range").at(1), object.at("edges"),
                           object.value("seen", true)};
     if (!(column.lowest < column.highest)) throw std::range_error("range");
@@ -59,15 +61,16 @@ const char* const measured_mechanism = "measured_constants";
 
 MeasureLaw MeasureLaw::of(const MeasureRequest& request) {
     MeasureLaw law;
-    if (!request.count && request.columns == 0)
+    if (!request.count && request.columns + request.categories == 0)
         throw Error(ExitCode::usage, "nothing is left to be measured", "leave the command out", "--count");
     if (request.count) {
         law.count_sigma = sigma_for(1, request.count_mu_squared);
         law.mu_squared += count_reach_squared(request.relation) / squared(law.count_sigma);
     }
-    if (request.columns > 0) {
-        const Rational reach = as_rational(static_cast<std::int64_t>(request.columns)) * TreeLaw::levels *
-                               reach_squared(request.relation);
+    if (request.columns + request.categories > 0) {
+        const std::size_t levels = request.columns * TreeLaw::levels + request.categories;
+        const Rational reach =
+            as_rational(static_cast<std::int64_t>(levels)) * reach_squared(request.relation);
         law.sigma = sigma_for(reach, request.columns_mu_squared);
         law.mu_squared += reach / squared(law.sigma);
     }
@@ -77,11 +80,12 @@ MeasureLaw MeasureLaw::of(const MeasureRequest& request) {
 Payment payment_for(const MeasureRequest& request, const MeasureLaw& law, const Rational& delta) {
     json parameters = {{"relation", request.relation}, {"noise", "gaussian"}};
     if (request.count) parameters["count_sigma"] = law.count_sigma;
-    if (request.columns > 0) {
+    if (request.columns + request.categories > 0) {
         parameters["columns"] = request.columns;
         parameters["column_sigma"] = law.sigma;
         parameters["bins"] = request.bins;
     }
+    if (request.categories > 0) parameters["categories"] = request.categories;
     return {"",
             gaussian_epsilon(sqrt_upper(law.mu_squared), delta),
             delta,
@@ -122,11 +126,15 @@ std::size_t bins_told_apart(double persons, double sigma) {
 MeasuredConstants draw_constants(const MeasureRequest& request, const MeasureLaw& law,
                                  const MeasuredTable& table, const CountColumns& count_columns,
                                  RandomBits& bits) {
-    ensure(table.features.size() == request.columns, "every column that is asked for has a place");
+    ensure(table.features.size() == request.columns + request.categories,
+           "every column that is asked for has a place");
     MeasuredConstants drawn;
     if (request.count) drawn.count = table.persons + GaussianNoise(law.count_sigma).draw(bits);
     const auto persons = static_cast<double>(request.count ? drawn.records() : table.stated);
     drawn.columns.resize(table.all);
+    for (std::size_t i = request.columns; i < table.features.size(); ++i)
+        drawn.columns[table.features[i]] = MeasuredColumn{
+            .buckets = draw_buckets(count_columns(i, i + 1).front(), law.sigma, request.categories, bits)};
     if (request.columns == 0) return drawn;
     drawn.bins = request.bins > 0 ? request.bins : bins_told_apart(persons, law.sigma);
     const TreeLaw tree = TreeLaw::of(law.sigma, request.columns);

@@ -18,6 +18,8 @@ struct MeasureRequest {
     std::size_t columns = 0;              ///< whose ranges and edges are asked for
     std::size_t bins = 0;                 ///< of a column; 0: as many as the noise leaves to be told apart
     Rational count_mu_squared = 0, columns_mu_squared = 0;  ///< what each may cost, at most
+    std::size_t categories =
+        0;  ///< columns of hashed text whose frequent buckets are asked for; of the second's cost
 
     static constexpr std::size_t least_bins = 4, most_bins = 16;
 };
@@ -43,6 +45,7 @@ struct MeasuredColumn {
     double lowest = 0, highest = 1;
     std::vector<double> edges = {};
     bool seen = true;  ///< false: noise hid all of it, and the range is [0, 1]
+    std::optional<std::vector<std::size_t>> buckets = {};  ///< of hashed text: the frequent ones, ascending
 };
 
 /// What was drawn: public constants from then on.
@@ -67,7 +70,7 @@ using CountColumns = std::function<std::vector<ColumnCounts>(std::size_t first, 
 struct MeasuredTable {
     std::int64_t persons = 0;
     std::uint64_t stated = 0;           ///< the public number of persons, where the count is not asked for
-    std::vector<std::size_t> features;  ///< [request.columns], their places
+    std::vector<std::size_t> features;  ///< [request.columns], their places; behind them [request.categories]
     std::size_t all = 0;                ///< features, measured or not
 };
 

@@ -165,7 +165,8 @@ Figures figures_of(const ScoreTable& table, double deviation) {
     if (!table.scored()) return figures;
     figures.auc = auc_of(table, deviation);
     const auto squared = [](std::size_t row, std::size_t label) {
-        const double middle = (static_cast<double>(row) + 0.5 - ScoreTable::score_bins / 2) / bins_of_a_unit;
+        constexpr double half = ScoreTable::score_bins / 2.0;
+        const double middle = (static_cast<double>(row) + 0.5 - half) / bins_of_a_unit;
         return std::pow(sigmoid(middle) - static_cast<double>(label), 2);
     };
     const Ratio brier = ratio_of(table, squared, all);
@@ -173,6 +174,22 @@ Figures figures_of(const ScoreTable& table, double deviation) {
         table, [&](std::size_t row, std::size_t label) { return std::pow(squared(row, label), 2); }, all);
     figures.brier = estimate_of(brier, deviation, square.value() - brier.value() * brier.value());
     return figures;
+}
+
+std::string ScoreTable::text() const {
+    return nlohmann::json{{"rows", rows}, {"classes", classes}, {"persons", persons}}.dump();
+}
+
+ScoreTable ScoreTable::of(const std::string& text, const std::string& where) {
+    try {
+        const nlohmann::json object = nlohmann::json::parse(text);
+        ScoreTable table{object.at("rows"), object.at("classes"), object.at("persons")};
+        if (table.persons.size() == table.rows * table.classes) return table;
+    } catch (const nlohmann::json::exception&) {
+        // damaged, as below
+    }
+    throw Error(ExitCode::input, "the ledger keeps a table of scores that is damaged",
+                "restore the ledger from its last copy", where);
 }
 
 nlohmann::json Figures::to_json(bool scored) const {

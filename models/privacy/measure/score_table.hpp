@@ -24,6 +24,9 @@ struct ScoreTable {
     std::size_t answer_of(std::size_t row) const;
     bool scored() const { return classes == 2; }
     double at(std::size_t row, std::size_t label) const { return persons[row * classes + label]; }
+    /// As a ledger keeps it, and back. Error (input): damaged, `where`.
+    std::string text() const;
+    static ScoreTable of(const std::string& text, const std::string& where);
 };
 
 /// Noise of a table that costs (epsilon, delta) for neighbours of one person: discrete Laplace for delta = 0,

@@ -27,19 +27,19 @@ from .driver import (
     run,
 )
 from .ledger import Ledger
-from .tables import Schema
+from .tables import Schema, read_parquet
 
 if typing.TYPE_CHECKING:
-    from .estimators import FoundInRecords, PrivateClassifier
+    from .estimators import FoundInRecords, PrivateClassifier, PrivateRegressor
     from .owners import CertifiedClassifier, LeaveOneOut
 
 # What needs more than numpy and h5py is imported when it is asked for.
 LATER = {"CertifiedClassifier": "owners", "LeaveOneOut": "owners",
-         "PrivateClassifier": "estimators", "FoundInRecords": "estimators"}
+         "PrivateClassifier": "estimators", "PrivateRegressor": "estimators", "FoundInRecords": "estimators"}
 MODULES = ("driver", "estimators", "features", "layers", "models", "owners", "runs", "schema", "torch")
 
 __all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
-           "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "run", *LATER]
+           "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "read_parquet", "run", *LATER]
 
 
 def __getattr__(name: str) -> typing.Any:

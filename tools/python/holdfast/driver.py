@@ -93,9 +93,10 @@ def parted(text: str) -> tuple[str, str]:
 
 
 def program() -> str:
-    """Path of the program that is run: HOLDFAST_PROGRAM, else the one that was installed with this package."""
-    own = pathlib.Path(__file__).parent / "bin" / "holdfast"
-    path = os.environ.get("HOLDFAST_PROGRAM") or str(own)
+    """Path of the program that is run: HOLDFAST_PROGRAM, else the one that was installed with this package, or beside it."""
+    package = pathlib.Path(__file__).parent
+    own = (package / "bin" / "holdfast", package / "../../../../bin/holdfast")  # of a wheel; of PREFIX/lib/python3/dist-packages
+    path = os.environ.get("HOLDFAST_PROGRAM") or os.path.normpath(next((one for one in own if one.is_file()), own[0]))
     if not os.access(path, os.X_OK):
         raise FileNotFoundError(f"no program at {path}: let HOLDFAST_PROGRAM name one that is built, or install this package anew with what building takes")
     return path

@@ -12,15 +12,15 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, column_or_1d, validate_data
 
 from . import driver, models
-from .tables import Schema, columns_of, fresh, is_frame, text_of, texts, toml, write_csv
+from .tables import Schema, columns_of, fresh, is_frame, text_columns, text_of, texts, toml, write_csv
 
 CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
 
@@ -29,10 +29,9 @@ class FoundInRecords(UserWarning):
     """Something that a guarantee rests on was found in the private records: it then holds only `as published`."""
 
 
-class TableClassifier(ClassifierMixin, BaseEstimator):
-    """What classifiers of tables have in common: a table is read by a schema, and settings are public."""
+class TableModel(BaseEstimator):
+    """What models of tables have in common: a table is read by a schema, and settings are public."""
 
-    classes_: np.ndarray
     n_features_in_: int
     feature_names_in_: np.ndarray
     guarantee_: dict[str, Any]
@@ -46,29 +45,52 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if ids is not None:
             names, cells = [*names, fresh("id", names)], [*cells, texts(np.asarray(ids))]
         id_column = names[-1] if ids is not None else self.ids
-        label, classes = fresh("label", names), np.unique(y)
+        label = fresh("label", names)
         write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
         run = functools.partial(driver.run, folder=folder)
         self._measures = self._measures and id_column is not None and (self.schema is None or self.expected_persons is None)
         if self._measures and self.schema is None:
             say("import")
-            numbered = self.classes is not None or np.array_equal(classes, np.arange(len(classes)))
-            if facts := numbered and self._import_as_it_is(run, label, id_column):
+            if facts := self._import_as_it_is(run, label, id_column, text_columns(X), y):
                 os.remove(os.path.join(folder, "table.csv"))
                 self.schema_ = None  # the model has it, once it is measured
-                self._take_classes(texts(self.classes) if self.classes is not None else texts(np.arange(len(classes))), y.dtype, classes)
+                self._take_labels(None, y)
                 return facts
             self._measures = False
         say("schema")
-        schema = self.schema_ = self._schema(run, names, label, id_column, classes)
+        schema = self.schema_ = self._schema(run, names, label, id_column, y)
         schema.write(os.path.join(folder, "schema.toml"))
         say("import")
         self._measures = self._measures and not schema.get("found")
         facts = run("import", "table.csv", "--schema", "schema.toml", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
         os.remove(os.path.join(folder, "table.csv"))
         self._warn_of_clipping(facts)
-        self._take_classes(schema["classes"], y.dtype, classes)
+        self._take_labels(schema, y)
         return facts
+
+    # What is learnt, as the kinds of models differ in it.
+
+    def _check_labels(self, y: np.ndarray) -> np.ndarray:
+        """y, if a model may learn it."""
+        raise NotImplementedError
+
+    def _label_words(self, y: np.ndarray) -> list | None:
+        """Options of import that say what the label is; None: only a schema can."""
+        raise NotImplementedError
+
+    def _label_into(self, schema: Schema, y: np.ndarray) -> None:
+        """Says in the schema what the label is: as stated, else as found in y, which it then says."""
+        raise NotImplementedError
+
+    def _take_labels(self, schema: Schema | None, y: np.ndarray) -> None:
+        """Remembers what answers are to be called; without a schema the label is what _label_words() say."""
+
+    def _take_labels_of(self, known: Mapping) -> None:
+        """The same, of the schema of a model that was loaded."""
+
+    def _classes(self) -> int:
+        """network.classes."""
+        raise NotImplementedError
 
     def _count(self) -> list:
         """Options that state the number of records, unless it is measured."""
@@ -76,12 +98,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             return [] if self._measures else ["--expected-records", "found"]
         return ["--expected-records", self.expected_persons]
 
-    def _import_as_it_is(self, run: Any, label: str, id_column: str) -> dict | None:
-        """Makes data.h5 of table.csv without ranges, gaps as 0; None: it has texts, which only a schema explains."""
-        classes = [] if self.classes is None else ["--classes", "|".join(texts(self.classes))]
+    def _import_as_it_is(self, run: Any, label: str, id_column: str, hashed: list, y: np.ndarray) -> dict | None:
+        """Makes data.h5 of table.csv without ranges, gaps as 0, text by a public hash; None: only a schema explains it."""
+        words = self._label_words(y)
+        if words is None:
+            return None
         try:
             rows = [] if self.rows_at_most is None else ["--rows-at-most", self.rows_at_most]
-            return run("import", "table.csv", "--label", label, *classes, "--person", id_column, *rows, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
+            text = [option for name in hashed if name != id_column for option in ("--categories", f"{name}=#")]
+            return run("import", "table.csv", "--label", label, *words, *text, "--person", id_column, *rows, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
         except (driver.InputError, driver.UsageError):
             return None
 
@@ -103,28 +128,23 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         else:
             X, y = validate_data(self, X, y, dtype="numeric", ensure_min_samples=2)
             names, cells = columns_of(X)
-        check_classification_targets(y)
-        if len(np.unique(y)) < 2 and self.classes is None and not names_classes(self.schema):
-            raise ValueError("y has one class: state the classes that there may be, classes=…")
-        return X, y, names, cells
+        return X, self._check_labels(y), names, cells
 
-    def _schema(self, run: Any, names: list, label: str, id_column: str | None, classes: np.ndarray) -> Schema:
+    def _schema(self, run: Any, names: list, label: str, id_column: str | None, y: np.ndarray) -> Schema:
         """What the table is read by, whole: what nobody stated is found in it, and said to be found."""
         given = given_schema(self.schema, [name for name in names if name != id_column])
         if given is None:
             options = ["--person", id_column] if id_column else []
-            found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *options, "--from-data", "--out", "found.toml")
+            numbers = ["--regression"] if self._classes() == 1 else []
+            found = run("schema", "table.csv", "--delimiter", ",", "--label", label, *numbers, *options, "--from-data", "--out", "found.toml")
             if found["dropped"]:
                 warnings.warn(f"left out, as texts that are no categories: {', '.join(found['dropped'])}", FoundInRecords, stacklevel=4)
             given = Schema(found["schema"])
         rows = {} if self.rows_at_most is None else {"rows_at_most": self.rows_at_most}
         given.update(label=label, **({"id": id_column, "person": rows} if id_column else {}))
-        if self.classes is not None:
-            given["classes"] = texts(self.classes)
-        elif not given.get("classes"):
-            given.update(classes=texts(classes), found=True)
+        self._label_into(given, y)
         if given.get("found"):
-            warnings.warn("ranges, categories or classes were found in the records: the guarantee is only 'as published'. State them, schema=… and classes=…", FoundInRecords, stacklevel=4)
+            warnings.warn(f"ranges, categories or {self._LABELS[0]} were found in the records: the guarantee is only 'as published'. State them, schema=… and {self._LABELS[1]}=…", FoundInRecords, stacklevel=4)
         return given
 
     def _warn_of_clipping(self, facts: Mapping) -> None:
@@ -135,7 +155,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _configure(self, folder: str, facts: Mapping, epsilon: float, delta: float, kind: str | None = None) -> str:
         """Writes settings.toml; returns the kind of training, the advised one unless one is asked for."""
         if self.configuration is None or isinstance(self.configuration, Mapping):
-            text, kind = advice(facts["expected_records"], facts["features"], len(self.classes_), self.columns, epsilon, delta, kind)
+            text, kind = advice(facts["expected_records"], facts["features"], self._classes(), self.columns, epsilon, delta, kind)
         else:
             with open(self.configuration, encoding="utf-8") as file:
                 text = file.read()
@@ -147,22 +167,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def _settings(self, settings: Mapping) -> list[str]:
         """Options that state them; a dict of a configuration goes over them."""
         given = self.configuration if isinstance(self.configuration, Mapping) else {}
-        said = {"network.classes": len(self.classes_), **settings, **given}
+        said = {"network.classes": self._classes(), **settings, **given}
         return [word for name, value in said.items() for word in ("--set", f"{name}={value if isinstance(value, str) else toml(value)}")]
 
     def _train(self, folder: str, settings: Mapping, *words: Any) -> None:
         """The run of data.h5 by settings.toml and by these settings."""
         driver.run("train", "--config", "settings.toml", *self._settings(settings), "--data", "data.h5", "--out", "run", *words, folder=folder)
-
-    def _take_classes(self, names: Sequence[str], dtype: np.dtype, labels: np.ndarray) -> None:
-        """Labels of the names that the model answers with, as y had them."""
-        known = {text_of(label): label for label in labels.tolist()}
-        if self.classes is not None:
-            known.update({text_of(label): label for label in np.asarray(self.classes).tolist()})
-        self._by_name = {name: known.get(name, label_of(name, dtype)) for name in names}
-        self.classes_ = np.sort(np.array(list(self._by_name.values()), dtype=None if dtype.kind in "OUS" else dtype))
-        if dtype.kind == "O":
-            self.classes_ = self.classes_.astype(object)
 
     def _write_rows(self, folder: str, X: Any) -> None:
         """table.csv, in the folder, of X [n, columns] that is asked about."""
@@ -174,64 +184,65 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         write_csv(os.path.join(folder, "table.csv"), names, cells)
 
 
-class PrivateClassifier(TableClassifier):
-    """A linear classifier under differential privacy, that anyone may have and ask as often as they like.
+class TableClassifier(ClassifierMixin, TableModel):
+    """A model of a table whose label is one of a few classes."""
 
-    Parameters
-    ----------
-    epsilon, delta : what the model costs, charged once.
-    schema : what the columns are, as public knowledge: a Schema or dict, the path of a TOML file of `holdfast schema`, or
-        (low, high), the range of every column of numbers, in the columns' own units. None: ranges are measured under
-        privacy, for a part of epsilon, where ids are given and all columns are numbers; else found in the records.
-    classes : the label's values, as public knowledge, where the schema does not list them. None: those of y.
-    expected_persons : number of records that anybody may know, a rounded one too. None: measured likewise, or found.
-    ids : name of the column whose values name the persons. None: rows have no names, unless fit() is given them.
-    rows_at_most : how many rows a person has at most, a public number; of who has more so many are kept, and each counts by
-        its part. None: one, and more are refused: one row a person, made by pandas' groupby, serves as well or better.
-    population, ledger : whose privacy budget is spent, and the file (SQLite) that keeps it and is never removed. Without a
-        ledger nothing remembers what was spent: the guarantee is of this model alone.
-    budget : (epsilon, delta) that all models of these people may ever cost: fixed when their account is opened. None: what
-        this model costs.
-    columns : "amounts" (amounts, counts, flags, categories) or "coordinates" (signed, as of an embedding).
-    configuration : None: what `holdfast advise` advises, from public numbers alone. Else a dict {"section.key": value} of
-        public settings of `holdfast train` beside that, or the path of a configuration (TOML) in place of it.
-    verbose : says every command, by tqdm where that is installed.
+    _LABELS = ("classes", "classes")
+    classes_: np.ndarray
 
-    What is missing, found or refused is said by the program: driver.Error and its kinds (BudgetError, InputError, …).
+    def _check_labels(self, y: np.ndarray) -> np.ndarray:
+        check_classification_targets(y)
+        if len(np.unique(y)) < 2 and self.classes is None and not names_classes(self.schema):
+            raise ValueError("y has one class: state the classes that there may be, classes=…")
+        return y
 
-    Attributes
-    ----------
-    classes_ : [classes], sorted.   n_features_in_ : columns of X.   feature_names_in_ : their names, of a DataFrame.
-    model_ : models.Model, as published.   guarantee_ : dict {status, statement, conditions, …} of that model.
-    statement_ : text of `holdfast statement`, which may be published.   spent_ : dict, the account after this fit.
-    schema_ : Schema that X is read by; of what was found in private records, for their owner alone.
-    """
+    def _label_words(self, y: np.ndarray) -> list | None:
+        if self.classes is not None:
+            return ["--classes", "|".join(texts(self.classes))]
+        found = np.unique(y)
+        return [] if np.array_equal(found, np.arange(len(found))) else None
+
+    def _label_into(self, schema: Schema, y: np.ndarray) -> None:
+        if self.classes is not None:
+            schema["classes"] = texts(self.classes)
+        elif not schema.get("classes"):
+            schema.update(classes=texts(np.unique(y)), found=True)
+
+    def _take_labels(self, schema: Schema | None, y: np.ndarray) -> None:
+        found = np.unique(y)
+        stated = found if self.classes is None else self.classes
+        self._take_classes(texts(stated) if schema is None else schema["classes"], y.dtype, found)
+
+    def _take_labels_of(self, known: Mapping) -> None:
+        names = known.get("classes") or self.model_.class_names()
+        whole = all(name.lstrip("-").isdigit() for name in names)
+        self._take_classes(names, np.dtype(np.int64 if whole else object), np.array([]))
+
+    def _take_classes(self, names: Sequence[str], dtype: np.dtype, labels: np.ndarray) -> None:
+        """Labels of the names that the model answers with, as y had them."""
+        known = {text_of(label): label for label in labels.tolist()}
+        if self.classes is not None:
+            known.update({text_of(label): label for label in np.asarray(self.classes).tolist()})
+        self._by_name = {name: known.get(name, label_of(name, dtype)) for name in names}
+        self.classes_ = np.sort(np.array(list(self._by_name.values()), dtype=None if dtype.kind in "OUS" else dtype))
+        if dtype.kind == "O":
+            self.classes_ = self.classes_.astype(object)
+
+    def _classes(self) -> int:
+        return len(self.classes_) if hasattr(self, "classes_") else 2
+
+
+class PrivateModel(TableModel):
+    """A model under differential privacy: trained with noise, or given noise, paid for by a ledger, and published."""
 
     model_: models.Model
+    guarantee_: dict[str, Any]
     spent_: dict[str, Any] | None
     statement_: str | None
 
-    def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
-                 expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
-                 ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
-                 columns: str = "amounts", configuration: Any = None, verbose: bool = False):
-        self.epsilon = epsilon
-        self.delta = delta
-        self.schema = schema
-        self.classes = classes
-        self.expected_persons = expected_persons
-        self.ids = ids
-        self.rows_at_most = rows_at_most
-        self.population = population
-        self.ledger = ledger
-        self.budget = budget
-        self.columns = columns
-        self.configuration = configuration
-        self.verbose = verbose
-
     # Fit ---------------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, ids: Any = None) -> PrivateClassifier:
+    def fit(self, X: Any, y: Any, ids: Any = None) -> Self:
         """Trains on X [n, columns], a DataFrame or an array, and y [n]. ids [n]: who each row is.
 
         The ledger is charged before the first step. Interrupted after that, the model is gone and stays paid for.
@@ -303,21 +314,6 @@ class PrivateClassifier(TableClassifier):
 
     # Answers -----------------------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> np.ndarray:
-        """[n], the classes that the model answers for X [n, columns]; columns of a DataFrame are found by name."""
-        header, rows = self._answers(X)
-        answers = [self._by_name[row[header.index("class")]] for row in rows]
-        return np.array(answers, dtype=self.classes_.dtype)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """float64 [n, classes], in the order of classes_, to six digits."""
-        header, rows = self._answers(X)
-        place = {self._by_name[name.removeprefix("probability of ")]: at for at, name in enumerate(header) if name.startswith("probability of ")}
-        if not place:
-            raise AttributeError(f"a model with loss {self.model_.loss} gives no probabilities")
-        found = np.array([[float(row[place[label]]) for label in self.classes_.tolist()] for row in rows])
-        return found / found.sum(axis=1, keepdims=True)
-
     def _answers(self, X: Any) -> tuple[list, list]:
         """(header, rows) of what `holdfast predict` answers."""
         check_is_fitted(self, "model_")
@@ -347,7 +343,7 @@ class PrivateClassifier(TableClassifier):
             file.write(self._published)
 
     @classmethod
-    def load(cls, path: str | os.PathLike, schema: Any = None) -> PrivateClassifier:
+    def load(cls, path: str | os.PathLike, schema: Any = None) -> Self:
         """Of a file that save() or `holdfast publish` wrote. schema: where the model withholds what was found in private
         records, as its owner kept it (schema_)."""
         model = models.read_model(path)
@@ -357,9 +353,7 @@ class PrivateClassifier(TableClassifier):
         loaded.schema_ = given_schema(schema, []) or (None if loaded._is_withheld() else Schema(model.schema or {}))
         loaded.statement_ = loaded.spent_ = None  # those are the ledger's
         known = loaded.schema_ or model.schema or {"column": []}
-        names = known.get("classes") or model.class_names()
-        whole = all(name.lstrip("-").isdigit() for name in names)
-        loaded._take_classes(names, np.dtype(np.int64 if whole else object), np.array([]))
+        loaded._take_labels_of(known)
         loaded.n_features_in_ = len(known["column"])
         loaded.feature_names_in_ = np.array([column["name"] for column in known["column"]], dtype=object)
         return loaded
@@ -392,6 +386,133 @@ class PrivateClassifier(TableClassifier):
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # the noise is fresh
         return tags
+
+
+class PrivateClassifier(PrivateModel, TableClassifier):
+    """A linear classifier under differential privacy, that anyone may have and ask as often as they like.
+
+    Parameters
+    ----------
+    epsilon, delta : what the model costs, charged once.
+    schema : what the columns are, as public knowledge: a Schema or dict, the path of a TOML file of `holdfast schema`, or
+        (low, high), the range of every column of numbers, in the columns' own units. None: ranges are measured under
+        privacy, for a part of epsilon, where ids are given and all columns are numbers; else found in the records.
+    classes : the label's values, as public knowledge, where the schema does not list them. None: those of y.
+    expected_persons : number of records that anybody may know, a rounded one too. None: measured likewise, or found.
+    ids : name of the column whose values name the persons. None: rows have no names, unless fit() is given them.
+    rows_at_most : how many rows a person has at most, a public number; of who has more so many are kept, and each counts by
+        its part. None: one, and more are refused: one row a person, made by pandas' groupby, serves as well or better.
+    population, ledger : whose privacy budget is spent, and the file (SQLite) that keeps it and is never removed. Without a
+        ledger nothing remembers what was spent: the guarantee is of this model alone.
+    budget : (epsilon, delta) that all models of these people may ever cost: fixed when their account is opened. None: what
+        this model costs.
+    columns : "amounts" (amounts, counts, flags, categories) or "coordinates" (signed, as of an embedding).
+    configuration : None: what `holdfast advise` advises, from public numbers alone. Else a dict {"section.key": value} of
+        public settings of `holdfast train` beside that, or the path of a configuration (TOML) in place of it.
+    verbose : says every command, by tqdm where that is installed.
+
+    What is missing, found or refused is said by the program: driver.Error and its kinds (BudgetError, InputError, …).
+
+    Attributes
+    ----------
+    classes_ : [classes], sorted.   n_features_in_ : columns of X.   feature_names_in_ : their names, of a DataFrame.
+    model_ : models.Model, as published.   guarantee_ : dict {status, statement, conditions, …} of that model.
+    statement_ : text of `holdfast statement`, which may be published.   spent_ : dict, the account after this fit.
+    schema_ : Schema that X is read by; of what was found in private records, for their owner alone.
+    """
+
+    def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
+                 expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
+                 ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
+                 columns: str = "amounts", configuration: Any = None, verbose: bool = False):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.classes = classes
+        self.expected_persons = expected_persons
+        self.ids = ids
+        self.rows_at_most = rows_at_most
+        self.population = population
+        self.ledger = ledger
+        self.budget = budget
+        self.columns = columns
+        self.configuration = configuration
+        self.verbose = verbose
+
+    def predict(self, X: Any) -> np.ndarray:
+        """[n], the classes that the model answers for X [n, columns]; columns of a DataFrame are found by name."""
+        header, rows = self._answers(X)
+        answers = [self._by_name[row[header.index("class")]] for row in rows]
+        return np.array(answers, dtype=self.classes_.dtype)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """float64 [n, classes], in the order of classes_, to six digits."""
+        header, rows = self._answers(X)
+        place = {self._by_name[name.removeprefix("probability of ")]: at for at, name in enumerate(header) if name.startswith("probability of ")}
+        if not place:
+            raise AttributeError(f"a model with loss {self.model_.loss} gives no probabilities")
+        found = np.array([[float(row[place[label]]) for label in self.classes_.tolist()] for row in rows])
+        return found / found.sum(axis=1, keepdims=True)
+
+
+class PrivateRegressor(RegressorMixin, PrivateModel):
+    """A model of numbers under differential privacy, that anyone may have and ask as often as they like: linear in the
+    columns or in bins of them, whichever `holdfast advise` expects to err less.
+
+    Parameters
+    ----------
+    target_range : (low, high) of y, as public knowledge, where the schema does not state it: what lies outside counts as the
+        nearer end. Answers lie about it in y's own units. None: that of y, found in the records.
+
+    The others, and the attributes, are those of PrivateClassifier, but for classes.
+    """
+
+    _LABELS = ("the target's range", "target_range")
+
+    def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, target_range: tuple[float, float] | None = None,
+                 expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
+                 ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
+                 columns: str = "amounts", configuration: Any = None, verbose: bool = False):
+        self.epsilon = epsilon
+        self.delta = delta
+        self.schema = schema
+        self.target_range = target_range
+        self.expected_persons = expected_persons
+        self.ids = ids
+        self.rows_at_most = rows_at_most
+        self.population = population
+        self.ledger = ledger
+        self.budget = budget
+        self.columns = columns
+        self.configuration = configuration
+        self.verbose = verbose
+
+    def _check_labels(self, y: np.ndarray) -> np.ndarray:
+        y = y.astype(np.float64)
+        if not np.isfinite(y).all():
+            raise ValueError("y has values that are no finite numbers (NaN or inf)")
+        return y
+
+    def _label_words(self, y: np.ndarray) -> list | None:
+        if self.target_range is None:
+            return None
+        return ["--regression", "--target-range", ":".join(repr(float(end)) for end in self.target_range)]
+
+    def _label_into(self, schema: Schema, y: np.ndarray) -> None:
+        schema.pop("classes", None)
+        schema["regression"] = True
+        if self.target_range is not None:
+            schema["target_range"] = [float(end) for end in self.target_range]
+        elif not schema.get("target_range"):
+            schema.update(target_range=[float(y.min()), float(y.max()) if y.max() > y.min() else float(y.min()) + 1], found=True)
+
+    def _classes(self) -> int:
+        return 1
+
+    def predict(self, X: Any) -> np.ndarray:
+        """float64 [n], the numbers that the model answers for X [n, columns]; columns of a DataFrame are found by name."""
+        header, rows = self._answers(X)
+        return np.array([float(row[header.index("prediction")]) for row in rows])
 
 
 # Public settings -------------------------------------------------------------------------------------------------------

@@ -82,6 +82,19 @@ def toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+def read_parquet(path: str | os.PathLike) -> Any:
+    """The table of a Parquet file, by pyarrow or else by pandas: as any other for fit and predict."""
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        try:
+            import pandas
+            return pandas.read_parquet(path)
+        except ImportError as error:
+            raise ImportError("Parquet is read by pyarrow: pip install pyarrow") from error
+    return parquet.read_table(path)
+
+
 def is_frame(X: Any) -> bool:
     return not hasattr(X, "toarray") and (isinstance(X, Mapping) or hasattr(X, "columns"))
 
@@ -93,6 +106,17 @@ def columns_of(X: Any) -> tuple[Names, list[list[str]]]:
         return [f"x{place}" for place in range(X.shape[1])], [texts(column) for column in X.T]
     named = list(X) if isinstance(X, Mapping) else list(getattr(X, "column_names", X.columns))
     return [str(name) for name in named], [texts(X[name]) for name in named]
+
+
+def text_columns(X: Any) -> Names:
+    """Names of a table's columns that are of text by their type, which is public, whatever stands in them."""
+    def type_of(column: Any) -> str:
+        return str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    if not is_frame(X):
+        return []
+    named = list(X) if isinstance(X, Mapping) else list(getattr(X, "column_names", X.columns))
+    kinds = ("object", "str", "string", "large_string", "utf8", "category", "categorical")
+    return [str(name) for name in named if type_of(X[name]) in kinds or type_of(X[name]).startswith(("<u", "string["))]
 
 
 def texts(values: Iterable) -> list[str]:
