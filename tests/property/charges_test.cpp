@@ -16,7 +16,7 @@
 #include "models/certify/claims.hpp"
 
 namespace holdfast {
-namespace {
+namespace charges_test {
 
 struct Row {
     double x;
@@ -175,5 +175,5 @@ INSTANTIATE_TEST_SUITE_P(
                (std::get<2>(info.param) ? "_of_persons" : "");
     });
 
-}  // namespace
+}  // namespace charges_test
 }  // namespace holdfast

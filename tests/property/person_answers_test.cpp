@@ -12,7 +12,7 @@
 #include "kernels/base/error.hpp"
 
 namespace holdfast {
-namespace {
+namespace person_answers_test {
 
 /// One row's certificate over levels 0 .. levels - 1.
 struct Row {
@@ -220,5 +220,5 @@ TEST(MeansOfPersons, HaveNoOrderAndAnEnd) {
     EXPECT_THROW(MeansOfPersons(network, many), Error);
 }
 
-}  // namespace
+}  // namespace person_answers_test
 }  // namespace holdfast
