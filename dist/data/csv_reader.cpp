@@ -28,11 +28,7 @@ std::string parquet_remedy(const std::string& path) {
 }  // namespace
 
 CsvReader::CsvReader(const std::string& path, char delimiter)
-    : bytes_(open_bytes(path)), delimiter_(delimiter), buffer_(buffer_bytes) {
-    if (fill() && std::string_view(buffer_.data(), filled_).starts_with(parquet_magic))
-        throw Error(ExitCode::input, "is a Parquet file, which is read by way of CSV", parquet_remedy(path),
-                    bytes_->name());
-}
+    : bytes_(open_bytes(path)), delimiter_(delimiter), buffer_(buffer_bytes) {}
 
 void CsvReader::rewind() {
     bytes_->rewind();
@@ -102,14 +98,18 @@ int CsvReader::read_cell(std::string& cell) {
     }
 }
 
-/// UTF-8's mark, which spreadsheets write at the start of a file.
-void CsvReader::skip_byte_order_mark() {
+/// UTF-8's mark, which spreadsheets write at the start of a file. Error (input): it is no text.
+void CsvReader::begin() {
     if (!fill()) return;
-    if (filled_ >= 3 && std::string_view(buffer_.data(), 3) == "\xef\xbb\xbf") at_ = 3;
+    const std::string_view start(buffer_.data(), filled_);
+    if (start.starts_with(parquet_magic))
+        throw Error(ExitCode::input, "is a Parquet file, which is read by way of CSV",
+                    parquet_remedy(bytes_->name()), bytes_->name());
+    if (start.starts_with("\xef\xbb\xbf")) at_ = 3;
 }
 
 bool CsvReader::next(std::vector<std::string>& cells) {
-    if (filled_ == 0) skip_byte_order_mark();
+    if (filled_ == 0) begin();
     for (;;) {
         cells.clear();
         row_line_ = line_;

@@ -25,7 +25,7 @@ class CsvReader {
     int get();  ///< the next character, or -1
     int peek();
     bool fill();
-    void skip_byte_order_mark();
+    void begin();
     void read_quoted(std::string& cell);
     int read_cell(std::string& cell);  ///< returns the character that ended it
 
