@@ -20,6 +20,8 @@ touch study/table.h5 # what is measured is not measured again, so nobody reads i
 cmp -s first.txt second.txt || fail "another table the second time: $(diff first.txt second.txt)"
 
 "$tools/batch_study" jobs --job job.toml --records 600 --k 2 --batches 1,2 || fail "no job"
+mkdir -p jobs
+eval "$(sed -n "s|^#   holdfast synth|'$holdfast' synth|p" job.toml) --quiet" > /dev/null || fail "the table is not made as the job says"
 "$tools/../slurm/submit" job.toml --dry-run > dry.txt 2> err.txt || fail "no job of slurm/submit: $(cat err.txt)"
 "$tools/batch_study" jobs --read job.toml > out.txt 2> err.txt && fail "reads runs that are not there"
 grep -q 'job.toml' err.txt || fail "does not say of which job: $(cat err.txt)"

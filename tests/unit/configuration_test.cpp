@@ -258,7 +258,6 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
         {"network.loss=binary_cross_entropy", "network.classes=1"},
         {"network.loss=squared_error"},
         {"network.classes=1", "ensemble.members=2"},
-        {"network.classes=1", "training.kind=noisy", "clip.kind=norm"},
         {"network.classes=1", "training.kind=convex", "network.hidden=[]"},
         {"ensemble.aggregate=paper", "network.classes=3"},
         {"poison.input_radius=0.1"},

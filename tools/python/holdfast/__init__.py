@@ -30,13 +30,14 @@ from .ledger import Ledger
 from .tables import Schema, read_parquet
 
 if typing.TYPE_CHECKING:
-    from .estimators import FoundInRecords, PrivateClassifier, PrivateRegressor
+    from .estimators import PrivateClassifier, PrivateRegressor
     from .owners import CertifiedClassifier, LeaveOneOut
+    from .table_models import FoundInRecords
 
 # What needs more than numpy and h5py is imported when it is asked for.
 LATER = {"CertifiedClassifier": "owners", "LeaveOneOut": "owners",
-         "PrivateClassifier": "estimators", "PrivateRegressor": "estimators", "FoundInRecords": "estimators"}
-MODULES = ("driver", "estimators", "features", "layers", "models", "owners", "runs", "schema", "torch")
+         "PrivateClassifier": "estimators", "PrivateRegressor": "estimators", "FoundInRecords": "table_models"}
+MODULES = ("driver", "estimators", "features", "layers", "models", "owners", "runs", "schema", "table_models", "torch")
 
 __all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
            "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "read_parquet", "run", *LATER]

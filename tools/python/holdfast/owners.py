@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from . import driver, runs
-from .estimators import TableClassifier, stages
+from .table_models import TableClassifier, stages
 from .tables import texts
 
 
