@@ -152,22 +152,24 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
 }
 
 /// The most accurate at the number of answers that stands at `place`, of equals the first: of all routes, but
-/// of models that are published only the noisy one of the least log-loss, since who has a model reads its
-/// probabilities; where none is noisy, any.
+/// of noisy models only that of the least log-loss, since who has a model reads its probabilities; for these
+/// another model that is published must be more right by 2 points, where there is a noisy one.
 Choice best_of(const std::vector<Tried>& tried, std::size_t place) {
     const auto calibrated = std::min_element(tried.begin(), tried.end(), [](const Tried& a, const Tried& b) {
         return a.candidate.noisy() && (!b.candidate.noisy() || a.log_loss < b.log_loss);
     });
     const bool any_noisy =
         std::any_of(tried.begin(), tried.end(), [](const Tried& each) { return each.candidate.noisy(); });
+    constexpr double worth_of_probabilities = 0.02;
     std::optional<Choice> best;
     double highest = -1;
     for (auto each = tried.begin(); each != tried.end(); ++each) {
         if (each->candidate.noisy() && each != calibrated) continue;
         for (std::size_t r = 0; r < each->routes.size(); ++r) {
-            const std::optional<double> accuracy = each->routes[r].by_answers[place];
-            const bool passed_over = any_noisy && each->routes[r].route == "published";
-            if (!accuracy || *accuracy <= highest || passed_over) continue;
+            std::optional<double> accuracy = each->routes[r].by_answers[place];
+            if (accuracy && any_noisy && each->routes[r].route == "published")
+                *accuracy -= worth_of_probabilities;
+            if (!accuracy || *accuracy <= highest) continue;
             highest = *accuracy;
             best = {static_cast<std::size_t>(each - tried.begin()), r};
         }

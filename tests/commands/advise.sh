@@ -27,9 +27,9 @@ cmp -s a.json b.json && cmp -s a.toml b.toml || fail "other advice at the second
     fail "answers: $(<a.json)"
 [[ -z $(ls -A tmp) ]] || fail "left behind: $(ls -A tmp)"
 [[ $(stat -c %a tmp) == 755 ]] || fail "the folder of temporary files was changed"
-# Of those by answers and the published model of the least log-loss, the most accurate.
-best=$(valued a.json "max([row['accuracy']['20'] for row in said['routes'] if 'log_loss' not in row and row['route'] != 'published']
-    + [min((row['log_loss'], row['accuracy']['20']) for row in said['routes'] if 'log_loss' in row)[1]]) == said['advised']['accuracy']")
+# Of those by answers and the noisy model of the least log-loss the most accurate; another published one by 2 points.
+best=$(valued a.json "max([(row['accuracy']['20'] - 0.02 * (row['route'] == 'published'), row['accuracy']['20']) for row in said['routes'] if 'log_loss' not in row]
+    + [min((row['log_loss'], (row['accuracy']['20'],) * 2) for row in said['routes'] if 'log_loss' in row)[1]])[1] == said['advised']['accuracy']")
 [[ $best == True ]] || fail "another one is better: $(<a.json)"
 
 # Any number of answers: a published model, which train takes as it is, at the public number and the whole budget.
