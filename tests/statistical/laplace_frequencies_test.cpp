@@ -64,8 +64,8 @@ TEST(LaplaceFrequencies, DrawsThatFollowEachOtherAreIndependent) {
         both_far += far(values[i]) && far(values[i + 1]);
     }
     const double p = 2 * beyond(2L << 30, 1L << 30);
-    EXPECT_GT(test::log_false_alarm(alike, draws / 2, 0.5), log_level);
-    EXPECT_GT(test::log_false_alarm(both_far, draws / 2, p * p), log_level);
+    EXPECT_GT(test::log_false_alarm(alike, draws / 2.0, 0.5), log_level);
+    EXPECT_GT(test::log_false_alarm(both_far, draws / 2.0, p * p), log_level);
 }
 
 }  // namespace laplace_frequencies_test

@@ -198,7 +198,7 @@ TEST(Dropout, LeavesOutItsPartOfEveryLayerByPublicNumbersAlone) {
         [] {
             std::vector<Layer> layers = layers_of(
                 {"dense 4000", "dropout .25", "dense 9", "dense 500", "dropout .5"}, std::nullopt, 3, true);
-            layers.push_back({layers.back().out, 1});
+            layers.push_back({{layers.back().out, 1}});
             return layers;
         }(),
         2, Loss::hinge);
