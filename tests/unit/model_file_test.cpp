@@ -161,7 +161,7 @@ Model of_images(bool with_prefix) {
     std::vector<Layer> layers = layers_of(texts, Image{2, 5, 6}, 60, true);
     std::vector<Layer> prefix{layers[0], layers[1]};
     if (with_prefix) layers.erase(layers.begin(), layers.begin() + 2);
-    layers.push_back({layers.back().out, 1});
+    layers.push_back({{layers.back().out, 1}});
     Model model = one_logit();
     const auto parameters_of = [](std::size_t count) {
         std::vector<std::int64_t> units(count);
@@ -276,14 +276,14 @@ Model with(const FeatureMap& features) {
 
 std::vector<FeatureMap> maps_of_version_3() {
     const InputTransform input{0.1, 3, {-1, 2}};
-    return {
-        FeatureMap(2, input, {}, true, 0.5),
-        FeatureMap(2, input, FeatureBins{{{0.1, 0.7}, {}}, 0.5, {{1, 0}}}, false),
-        FeatureMap(2, input, FeatureBins{{{0.1}, {0.1}}, 0.5}, true, 2),
-        FeatureMap(2, input, FourierFeatures(2, {5, -6, 7, FourierFeatures::limit, 0, -9}), false, 0.5),
-        FeatureMap(2, input,
-                   FrozenPrefix({0.5, 2, {0, 1}}, {{2, 3}, {3, 1}}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4}),
-                   false, 1)};
+    return {FeatureMap(2, input, {}, true, 0.5),
+            FeatureMap(2, input, FeatureBins{{{0.1, 0.7}, {}}, 0.5, {{1, 0}}}, false),
+            FeatureMap(2, input, FeatureBins{{{0.1}, {0.1}}, 0.5}, true, 2),
+            FeatureMap(2, input, FourierFeatures(2, {5, -6, 7, FourierFeatures::limit, 0, -9}), false, 0.5),
+            FeatureMap(
+                2, input,
+                FrozenPrefix({0.5, 2, {0, 1}}, {{{2, 3}}, {{3, 1}}}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4}),
+                false, 1)};
 }
 
 TEST_F(ModelFileTest, EveryMapComesBackInVersion3) {
