@@ -182,6 +182,7 @@ std::uint64_t weigh_persons(Records& records, std::uint64_t rows_at_most, const 
     };
     std::vector<std::uint64_t> persons;
     records.weights.clear();
+    records.rows_of_persons = true;
     for (std::size_t first = 0, last = 0; first < records.size(); first = last) {
         const std::uint64_t id = records.ids[first];
         while (last < records.size() && records.ids[last] == id) ++last;
@@ -195,6 +196,17 @@ std::uint64_t weigh_persons(Records& records, std::uint64_t rows_at_most, const 
     const auto twice = std::adjacent_find(persons.begin(), persons.end());
     if (twice != persons.end()) refuse(*twice, "has rows that do not stand side by side");
     return persons.size();
+}
+
+void weigh_by_class(Records& records, const std::vector<double>& weights) {
+    if (weights.empty()) return;
+    records.weights.clear();
+    for (const std::int32_t label : records.labels) {
+        if (label < 0 || static_cast<std::size_t>(label) >= weights.size())
+            throw Error(ExitCode::input, "a record has the label " + std::to_string(label) + ", which has no weight",
+                        "state the weights of all classes", "training.class_weights");
+        records.weights.push_back(weights[static_cast<std::size_t>(label)]);
+    }
 }
 
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range) {

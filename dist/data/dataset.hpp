@@ -53,9 +53,10 @@ struct Records {
     std::vector<std::uint64_t> rows;   ///< [n], row in the file it came from
     std::vector<double> targets =
         {};  ///< [n], numbers, of a dataset for regression; else empty, as are labels there
-    /// [n], row_weight() of each, where persons have several rows; a person's rows then have one id and stand
-    /// side by side. Else empty.
+    /// [n], what each row counts by (kernels/ops/row_weight.hpp); empty: 1.
     std::vector<double> weights = {};
+    /// Persons have several rows, which have one id, stand side by side, and weigh row_weight() each.
+    bool rows_of_persons = false;
 
     std::size_t size() const { return ids.size(); }
     void reserve(std::size_t records);  ///< memory for so many, but for their labels
@@ -67,7 +68,8 @@ struct Records {
                 .count = size(),
                 .selectable = selectable,
                 .targets = targets.empty() ? nullptr : targets.data(),
-                .weights = weights.empty() ? nullptr : weights.data()};
+                .weights = weights.empty() ? nullptr : weights.data(),
+                .rows_of_persons = rows_of_persons};
     }
 };
 
@@ -81,6 +83,9 @@ std::int64_t persons_among(const Records& records, std::span<const std::uint32_t
 /// Gives the rows of persons their weights; how many persons there are. Error (input, at `path`): rows of an
 /// id that do not stand side by side, or more of them than `rows_at_most`.
 std::uint64_t weigh_persons(Records& records, std::uint64_t rows_at_most, const std::string& path);
+
+/// Gives every record the weight of its label; none: none. Error (input): a label beyond them.
+void weigh_by_class(Records& records, const std::vector<double>& weights);
 
 /// How many values the public range clamps.
 std::uint64_t values_outside(const FeatureMatrix& features, FeatureRange range);

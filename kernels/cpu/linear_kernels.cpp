@@ -160,7 +160,7 @@ class LinearPass {
                 correct_of(out_, static_cast<std::size_t>(labels_[r]), logits + r, logits + r, group<Real>)
                     .surely;
         }
-        block_.correct += correct * (block_.records.weights == nullptr ? 1 : weight_units(block_.clip.part));
+        block_.correct += correct * (block_.records.rows_of_persons ? weight_units(block_.clip.part) : 1);
         for (std::size_t o = 0; o < out_; ++o) {
             Real* deltas = buffers_.deltas.data() + o * group<Real>;
             for (std::size_t r = 0; r < group<Real>; r += side)

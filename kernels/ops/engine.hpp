@@ -29,9 +29,11 @@ struct RecordSet {
     /// Offered to the selections is then what poisoning a record could add to the bounds of its gradient
     /// (PanelOperations::offer_changes), not the gradient.
     std::optional<Poison> poison = std::nullopt;
-    /// [count]: what a row's derivatives count by, where a person has several rows, in (0, 1]; null: 1 each
+    /// [count]: what a row's derivatives count by, in (0, 1], whole numbers of weight_unit; null: 1 each
     /// (kernels/ops/row_weight.hpp). A row is then clipped to its weight's part of the bound.
     const double* weights = nullptr;
+    /// Weights are row_weight() of persons, whose rows stand side by side; else every row is a person's only one.
+    bool rows_of_persons = false;
 
     /// at: record * inputs + column.
     double feature(std::size_t at) const {

@@ -19,10 +19,10 @@ inline std::uint64_t rows_of_weight(double weight) {
 }
 
 /// Of the rows `indices`, of whole persons side by side: where the next person begins whose first row is at
-/// `first`. Records that are not weighed are one each.
+/// `first`.
 inline std::size_t end_of_person(const RecordSet& records, std::span<const std::uint32_t> indices,
                                  std::size_t first) {
-    if (records.weights == nullptr) return first + 1;
+    if (!records.rows_of_persons) return first + 1;
     return std::min<std::size_t>(first + rows_of_weight(records.weights[indices[first]]), indices.size());
 }
 

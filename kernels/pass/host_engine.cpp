@@ -47,7 +47,7 @@ void cut(const RecordSet& records, std::span<const std::uint32_t> indices, std::
         work.push_back({&records, indices.subspan(first, std::min(piece, indices.size() - first))});
 }
 
-/// The rows of persons by what they count: a panel takes rows of one weight.
+/// Rows by what they count: a panel takes rows of one weight.
 using RowsByWeight = std::map<double, std::vector<std::uint32_t>>;
 RowsByWeight by_weight(const RecordSet& records, std::span<const std::uint32_t> indices) {
     RowsByWeight rows;
@@ -176,7 +176,7 @@ class HostEngine final : public Engine {
             const std::size_t piece = linear ? linear_block : panel_height;
             if (sets_[set].weights == nullptr) {
                 cut(sets_[set], indices[set], piece, work);
-            } else if (selecting && sets_[set].selectable) {
+            } else if (selecting && sets_[set].selectable && sets_[set].rows_of_persons) {
                 cut_by_person(sets_[set], indices[set], persons);
             } else {
                 weighed[set] = by_weight(sets_[set], indices[set]);

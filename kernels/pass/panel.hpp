@@ -7,6 +7,7 @@
 #include "kernels/base/aligned.hpp"
 #include "kernels/ops/engine.hpp"
 #include "kernels/ops/panel_operations.hpp"
+#include "kernels/ops/row_weight.hpp"
 
 namespace holdfast {
 
@@ -23,7 +24,7 @@ class Panel {
           stride_(row_stride<Real>(features_)),
           by_feature_(features_ * panel_height) {}
 
-    /// Loads records `indices` (1 to panel_height), by feature alone; rows of persons that have one weight.
+    /// Loads records `indices` (1 to panel_height), by feature alone; where rows are weighed, of one weight.
     void load(const RecordSet& records, std::span<const std::uint32_t> indices) {
         count_ = indices.size();
         for (std::size_t r = 0; r < count_; ++r) {
@@ -31,6 +32,7 @@ class Panel {
             targets_[r] = records.target(indices[r]);
         }
         weight_ = records.weights == nullptr ? std::nullopt : std::optional(records.weight(indices[0]));
+        counts_ = records.rows_of_persons ? weight_units(*weight_) : 1;
         operations_.load(transform_, moved_, features_, records, indices, by_feature_.data());
     }
     /// By record too, for outer products.
@@ -46,6 +48,7 @@ class Panel {
     const std::int32_t* labels() const { return labels_; }
     const double* targets() const { return targets_; }               ///< numbers, or the labels
     const std::optional<double>& weight() const { return weight_; }  ///< of every row, where rows are weighed
+    std::int64_t counts() const { return counts_; }  ///< what each row counts as that is right
 
   private:
     const PanelOperations<Real>& operations_;
@@ -57,6 +60,7 @@ class Panel {
     std::int32_t labels_[panel_height] = {};
     double targets_[panel_height] = {};
     std::optional<double> weight_;
+    std::int64_t counts_ = 1;
 };
 
 /// The same records twice, or everything that poisoning could make of them: what bounds their features.

@@ -63,9 +63,8 @@ class PanelPass<Real>::Gradients {
             const auto label = static_cast<std::size_t>(panel_.labels()[r]);
             const Correct correct =
                 correct_of(network_.outputs(), label, logits.lower + r, logits.upper + r, panel_height);
-            const std::int64_t counts = panel_.lower.weight() ? weight_units(clip_.part) : 1;
-            sums_.correct[0] += counts * correct.surely;
-            sums_.correct[1] += counts * correct.possibly;
+            sums_.correct[0] += panel_.lower.counts() * correct.surely;
+            sums_.correct[1] += panel_.lower.counts() * correct.possibly;
         }
         operations_.loss_gradient(network_.loss, network_.outputs(), logits, panel_.targets(), panel_.count(),
                                   pass_.deltas_.back().view(point_));

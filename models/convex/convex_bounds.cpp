@@ -122,9 +122,10 @@ Upper ConvexBounds::record_rounding(Upper size) const {
     const Upper derivative =
         derivative_rounding(rows_, size) + sqrt(Upper::of_count(rows_)) * Upper(odd_rounding);
     const Upper grid = sqrt(Upper::of_count(parameters_)) * Upper(unit_) / 2;
-    if (!training_.rows_of_persons()) return norm_ * derivative + grid;
+    if (!training_.weighs_rows()) return norm_ * derivative + grid;
     // Each row meets the grid, its derivative a weight (models/mathematics.md, rows of a person).
-    const Upper rows = Upper::of_count(static_cast<std::size_t>(training_.rows_at_most));
+    const Upper rows =
+        Upper::of_count(static_cast<std::size_t>(std::max<std::int64_t>(training_.rows_at_most, 1)));
     return norm_ * derivative + Upper(0x1p-52) * gradient_ + rows * grid;
 }
 

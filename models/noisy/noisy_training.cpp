@@ -44,17 +44,19 @@ class NoisyTraining final : public Training {
         if (run != nullptr) secrets_.emplace(*run);
         const bool single = plan.backend->precision() == Precision::single_precision;
         const std::size_t parameters = plan.network.parameters();
-        // Of a row of a person of V, twice: rounding then takes no more than half of what a row may be.
-        const std::int64_t rows = plan.settings.training.rows_at_most;
+        // Of a row that counts least, twice: rounding then takes no more than half of what a row may be.
+        const TrainingSettings& training = plan.settings.training;
         Clip clip = plan.settings.clip;
-        if (plan.settings.training.rows_of_persons()) clip.part = row_weight(rows) / 2;
+        if (training.weighs_rows()) clip.part = training.least_weight() / 2;
         if ((single ? NormRule<float>::inside(clip, parameters)
                     : NormRule<double>::inside(clip, parameters)) <= 0)
             throw Error(ExitCode::usage,
                         std::to_string(parameters) + " parameters" +
-                            (rows > 1 ? ", " + std::to_string(rows) + " rows of a person" : "") +
+                            (training.weighs_rows() ? ", rows that count by a part" : "") +
                             ": their rounding may exceed clip.norm_limit",
-                        single ? "set training.precision = \"double\"" : "lower import --rows-at-most",
+                        single                      ? "set training.precision = \"double\""
+                        : training.rows_of_persons() ? "lower import --rows-at-most"
+                                                     : "raise the least of training.class_weights",
                         "training.precision");
         if (plan.settings.noise.law != NoiseSettings::Law::none &&
             noise_in_units(plan) > GaussianNoise::greatest_sigma)

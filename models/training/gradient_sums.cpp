@@ -92,6 +92,7 @@ StepSums GradientSums::of(std::span<const Variant> levels, const StepRecords& of
         if (plan_.settings.training.rows_of_persons()) {  // each is a person of one row
             whole_.assign(public_records_.size(), 1.0);
             public_ones.weights = whole_.data();
+            public_ones.rows_of_persons = true;
         }
         engine_->set_records(std::vector{private_ones, public_ones});
     }

@@ -43,15 +43,15 @@ struct TrainingPlan {
 
     /// What gradients are summed and charged in. By factors, a record adds the entries of all positions of a
     /// convolution, each at most Gamma (models/mathematics.md, convolution by factors); and each of a
-    /// person's V rows is rounded, by half a unit, and its weighed factor by 2 eps (rows of a person).
+    /// person's V weighed rows is rounded, by half a unit, and its factor by 2 eps (rows of a person).
     GradientScale gradient_scale() const {
         GradientScale scale = settings.clip.scale(backend->arithmetic());
         if (settings.clip.kind != Clip::Kind::factored) return scale;  // nor do rows add more than a record
         std::size_t positions = 1;
         for (const Layer& layer : network.layers()) positions = std::max(positions, layer.positions());
         scale.record_limit /= static_cast<std::int64_t>(positions);
-        if (!settings.training.rows_of_persons()) return scale;
-        const std::int64_t rounding = (settings.training.rows_at_most + 1) / 2 + 1;
+        if (!settings.training.weighs_rows()) return scale;
+        const std::int64_t rounding = (std::max<std::int64_t>(settings.training.rows_at_most, 1) + 1) / 2 + 1;
         scale.weight_units += rounding;
         scale.bias_units += rounding;
         return scale;

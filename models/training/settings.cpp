@@ -271,6 +271,15 @@ void check_public_records(const Settings& settings) {
                "set training.public_batch_size", "training.public_steps");
 }
 
+/// Numbers of weight_unit, rounded down.
+std::vector<double> class_weights_of(const nlohmann::json& value) {
+    if (!value.is_array()) throw "is " + value.dump() + ", not a list of weights, one of each class";
+    std::vector<double> weights;
+    for (const nlohmann::json& one : value)
+        weights.push_back(static_cast<double>(weight_units(at_least(0x1p-10, 1).checked(one))) * weight_unit);
+    return weights;
+}
+
 const std::vector<std::pair<std::string, Product>> product_names{
     {"exact", Product::exact}, {"rump", Product::rump}, {"nguyen", Product::nguyen}};
 
@@ -322,6 +331,11 @@ const char* name_of(ChargeRule rule) {
             return "both";
     }
     return "";
+}
+
+double TrainingSettings::least_weight() const {
+    if (class_weights.empty()) return row_weight(static_cast<std::uint64_t>(rows_at_most));
+    return *std::min_element(class_weights.begin(), class_weights.end());
 }
 
 double TrainingSettings::learning_rate_at(std::int64_t step) const {
@@ -395,6 +409,10 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
             "public number of rows that a person has at most, as the dataset states it (import --person); "
             "0: that",
             &S::rows_at_most, 0, most_rows_of_a_person),
+        option("class_weights",
+               "what a record of each label counts by, public numbers; [0.1, 1] for a class of 9 in 10 that "
+               "is to count no more than the other; []: 1 each. Each in [2^-10, 1]",
+               &S::class_weights, class_weights_of),
         choice<S>("normalise", "divide by the public B or, as published, by the batch's count", &S::normalise,
                   {{"expected", Normalise::expected}, {"actual", Normalise::actual}}),
         choice<S>("batching", "batch of a record: by keyed hash of its id or, as published, by its row",
@@ -535,17 +553,35 @@ std::vector<BasicOption<EnsembleSettings>> ensemble_options() {
         text("aggregate", "stable | paper (Theorem 5.3 as published)", &S::aggregate, {"stable", "paper"})};
 }
 
+void check_class_weights(const Settings& settings) {
+    const std::size_t count = settings.training.class_weights.size();
+    const auto classes = static_cast<std::size_t>(settings.network.classes);
+    const char* const key = "training.class_weights";
+    if (classes == 1) refuse("numbers have no classes that could be weighed", "leave it out", key);
+    if (count != classes)
+        refuse(std::to_string(count) + " weights of " + std::to_string(classes) + " classes",
+               "list one of each, in the order of the labels", key);
+    if (settings.training.rows_of_persons())
+        refuse("rows of persons are weighed by how many a person has, not by class",
+               "make one record of a person's rows (import --aggregate), or leave it out", key);
+    if (settings.poisoned())
+        refuse("a poisoned label would change what its record counts by",
+               "set certificate.relation = \"substitute\", which covers every poison, or leave it out", key);
+}
+
 /// Each row is clipped to its weight's part of the bound (models/mathematics.md, rows of a person).
 void check_rows(const Settings& settings) {
-    const auto refuse_rows = [](const std::string& message, const std::string& hint, const char* key) {
-        refuse("rows of persons: " + message, hint, key);
-    };
     const TrainingSettings& training = settings.training;
+    const bool by_class = !training.class_weights.empty();
+    if (by_class) check_class_weights(settings);
+    const auto refuse_rows = [&](const std::string& message, const std::string& hint, const char* key) {
+        refuse((by_class ? "records weighed by class: " : "rows of persons: ") + message, hint, key);
+    };
     if (training.precision == Precision::fixed && settings.clip.by_factors())
         refuse_rows("no factors are weighed on integers",
                     "set clip.kind = \"elementwise\" or training.precision = \"single\"",
                     "training.precision");
-    if (training.batching == Batching::sequential)
+    if (training.batching == Batching::sequential && !by_class)
         refuse_rows("a batch of rows in order cuts a person in two", "set training.batching = \"hashed\"",
                     "training.batching");
 }
@@ -564,7 +600,7 @@ void check(const Settings& settings) {
     }
     check_public_records(settings);
     check_poison(settings);
-    if (settings.training.rows_of_persons()) check_rows(settings);
+    if (settings.training.weighs_rows()) check_rows(settings);
     if (settings.training.precision == Precision::single_precision) check_single(settings);
     if (settings.training.precision == Precision::fixed) check_fixed(settings);
     if (settings.training.precision != Precision::fixed && settings.training.activation_bits != 16)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -80,6 +81,7 @@ std::vector<std::vector<std::int64_t>> sums_of(const Person& person, const Backe
     const auto engine = backend.engine(person.network.shape(), clip);
     RecordSet set = person.records.view();
     set.weights = weights;
+    set.rows_of_persons = weights != nullptr;
     engine->set_records(std::vector{set});
     const Variant variant{person.lower.data(), box ? person.upper.data() : person.lower.data()};
     engine->run({&variant, 1}, std::vector{rows});
@@ -284,6 +286,7 @@ TEST_P(RowsOfAPerson, AreSelectedTogether) {
             ASSERT_EQ(selected_of(persons, *backend, clip, set, count, rows), expected)
                 << "seed " << seed << " " << backend->name();
         alone.weights = nullptr;
+        alone.rows_of_persons = false;
         apart += selected_of(persons, *all[0], clip, alone, count, rows) != expected;
     }
     EXPECT_GT(apart, 50);  // rows would be others
@@ -304,6 +307,62 @@ TEST_P(RowsOfAPerson, ClippedAndAddedAreMoreThanARecord) {
     EXPECT_GT(worst, 4);
 }
 
+using RecordsByClass = RowsOfAPerson;
+
+// Each record is a person of its own, whose entries are at most its weight's part of the bound: sums and selections are
+// those of the records one by one.
+TEST_P(RecordsByClass, CountByTheirLabelsOnEveryBackend) {
+    const auto all = backends();
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        Person person = several_persons(seed);
+        person.records.rows_of_persons = false;
+        std::iota(person.records.ids.begin(), person.records.ids.end(), 0);
+        const std::vector<double> weights{0.25, 1.0, 0x1p-10, 307 * weight_unit};
+        weigh_by_class(person.records, weights);
+        const Clip clip =
+            seed % 2 == 0 ? Clip{.kind = Clip::Kind::elementwise, .gamma = 0.06} : by_entries(seed);
+        const RecordSet set = person.records.view(true);
+        const std::vector<std::uint32_t> rows = all_rows(person);
+        const std::size_t entries = person.network.parameters(), count = 1 + seed % 3;
+        const std::int64_t gamma = clip.scale(GetParam()).weight_units;
+        std::vector<std::vector<std::int64_t>> selected(2 * entries);
+        std::vector<std::vector<std::int64_t>> added(2, std::vector<std::int64_t>(entries));
+        for (const std::uint32_t row : rows) {
+            const auto one = sums_of(person, *all[0], clip, true, set.weights, {&row, 1});
+            const auto label = static_cast<std::size_t>(person.records.labels[row]);
+            for (std::size_t p = 0; p < entries; ++p) {
+                if (clip.kind == Clip::Kind::elementwise)
+                    ASSERT_LE(std::max(one[1][p], -one[0][p]), part_of(gamma, weights[label])) << "seed " << seed;
+                for (std::size_t end = 0; end < 2; ++end) added[end][p] += one[end][p];
+                selected[p].push_back(one[1][p]);
+                selected[entries + p].push_back(-one[0][p]);
+            }
+        }
+        for (auto& values : selected) {
+            std::sort(values.begin(), values.end());
+            values.resize(std::min(values.size(), count));
+        }
+        for (const auto& backend : all) {
+            const auto engine = backend->engine(person.network.shape(), clip);
+            engine->set_records(std::vector{set});
+            const Variant box{person.lower.data(), person.upper.data()};
+            engine->run({&box, 1}, std::vector{std::span<const std::uint32_t>(rows)});
+            const auto message = engine->finish();
+            const StepMessage layout = StepMessage::of(1, person.network.shape());
+            EXPECT_LE(message[layout.possibly_correct(0)], static_cast<std::int64_t>(rows.size()));  // of records
+            for (std::size_t p = 0; p < entries; ++p) {
+                ASSERT_EQ(message[layout.lower(0) + p], added[0][p]) << "seed " << seed << " " << backend->name();
+                ASSERT_EQ(message[layout.upper(0) + p], added[1][p]) << "seed " << seed << " " << backend->name();
+            }
+            ASSERT_EQ(selected_of(person, *backend, clip, set, count, rows), selected)
+                << "seed " << seed << " " << backend->name();
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, RecordsByClass,
+                         testing::Values(Precision::double_precision, Precision::single_precision),
+                         [](const auto& info) { return name_of(info.param); });
 INSTANTIATE_TEST_SUITE_P(Precisions, RowsOfAPerson,
                          testing::Values(Precision::double_precision, Precision::single_precision),
                          [](const auto& info) { return name_of(info.param); });

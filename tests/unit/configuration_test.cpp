@@ -41,7 +41,7 @@ json other_value(const Option& option, const Configuration& configuration) {
     if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
     if (now.is_array())
         candidates = {json::array({3, 5}), json::array({7}), json::array({3, 5, 2}),
-                      json::array({"dense 3"})};
+                      json::array({"dense 3"}), json::array({1, 0.5})};
     if (now.is_boolean()) candidates = {!now.get<bool>()};
     if (now.is_string()) {
         candidates = {"1x1x1"};
@@ -271,7 +271,17 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
         {"certificate.relation=poison", "certificate.budget=both", "poison.input_radius=1",
          "features.map=bins"},
         {"certificate.relation=poison", "certificate.budget=both", "training.kind=noisy", "clip.kind=norm"},
-        {"certificate.relation=poison", "training.kind=convex", "network.hidden=[]"}};
+        {"certificate.relation=poison", "training.kind=convex", "network.hidden=[]"},
+        {"training.class_weights=[0.1]"},
+        {"training.class_weights=[0.1,1,1]"},
+        {"training.class_weights=[0,1]"},
+        {"training.class_weights=[0.1,2]"},
+        {"training.class_weights=0.1"},
+        {"training.class_weights=[1]", "network.classes=1"},
+        {"training.class_weights=[0.1,1]", "training.rows_at_most=4"},
+        {"training.class_weights=[0.1,1]", "certificate.relation=poison", "certificate.budget=both",
+         "poison.labels=flip"},
+        {"training.class_weights=[0.1,1]", "training.precision=fixed", "clip.kind=factored"}};
     for (const auto& overrides : contradictions) EXPECT_NE(error_of("", overrides), "") << overrides.back();
 }
 

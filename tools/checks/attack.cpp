@@ -570,6 +570,7 @@ std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records&
     }
     Records mine = without(records, elsewhere);
     if (settings.training.rows_of_persons()) mine = rows_of(mine, settings);
+    weigh_by_class(mine, settings.training.class_weights);
     if (problem.network.is_regression()) give_numbers(mine);
     MemberTrainer trainer(plan, std::move(mine), problem.public_records,
                           MemberTrainer::fresh_state(plan, member, problem.public_records));
@@ -733,6 +734,19 @@ AttackProblem of_persons(AttackProblem problem, std::uint64_t seed) {
     return problem;
 }
 
+/// The same problem with records that count by their labels.
+AttackProblem by_class(AttackProblem problem, std::uint64_t seed) {
+    Choices choices(seed ^ 0xc1a55);
+    Settings& settings = problem.settings;
+    for (std::size_t label = 0; label < problem.network.classes(); ++label)
+        settings.training.class_weights.push_back(choices.pick({1.0, 0.5, 307 * weight_unit, 0x1p-10}));
+    if (settings.clip.by_factors() && settings.training.precision == Precision::fixed)
+        settings.clip.kind = Clip::Kind::elementwise;
+    weigh_by_class(problem.public_records, settings.training.class_weights);
+    check(settings);
+    return problem;
+}
+
 }  // namespace
 
 AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
@@ -743,6 +757,11 @@ AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few, Ar
     AttackProblem problem = of_persons(draw_problem(seed, arithmetic), seed);
     AttackReport report = attack_boxes(problem, seed, persons_too_few);
     if (persons_too_few == 0) report.add(attack_neighbour(problem, seed));
+    if (seed % 2 == 0 && !problem.network.is_regression()) {
+        const AttackProblem weighed = by_class(draw_problem(seed, arithmetic), seed);
+        report.add(attack_boxes(weighed, seed, persons_too_few));
+        if (persons_too_few == 0) report.add(attack_neighbour(weighed, seed));
+    }
     if (seed % 3 != 0 || !problem.network.shape().is_dense()) return report;
     problem = against_poison(std::move(problem), seed);
     problem.records = with_rows(problem.records, problem.settings.training.rows_at_most);

@@ -121,6 +121,7 @@ PublicRecords identify_public(const Records& records, const TrainingSettings& tr
 Records as_trained(Records records, const Settings& settings, const FeatureMap& features,
                    FeatureRange targets) {
     if (settings.network.classes == 1) records = with_targets(std::move(records), targets);
+    weigh_by_class(records, settings.training.class_weights);
     return features(std::move(records));
 }
 

@@ -19,7 +19,8 @@ Records read_public(const std::string& name, const DatasetInfo& private_data, co
 /// What names them, as read_public() gives them: their order too, where steps depend on it.
 PublicRecords identify_public(const Records& records, const TrainingSettings& training);
 
-/// Records as a training sees them: of a regression the targets in their public range, and features mapped.
+/// Records as a training sees them: of a regression the targets in their public range, features mapped, and
+/// records weighed by class.
 Records as_trained(Records records, const Settings& settings, const FeatureMap& features,
                    FeatureRange targets);
 

@@ -12,9 +12,9 @@
 namespace holdfast {
 
 FleetPasses::FleetPasses(const std::string& backend, const Settings& settings, const Communicator& world)
-    : asked_(backend == "auto" ? "cpu" : backend), rows_of_persons_(settings.training.rows_of_persons()) {
-    if (rows_of_persons_ && asked_ == "cuda")
-        throw Error(ExitCode::usage, "no device weighs the rows of persons", "use --backend cpu",
+    : asked_(backend == "auto" ? "cpu" : backend), weighs_rows_(settings.training.weighs_rows()) {
+    if (weighs_rows_ && asked_ == "cuda")
+        throw Error(ExitCode::usage, "no device weighs rows", "use --backend cpu",
                     "run.backend");
     check_models_precision(asked_, settings.training.precision);
     device_ = choose_device(asked_, world);
@@ -37,7 +37,7 @@ std::unique_ptr<ModelsPass> FleetPasses::make(const NetworkShape& network, const
                                               std::size_t networks) const {
     const auto passes = static_cast<std::size_t>(threads(networks));
     const DeviceShare share{(networks + passes - 1) / passes, passes * ranks_, device_};
-    if (network.is_dense() && (!rows_of_persons_ || clip.kind == Clip::Kind::none))
+    if (network.is_dense() && (!weighs_rows_ || clip.kind == Clip::Kind::none))
         return make_models_pass(asked_, backend_->precision(), network, clip, share);
     constexpr std::size_t side_by_side = 16;  // of what a thread holds
     return make_engine_models_pass(backend_->engine(network, clip), network, side_by_side);

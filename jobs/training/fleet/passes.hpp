@@ -30,7 +30,7 @@ class FleetPasses {
 
   private:
     std::string asked_;
-    bool rows_of_persons_;
+    bool weighs_rows_;
     int device_ = 0;
     std::size_t ranks_ = 1;  // that share the device
     std::shared_ptr<const Backend> backend_;
