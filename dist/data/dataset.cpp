@@ -203,7 +203,8 @@ void weigh_by_class(Records& records, const std::vector<double>& weights) {
     records.weights.clear();
     for (const std::int32_t label : records.labels) {
         if (label < 0 || static_cast<std::size_t>(label) >= weights.size())
-            throw Error(ExitCode::input, "a record has the label " + std::to_string(label) + ", which has no weight",
+            throw Error(ExitCode::input,
+                        "a record has the label " + std::to_string(label) + ", which has no weight",
                         "state the weights of all classes", "training.class_weights");
         records.weights.push_back(weights[static_cast<std::size_t>(label)]);
     }

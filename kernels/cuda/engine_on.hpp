@@ -35,8 +35,8 @@ class EngineOn final : public Engine {
                 throw Error(ExitCode::usage, "backend \"cuda\" bounds no poisoned records",
                             "use --set run.backend=cpu", "run.backend");
             if (set.weights != nullptr)
-                throw Error(ExitCode::usage, "backend \"cuda\" weighs no rows",
-                            "use --set run.backend=cpu", "run.backend");
+                throw Error(ExitCode::usage, "backend \"cuda\" weighs no rows", "use --set run.backend=cpu",
+                            "run.backend");
         }
         executor_.bind();
         memory_.release();

@@ -32,7 +32,8 @@ struct RecordSet {
     /// [count]: what a row's derivatives count by, in (0, 1], whole numbers of weight_unit; null: 1 each
     /// (kernels/ops/row_weight.hpp). A row is then clipped to its weight's part of the bound.
     const double* weights = nullptr;
-    /// Weights are row_weight() of persons, whose rows stand side by side; else every row is a person's only one.
+    /// Weights are row_weight() of persons, whose rows stand side by side; else every row is a person's only
+    /// one.
     bool rows_of_persons = false;
 
     /// at: record * inputs + column.

@@ -54,7 +54,7 @@ class NoisyTraining final : public Training {
                         std::to_string(parameters) + " parameters" +
                             (training.weighs_rows() ? ", rows that count by a part" : "") +
                             ": their rounding may exceed clip.norm_limit",
-                        single                      ? "set training.precision = \"double\""
+                        single                       ? "set training.precision = \"double\""
                         : training.rows_of_persons() ? "lower import --rows-at-most"
                                                      : "raise the least of training.class_weights",
                         "training.precision");

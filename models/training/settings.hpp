@@ -42,7 +42,8 @@ struct TrainingSettings {
     /// V: a person has at most so many rows, weighed (kernels/ops/row_weight.hpp); 0: what the dataset states
     std::int64_t rows_at_most = 0;
     bool rows_of_persons() const { return rows_at_most > 1; }
-    std::vector<double> class_weights = {};  ///< of each label, what its records count by, in (0, 1]; empty: 1
+    std::vector<double> class_weights =
+        {};  ///< of each label, what its records count by, in (0, 1]; empty: 1
     bool weighs_rows() const { return rows_of_persons() || !class_weights.empty(); }
     /// Of the rows that count least.
     double least_weight() const;
@@ -130,7 +131,8 @@ struct Settings {
     std::vector<std::int64_t> kept_levels() const;
     bool noisy() const { return training.kind == "noisy"; }
     bool poisoned() const { return certificate.relation == Relation::poison; }
-    /// Of what no device computes: layers that are not dense, poisoned records, clips by scales, rows that weigh.
+    /// Of what no device computes: layers that are not dense, poisoned records, clips by scales, rows that
+    /// weigh.
     bool host_only() const {
         return !network.layers.empty() || poisoned() || clip.by_scales() || training.weighs_rows();
     }

@@ -309,8 +309,8 @@ TEST_P(RowsOfAPerson, ClippedAndAddedAreMoreThanARecord) {
 
 using RecordsByClass = RowsOfAPerson;
 
-// Each record is a person of its own, whose entries are at most its weight's part of the bound: sums and selections are
-// those of the records one by one.
+// Each record is a person of its own, whose entries are at most its weight's part of the bound: sums and
+// selections are those of the records one by one.
 TEST_P(RecordsByClass, CountByTheirLabelsOnEveryBackend) {
     const auto all = backends();
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -331,8 +331,10 @@ TEST_P(RecordsByClass, CountByTheirLabelsOnEveryBackend) {
             const auto one = sums_of(person, *all[0], clip, true, set.weights, {&row, 1});
             const auto label = static_cast<std::size_t>(person.records.labels[row]);
             for (std::size_t p = 0; p < entries; ++p) {
-                if (clip.kind == Clip::Kind::elementwise)
-                    ASSERT_LE(std::max(one[1][p], -one[0][p]), part_of(gamma, weights[label])) << "seed " << seed;
+                if (clip.kind == Clip::Kind::elementwise) {
+                    ASSERT_LE(std::max(one[1][p], -one[0][p]), part_of(gamma, weights[label]))
+                        << "seed " << seed;
+                }
                 for (std::size_t end = 0; end < 2; ++end) added[end][p] += one[end][p];
                 selected[p].push_back(one[1][p]);
                 selected[entries + p].push_back(-one[0][p]);
@@ -349,10 +351,13 @@ TEST_P(RecordsByClass, CountByTheirLabelsOnEveryBackend) {
             engine->run({&box, 1}, std::vector{std::span<const std::uint32_t>(rows)});
             const auto message = engine->finish();
             const StepMessage layout = StepMessage::of(1, person.network.shape());
-            EXPECT_LE(message[layout.possibly_correct(0)], static_cast<std::int64_t>(rows.size()));  // of records
+            EXPECT_LE(message[layout.possibly_correct(0)],
+                      static_cast<std::int64_t>(rows.size()));  // of records
             for (std::size_t p = 0; p < entries; ++p) {
-                ASSERT_EQ(message[layout.lower(0) + p], added[0][p]) << "seed " << seed << " " << backend->name();
-                ASSERT_EQ(message[layout.upper(0) + p], added[1][p]) << "seed " << seed << " " << backend->name();
+                ASSERT_EQ(message[layout.lower(0) + p], added[0][p])
+                    << "seed " << seed << " " << backend->name();
+                ASSERT_EQ(message[layout.upper(0) + p], added[1][p])
+                    << "seed " << seed << " " << backend->name();
             }
             ASSERT_EQ(selected_of(person, *backend, clip, set, count, rows), selected)
                 << "seed " << seed << " " << backend->name();

@@ -40,8 +40,8 @@ json other_value(const Option& option, const Configuration& configuration) {
     }
     if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
     if (now.is_array())
-        candidates = {json::array({3, 5}), json::array({7}), json::array({3, 5, 2}),
-                      json::array({"dense 3"}), json::array({1, 0.5})};
+        candidates = {json::array({3, 5}), json::array({7}), json::array({3, 5, 2}), json::array({"dense 3"}),
+                      json::array({1, 0.5})};
     if (now.is_boolean()) candidates = {!now.get<bool>()};
     if (now.is_string()) {
         candidates = {"1x1x1"};

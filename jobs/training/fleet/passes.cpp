@@ -14,8 +14,7 @@ namespace holdfast {
 FleetPasses::FleetPasses(const std::string& backend, const Settings& settings, const Communicator& world)
     : asked_(backend == "auto" ? "cpu" : backend), weighs_rows_(settings.training.weighs_rows()) {
     if (weighs_rows_ && asked_ == "cuda")
-        throw Error(ExitCode::usage, "no device weighs rows", "use --backend cpu",
-                    "run.backend");
+        throw Error(ExitCode::usage, "no device weighs rows", "use --backend cpu", "run.backend");
     check_models_precision(asked_, settings.training.precision);
     device_ = choose_device(asked_, world);
     backend_ = make_backend(asked_, settings.training.precision, {}, device_);
