@@ -101,6 +101,7 @@ std::vector<double> any_features(Choices& choices, std::size_t count) {
 
 Records with_rows(const Records& records, std::int64_t rows_at_most) {
     Records persons = no_records(records.features.columns());
+    persons.rows_of_persons = true;
     for (std::size_t i = 0; i < records.size(); ++i) {
         const std::vector<double> first = features_of(records, i);
         Choices choices(id_of_content(first, true, records.labels[i]) ^ records.ids[i]);
