@@ -1,0 +1,1 @@
+"""Scalable differential privacy with certified robustness in adversarial learning."""
