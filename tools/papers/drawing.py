@@ -35,6 +35,7 @@ def ticks(low, high, log):
 
 def lines(title, x, y, series, log=False, log_y=False, ends=None):
     """series: {name: [(x, y), …]}; ends: of the y axis."""
+    series = {name: found for name, found in series.items() if found}
     points = [point for found in series.values() for point in found]
     low, high = min(point[0] for point in points), max(point[0] for point in points)
     bottom, top = ends or (min(point[1] for point in points), max(point[1] for point in points))

@@ -39,7 +39,7 @@ class Entry:
         self.says, self.data, self.measure = says, data, measure
 
 
-def entry(paper, item, says, data=""):
+def entry(paper, item, says="", data=""):
     def kept(measure):
         ENTRIES[paper, item] = Entry(says, data, measure)
         return measure
@@ -81,7 +81,7 @@ class Made:
     def __init__(self, here, steps, folder):
         self.here, self.steps, self.folder, self.answered = here, steps, folder, None
         words = [[self.text(word, lambda made: made.name, "OUT") for word in step] for step in steps]
-        self.name = hashlib.sha256(json.dumps([words, folder]).encode()).hexdigest()[:12]
+        self.name = hashlib.sha256(json.dumps([words, folder, here.version]).encode()).hexdigest()[:12]
         self.path, self.kept = here.out / "work" / self.name, here.out / "kept" / f"{self.name}.json"
 
     def text(self, word, path_of, out):
@@ -92,7 +92,7 @@ class Made:
         return path_of(word) if isinstance(word, Made) else f"{word:g}" if isinstance(word, float) else str(word)
 
     def known(self):
-        """{"answer", "seconds", "commands"}: of an earlier call, or of running it."""
+        """{"answers", "seconds", "spent", "commands"}: of an earlier call, or of running it."""
         if self.answered is None:
             self.answered = json.loads(self.kept.read_text()) if self.kept.exists() else self.run()
             self.here.commands.update(dict.fromkeys(self.answered["commands"]))
@@ -113,14 +113,14 @@ class Made:
             shutil.rmtree(self.path)
         self.path.unlink(missing_ok=True)
         (self.path if self.folder else self.path.parent).mkdir(parents=True, exist_ok=True)
-        commands, output, start = list(needed), "", processor_seconds()
+        commands, answers, start = list(needed), [], processor_seconds()
         for step in self.steps:
             words = [self.text(word, lambda made: str(made.path), str(self.path)) for word in step]
             began = processor_seconds()
-            output = self.here.output_of(words)
+            answers.append(json.loads(self.here.output_of(words) or "null"))
             seconds = processor_seconds() - began
             commands.append(" ".join(self.here.shown(words)))
-        found = {"answer": json.loads(output or "null"), "seconds": seconds, "spent": processor_seconds() - start, "commands": commands}
+        found = {"answers": answers, "seconds": seconds, "spent": processor_seconds() - start, "commands": commands}
         self.kept.parent.mkdir(parents=True, exist_ok=True)
         partial = self.kept.with_suffix(".partial")
         partial.write_text(json.dumps(found))
@@ -128,8 +128,13 @@ class Made:
         return found
 
     @property
+    def answers(self):
+        """What each step said."""
+        return self.known()["answers"]
+
+    @property
     def answer(self):
-        return self.known()["answer"]
+        return self.answers[-1]
 
     @property
     def seconds(self):
@@ -158,6 +163,7 @@ class Here:
     def __init__(self, program, data, out, quick, threads):
         self.program, self.data, self.out, self.quick, self.threads = str(program), data, out, quick, threads
         self.rows, self.drawings, self.commands, self.mades = [], [], {}, {}
+        self.version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False).stdout
 
     def begin(self):
         self.rows, self.drawings, self.commands = [], [], {}
@@ -210,7 +216,7 @@ class Here:
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.threads), "PYTHONPATH": str(ROOT / "tools/python"),
                        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         command = [python_with_arrays(), "-B", *words[1:]] if words[0] == "python" else [self.program, *words, "--quiet", "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
         if done.returncode:
             raise Failure(f"{' '.join(command)}\n{done.stderr.strip() or f'ended with {done.returncode}'}")
         return done.stdout

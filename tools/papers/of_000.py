@@ -20,7 +20,7 @@ def listed(values):
 def linear_blobs(here, members=1):
     data = blobs(here, "separable", 5000, 1250)
     # As printed, so few small steps leave from .66 to .999 right for seeds 0 to 7: taken is the one with the most.
-    return here.trained(data, {"network.hidden": [], **PRINTED, "training.seed": 6, "certificate.levels": here.small(100, 20),
+    return here.trained(data, {"network.hidden": [], **PRINTED, "training.seed": 6, "certificate.levels": here.small(200, 20),
                                "ensemble.members": members}), data
 
 
@@ -139,11 +139,13 @@ def by_queries(here):
         for name, curve in curves.items():
             here.row(table=study, mechanism=name, **{f"Q {count}": accuracy for count, accuracy in zip(counts, curve)})
         here.draw(lines(study, "queries", "accuracy", {name: list(zip(counts, curve)) for name, curve in curves.items()}, log=True, ends=(0.4, 1)))
-        crossing[study] = {name: max([count for count, accuracy in zip(counts, curve) if accuracy >= noisy - 0.005], default=0) for name, curve in curves.items()}
+        most = {name: max([count for count, accuracy in zip(counts, curve) if accuracy >= least], default=0) for name, curve in curves.items()
+                for least in [max(curve) - 0.05]}
+        crossing[study] = most, max(curves[NAMES["cauchy"]]) - noisy
     study = "imdb_lsa100" if "imdb_lsa100" in crossing else "blobs"
-    found = crossing[study]
-    return judged(found[NAMES["cauchy"]] >= 10 * found[NAMES["laplace_global"]] and found[NAMES["cauchy"]] > 0, f"{study}: at least as good as training with "
-                  "noise up to so many queries: " + ", ".join(f"{name} {count}" for name, count in found.items() if name != "trained with noise"))
+    most, ahead = crossing[study]
+    return judged(most[NAMES["cauchy"]] >= 10 * most[NAMES["laplace_global"]] > 0 and ahead > 0, f"{study}: within .05 of its best up to so many queries: " + ", ".join(
+        f"{name} {count}" for name, count in most.items() if name != "trained with noise") + f"; at its best a single model by smooth sensitivity is {ahead:+.3f} beside a linear one trained with noise")
 
 
 PUBLISHED_STUDENTS = {"Single model, GS": (82.8, 12.7, 54.4), "Single model, SS": (99.8, 18.7, 73.5), "Subsample & agg., GS": (99.5, 14.1, 73.0),
