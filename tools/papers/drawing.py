@@ -89,6 +89,10 @@ def table(rows):
     return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
 
 
+def verdict(one):
+    return one["verdict"] + " (quick)" * (one["quick"] and bool(one["commands"]))
+
+
 def section(one):
     name = f"{one['paper']} {one['item']}"
     parts = [f'<section id="{escaped(name)}"><h3>{escaped(name)}</h3><p><i>{escaped(one["caption"])}</i></p>']
@@ -96,7 +100,7 @@ def section(one):
         parts.append(f"<p>The paper: {escaped(one['says'])}</p>")
     if one["data"]:
         parts.append(f"<p>Here: {escaped(one['data'])}</p>")
-    parts.append(f'<p><b class="v">{escaped(one["verdict"])}</b>{": " * bool(one["why"])}{escaped(one["why"])}</p>')
+    parts.append(f'<p><b class="v">{escaped(verdict(one))}</b>{": " * bool(one["why"])}{escaped(one["why"])}</p>')
     parts += one["drawings"]
     if one["rows"]:
         parts.append(table(one["rows"]))
@@ -112,7 +116,7 @@ def page(found):
     for one in found:
         counts[one["verdict"]] = counts.get(one["verdict"], 0) + 1
     rows = "".join(f'<tr><td><a href="#{escaped(one["paper"])} {escaped(one["item"])}">{escaped(one["paper"])} {escaped(one["item"])}</a></td>'
-                   f'<td><b class="v">{escaped(one["verdict"])}</b></td><td>{escaped(one["why"])}</td></tr>' for one in found)
+                   f'<td><b class="v">{escaped(verdict(one))}</b></td><td>{escaped(one["why"])}</td></tr>' for one in found)
     return (f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The papers, item by item</title><style>{PAGE_STYLE}</style>'
             f"<h1>The papers, item by item</h1><p>{escaped(', '.join(f'{count} {verdict}' for verdict, count in counts.items()))}; "
             f"{sum(one['seconds'] for one in found) / 60:.1f} minutes of processor. What depends on private records is for their owner.</p>"

@@ -82,7 +82,7 @@ class Made:
         self.here, self.steps, self.folder, self.answered = here, steps, folder, None
         words = [[self.text(word, lambda made: made.name, "OUT") for word in step] for step in steps]
         self.name = hashlib.sha256(json.dumps([words, folder, here.version]).encode()).hexdigest()[:12]
-        self.path, self.kept = here.out / "work" / self.name, here.out / "kept" / f"{self.name}.json"
+        self.path, self.kept = here.work / self.name, here.out / "kept" / f"{self.name}.json"
 
     def text(self, word, path_of, out):
         if word == OUT:
@@ -160,8 +160,8 @@ def python_with_arrays():
 class Here:
     """This machine, as one entry finds it."""
 
-    def __init__(self, program, data, out, quick, threads):
-        self.program, self.data, self.out, self.quick, self.threads = str(program), data, out, quick, threads
+    def __init__(self, program, data, out, work, quick, threads):
+        self.program, self.data, self.out, self.work, self.quick, self.threads = str(program), data, out, work, quick, threads
         self.rows, self.drawings, self.commands, self.mades = [], [], {}, {}
         self.version = subprocess.run([self.program, "--version"], capture_output=True, text=True, check=False).stdout
 
@@ -190,7 +190,7 @@ class Here:
         return self.data / f"{name}.h5"
 
     def file(self, text):
-        path = self.out / "work" / hashlib.sha256(text.encode()).hexdigest()[:12]
+        path = self.work / hashlib.sha256(text.encode()).hexdigest()[:12]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
@@ -223,7 +223,7 @@ class Here:
 
     def shown(self, words):
         """A command as somebody would type it: tables are in DIR, what commands made in WORK."""
-        places = [(str(self.out / "work"), "WORK"), *([(str(self.data), "DIR")] if self.data else []), (str(ROOT) + "/", "")]
+        places = [(str(self.work), "WORK"), *([(str(self.data), "DIR")] if self.data else []), (str(ROOT) + "/", "")]
         for word in words if words[0] == "python" else ["holdfast", *words]:
             for place, name in places:
                 word = word.replace(place, name)

@@ -59,7 +59,7 @@ def films(here):
 def flips(here):
     data = here.made("import", here.table("mnist"), "--population", "mnist", "--source-scaling", "public", "--out", OUT)
     ks, found = here.small([10, 25, 50, 100], [10]), {}
-    for clip in here.small((1000, 0.2, 0.1), (0.1,)):
+    for clip in here.small((1000, 0.2, 0.1), (1000, 0.1)):
         run = here.trained(data, {"network.hidden": [], "network.classes": 10, "training.epochs": 2, "training.learning_rate": 5, "training.learning_rate_decay": 1,
                                   "training.learning_rate_floor": 0.001, "training.expected_records": 60000, "clip.gamma": clip, "training.precision": "single",
                                   "certificate.relation": "poison", "certificate.budget": "per_batch", "poison.labels": "flip", "certificate.level_list": ks})
@@ -68,7 +68,7 @@ def flips(here):
         here.row(clip="none" if clip == 1000 else clip, accuracy=found[clip][1], **{f"certified right k={k}": found[clip][0][k] for k in ks})
     here.draw(lines("certified accuracy under label flips", "flips", "of test records", {f"clip {'none' if clip == 1000 else clip}": [(k, shares[k]) for k in ks] for clip, (shares, _) in found.items()}, ends=(0, 1)))
     last = {clip: shares[ks[-1]] for clip, (shares, _) in found.items()}
-    return judged(here.quick or max(last[0.2], last[0.1]) > last[1000], f"certified right at {ks[-1]} flips: " + ", ".join(f"clip {'none' if clip == 1000 else clip} {share:.3f}" for clip, share in last.items()))
+    return judged(max(share for clip, share in last.items() if clip < 1000) > last[1000], f"certified right at {ks[-1]} flips: " + ", ".join(f"clip {'none' if clip == 1000 else clip} {share:.3f}" for clip, share in last.items()))
 
 
 @entry("AGT", "UCI", data="casp (41157 proteins of 9 columns in [0, 1]) stands in for houseelectric (2 million of 11); targets scaled to [0, 1] by 0 and 21. 64 units, one epoch of 103 batches, rate .005, features of a hundredth "
