@@ -31,7 +31,11 @@ ENTRIES = {}  # {(paper, item): Entry}
 
 
 class Failure(Exception):
-    """A command that failed, or a table that is not there."""
+    """A command that failed."""
+
+
+class Lacking(Exception):
+    """A table, or a Python, that is not there."""
 
 
 class Entry:
@@ -154,7 +158,7 @@ def python_with_arrays():
                 return python
         except OSError:
             continue
-    raise Failure("no Python with numpy and h5py: install python3-numpy and python3-h5py, or name one in HOLDFAST_PYTHON")
+    raise Lacking("no Python with numpy and h5py: install python3-numpy and python3-h5py, or name one in HOLDFAST_PYTHON")
 
 
 class Here:
@@ -186,7 +190,7 @@ class Here:
     def table(self, name):
         """A table of DIR."""
         if self.data is None or not (self.data / f"{name}.h5").is_file():
-            raise Failure(f"no {self.data / name if self.data else name}.h5 (--data names the folder of the tables)")
+            raise Lacking(f"no {self.data / name if self.data else name}.h5 (--data names the folder of the tables)")
         return self.data / f"{name}.h5"
 
     def file(self, text):

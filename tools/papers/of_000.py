@@ -1,5 +1,6 @@
 """Certification for differentially private prediction in gradient-based training."""
 
+import json
 import math
 
 from drawing import cells, lines
@@ -272,10 +273,18 @@ def smallest_batches(here, budgets, relation="add_remove"):
 
 
 @entry("000", "Figure 9", data="holdfast synth tabular imitates AMEX: 188 columns, a fifth of its 5.5 million records and of k = 50. Step and clip (1, .003) were "
-       "chosen on another seed; the paper's rate is .001. On a cluster the whole size, all depths at once: slurm/batches.toml.",
+       "chosen on another seed; the paper's rate is .001. The whole size on a cluster: slurm/batches.toml; "
+       "runs of it that lie in --out are read, too.",
        says="Stable at k = 50 for 95% takes ever larger batches with depth: over one million for four layers.")
 def batches(here):
     smallest = smallest_batches(here, ("per_batch", "per_epoch"))
+    for run in sorted(manifest.parent for manifest in here.out.glob("batches/*/manifest.json")):  # of slurm/batches.toml
+        if (run / "certificates.json").exists() and (run / "evaluation.json").exists():
+            what = json.loads((run / "manifest.json").read_text())["configuration"]
+            for level in json.loads((run / "certificates.json").read_text())["certified"]:
+                if level["k"] > 0:
+                    here.row(layers=len(what["network.hidden"]), relation=what["certificate.relation"], budget=what["certificate.budget"], batch=what["training.expected_records"] // what["training.batches"],
+                             of=what["training.expected_records"], k=level["k"], stable=level["member"], accuracy=json.loads((run / "evaluation.json").read_text())["accuracy"]["single"])
     shown = "; ".join(f"{depth} layers, {budget}: {batch or 'more than all'}" for (depth, budget), batch in smallest.items())
     depths = [smallest[depth, "per_batch"] or math.inf for depth in sorted({depth for depth, _ in smallest})]
     here.draw(lines("smallest batch tried with 95% stable", "hidden layers", "records", {

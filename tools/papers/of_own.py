@@ -5,7 +5,7 @@ import math
 import statistics
 
 from drawing import lines
-from entries import OUT, accuracies, entry, judged, percent, rounded, sets
+from entries import OUT, ROOT, accuracies, entry, judged, percent, rounded, sets
 from stand_ins import OWN, behind, halves
 
 EPSILONS = (0.1, 0.3, 1, 3)
@@ -110,8 +110,8 @@ def with_noise(here, table, configuration, settings, epsilon, runs):
     return statistics.mean(found)
 
 
-@entry("own", "Linear", data="Linear models by jobs/configs/private.toml, whose rate and centre follow from public numbers: the columns. Never choose settings by such figures. What holdfast advise names is measured by "
-       "tools/private_accuracy, beside other libraries.")
+@entry("own", "Linear", data="Linear models by jobs/configs/private.toml, whose rate and centre follow from public numbers: the columns. Never choose settings by such figures. Beside them the libraries "
+       "that the Python of HOLDFAST_PYTHON has (tools/python/private_peers.py). What holdfast advise names is measured by tools/private_accuracy.")
 def linear(here):
     curves = {}
     for table, centre in here.small({"adult_lucid": 0.25, "imdb_lsa100": 0.5, "crypto": 0.25, "credit_lucid": 0.25, "twitter": 0.25, "kdd99": 0.25}, {"crypto": 0.25}).items():
@@ -120,6 +120,12 @@ def linear(here):
                 return {"training.learning_rate": float(f"{learning_rate(records, features, epsilon, 1e-5):.3g}"), "network.input_shift": centre}
 
             curves.setdefault(table, []).append((epsilon, with_noise(here, table, "private", settings, epsilon, here.small(5, 1))))
+            ours = here.rows[-1]
+            others = {} if here.quick else here.said("python", ROOT / "tools/python/private_peers.py", here.table(table), "--records", ours["records"], "--epsilon", epsilon, "--delta", 1e-5,
+                                                     "--runs", 5, "--centre", centre, "--learning-rate", ours["training.learning_rate"])
+            for who, outcomes in others.items():
+                found = [accuracy for accuracy, _ in outcomes]
+                here.row(table=table, by=who, records=ours["records"], epsilon=epsilon, accuracy=statistics.mean(found), lowest=min(found), highest=max(found), runs=5)
     here.draw(lines("linear models for anyone", "epsilon of the model", "accuracy", curves, log=True))
     return judged(all(points[-1][1] >= points[0][1] - 0.01 for points in curves.values()), "at epsilon .1 and 1: " + ", ".join(
         f"{table} {points[0][1]:.3f}, {points[-1][1]:.3f}" for table, points in curves.items()), stand_in=False)
