@@ -213,6 +213,23 @@ class Here:
     def trained(self, data, settings, *words, command="train"):
         return self.made(command, "--data", data, "--out", OUT, *words, *sets(settings))
 
+    def imported(self, name, *words):
+        """A table of DIR as a dataset whose population has its name, unless it states one."""
+        states = self.said("inspect", self.table(name))["splits"][0].get("population")
+        return self.made("import", self.table(name), "--out", OUT, *(() if states else ("--population", name)), *words)
+
+    def certified(self, run, data, *words):
+        """(accuracy, {k: certified}, all that evaluate says) of single models."""
+        said = self.said("evaluate", "--run", run, "--data", data, "--epsilon", 1, *words)
+        return said["accuracy"]["single"], dict(zip(said["levels"], said["certified_fraction"]["single"])), said
+
+    def with_noise(self, data, settings, *words, number=0):
+        """Accuracy of a model for anyone, whose training a ledger of its own pays for; number: of another draw of noise."""
+        ledger, run = (OUT, "/ledger.db"), (OUT, "/run")
+        return self.steps(["account", "--ledger", ledger, "--data", data, "--budget", 100 + number, "--budget-delta", 0.01],
+                          ["train", "--data", data, "--out", run, "--ledger", ledger, *words, *sets(settings)],
+                          ["evaluate", "--run", run, "--data", data]).answer["accuracy"]["single"]
+
     def records(self, file):
         return next(split["rows"] for split in self.said("inspect", file)["splits"] if split["split"] == "train")
 

@@ -105,14 +105,10 @@ def ensembles(here):
 
 def published_curve(here, data, features):
     """Accuracy of a linear model trained with noise for all of (10, 1e-5)."""
-    ledger = (OUT, "/ledger.db")
     records = rounded(data.answer["train"] if "train" in data.answer else data.answer["rows"]["train"])
-    settings = {"training.kind": "noisy", "network.hidden": [], "training.epochs": here.small(100, 10), "training.learning_rate": 4,
-                "clip.kind": "norm", "noise.epsilon": 10, "noise.average": 0.5, "training.expected_records": records, **features}
-    sets = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    return here.steps(["account", "--ledger", ledger, "--data", data, "--budget", 10, "--budget-delta", 1e-5],
-                      ["train", "--data", data, "--out", (OUT, "/run"), "--ledger", ledger, *sets],
-                      ["evaluate", "--run", (OUT, "/run"), "--data", data, "--epsilon", 1]).answer["accuracy"]["single"]
+    return here.with_noise(data, {
+        "training.kind": "noisy", "network.hidden": [], "training.epochs": here.small(100, 10), "training.learning_rate": 4, "clip.kind": "norm",
+        "noise.epsilon": 10, "noise.average": 0.5, "training.expected_records": records, **features})
 
 
 def input_of(study):
@@ -205,12 +201,11 @@ def certified_tables(here, name, changes):
         for relation in ("add_remove", "substitute", "remove"):
             for change, settings in changes.items() if relation == "add_remove" and way != "own" else [("", {})]:
                 run, data = fine_tuned(here, name, way, relation, LEVELS, **settings)
-                said = here.said("evaluate", "--run", run, "--data", data, "--epsilon", 1, "--loss")
-                shares = dict(zip(said["levels"], said["certified_fraction"]["single"]))
+                accuracy, shares, said = here.certified(run, data, "--loss")
                 right = {row["k"]: row["accuracy_worst"] for row in said["certified_loss"]["levels"]}
-                found[way, relation, change] = said["accuracy"]["single"], [shares[k] for k in LEVELS]
+                found[way, relation, change] = accuracy, [shares[k] for k in LEVELS]
                 here.row(settings=way, changed=change, records={"add_remove": "added or removed", "substitute": "replaced", "remove": "removed"}[relation],
-                         accuracy=said["accuracy"]["single"], **{f"certified k={k}": shares[k] for k in LEVELS}, **{f"and right k={k}": right[k] for k in LEVELS},
+                         accuracy=accuracy, **{f"certified k={k}": shares[k] for k in LEVELS}, **{f"and right k={k}": right[k] for k in LEVELS},
                          guarantee=said["guarantee"]["status"].partition(" (")[0])
     here.draw(lines(f"{name}: certified", "changed records", "of test records", {
         f"{way}{', ' * bool(change)}{change}": list(zip(LEVELS, shares)) for (way, relation, change), (_, shares) in found.items() if relation == "add_remove"},
@@ -262,11 +257,10 @@ def smallest_batches(here, budgets, relation="add_remove"):
             for batches in here.small((1, 4, 16, 64, 128, 256, 512), (1, 2, 4, 8, 16)):
                 run = here.trained(data, {**WIDE_TABLE, "network.hidden": [128] * depth, "training.batches": batches, "certificate.budget": budget,
                                           "certificate.level_list": [k], "certificate.relation": relation, "training.expected_records": records})
-                said = here.said("evaluate", "--run", run, "--data", data, "--epsilon", 1)
-                stable = dict(zip(said["levels"], said["certified_fraction"]["single"]))[k]
-                here.row(layers=depth, relation=relation, budget=budget, batch=records // batches, of=records, k=k, stable=stable,
-                         accuracy=said["accuracy"]["single"], seconds=round(run.seconds, 1))
-                if stable < 0.95:
+                accuracy, shares, _ = here.certified(run, data)
+                here.row(layers=depth, relation=relation, budget=budget, batch=records // batches, of=records, k=k, stable=shares[k],
+                         accuracy=accuracy, seconds=round(run.seconds, 1))
+                if shares[k] < 0.95:
                     break
                 smallest[depth, budget] = records // batches
     return smallest

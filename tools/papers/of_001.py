@@ -4,7 +4,7 @@ import math
 import random
 
 from drawing import cells, lines
-from entries import DRAWING, FALSE, OUT, Failure, entry, judged, percent, rounded, sets, told
+from entries import DRAWING, FALSE, OUT, Failure, entry, judged, percent, rounded, told
 
 PLAIN = {"network.loss": "cross_entropy", "training.epochs": 50, "training.learning_rate": 0.1, "training.l2": 1e-5, "training.precision": "single"}
 SHAPES = {"2x50": [50, 50], "2x100": [100, 100], "4x30": [30, 30, 30, 30]}
@@ -40,12 +40,8 @@ def network(shape, columns):
     return {"network.hidden": SHAPES[shape], "clip.kind": "none"}
 
 
-def data_of(here, table):
-    return here.made("import", here.table(table), "--population", table, "--source-scaling", "public", "--out", OUT)
-
-
 def fleet_of(here, table, shape):
-    data = data_of(here, table)
+    data = here.imported(table, "--source-scaling", "public")
     rows = data.answer["rows"]["train"]
     sample = here.small(None if table == "crypto" else 200, 20)
     settings = {**PLAIN, **network(shape, COLUMNS.get(table)), "training.expected_records": rows, "training.batches": max(1, round(rows / (100 if table == "crypto" else 1024))),
@@ -167,16 +163,13 @@ def with_noise(here):
             here.row(table=table, network=shape, published_dp_sgd=" ".join(f"{a}%" for a in noisy), published_alibi=" ".join(f"{a}%" for a in alibi),
                      note="convolutions in training with noise cannot be asked here yet")
             continue
-        data, ledger = data_of(here, table), (OUT, "/ledger.db")
+        data = here.imported(table, "--source-scaling", "public")
         rows = data.answer["rows"]["train"]
         found = {}
         for epsilon in (0.02, *EPSILONS):
-            settings = {"training.kind": "noisy", **{key: PLAIN[key] for key in ("network.loss", "training.learning_rate")}, "training.epochs": here.small(50, 2),
+            found[epsilon] = here.with_noise(data, {"training.kind": "noisy", **{key: PLAIN[key] for key in ("network.loss", "training.learning_rate")}, "training.epochs": here.small(50, 2),
                         "network.hidden": SHAPES[shape], "training.batches": 1 << round(math.log2(rows / (100 if table == "crypto" else 1024))), "clip.kind": "norm",
-                        "training.expected_records": rounded(rows), "noise.epsilon": epsilon}
-            found[epsilon] = here.steps(["account", "--ledger", ledger, "--data", data, "--budget", 10, "--budget-delta", 0.001],
-                                        ["train", "--data", data, "--out", (OUT, "/run"), "--ledger", ledger, *sets(settings)],
-                                        ["evaluate", "--run", (OUT, "/run"), "--data", data]).answer["accuracy"]["single"]
+                        "training.expected_records": rounded(rows), "noise.epsilon": epsilon})
         lost.append(accuracy / 100 - found[1])
         here.row(table=table, network=shape, **{f"eps {e}": percent(a) for e, a in found.items()}, published_dp_sgd=" ".join(f"{a}%" for a in noisy),
                  published_alibi=" ".join(f"{a}%" for a in alibi))

@@ -19,7 +19,7 @@ def names(here):
 
 def elastic_net(here, table, coefficient):
     """(run, data, its public radius, parameters) at lambda."""
-    data = here.made("import", here.table(table), "--population", table, "--source-scaling", "public", "--out", OUT)
+    data = here.imported(table, "--source-scaling", "public")
     rows = data.answer["rows"]["train"]
     run = here.trained(data, {"training.kind": "convex", "network.hidden": [], "network.input_shift": 0 if table == "twitch" else 0.5, "features.norm_limit": 1,
                               "training.l2": 2 * coefficient * L2_PART, "convex.l1": coefficient * L1_PART, "training.learning_rate": min(1.4, 0.5 / coefficient),

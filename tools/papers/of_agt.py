@@ -1,18 +1,11 @@
 """The package of 000 and 004 (psosnin/AbstractGradientTraining at f409c6e, v0.3), by its notebooks and beside this program."""
 
 from drawing import lines
-from entries import OUT, entry, judged, percent, rounded
-from stand_ins import DEVIATES, fine_tuned, halves
+from entries import entry, judged, rounded
+from stand_ins import DEVIATES, fine_tuned
 
 KS = [1, 5, 10, 50]
 PACKAGE = {"certificate.relation": "substitute", "certificate.budget": "per_batch", "certificate.product": "rump", "training.batching": "sequential", "training.normalise": "actual"}
-
-
-def certified(here, run, data, ks):
-    """(accuracy, {k: certified})"""
-    said = here.said("evaluate", "--run", run, "--data", data, "--epsilon", 1)
-    shares = dict(zip(said["levels"], said["certified_fraction"]["single"]))
-    return said["accuracy"]["single"], {k: shares[k] for k in ks}
 
 
 @entry("AGT", "Boxes", data="The same linear network by the same steps, chosen by hand while looking at these tables so that the fractions are neither all 0 nor all 1: no ranking beyond them. A record "
@@ -28,7 +21,8 @@ def boxes(here):
         for name, more in (("as the package", {**PACKAGE, "training.batch_size": records // 4}), ("substitute, per_batch, exact", {"certificate.relation": "substitute", "certificate.budget": "per_batch"}),
                            ("substitute, both budgets", {"certificate.relation": "substitute", "certificate.budget": "both"}), ("default (add_remove, per_epoch)", {})):
             run = here.trained(here.table(table), {**steps, **more})
-            accuracy, found[name] = certified(here, run, here.table(table), KS)
+            accuracy, shares, _ = here.certified(run, here.table(table))
+            found[name] = {k: shares[k] for k in KS}
             here.row(table=table, boxes=name, accuracy=accuracy, **{f"k={k}": share for k, share in found[name].items()}, seconds=round(run.seconds, 2))
         here.draw(lines(table, "changed records", "certified", {name: list(shares.items()) for name, shares in found.items()}, log=True, ends=(0, 1)))
         worse += [table for k in KS if found["substitute, both budgets"][k] < found["as the package"][k] - 0.01]
@@ -57,7 +51,7 @@ def films(here):
 @entry("AGT", "MNIST", data="MNIST's 784 pixels themselves (the notebook: 32 principal components, which depend on the records); a linear classifier, 2 full batches, rate 5, decay 1; k records of any label.",
        says="At k = 10 flips without a clip from .645 through .762 to .841; a clip of .2 or .1 keeps more certified up to 100 flips.")
 def flips(here):
-    data = here.made("import", here.table("mnist"), "--population", "mnist", "--source-scaling", "public", "--out", OUT)
+    data = here.imported("mnist", "--source-scaling", "public")
     ks, found = here.small([10, 25, 50, 100], [10]), {}
     for clip in here.small((1000, 0.2, 0.1), (1000, 0.1)):
         run = here.trained(data, {"network.hidden": [], "network.classes": 10, "training.epochs": 2, "training.learning_rate": 5, "training.learning_rate_decay": 1,
@@ -75,7 +69,7 @@ def flips(here):
        "of each batch moved by .01: the notebook's number of steps, of batches of 400 instead of 20000.",
        says="Mean squared error .0263, certified from 0 to 1.473.")
 def regression(here):
-    data = here.made("import", here.table("casp"), "--population", "casp", "--source-scaling", "public", "--regression", "--target-range", "0:21", "--out", OUT)
+    data = here.imported("casp", "--source-scaling", "public", "--regression", "--target-range", "0:21")
     rows = data.answer["rows"]["train"]
     run = here.trained(data, {"network.hidden": [64], "network.classes": 1, "training.epochs": 1, "training.learning_rate": 0.005, "training.batching": "sequential", "training.batch_size": 400,
                               "training.batches": 103, "training.normalise": "actual", "certificate.budget": "per_batch", "clip.gamma": 1000, "training.expected_records": rounded(rows),

@@ -5,7 +5,7 @@ import math
 import statistics
 
 from drawing import lines
-from entries import OUT, ROOT, accuracies, entry, judged, percent, rounded, sets
+from entries import OUT, ROOT, accuracies, entry, judged, percent, rounded
 from stand_ins import OWN, behind, halves
 
 EPSILONS = (0.1, 0.3, 1, 3)
@@ -40,21 +40,20 @@ def precisions(here):
     off = 0.0
     for name, table in {**here.small(CONFIGS, {}), "blobs": None}.items():
         if table:
-            data = here.made("import", here.table(table), "--scale", "*=0:1", "--out", OUT)
+            data = here.imported(table, "--scale", "*=0:1")
         else:
             data = here.made("synth", "blobs", "--centre", 1.25, "--spread", 0.35, "--records", 3000, "--test", 1000, "--seed", 1, "--out", OUT)
         for clip in ("elementwise", "factored"):
             for precision, bits in (("double", 16), ("single", 16), ("fixed", 16), ("fixed", 8)):
                 run = here.trained(data, {"clip.kind": clip, "training.precision": precision, "training.activation_bits": bits, "certificate.level_list": [1, 5, 10, 50],
                                           **here.small({}, {"network.hidden": [16]})}, *config(name))
-                said = here.said("evaluate", "--run", run, "--data", data, "--epsilon", 1)
-                shares = dict(zip(said["levels"], said["certified_fraction"]["single"]))
-                here.row(table=name, clip=clip, precision=precision + f", {bits} bits" * (precision == "fixed"), accuracy=said["accuracy"]["single"],
+                accuracy, shares, _ = here.certified(run, data)
+                here.row(table=name, clip=clip, precision=precision + f", {bits} bits" * (precision == "fixed"), accuracy=accuracy,
                          **{f"k={k}": shares[k] for k in (1, 5, 10, 50)}, seconds=round(run.seconds, 2))
                 if precision == "double":
-                    exact = said["accuracy"]["single"]
+                    exact = accuracy
                 elif bits == 16:
-                    off = max(off, abs(said["accuracy"]["single"] - exact))
+                    off = max(off, abs(accuracy - exact))
     return judged(off <= 0.02, f"single and fixed precision of 16 bits have the accuracy of double within {off:.4f}", stand_in=False)
 
 
@@ -64,8 +63,7 @@ def precisions(here):
 def votes(here):
     best = []
     for table in here.small(("cifar10_10k", "mnist"), ("cifar10_10k",)):
-        population = () if here.said("inspect", here.table(table))["splits"][0].get("population") else ("--population", "votes")
-        data = here.made("import", here.table(table), *population, "--source-scaling", "public", "--out", OUT)
+        data = here.imported(table, "--source-scaling", "public")
         classes = len(data.answer["classes"]["train"])
         for members in here.small((50, 250), (25,)):
             for name, steps in (("no boxes", {"certificate.levels": 0, "training.epochs": here.small(20, 2), "training.learning_rate": 0.02, "clip.gamma": 1000, "network.loss": "cross_entropy"}),
@@ -98,15 +96,12 @@ def learning_rate(records, features, epsilon, delta, steps=100, most=50.0):
 
 def with_noise(here, table, configuration, settings, epsilon, runs):
     """Accuracies of so many models, whose noise differs."""
-    data = here.made("import", here.table(table), *(() if here.said("inspect", here.table(table))["splits"][0].get("population") else ("--population", table)), "--out", OUT)
-    records, ledger, found = rounded(data.answer["rows"]["train"]), (OUT, "/ledger.db"), []
-    for run in range(runs):
-        found.append(here.steps(["account", "--ledger", ledger, "--data", data, "--budget", 100 + run, "--budget-delta", 0.01],
-                                ["train", *config(configuration), "--data", data, "--out", (OUT, "/run"), "--ledger", ledger,
-                                 *sets({"training.expected_records": records, "noise.epsilon": epsilon, "noise.delta": 1e-5, **settings(records, data.answer["features"])})],
-                                ["evaluate", "--run", (OUT, "/run"), "--data", data]).answer["accuracy"]["single"])
-    here.row(table=table, records=records, epsilon=epsilon, delta=1e-5, **{key: value for key, value in settings(records, data.answer["features"]).items()},
-             accuracy=statistics.mean(found), lowest=min(found), highest=max(found), runs=runs)
+    data = here.imported(table)
+    records = rounded(data.answer["rows"]["train"])
+    own = settings(records, data.answer["features"])
+    found = [here.with_noise(data, {"training.expected_records": records, "noise.epsilon": epsilon, "noise.delta": 1e-5, **own},
+                             *config(configuration), number=run) for run in range(runs)]
+    here.row(table=table, records=records, epsilon=epsilon, delta=1e-5, **own, accuracy=statistics.mean(found), lowest=min(found), highest=max(found), runs=runs)
     return statistics.mean(found)
 
 
