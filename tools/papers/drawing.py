@@ -96,9 +96,9 @@ def verdict(one):
 def section(one):
     name = f"{one['paper']} {one['item']}"
     parts = [f'<section id="{escaped(name)}"><h3>{escaped(name)}</h3><p><i>{escaped(one["caption"])}</i></p>']
-    if one["says"]:
+    if one.get("says"):
         parts.append(f"<p>The paper: {escaped(one['says'])}</p>")
-    if one["data"]:
+    if one.get("data"):
         parts.append(f"<p>Here: {escaped(one['data'])}</p>")
     parts.append(f'<p><b class="v">{escaped(verdict(one))}</b>{": " * bool(one["why"])}{escaped(one["why"])}</p>')
     parts += one["drawings"]

@@ -1,6 +1,6 @@
 """What an entry of tools/reproduce is made of, and what it measures with.
 
-    @entry("000", "Figure 2", says="…", data="…")
+    @entry("000", "Figure 2")
     def single_model(here):
         data = here.made("synth", "blobs", "--out", OUT)
         run = here.trained(data, {"network.hidden": []})
@@ -22,12 +22,13 @@ import resource
 import shutil
 import subprocess
 import sys
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HALVES = ROOT / "tools/python/halves.py"
 OUT = ("OUT",)
-HOLDS, STAND_IN, FALSE, LATER, DRAWING = ("holds", "holds on a stand-in", "does not hold", "cannot be asked here yet", "nothing to measure")
-ENTRIES = {}  # {(paper, item): Entry}
+HOLDS, STAND_IN, FALSE, LATER = "holds", "holds on a stand-in", "does not hold", "cannot be asked here yet"  # or "nothing to measure"
+ENTRIES = {}  # {(paper, item): function of Here that gives (verdict, why)}
 
 
 class Failure(Exception):
@@ -38,21 +39,19 @@ class Lacking(Exception):
     """A table, or a Python, that is not there."""
 
 
-class Entry:
-    def __init__(self, says, data, measure):
-        self.says, self.data, self.measure = says, data, measure
-
-
-def entry(paper, item, says="", data=""):
+def entry(paper, item):
     def kept(measure):
-        ENTRIES[paper, item] = Entry(says, data, measure)
+        ENTRIES[paper, item] = measure
         return measure
     return kept
 
 
-def told(paper, item, verdict, why, says=""):
-    """An entry for which nothing is run."""
-    ENTRIES[paper, item] = Entry(says, "", lambda here: (verdict, why))
+def items():
+    """{(paper, item): {"caption", "says", "data", …}} in the order of the papers; what is measured of them is in ENTRIES."""
+    told = tomllib.loads((ROOT / "tools/papers/items.toml").read_text())
+    texts = told.pop("texts")
+    return {(paper, item): {key: " ".join(text.format(**texts).split()) for key, text in found.items()}
+            for paper, named in told.items() for item, found in named.items()}
 
 
 def judged(holds, why, stand_in=True):

@@ -4,8 +4,8 @@ import json
 import math
 
 from drawing import cells, lines
-from entries import DRAWING, FALSE, OUT, accuracies, each_of, entry, judged, percent, rounded, told
-from stand_ins import CLUSTERS, DEVIATES, WAYS, blobs, fine_tuned, halves, map_of
+from entries import FALSE, OUT, accuracies, each_of, entry, judged, percent, rounded
+from stand_ins import CLUSTERS, WAYS, blobs, fine_tuned, halves, map_of
 
 LADDER = [0.01, 0.03, 0.1, 0.3, 1, 3, 10]
 LEVELS = [1, 2, 5, 10, 20, 50]
@@ -35,11 +35,7 @@ def asked_of(here, run, data, epsilons):
     return here.said("evaluate", "--run", run, "--data", data, "--epsilon", listed(epsilons))
 
 
-told("000", "Figure 1", DRAWING, "")
-
-
-@entry("000", "Figure 2", data=DEVIATES + "Blobs as printed, of seeds 0 to 7 (.66 to .999 right) the best. Expected accuracies; stable_rr is this program's law from the same distances.",
-       says="Noise-free accuracy is kept at an epsilon up to an order of magnitude lower than with global sensitivity, most on blobs and IMDB.")
+@entry("000", "Figure 2")
 def single_models(here):
     gains = {}
     for study in STUDIES:
@@ -60,9 +56,7 @@ def single_models(here):
                   f"{gains[best][1][NAMES['stable_rr']]:g}. As printed, reviews have {gains['imdb_lsa100', 'as printed'][2]:.3f} right.")
 
 
-@entry("000", "Figure 3", says="Smooth sensitivity is least far from the boundary, and greater all over where the classes overlap.",
-       data="Blobs with the centres of the package (1.25 with spread .35; 1 with .75), 3000 records, 128 hidden units, four full batches as printed; "
-       "also the map of stable distances itself, from which either follows.")
+@entry("000", "Figure 3")
 def maps(here):
     side, most, means = here.small(40, 10), here.small(100, 20), {}
     for kind in CLUSTERS:
@@ -82,8 +76,7 @@ def maps(here):
         f"{kind} {tests:.3g} ({plane:.3f})" for kind, (tests, plane) in means.items()), stand_in=False)
 
 
-@entry("000", "Figure 4", data=DEVIATES + "Reviews and films by settings of our own, as printed ones leave nothing to vote on here.",
-       says="For T <= 20 smooth sensitivity is as good as or better than noisy votes; it degrades slowly as members grow.")
+@entry("000", "Figure 4")
 def ensembles(here):
     sizes, wins = here.small([1, 5, 10, 20, 50], [1, 5]), []
     for study in here.small(STUDIES, STUDIES[:1]):
@@ -115,10 +108,7 @@ def input_of(study):
     return {} if study == "blobs" else {"network.input_shift": 0.5, "network.input_scale": 4 if study == "imdb_lsa100" else 2}
 
 
-@entry("000", "Figure 5", data=DEVIATES + "What one of Q answers may cost is the greater of sum and advanced composition, as there. DP-SGD is a linear model "
-       "trained with noise here. Beside them the best route that this program knows for so many answers.",
-       says="Private prediction is good for few queries and beats private training below 100 on OctMNIST and IMDB; smooth sensitivity multiplies "
-       "the number of queries tenfold on IMDB; large votes with global sensitivity are mostly best.")
+@entry("000", "Figure 5")
 def by_queries(here):
     counts, crossing = here.small([1, 3, 10, 30, 100, 300, 1000, 10000], [1, 10, 100]), {}
     epsilons = [each_of(count, 10, 1e-5) for count in counts]
@@ -149,9 +139,7 @@ PUBLISHED_STUDENTS = {"Single model, GS": (82.8, 12.7, 54.4), "Single model, SS"
                       "Subsample & agg., SS": (98.1, 19.8, 71.7), "DP-SGD": (1.0, 81.2, 70.5)}
 
 
-@entry("000", "Table 1", data=DEVIATES + "A student without hidden layers learns from 100 released labels and is asked all test records. The labels are drawn.",
-       says="Students of 100 labels at (10, 1e-5): see the columns. (DP-SGD on blobs has 1.0, a fraction among percentages; 12.7 to 19.8 on "
-       "OctMNIST is worse than guessing.)")
+@entry("000", "Table 1")
 def students(here):
     epsilon, gained = each_of(100, 10, 1e-5), {}
     for place, study in enumerate(here.small(STUDIES, STUDIES[:1])):
@@ -175,9 +163,7 @@ def students(here):
                       f"{study} " + ", ".join(percent(gained[study, f"Single model, {how}"]) for how in ("GS", "SS", "ours")) for study in studies))
 
 
-@entry("000", "Figure 6", data=DEVIATES + "One training with every k; a sparse list is what remains of it. The mean bound e^(-k/6) over the test records. As a "
-       "release it is not private (models/mathematics.md, sparse levels): a list's index is 1-Lipschitz, its k is not.",
-       says="One k is already tighter than global sensitivity (1); gains end at about 10.")
+@entry("000", "Figure 6")
 def levels(here):
     most = here.small(50, 20)
     run, data = (fine_tuned(here, "imdb_lsa100", "own"), most)[0] if not here.quick else linear_blobs(here)
@@ -213,8 +199,7 @@ def certified_tables(here, name, changes):
     return found
 
 
-@entry("000", "Figure 7", data=DEVIATES + "Also for records replaced, and only removed.",
-       says="Accuracy on the unseen disease from .5 to between .6 and .88 by clip; a smaller clip certifies more; well over .9 certified for small k.")
+@entry("000", "Figure 7")
 def films(here):
     base = here.trained(*taught_alone(here))
     before = here.said("evaluate", "--run", base, "--data", halves(here, "pneumoniamnist")["private"], "--epsilon", 1)["accuracy"]["single"]
@@ -231,9 +216,7 @@ def taught_alone(here):
     return data, {**TAUGHT, "training.epochs": here.small(40, 1), "training.expected_records": rounded(data.answer["rows"]["train"])}
 
 
-@entry("000", "Figure 8", data=DEVIATES + "By the settings in the text, with the momentum that the package's scripts add, and by our own; also for records "
-       "replaced, and only removed.",
-       says="From guessing to an accuracy close to .80; guarantees weaken with training time.")
+@entry("000", "Figure 8")
 def reviews(here):
     found = certified_tables(here, "imdb_lsa100", {"": {}, "after 1 epoch": {"training__epochs": 1}})
     best = max((key for key in found if key[1] == "add_remove"), key=lambda key: found[key][0])
@@ -266,10 +249,7 @@ def smallest_batches(here, budgets, relation="add_remove"):
     return smallest
 
 
-@entry("000", "Figure 9", data="holdfast synth tabular imitates AMEX: 188 columns, a fifth of its 5.5 million records and of k = 50. Step and clip (1, .003) were "
-       "chosen on another seed; the paper's rate is .001. The whole size on a cluster: slurm/batches.toml; "
-       "runs of it that lie in --out are read, too.",
-       says="Stable at k = 50 for 95% takes ever larger batches with depth: over one million for four layers.")
+@entry("000", "Figure 9")
 def batches(here):
     smallest = smallest_batches(here, ("per_batch", "per_epoch"))
     for run in sorted(manifest.parent for manifest in here.out.glob("batches/*/manifest.json")):  # of slurm/batches.toml
@@ -286,8 +266,7 @@ def batches(here):
     return judged(depths == sorted(depths), f"(where all records are one batch, none is larger) {shown}")
 
 
-@entry("000", "Theorem 5.3", says="K is the sum of the n = ceil(|n_1 - n_0| / 2) least stable distances of all members, plus n - 1.",
-       data="Five members on blobs, the formula as published and the corrected one: of the winner's voters alone, each at its distance plus 1.")
+@entry("000", "Theorem 5.3")
 def votes(here):
     found = {}
     data = blobs(here, "overlapping", 3000)

@@ -2,15 +2,13 @@
 
 from drawing import lines
 from entries import entry, judged, rounded
-from stand_ins import DEVIATES, fine_tuned
+from stand_ins import fine_tuned
 
 KS = [1, 5, 10, 50]
 PACKAGE = {"certificate.relation": "substitute", "certificate.budget": "per_batch", "certificate.product": "rump", "training.batching": "sequential", "training.normalise": "actual"}
 
 
-@entry("AGT", "Boxes", data="The same linear network by the same steps, chosen by hand while looking at these tables so that the fractions are neither all 0 nor all 1: no ranking beyond them. A record "
-       "replaced is one added and one removed: compare k with half of it. Recorded runs of the package are replayed byte by byte elsewhere (tools/replay_golden).",
-       says="The package charges substituted records in every batch, by midpoint-radius products, batches of rows in order, a step divided by its batch's count.")
+@entry("AGT", "Boxes")
 def boxes(here):
     worse = []
     for table in here.small(("adult_lucid", "crypto", "imdb_lsa100"), ("crypto",)):
@@ -29,8 +27,7 @@ def boxes(here):
     return judged(not worse, "both budgets certify at least what the package's way does" + f", but on {', '.join(worse)}" * bool(worse), stand_in=False)
 
 
-@entry("AGT", "OCT MNIST", data=DEVIATES + "Rate .1, 3 epochs, decay 2, weight decay .01, Nesterov's momentum .9, clip 1, all records a batch (the notebook: 5000), and by our own settings.",
-       says="Certified accuracy at k = 10 from .80 through .86 to .91 (before: .84 of all, .51 of the new disease); single answers at epsilon 1: .65 by global, .86 by smooth sensitivity.")
+@entry("AGT", "OCT MNIST")
 def films(here):
     notebook = {"training__epochs": 3, "training__learning_rate": 0.1, "training__learning_rate_decay": 2, "training__l2": 0.01, "training__momentum": 0.9, "training__nesterov": True,
                 "training__learning_rate_floor": 0.001}
@@ -48,8 +45,7 @@ def films(here):
         f"{name} " + ", ".join(f"{value:.3f}" for value in values) for name, values in found.items()))
 
 
-@entry("AGT", "MNIST", data="MNIST's 784 pixels themselves (the notebook: 32 principal components, which depend on the records); a linear classifier, 2 full batches, rate 5, decay 1; k records of any label.",
-       says="At k = 10 flips without a clip from .645 through .762 to .841; a clip of .2 or .1 keeps more certified up to 100 flips.")
+@entry("AGT", "MNIST")
 def flips(here):
     data = here.imported("mnist", "--source-scaling", "public")
     ks, found = here.small([10, 25, 50, 100], [10]), {}
@@ -65,9 +61,7 @@ def flips(here):
     return judged(max(share for clip, share in last.items() if clip < 1000) > last[1000], f"certified right at {ks[-1]} flips: " + ", ".join(f"clip {'none' if clip == 1000 else clip} {share:.3f}" for clip, share in last.items()))
 
 
-@entry("AGT", "UCI", data="casp (41157 proteins of 9 columns in [0, 1]) stands in for houseelectric (2 million of 11); targets scaled to [0, 1] by 0 and 21. 64 units, one epoch of 103 batches, rate .005, features of a hundredth "
-       "of each batch moved by .01: the notebook's number of steps, of batches of 400 instead of 20000.",
-       says="Mean squared error .0263, certified from 0 to 1.473.")
+@entry("AGT", "UCI")
 def regression(here):
     data = here.imported("casp", "--source-scaling", "public", "--regression", "--target-range", "0:21")
     rows = data.answer["rows"]["train"]

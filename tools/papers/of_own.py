@@ -17,7 +17,7 @@ def config(name):
     return "--config", f"jobs/configs/{name}.toml"
 
 
-@entry("own", "Tables", data="adult_lucid, crypto and imdb_lsa100 by jobs/configs, which were set while looking at them; exact expected accuracies of 1, 5 and 25 members.")
+@entry("own", "Tables")
 def tables(here):
     first = {}
     for name, table in here.small(CONFIGS, {"crypto": "crypto"}).items():
@@ -35,7 +35,7 @@ def tables(here):
                       f"{table} of {members} {found['stable_rr'][0]:.3f}" for (table, members), found in first.items()), stand_in=False)
 
 
-@entry("own", "Precision", data="The configurations of these tables and of blobs in double, single and fixed precision of 16 and of 8 bits, with both clips; factored by its default limits.")
+@entry("own", "Precision")
 def precisions(here):
     off = 0.0
     for name, table in {**here.small(CONFIGS, {}), "blobs": None}.items():
@@ -57,9 +57,7 @@ def precisions(here):
     return judged(off <= 0.02, f"single and fixed precision of 16 bits have the accuracy of double within {off:.4f}", stand_in=False)
 
 
-@entry("own", "Votes", data="cifar10_10k and mnist: linear members on disjoint records, once without boxes and once of one clipped step. A poisoned record is one added or removed. The steps were chosen on halves of "
-       "cifar10_10k's training records. For reports, never for a release.",
-       says="Deep partition aggregation (Levine, Feizi 2021) counts votes; a run-off election (Rezaei and others 2023) asks again between two classes.")
+@entry("own", "Votes")
 def votes(here):
     best = []
     for table in here.small(("cifar10_10k", "mnist"), ("cifar10_10k",)):
@@ -105,8 +103,7 @@ def with_noise(here, table, configuration, settings, epsilon, runs):
     return statistics.mean(found)
 
 
-@entry("own", "Linear", data="Linear models by jobs/configs/private.toml, whose rate and centre follow from public numbers: the columns. Never choose settings by such figures. Beside them the libraries "
-       "that the Python of HOLDFAST_PYTHON has (tools/python/private_peers.py). What holdfast advise names is measured by tools/private_accuracy.")
+@entry("own", "Linear")
 def linear(here):
     curves = {}
     for table, centre in here.small({"adult_lucid": 0.25, "imdb_lsa100": 0.5, "crypto": 0.25, "credit_lucid": 0.25, "twitter": 0.25, "kdd99": 0.25}, {"crypto": 0.25}).items():
@@ -126,7 +123,7 @@ def linear(here):
         f"{table} {points[0][1]:.3f}, {points[-1][1]:.3f}" for table, points in curves.items()), stand_in=False)
 
 
-@entry("own", "Network", data="784-100-10 on MNIST by jobs/configs/private_mnist.toml.")
+@entry("own", "Network")
 def network(here):
     found = {epsilon: with_noise(here, "mnist", "private_mnist", lambda records, features: here.small({}, {"training.epochs": 1, "network.hidden": [8]}), epsilon, 1) for epsilon in here.small((1, 3), (3,))}
     return judged(max(found.values()) > here.small(0.9, 0.3), ", ".join(f"{percent(accuracy)} at epsilon {epsilon:g}" for epsilon, accuracy in found.items()), stand_in=False)
@@ -137,7 +134,7 @@ GRIDS = {"pneumoniamnist": {"training.epochs": (1, 4), "training.batches": (1, 4
 NEAR = 0.02  # of the best accuracy
 
 
-@entry("own", "Settings", data="Of those within .02 of the best accuracy on the public half, the settings whose answers are most often certified and right, mean over k. No test record is looked at.")
+@entry("own", "Settings")
 def chosen(here):
     same = {}
     for name, grid in here.small(GRIDS, {"imdb_lsa100": {**{key: values[-1:] for key, values in GRIDS["imdb_lsa100"].items()}, "clip.gamma": (0.02, 0.005)}}).items():

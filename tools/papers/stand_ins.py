@@ -17,8 +17,6 @@ SCRIPTS = {"pneumoniamnist": {"training.momentum": 0.95, "training.nesterov": Tr
 OWN = {"pneumoniamnist": {"training.epochs": 4, "training.batches": 1, "training.learning_rate": 4, "clip.gamma": 0.1},
        "imdb_lsa100": {"training.epochs": 1, "training.batches": 1, "training.learning_rate": 256, "clip.gamma": 0.005}}
 WAYS = ("as printed", "as its scripts", "own")
-DEVIATES = ("pneumoniamnist stands in for OctMNIST: no disease is new to its networks, which a public half taught as much. imdb_lsa100 (100 "
-            "coordinates of reviews, fitted on other text, a private half of 25000) stands in for GPT-2 embeddings (768, 40000). ")
 
 
 def blobs(here, kind="separable", records=3000, test=1000, *words):
