@@ -58,7 +58,8 @@ def lines(title, x, y, series, log=False, log_y=False, ends=None):
     for number, (name, found) in enumerate(series.items()):
         ink, dash = f"var(--c{number % 6})", ' stroke-dasharray="5 4"' * (number >= 6 or "published" in name)
         inside.append(f'<polyline stroke="{ink}"{dash} points="{" ".join(",".join(place(point)) for point in found)}"/>')
-        inside += [f'<circle cx="{place(point)[0]}" cy="{place(point)[1]}" r="3" fill="{ink}"/>' for point in found if len(found) < 40]
+        inside += [f'<circle cx="{place(point)[0]}" cy="{place(point)[1]}" r="3" fill="{ink}"/>' for point in found
+                   if len(found) < 40]
         down = TOP + 8 + 18 * number
         inside.append(f'<path d="M{LEFT + WIDE + 10} {down}h16" stroke="{ink}" stroke-width="3"{dash}/><text x="{LEFT + WIDE + 32}" y="{down + 4}">{escaped(name)}</text>')
     return framed(title, x, y, "".join(inside))
@@ -105,7 +106,8 @@ def section(one):
     if one["rows"]:
         parts.append(table(one["rows"]))
     if one["commands"]:
-        parts.append(f"<details><summary>{len(one['commands'])} commands, {one['seconds']:.1f} s of processor{' (quick)' * one['quick']}</summary>"
+        parts.append(f"<details><summary>{len(one['commands'])} commands, {one['seconds']:.1f} s of "
+                     f"processor{' (quick)' * one['quick']}</summary>"
                      f"<pre>{escaped(chr(10).join(one['commands']))}</pre></details>")
     return "".join(parts) + "</section>"
 
@@ -119,5 +121,6 @@ def page(found):
                    f'<td><b class="v">{escaped(verdict(one))}</b></td><td>{escaped(one["why"])}</td></tr>' for one in found)
     return (f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The papers, item by item</title><style>{PAGE_STYLE}</style>'
             f"<h1>The papers, item by item</h1><p>{escaped(', '.join(f'{count} {verdict}' for verdict, count in counts.items()))}; "
-            f"{sum(one['seconds'] for one in found) / 60:.1f} minutes of processor. What depends on private records is for their owner.</p>"
+            f"{sum(one['seconds'] for one in found) / 60:.1f} minutes of processor. What depends on private records is for "
+            f"their owner.</p>"
             f'<div class="wide"><table><tr><th>item</th><th>verdict</th><th>why</th></tr>{rows}</table></div>{"".join(map(section, found))}</html>')

@@ -235,7 +235,8 @@ class Here:
     def output_of(self, words):
         environment = {**os.environ, "OMP_NUM_THREADS": str(self.threads), "PYTHONPATH": str(ROOT / "tools/python"),
                        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        command = [python_with_arrays(), "-B", *words[1:]] if words[0] == "python" else [self.program, *words, "--quiet", "--json"]
+        command = [python_with_arrays(), "-B", *words[1:]] if words[0] == "python" else [self.program, *words, "--quiet",
+            "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=ROOT)
         if done.returncode:
             raise Failure(f"{' '.join(command)}\n{done.stderr.strip() or f'ended with {done.returncode}'}")

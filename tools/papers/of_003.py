@@ -28,17 +28,23 @@ def gradients(here):
             sizes.append(abs(gradient[0][0] * gradient[1][1] - gradient[0][1] * gradient[1][0]))
         found[name] = sizes
         here.row(dataset=name, least_determinant=min(sizes), most_determinant=max(sizes))
-    return judged(max(found["equal records"]) >= min(found["unequal records"]), f"equal records give a gradient whose determinant is 0 (at most {max(found['equal records']):.0e}), unequal ones never "
-                  f"(at least {min(found['unequal records']):.0e}): one draw tells neighbours apart at every epsilon. d + beta noises are in d beta outputs", stand_in=False)
+    return judged(max(found["equal records"]) >= min(found["unequal records"]),
+                  f"equal records give a gradient whose determinant is 0 (at most {max(found['equal records']):.0e}), unequal "
+                  f"ones never "
+                  f"(at least {min(found['unequal records']):.0e}): one draw tells neighbours apart at every epsilon. d + beta "
+                  f"noises are in d beta outputs", stand_in=False)
 
 
 @entry("003", "Lemma 6")
 def labels(here):
     draws = random.Random(6)
-    differences = {counts: {round((counts[0] + noise) - (counts[1] + noise), 6) for noise in (draws.expovariate(1) - draws.expovariate(1) for _ in range(1000))} for counts in ((3, 2), (2, 3))}
+    differences = {counts: {round((counts[0] + noise) - (counts[1] + noise), 6)
+                            for noise in (draws.expovariate(1) - draws.expovariate(1) for _ in range(1000))}
+                            for counts in ((3, 2), (2, 3))}
     for counts, seen in differences.items():
         here.row(labels=str(counts), differences_seen=" ".join(map(str, seen)))
-    return judged(bool(set.intersection(*differences.values())), "the difference of two classes' coefficients is free of noise: it is the count, in every draw", stand_in=False)
+    return judged(bool(set.intersection(*differences.values())), "the difference of two classes' coefficients is free of "
+                  "noise: it is the count, in every draw", stand_in=False)
 
 
 def tail(distance):
@@ -57,4 +63,5 @@ def robust(here):
     claimed = math.log(k / max(i, (1 - k - i) / 98))
     turned = next(step / 1000 for step in range(10000) if others(step / 1000)[1] > others(step / 1000)[0])
     here.row(label=k, next=i, claimed_move=claimed, label_changes_at=turned)
-    return judged(turned >= claimed, f"robust to {claimed:.3f} is claimed, beyond {turned:.2f} the label is another: group privacy is inverted, and the unit reads the noisy input, a cascade", stand_in=False)
+    return judged(turned >= claimed, f"robust to {claimed:.3f} is claimed, beyond {turned:.2f} the label is another: group "
+                  f"privacy is inverted, and the unit reads the noisy input, a cascade", stand_in=False)
