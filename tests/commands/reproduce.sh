@@ -27,6 +27,12 @@ listed = entries.items()
 told = {item for item, texts in listed.items() if "verdict" in texts}
 assert listed.keys() == told | entries.ENTRIES.keys() and not told & entries.ENTRIES.keys(), listed.keys() ^ (told | entries.ENTRIES.keys())
 assert all(texts["caption"] for texts in listed.values())
+# Tests that are named in them are there.
+named = " ".join(file.read_text() for file in [*(root / "tools/papers").glob("of_*.py"), root / "tools/papers/items.toml"]).replace('"\n', "")
+paths = set(re.findall(r"tests/\w+/[\w.]+\.\w+", named))
+assert len(paths) >= 5 and all((root / path).exists() for path in paths), paths
+tests = set(re.findall(r"\b[A-Z]\w+\.[A-Z]\w{12,}", named))
+assert tests and all(any(test.split(".")[1] in (root / path).read_text() for path in paths) for test in tests), tests
 papers = sorted((root.parent / "shared/papers").glob("*.txt"))
 found = {(file.name[:3], f"{kind} {number}") for file in papers for kind, number in re.findall(r"(?m)^(Figure|Table) (\d+)[.:] ", file.read_text())}
 assert found <= listed.keys(), found - listed.keys()
