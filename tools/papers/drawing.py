@@ -16,11 +16,11 @@ def escaped(value):
     return html.escape(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
-def framed(title, x, y, inside, aside=ASIDE):
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="f" viewBox="0 0 {LEFT + WIDE + aside} {TOP + HIGH + 45}" width="{LEFT + WIDE + aside}" '
+def framed(title, x, y, inside, across=WIDE):
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="f" viewBox="0 0 {LEFT + across + ASIDE} {TOP + HIGH + 45}" width="{LEFT + across + ASIDE}" '
             f'role="img" aria-label="{escaped(title)}"><style>{STYLE}</style>'
             f'<text x="{LEFT}" y="18" font-weight="600">{escaped(title)}</text>'
-            f'<text x="{LEFT + WIDE / 2}" y="{TOP + HIGH + 38}" text-anchor="middle">{escaped(x)}</text>'
+            f'<text x="{LEFT + across / 2}" y="{TOP + HIGH + 38}" text-anchor="middle">{escaped(x)}</text>'
             f'<text transform="translate(14 {TOP + HIGH / 2}) rotate(-90)" text-anchor="middle">{escaped(y)}</text>{inside}</svg>')
 
 
@@ -80,7 +80,7 @@ def cells(title, x, y, span, values, most, meaning):
         inside.append(f'<rect x="{LEFT + HIGH + 20}" y="{TOP + 20 + 18 * step}" width="14" height="18" fill="var(--c0)" fill-opacity="{1 - step / 4}"/>'
                       f'<text x="{LEFT + HIGH + 42}" y="{TOP + 33 + 18 * step}">{most * (1 - step / 4):g}</text>')
     inside.append(f'<text x="{LEFT + HIGH + 20}" y="{TOP + 10}">{escaped(meaning)}</text>')
-    return framed(title, x, y, "".join(inside), 40)
+    return framed(title, x, y, "".join(inside), HIGH)
 
 
 def table(rows):
