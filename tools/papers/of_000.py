@@ -215,7 +215,8 @@ def levels(here):
 
 
 def certified_tables(here, name, changes):
-    """Rows of every way, relation and change: certified, and certified and right, by k. {(way, relation, change): [accuracy, certified]}"""
+    """Rows of every way, relation and change: certified, and certified and right, by k.
+    {(way, relation, change): (accuracy, [certified])}"""
     found = {}
     for way in here.small(WAYS, WAYS[-1:]):
         for relation in ("add_remove", "substitute", "remove"):

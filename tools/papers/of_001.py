@@ -167,10 +167,10 @@ def naive(here):
         *_, noise, vote, access, _, _ = PUBLISHED[table, shape]
         run, data, _, said, _ = bounded(here, table, shape, here.small(60, 1))
         unprotected, found = said["accuracy"]["single"], rules_of(said)["vote"]
-        kept = [math.exp(e / 2) / (1 + math.exp(e / 2)) for e in (0, *EPSILONS)]
+        kept = {e: math.exp(e / 2) / (1 + math.exp(e / 2)) for e in (0, *EPSILONS)}
         here.row(table=table, network=shape, unprotected=percent(unprotected),
-                 **{f"noise eps {e}": percent(unprotected * p + (1 - unprotected) * (1 - p)) for e, p in
-                                                                                  zip((0, *EPSILONS), kept)}, published_noise=" ".join(f"{a}%" for a in noise),
+                 **{f"noise eps {e}": percent(unprotected * p + (1 - unprotected) * (1 - p)) for e, p in kept.items()},
+                 published_noise=" ".join(f"{a}%" for a in noise),
                  **{f"vote eps {e}": percent(a) for e, a in zip((0, *EPSILONS), found)},
                  published_vote=" ".join(f"{a}%" for a in vote),
                  ms=access_time(here, run, data, "vote") if table == "crypto" and not here.quick else "", published_s=access)

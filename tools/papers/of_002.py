@@ -41,7 +41,8 @@ def algorithm_2(coefficient, records):
 
 
 def by_regularisation(here, noise):
-    """noise(coefficient, epsilon, radius, parameters, records): the epsilon of the law that publish draws by. {(table, epsilon): [(lambda, none, private)]}"""
+    """noise(coefficient, epsilon, radius, parameters, records): the epsilon of the law that publish draws by.
+    {(table, epsilon): [(lambda, accuracy without noise, with it)]}"""
     found = {}
     for table in names(here):
         for coefficient in here.small(COEFFICIENTS, COEFFICIENTS[1:3]):
@@ -71,7 +72,8 @@ def rises(points):
 def tuned(here):
     found = by_regularisation(here, lambda coefficient, epsilon, radius, parameters, records: epsilon)
     up = [key for key, points in found.items() if rises(points)]
-    return judged(bool(up), f"rises with lambda for {len(up)} of {len(found)} (table, epsilon)" + ": " * bool(up) + ", ".join(f"{table} at {epsilon:g}" for table, epsilon in up))
+    where = ", ".join(f"{table} at {epsilon:g}" for table, epsilon in up)
+    return judged(bool(up), f"rises with lambda for {len(up)} of {len(found)} (table, epsilon): {where or 'none'}")
 
 
 @entry("002", "Algorithm 2")
@@ -137,7 +139,8 @@ noisy = models.read_model(model).units[0][0, :-1] * 2.0**-50
 def f1(kept):
     both = np.sum(kept & (true != 0))
     return 2 * both / max(1, np.sum(kept) + np.sum(true != 0))
-print(json.dumps({"uncut": f1(noisy == noisy), "zeros": float(np.mean(true == 0)), "published_zeros": float(np.mean(noisy == 0)), "by_scale": f1(abs(noisy) > deviation),
+print(json.dumps({"uncut": f1(noisy == noisy), "zeros": float(np.mean(true == 0)),
+                  "published_zeros": float(np.mean(noisy == 0)), "by_scale": f1(abs(noisy) > deviation),
                   "fixed": {cut: f1(abs(noisy) > float(cut)) for cut in ("0.001", "0.01", "0.1", "1")}}))
 """
 

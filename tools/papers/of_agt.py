@@ -31,7 +31,8 @@ def boxes(here):
         here.draw(lines(table, "changed records", "certified", {name: list(shares.items()) for name, shares in found.items()},
                         log=True, ends=(0, 1)))
         worse += [table for k in KS if found["substitute, both budgets"][k] < found["as the package"][k] - 0.01]
-    return judged(not worse, "both budgets certify at least what the package's way does" + f", but on {', '.join(worse)}" * bool(worse), stand_in=False)
+    return judged(not worse, "both budgets certify at least what the package's way does" +
+                  f", but on {', '.join(worse)}" * bool(worse), stand_in=False)
 
 
 @entry("AGT", "OCT MNIST")

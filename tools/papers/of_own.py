@@ -171,7 +171,7 @@ NEAR = 0.02  # of the best accuracy
 
 @entry("own", "Settings")
 def chosen(here):
-    same = {}
+    same, words = True, []
     for name, grid in here.small(GRIDS, {"imdb_lsa100": {**{key: values[-1:] for key, values in GRIDS["imdb_lsa100"].items()},
                                                          "clip.gamma": (0.02, 0.005)}}).items():
         parts, tried = halves(here, name), []
@@ -187,7 +187,6 @@ def chosen(here):
             here.row(table=name, certified_and_right=tried[-1][0], accuracy=tried[-1][1], **settings)
         least = max(accuracy for _, accuracy, _ in tried) - NEAR
         score, accuracy, best = max((one for one in tried if one[1] >= least), key=lambda one: one[0])
-        same[name] = {key: OWN[name][key]
-                      for key in best} == best, f"{name} {' '.join(f'{key} {value}' for key, value in best.items())} ({score:.4f}, accuracy {accuracy:.4f})"
-    return judged(all(equal for equal, _ in same.values()), "these are the settings called own: " * all(equal for equal,
-        _ in same.values()) + "; ".join(text for _, text in same.values()), stand_in=False)
+        same &= {key: OWN[name][key] for key in best} == best
+        words.append(f"{name} {' '.join(f'{key} {value}' for key, value in best.items())} ({score:.4f}, accuracy {accuracy:.4f})")
+    return judged(same, "these are the settings called own: " * same + "; ".join(words), stand_in=False)
