@@ -52,11 +52,6 @@ refuses() {
 ! printf '%s\n' "${build_packages[@]}" | grep -E 'gtest|gmock|benchmark|^z3$|clang|slurm|coq|numpy' || fail "building takes packages of the tests"
 refuses 'unknown option --colour' "$root/tools/install" --colour
 refuses 'unknown option --colour' "$root/tools/lint" --colour
-refuses 'unknown option --colour' "$root/tools/compare_modes" "$scratch" --colour
-refuses 'unknown option --colour' "$root/tools/poisoned_votes" --colour
-refuses 'name the files' "$root/tools/poisoned_votes" --members 5
-refuses '2 or more' "$root/tools/poisoned_votes" table.h5 --members 5,1
-refuses 'no table.h5' "$root/tools/poisoned_votes" table.h5
 refuses '--at-most needs a number' "$root/tools/lint" --at-most none
 refuses '--since needs a commit' "$root/tools/lint" --since yesterday
 refuses 'not a number' "$root/tools/patients" many
@@ -117,7 +112,7 @@ done < <(grep -v '^#\|^$' "$root/tools/checks/faults.txt")
 refuses 'no fault matches' "$root/tools/mutate" --only 'no such text'
 [[ $("$root/tools/mutate" --list --only checkpoint | wc -l) -ge 3 ]] || fail "tools/mutate --list"
 
-for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate compare_modes poisoned_votes patients wheel; do
+for script in install quickstart test lint check_includes bench fuzz sanitize gpu_check mutate patients wheel; do
     [[ -x $root/tools/$script ]] || fail "tools/$script is not executable"
     [[ $("$root/tools/$script" --help | head -1) == "tools/$script"* ]] || fail "tools/$script --help"
 done
@@ -138,7 +133,7 @@ for tool in tools:
     words = subprocess.run([sys.executable, tool, "--help"], stdout=writing, stderr=subprocess.PIPE).stderr
     os.close(writing)
     said[tool.name] = words.decode()
-assert {"submit", "chaos", "paper_fleets", "batch_study"} <= said.keys(), said.keys()
+assert {"submit", "chaos", "reproduce"} <= said.keys(), said.keys()
 print("".join(f"{name}: {words}" for name, words in said.items() if words))
 sys.exit(any(said.values()))
 END

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The arrays of tools/paper_settings: a table's training records parted by a public rule, and a trained network cut in two.
+"""The arrays of tools/reproduce: a table's training records parted by a public rule, and a trained network cut in two.
 
     halves.py part TABLE.h5 PUBLIC.h5 PRIVATE.h5 PREFIX.h5 STAND_IN.h5
     halves.py cut RUN LAYERS PREFIX.h5 DENSE.h5
@@ -64,7 +64,7 @@ def cut(run, layers, prefix, dense):
     shapes.append([units[-1].shape[1] - 1, len(units[-1])])
     between = network_layers.rows_out(shapes[layers - 1])
     asked = {"classes": network["classes"], "loss": "binary_cross_entropy" if len(units[-1]) == 1 else "cross_entropy",
-             "program": "tools/paper_settings"}
+             "program": "tools/reproduce"}
     # What a prefix has behind its last hidden layer is not looked at.
     models.write_model(prefix, models.Model(
         [*units[:layers], np.zeros((len(units[-1]), between + 1), np.int64)], shapes=[*shapes[:layers], [between, len(units[-1])]],

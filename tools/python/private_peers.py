@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Private linear models by other libraries, for tools/private_training and tools/private_accuracy --peers, which call this in their environment.
+"""Private linear models by other libraries, for tools/reproduce and tools/private_accuracy --peers, which call this in their environment.
 
     private_peers.py FILE.h5 --records N --epsilon E --delta D --runs R [--centre C] [--learning-rate A] [--numbers LOW:HIGH]
 

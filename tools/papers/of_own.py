@@ -1,0 +1,192 @@
+"""Questions of the same kind that are this program's: models/README.md says what they came to."""
+
+import itertools
+import math
+import statistics
+
+from drawing import lines
+from entries import OUT, ROOT, accuracies, entry, judged, percent, rounded
+from stand_ins import OWN, behind, halves
+
+EPSILONS = (0.1, 0.3, 1, 3)
+CONFIGS = {"adult": "adult_lucid", "crypto": "crypto", "imdb": "imdb_lsa100"}
+KS = [1, 2, 5, 10, 20, 50]
+
+
+def config(name):
+    return "--config", f"jobs/configs/{name}.toml"
+
+
+@entry("own", "Tables")
+def tables(here):
+    first = {}
+    for name, table in here.small(CONFIGS, {"crypto": "crypto"}).items():
+        for members in here.small((1, 5, 25), (1, 5)):
+            run = here.trained(here.table(table), {"ensemble.members": members, **here.small({}, {"certificate.levels": 5})},
+                               *config(name))
+            said = here.said("evaluate", "--run", run, "--data", here.table(table), "--epsilon", ",".join(map(str, EPSILONS)))
+            setting = "ensemble" if members > 1 else "single"
+            for mechanism, found in accuracies(said, setting).items():
+                here.row(table=table, members=members, noise_free=said["accuracy"][setting], mechanism=mechanism,
+                         **{f"eps {e:g}": a for e, a in zip(EPSILONS, found)})
+            first[table, members] = accuracies(said, setting)
+        here.draw(lines(table, "epsilon of an answer", "accuracy",
+                        {f"{mechanism}, T = {members}": list(zip(EPSILONS, found[mechanism])) for (named, members),
+                         found in first.items() if named == table
+                                                                    for mechanism in ("stable_rr", "cauchy", "laplace_global"
+                                                                        if members == 1 else "noisy_argmax")}, log=True))
+    return judged(all(found["stable_rr"][0] >= max(found[name][0] for name in found
+                                                   if name in ("cauchy", "laplace_global", "noisy_argmax"))
+                                                   for found in first.values()),
+                  "by distances an answer at epsilon .1 is right more often than by any noise for the worst case: " + ", ".join(
+                      f"{table} of {members} {found['stable_rr'][0]:.3f}" for (table, members), found in first.items()),
+                      stand_in=False)
+
+
+@entry("own", "Precision")
+def precisions(here):
+    off = 0.0
+    for name, table in {**here.small(CONFIGS, {}), "blobs": None}.items():
+        if table:
+            data = here.imported(table, "--scale", "*=0:1")
+        else:
+            data = here.made("synth", "blobs", "--centre", 1.25, "--spread", 0.35, "--records", 3000, "--test", 1000, "--seed",
+                             1, "--out", OUT)
+        for clip in ("elementwise", "factored"):
+            for precision, bits in (("double", 16), ("single", 16), ("fixed", 16), ("fixed", 8)):
+                run = here.trained(data, {"clip.kind": clip, "training.precision": precision, "training.activation_bits": bits,
+                                          "certificate.level_list": [1, 5, 10, 50],
+                                          **here.small({}, {"network.hidden": [16]})}, *config(name))
+                accuracy, shares, _ = here.certified(run, data)
+                here.row(table=name, clip=clip, precision=precision + f", {bits} bits" * (precision == "fixed"),
+                         accuracy=accuracy,
+                         **{f"k={k}": shares[k] for k in (1, 5, 10, 50)}, seconds=round(run.seconds, 2))
+                if precision == "double":
+                    exact = accuracy
+                elif bits == 16:
+                    off = max(off, abs(accuracy - exact))
+    return judged(off <= 0.02, f"single and fixed precision of 16 bits have the accuracy of double within {off:.4f}",
+                  stand_in=False)
+
+
+@entry("own", "Votes")
+def votes(here):
+    best = []
+    for table in here.small(("cifar10_10k", "mnist"), ("cifar10_10k",)):
+        data = here.imported(table, "--source-scaling", "public")
+        classes = len(data.answer["classes"]["train"])
+        for members in here.small((50, 250), (25,)):
+            for name, steps in (("no boxes", {"certificate.levels": 0, "training.epochs": here.small(20, 2),
+                                              "training.learning_rate": 0.02, "clip.gamma": 1000,
+                                              "network.loss": "cross_entropy"}),
+                                ("one step with boxes", {"certificate.level_list": [1, 2, 3, 5], "training.epochs": 1,
+                                                         "training.learning_rate": 0.5, "clip.gamma": 0.1,
+                                                         "network.loss": "one_vs_rest"})):
+                run = here.trained(data, {"network.hidden": [], "network.classes": classes, "network.input_shift": 0.5,
+                                          "network.input_scale": 2,
+                                          "training.expected_records": data.answer["rows"]["train"],
+                                          "ensemble.members": members, **steps})
+                said = here.said("evaluate", "--run", run, "--data", data, "--poisoning",
+                                 *(() if steps.get("certificate.levels") == 0 else ("--epsilon", 1)))
+                counted = said["poisoning"]
+                for rule in counted["rules"]:
+                    here.row(table=table, members=members, steps=name, nominal=said["accuracy"]["ensemble"], rule=rule["rule"],
+                             **{f"records {k}": share for k, share in zip(counted["counts"], rule["certified_accuracy"])})
+                here.draw(lines(f"{table}, {members} members, {name}", "poisoned records", "right on every dataset",
+                                {rule["rule"]: list(zip(counted["counts"], rule["certified_accuracy"]))
+                                 for rule in counted["rules"]}))
+                rules = {rule["rule"]: rule["certified_accuracy"] for rule in counted["rules"]}
+                best.append(all(more >= plain for kind in ("partition", "run_off") for plain,
+                                more in zip(rules[kind], rules["boxes" if kind == "partition" else "run_off_boxes"])))
+    return judged(all(best), "certificates of the members take nothing from a count of votes, and where there are boxes "
+                  "they add to it")
+
+
+def learning_rate(records, features, epsilon, delta, steps=100, most=50.0):
+    """The rule of jobs/configs/private.toml: the noise of the first step has length 1 in the parameters."""
+    def spent(mu):  # delta of mu-Gaussian differential privacy (Dong, Roth, Su 2022, corollary 2.13)
+        below = [math.erfc(-x / math.sqrt(2)) / 2 for x in (mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu)]
+        return below[0] - math.exp(epsilon) * below[1]
+
+    low, high = 1e-9, 2 * math.sqrt(2 * epsilon) + 10
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if spent(middle) < delta else (low, middle)
+    return min(most, records * low / math.sqrt(steps * (features + 1)))
+
+
+def with_noise(here, table, configuration, settings, epsilon, runs):
+    """Accuracies of so many models, whose noise differs."""
+    data = here.imported(table)
+    records = rounded(data.answer["rows"]["train"])
+    own = settings(records, data.answer["features"])
+    found = [here.with_noise(data, {"training.expected_records": records, "noise.epsilon": epsilon, "noise.delta": 1e-5, **own},
+                             *config(configuration), number=run) for run in range(runs)]
+    here.row(table=table, records=records, epsilon=epsilon, delta=1e-5, **own, accuracy=statistics.mean(found),
+             lowest=min(found), highest=max(found), runs=runs)
+    return statistics.mean(found)
+
+
+@entry("own", "Linear")
+def linear(here):
+    curves = {}
+    for table, centre in here.small({"adult_lucid": 0.25, "imdb_lsa100": 0.5, "crypto": 0.25, "credit_lucid": 0.25,
+                                     "twitter": 0.25, "kdd99": 0.25}, {"crypto": 0.25}).items():
+        for epsilon in (0.1, 0.3, 1):
+            def settings(records, features, centre=centre, epsilon=epsilon):
+                return {"training.learning_rate": float(f"{learning_rate(records, features, epsilon, 1e-5):.3g}"),
+                        "network.input_shift": centre}
+
+            curves.setdefault(table, []).append((epsilon, with_noise(here, table, "private", settings, epsilon,
+                here.small(5, 1))))
+            ours = here.rows[-1]
+            others = {} if here.quick else here.said("python", ROOT / "tools/python/private_peers.py", here.table(table),
+                                                     "--records", ours["records"], "--epsilon", epsilon, "--delta", 1e-5,
+                                                     "--runs", 5, "--centre", centre, "--learning-rate",
+                                                     ours["training.learning_rate"])
+            for who, outcomes in others.items():
+                found = [accuracy for accuracy, _ in outcomes]
+                here.row(table=table, by=who, records=ours["records"], epsilon=epsilon, accuracy=statistics.mean(found),
+                         lowest=min(found), highest=max(found), runs=5)
+    here.draw(lines("linear models for anyone", "epsilon of the model", "accuracy", curves, log=True))
+    return judged(all(points[-1][1] >= points[0][1] - 0.01 for points in curves.values()), "at epsilon .1 and 1: " + ", ".join(
+        f"{table} {points[0][1]:.3f}, {points[-1][1]:.3f}" for table, points in curves.items()), stand_in=False)
+
+
+@entry("own", "Network")
+def network(here):
+    found = {epsilon: with_noise(here, "mnist", "private_mnist", lambda records,
+                                 features: here.small({}, {"training.epochs": 1, "network.hidden": [8]}), epsilon, 1)
+                                 for epsilon in here.small((1, 3), (3,))}
+    return judged(max(found.values()) > here.small(0.9, 0.3), ", ".join(f"{percent(accuracy)} at epsilon {epsilon:g}"
+        for epsilon, accuracy in found.items()), stand_in=False)
+
+
+GRIDS = {"pneumoniamnist": {"training.epochs": (1, 4), "training.batches": (1, 4), "training.learning_rate": (0.3, 1, 4, 16),
+                            "clip.gamma": (0.1, 0.03, 0.01, 0.003)},
+         "imdb_lsa100": {"training.epochs": (1, 2), "training.batches": (1, 4), "training.learning_rate": (16, 64, 256, 1024),
+                         "clip.gamma": (0.02, 0.01, 0.005, 0.0025)}}
+NEAR = 0.02  # of the best accuracy
+
+
+@entry("own", "Settings")
+def chosen(here):
+    same, words = True, []
+    for name, grid in here.small(GRIDS, {"imdb_lsa100": {**{key: values[-1:] for key, values in GRIDS["imdb_lsa100"].items()},
+                                                         "clip.gamma": (0.02, 0.005)}}).items():
+        parts, tried = halves(here, name), []
+        rows = rounded(parts["stand_in"].answer["rows"]["train"])
+        network = behind(here, name, parts["prefix"], "own")
+        for values in itertools.product(*grid.values()):
+            settings = dict(zip(grid, values))
+            run = here.trained(parts["stand_in"], {**network, **settings, "training.expected_records": rows,
+                                                   "certificate.level_list": KS})
+            said = here.said("evaluate", "--run", run, "--data", parts["stand_in"], "--epsilon", 1, "--loss")
+            right = {row["k"]: row["accuracy_worst"] for row in said["certified_loss"]["levels"]}
+            tried.append((sum(right[k] for k in KS) / len(KS), said["accuracy"]["single"], settings))
+            here.row(table=name, certified_and_right=tried[-1][0], accuracy=tried[-1][1], **settings)
+        least = max(accuracy for _, accuracy, _ in tried) - NEAR
+        score, accuracy, best = max((one for one in tried if one[1] >= least), key=lambda one: one[0])
+        same &= {key: OWN[name][key] for key in best} == best
+        words.append(f"{name} {' '.join(f'{key} {value}' for key, value in best.items())} ({score:.4f}, accuracy {accuracy:.4f})")
+    return judged(same, "these are the settings called own: " * same + "; ".join(words), stand_in=False)
