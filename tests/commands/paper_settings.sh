@@ -14,6 +14,21 @@ refuses() { # WORDS OPTION…
     grep -q -e "$words" err.txt && ! grep -q Traceback err.txt || fail "$* does not say '$words': $(cat err.txt)"
 }
 
+# The same script with networks a tenth as wide; `--choose` among a few settings.
+cat > small.py <<'END'
+import importlib.machinery, sys
+del sys.argv[0]
+script = importlib.machinery.SourceFileLoader("paper_settings", sys.argv[0]).load_module()
+images, reviews = script.EXPERIMENTS["pneumoniamnist"], script.EXPERIMENTS["imdb_lsa100"]
+images.base["network.layers"] = images.base["network.layers"].replace("conv 16", "conv 4").replace("conv 32", "conv 4").replace("dense 100", "dense 20")
+for wide in (images.published, reviews.published, reviews.own):
+    wide.network["network.hidden"] = wide.network["network.hidden"].replace("100", "20")
+if "--choose" in sys.argv:
+    reviews.grid.update({"training.epochs": (1,), "training.batches": (1,), "clip.gamma": (0.01,)})
+script.main()
+END
+small() { "$python" -B small.py "$tools/paper_settings" "$@"; }
+
 # Small tables of the same names and columns: two kinds of images, and two clusters.
 "$python" -B - <<'END' || fail "no tables"
 import h5py, numpy as np
@@ -31,15 +46,9 @@ table("pneumoniamnist", images, np.uint8, 160, 20)
 table("imdb_lsa100", lambda labels: np.clip(0.5 + 0.1 * (labels[:, None] - 0.5) + random.normal(size=(len(labels), 100)) / 50, 0, 1), np.float32, 400, 50)
 END
 
-"$tools/paper_settings" . pneumoniamnist --sparse --out sparse --program "$holdfast" > said.txt 2> err.txt || fail "--sparse: $(cat err.txt)"
-"$tools/paper_settings" . imdb_lsa100 --out measured --program "$holdfast" >> said.txt 2> err.txt || fail "paper_settings: $(cat err.txt)"
-"$python" -B - "$tools/paper_settings" . imdb_lsa100 --choose --out chosen --program "$holdfast" > /dev/null 2> err.txt <<'END' || fail "--choose: $(cat err.txt)"
-import importlib.machinery, sys
-del sys.argv[0]
-script = importlib.machinery.SourceFileLoader("paper_settings", sys.argv[0]).load_module()
-script.EXPERIMENTS["imdb_lsa100"].grid.update({"training.epochs": (1,), "training.batches": (1,), "clip.gamma": (0.01,)})
-script.main()
-END
+small . pneumoniamnist --sparse --out sparse --program "$holdfast" > said.txt 2> err.txt || fail "--sparse: $(cat err.txt)"
+small . imdb_lsa100 --out measured --program "$holdfast" >> said.txt 2> err.txt || fail "paper_settings: $(cat err.txt)"
+small . imdb_lsa100 --choose --out chosen --program "$holdfast" > /dev/null 2> err.txt || fail "--choose: $(cat err.txt)"
 "$python" -B - "$tools/python/halves.py" "$holdfast" <<'END' || fail "not as it should be: $(cat said.txt)"
 import json, pathlib, subprocess, sys
 import h5py, numpy as np
