@@ -79,6 +79,7 @@ struct Trials {
     const std::vector<StandIn>& stand_ins;
     const ScratchFolder& scratch;
     std::int64_t trained = 0;
+    MadeMechanisms made{};
 
     std::string train(const Candidate& candidate, const StandIn& stand_in, std::uint64_t noise) {
         const std::string run = scratch.file("run-" + std::to_string(trained++));
@@ -139,7 +140,7 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
             for (const StandIn& stand_in : trials.stand_ins) {
                 if (stand_in.judges)
                     each.push_back(judged(candidate, trials.train(candidate, stand_in, 0), stand_in,
-                                          trials.numbers, answers));
+                                          trials.numbers, answers, trials.made));
             }
             tried.routes = mean_of(each);
         }

@@ -14,7 +14,7 @@ if [ -n "$python" ]; then
     export PYTHONPATH=$root/tools/python
 else
     python=$scratch/venv/bin/python
-    if ! { python3 -m venv venv && timeout 300 venv/bin/pip install -q --retries 0 --timeout 10 "$root/tools/python[estimators]" pandas; } > pip.txt 2>&1; then
+    if ! { python3 -m venv venv && timeout 300 venv/bin/pip install -q --no-compile --retries 0 --timeout 10 "$root/tools/python[estimators]" pandas; } > pip.txt 2>&1; then
         echo "SKIPPED: no Python with numpy, h5py and scikit-learn (HOLDFAST_PYTHON names one), and pip fetches none: $(tail -n 1 pip.txt)"
         exit 77
     fi

@@ -102,13 +102,19 @@ grep -q 'a GPU' "$scratch/words" || fail "tools/gpu_check does not say what is m
 [[ ! -s $scratch/table && ! -e $scratch/build-gpu ]] || fail "tools/gpu_check went on without a GPU"
 
 # Every fault of tools/mutate applies: its text stands once in its file, and its test is there.
-while read -r line; do
-    file=${line%% @@ *} test=${line##* @@ } change=${line#* @@ }
-    change=${change% @@ *} text=$(cat "$root/$file")
-    old=${change%% => *}
-    [[ $line == *' @@ '*' => '*' @@ '* && $text == *"$old"* && ${text#*"$old"} != *"$old"* ]] || fail "no such fault: $line"
-    compgen -G "$root/tests/*/$test.*" >/dev/null || fail "no such test: $line"
-done < <(grep -v '^#\|^$' "$root/tools/checks/faults.txt")
+python3 - "$root" <<'END' || fail "tools/checks/faults.txt"
+import pathlib, sys
+root = pathlib.Path(sys.argv[1])
+tests, texts = {file.stem for file in (root / "tests").glob("*/*")}, {}
+faults = [line for line in (root / "tools/checks/faults.txt").read_text().splitlines() if line and line[0] != "#"]
+for line in faults:
+    file, change, test = line.split(" @@ ")
+    old, new = change.split(" => ", 1)
+    text = texts.setdefault(file, (root / file).read_text())
+    assert text.count(old) == 1 and old != new, f"no such fault: {line}"
+    assert test in tests, f"no such test: {line}"
+assert len(faults) > 300, len(faults)
+END
 refuses 'no fault matches' "$root/tools/mutate" --only 'no such text'
 [[ $("$root/tools/mutate" --list --only checkpoint | wc -l) -ge 3 ]] || fail "tools/mutate --list"
 

@@ -10,7 +10,7 @@ cd "$folder"
 "$holdfast" account --ledger ledger.db --data blobs.h5 --budget 2 --budget-delta 1e-4 --quiet > /dev/null
 for sampling in 1 16; do
     train=("$holdfast" train --data blobs.h5 --ledger ledger.db --set training.kind=noisy --set clip.kind=norm --set network.hidden=[16,8]
-           --set training.batches=$sampling --set training.epochs=$((400 / sampling)) --set noise.multiplier=90 --set noise.average=0.5
+           --set training.batches=$sampling --set training.epochs=$((128 / sampling)) --set noise.multiplier=90 --set noise.average=0.5
            --set run.checkpoint_steps=5 --quiet)
     "${train[@]}" --set run.backend=reference --out stopped > /dev/null 2> stop.log & trained=$!
     until compgen -G 'stopped/checkpoints/*/[0-9]*' > /dev/null; do

@@ -13,7 +13,7 @@ digests() {
     local ranks=$1 run=$2
     shift 2
     mpirun -n "$ranks" "$holdfast" train --data blobs.h5 --out "$run" --set network.hidden=[16,8] --set certificate.levels=12 \
-        --set training.batches=2 --set training.epochs=20 --set training.expected_records=3000 "$@" --quiet > /dev/null
+        --set training.batches=2 --set training.epochs=8 --set training.expected_records=3000 "$@" --quiet > /dev/null
     summary "$ranks" "$run"
 }
 summary() {
@@ -39,7 +39,7 @@ for relation in add_remove substitute; do
     # reference backend gives the same bytes slowly enough to be caught in the middle.
     run="$relation-resumed"
     train=("$holdfast" train --data blobs.h5 --out "$run" --set network.hidden=[16,8] --set certificate.levels=12 --set training.batches=2
-           --set training.epochs=20 --set training.expected_records=3000 "${options[@]}" --set run.checkpoint_steps=1 --quiet)
+           --set training.epochs=8 --set training.expected_records=3000 "${options[@]}" --set run.checkpoint_steps=1 --quiet)
     kept() { ls -d "$run"/members/members-* "$run"/checkpoints/*/[0-9]* 2> /dev/null | sort || true; }
     until_kept_more_than() { until [ "$(kept)" != "$1" ]; do kill -0 $launcher || { echo "$relation: finished too early"; exit 1; }; sleep 0.01; done; }
     mpirun -n 2 "${train[@]}" --set run.backend=reference > /dev/null 2> signal.log & launcher=$!
@@ -66,8 +66,8 @@ done
 
 # The trace is of the log alone: a line a step, the phases of them all at the end, and no other byte in the run.
 mpirun -n 2 "$holdfast" train --data blobs.h5 --out traced --trace --set network.hidden=[16,8] --set certificate.levels=12 --set training.batches=2 \
-    --set training.epochs=20 --set training.expected_records=3000 --set certificate.relation=substitute --set certificate.budget=per_batch > /dev/null 2> trace.log
-[ "$(grep -c 'step .* widths .* may change sign .* charge .* sums .* reduction ' trace.log)" = 40 ] || { echo "no line a step: $(cat trace.log)"; exit 1; }
-grep -q '40 steps on this rank: sums ' trace.log || { echo "no sum of the phases: $(cat trace.log)"; exit 1; }
+    --set training.epochs=8 --set training.expected_records=3000 --set certificate.relation=substitute --set certificate.budget=per_batch > /dev/null 2> trace.log
+[ "$(grep -c 'step .* widths .* may change sign .* charge .* sums .* reduction ' trace.log)" = 16 ] || { echo "no line a step: $(cat trace.log)"; exit 1; }
+grep -q '16 steps on this rank: sums ' trace.log || { echo "no sum of the phases: $(cat trace.log)"; exit 1; }
 cmp -s traced/metrics.jsonl substitute-1/metrics.jsonl || { echo "the trace changes the metrics"; exit 1; }
 echo "same bytes"

@@ -188,13 +188,14 @@ struct AnswersRoutes : testing::Test {
     std::vector<std::int32_t> truth{0, 1, 1};
     EvidenceTable table{2, truth};
     MechanismParameters sizes;
+    MadeMechanisms made;
 };
 
 TEST_F(AnswersRoutes, AccuracyIsTheMeanOfWhatWouldBeDrawnAtTheShare) {
     const AnswerShares shares(2, Rational(1, 1000), 5);
     for (const MechanismInfo& info : mechanism_table()) {
         if (!info.releasable()) continue;
-        const AnswersFigure figure = answers_accuracy(info, sizes, table, shares);
+        const AnswersFigure figure = answers_accuracy(info, sizes, table, shares, made);
         MechanismParameters parameters = sizes;
         parameters.epsilon = figure.epsilon;
         parameters.delta = figure.delta;
@@ -215,7 +216,7 @@ TEST_F(AnswersRoutes, AnswerNothingWhereTheBudgetDoesNotReach) {
     const AnswerShares shares(Rational(1, 1000000), parse_rational("1e-30", "delta"), 1000);
     for (const MechanismInfo& info : mechanism_table()) {
         if (!info.releasable()) continue;
-        EXPECT_EQ(answers_accuracy(info, sizes, table, shares).accuracy, 0) << info.name;
+        EXPECT_EQ(answers_accuracy(info, sizes, table, shares, made).accuracy, 0) << info.name;
     }
 }
 

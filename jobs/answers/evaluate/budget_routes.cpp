@@ -74,8 +74,9 @@ Row answers_row(const Question& of, const MechanismInfo& info, const std::vector
     sizes.classes = static_cast<int>(of.run.classes());
     sizes.cap = of.evidence.farthest();
     sizes.members = of.ensemble ? of.run.settings.ensemble.members : 0;
+    MadeMechanisms made;
     for (const AnswerShares& share : shares) {
-        const AnswersFigure figure = answers_accuracy(info, sizes, of.evidence, share);
+        const AnswersFigure figure = answers_accuracy(info, sizes, of.evidence, share, made);
         row.accuracy.push_back(figure.accuracy);
         nlohmann::json& terms = row.terms.emplace_back(nlohmann::json::object());
         if (figure.mu > 0) terms = {{"mu", figure.mu}};

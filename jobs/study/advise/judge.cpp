@@ -9,7 +9,6 @@
 #include "jobs/program/runs/published_accuracy.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/privacy/mechanisms/mechanism_list.hpp"
-#include "models/privacy/routes/answers_route.hpp"
 #include "models/privacy/routes/batch_route.hpp"
 #include "models/privacy/routes/session_route.hpp"
 
@@ -56,16 +55,18 @@ Evidence enlarged(Evidence evidence, double times) {
 /// What one budget buys of a run's answers.
 class Answering {
   public:
-    Answering(const PublicNumbers& numbers, const EvidenceTable& table)
+    Answering(const PublicNumbers& numbers, const EvidenceTable& table, MadeMechanisms& made)
         : epsilon_(decimal_value(numbers.epsilon, "--epsilon")),
           delta_(decimal_value(numbers.delta, "--delta")),
           table_(table),
+          made_(made),
           shares_(distance_shares(table, 0)),
           sizes_{.classes = table.classes(), .cap = table.farthest()} {}
 
     std::optional<double> by(const MechanismInfo& info, std::int64_t answers) const {
         if (answers == 0) return std::nullopt;
-        return answers_accuracy(info, sizes_, table_, AnswerShares(epsilon_, delta_, answers)).accuracy;
+        return answers_accuracy(info, sizes_, table_, AnswerShares(epsilon_, delta_, answers), made_)
+            .accuracy;
     }
     std::optional<double> in_session(std::int64_t answers) const {
         if (answers == 0) return std::nullopt;
@@ -79,6 +80,7 @@ class Answering {
   private:
     Rational epsilon_, delta_;
     const EvidenceTable& table_;
+    MadeMechanisms& made_;
     std::vector<DistanceShare> shares_;
     MechanismParameters sizes_;
 };
@@ -107,7 +109,7 @@ ModelScore score_of_model(const std::string& path, const StandIn& stand_in) {
 
 std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& path,
                                   const StandIn& stand_in, const PublicNumbers& numbers,
-                                  const std::vector<std::int64_t>& answers) {
+                                  const std::vector<std::int64_t>& answers, MadeMechanisms& made) {
     const FinishedRun run = FinishedRun::open(path);
     const Records tests = DatasetReader(stand_in.path, "test").read_all();
     const auto alone = make_serial_communicator();
@@ -120,7 +122,7 @@ std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string&
     for (Evidence& each : evidence) each = enlarged(std::move(each), times);
     EvidenceTable table(static_cast<int>(run.classes()), tests.labels);
     table.add_model(evidence);
-    const Answering answering_run(numbers, table);
+    const Answering answering_run(numbers, table, made);
     std::vector<RouteAccuracy> routes;
     const auto add = [&](const char* name, auto accuracy) {
         Accuracies& line = routes.emplace_back(RouteAccuracy{name, {}}).by_answers;

@@ -7,6 +7,7 @@
 
 #include "jobs/study/advise/candidates.hpp"
 #include "jobs/study/advise/stand_in.hpp"
+#include "models/privacy/routes/answers_route.hpp"
 
 namespace holdfast {
 
@@ -25,8 +26,9 @@ struct ModelScore {
 ModelScore score_of_model(const std::string& run, const StandIn& stand_in);
 
 /// Of the run of another candidate's trial, every route that it serves, for each number of answers (0: any
-/// number), on the stand-in's split test.
+/// number), on the stand-in's split test. Mechanisms of one budget are `made` once for all candidates.
 std::vector<RouteAccuracy> judged(const Candidate& candidate, const std::string& run, const StandIn& stand_in,
-                                  const PublicNumbers& numbers, const std::vector<std::int64_t>& answers);
+                                  const PublicNumbers& numbers, const std::vector<std::int64_t>& answers,
+                                  MadeMechanisms& made);
 
 }  // namespace holdfast

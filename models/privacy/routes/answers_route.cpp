@@ -46,15 +46,25 @@ double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& eviden
     return evidence.mean(laws);
 }
 
+const Mechanism& MadeMechanisms::of(const MechanismInfo& info, const MechanismParameters& parameters) {
+    std::unique_ptr<const Mechanism>& made =
+        made_[{&info, parameters.epsilon, parameters.delta, parameters.mu, parameters.classes,
+               parameters.members, parameters.threshold}];
+    if (!made || made->parameters().cap < parameters.cap)
+        made = std::make_unique<const Mechanism>(info.name, parameters);
+    return *made;
+}
+
 AnswersFigure answers_accuracy(const MechanismInfo& info, const MechanismParameters& public_sizes,
-                               const EvidenceTable& evidence, const AnswerShares& shares) {
+                               const EvidenceTable& evidence, const AnswerShares& shares,
+                               MadeMechanisms& made) {
     AnswersFigure best;
     const auto consider = [&](double epsilon, double delta, double mu) {
         MechanismParameters parameters = public_sizes;
         parameters.epsilon = std::min(epsilon, greatest_amount);
         parameters.delta = delta;
         parameters.mu = std::min(mu, greatest_amount);
-        const double accuracy = expected_accuracy(Mechanism(info.name, parameters), evidence);
+        const double accuracy = expected_accuracy(made.of(info, parameters), evidence);
         if (accuracy > best.accuracy) best = {accuracy, parameters.epsilon, delta, parameters.mu};
     };
     if (info.gaussian) {

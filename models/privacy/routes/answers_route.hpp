@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "models/privacy/evidence_table.hpp"
@@ -27,9 +30,22 @@ struct AnswersFigure {
     double epsilon = 0, delta = 0, mu = 0;
 };
 
+/// Mechanisms that were made: tables of the same parameters are computed once.
+class MadeMechanisms {
+  public:
+    /// One of these parameters and no smaller cap, whose law of evidence within their cap is theirs.
+    const Mechanism& of(const MechanismInfo& info, const MechanismParameters& parameters);
+
+  private:
+    using Key =
+        std::tuple<const MechanismInfo*, double, double, double, int, std::int64_t, std::optional<double>>;
+    std::map<Key, std::unique_ptr<const Mechanism>> made_;
+};
+
 /// By the better of the compositions that the mechanism has. `public_sizes`: classes, cap and members.
 AnswersFigure answers_accuracy(const MechanismInfo& info, const MechanismParameters& public_sizes,
-                               const EvidenceTable& evidence, const AnswerShares& shares);
+                               const EvidenceTable& evidence, const AnswerShares& shares,
+                               MadeMechanisms& made);
 
 /// Mean probability that a released label is the true one: exact, nothing is drawn.
 double expected_accuracy(const Mechanism& mechanism, const EvidenceTable& evidence);
