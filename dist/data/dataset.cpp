@@ -140,8 +140,10 @@ void FeatureMatrix::append(const double* row) {
         wide_values_.insert(wide_values_.end(), row, row + columns_);
         return;
     }
-    for (std::size_t column = 0; column < columns_; ++column)
-        values_.push_back(static_cast<float>(row[column]));
+    const std::size_t end = values_.size();
+    values_.resize(end + columns_);
+    std::transform(row, row + columns_, values_.begin() + static_cast<std::ptrdiff_t>(end),
+                   [](double value) { return static_cast<float>(value); });
 }
 
 void FeatureMatrix::append_row_of(const FeatureMatrix& other, std::size_t row) {

@@ -43,6 +43,7 @@ class Hdf5Source : public RecordSource {
         describe(scaling);
         info_.has_targets = regression && labels_.has_value();
         info_.has_labels = !regression && labels_.has_value();
+        info_.ids_ascend = info_.rows_at_most > 1 && ids_ && ids_ascend();
     }
 
     const SourceInfo& info() const override { return info_; }
@@ -100,6 +101,17 @@ class Hdf5Source : public RecordSource {
         extent[0] = count;
         into.resize(count);
         from.read(offset, extent, into.data());
+    }
+
+    bool ids_ascend() const {
+        std::vector<std::uint64_t> ids;
+        std::uint64_t last = 0;
+        for (std::uint64_t first = 0; first < rows_; first += slab_values) {
+            read_column(*ids_, first, std::min(slab_values, rows_ - first), ids);
+            if (ids.front() < last || !std::is_sorted(ids.begin(), ids.end())) return false;
+            last = ids.back();
+        }
+        return true;
     }
 
     std::int64_t label() const {

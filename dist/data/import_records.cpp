@@ -207,13 +207,20 @@ void require_one_file_each(std::vector<Sighting>& sightings, const std::vector<N
                 sources[0].source->info().path);
 }
 
+/// Do the rows of each split come person by person, in the order of their ids?
+bool come_by_person(const std::vector<NamedSource>& sources, const ImportOptions& options) {
+    if (sources.size() > 1 && options.test_fraction > 0) return false;
+    return std::all_of(sources.begin(), sources.end(),
+                       [](const NamedSource& named) { return named.source->info().ids_ascend; });
+}
+
 /// Routes records to their splits and writes them slab by slab; of persons with several rows once all rows
-/// have been seen.
+/// have been seen, or where they come by person, all of that person.
 class SplitWriter {
   public:
     SplitWriter(DatasetWriter& writer, const SourceInfo& info, const ImportOptions& options,
-                ImportSummary& summary)
-        : writer_(writer), info_(info), options_(options), summary_(summary) {}
+                ImportSummary& summary, bool by_person)
+        : writer_(writer), info_(info), options_(options), summary_(summary), by_person_(by_person) {}
 
     /// order: of the row among its person's.
     void add_row(const std::string& split, const std::vector<double>& features, std::int32_t label,
@@ -221,24 +228,25 @@ class SplitWriter {
         if (!takes_several(options_)) return add(split, features, label, target, id);
         const auto [rows, fresh] = persons_.try_emplace(split, *options_.persons, info_.feature_names.size(),
                                                         info_.wide, options_.seed);
+        if (by_person_ && rows->second.ends_before(id)) add_persons(split, rows->second);
         rows->second.add(id, features, label, target, order);
     }
     void finish() {
-        for (auto& [split, rows] : persons_) {
-            std::uint64_t& persons = summary_.persons[split];
-            std::optional<std::uint64_t> last;
-            const std::string& to = split;
-            summary_.rows_left_out += rows.visit([&](std::uint64_t id, const std::vector<double>& features,
-                                                     std::int32_t label, double target) {
-                persons += last != id;
-                last = id;
-                add(to, features, label, target, id);
-            });
-        }
+        for (auto& [split, rows] : persons_) add_persons(split, rows);
         for (const auto& [split, slab] : slabs_) flush(split);
     }
 
   private:
+    void add_persons(const std::string& split, PersonRows& rows) {
+        std::uint64_t& persons = summary_.persons[split];
+        std::optional<std::uint64_t> last;
+        summary_.rows_left_out += rows.visit(
+            [&](std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target) {
+                persons += last != id;
+                last = id;
+                add(split, features, label, target, id);
+            });
+    }
     void add(const std::string& split, const std::vector<double>& features, std::int32_t label, double target,
              std::uint64_t id) {
         Records& slab = slabs_[split];
@@ -266,6 +274,7 @@ class SplitWriter {
     const SourceInfo& info_;
     const ImportOptions& options_;
     ImportSummary& summary_;
+    bool by_person_;
     std::map<std::string, Records> slabs_;
     std::map<std::string, PersonRows> persons_;
 };
@@ -489,8 +498,8 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     summary.facts.schema = resulting_schema(info, options, ranges, target_range);
     summary.id_note = id_note_of(summary.facts.ids, info);
     summary.targets = info.has_targets;
-    DatasetWriter writer(path, 1);
-    SplitWriter splits(writer, info, options, summary);
+    DatasetWriter writer(path, options.deflate);
+    SplitWriter splits(writer, info, options, summary, come_by_person(sources, options));
     const std::size_t order_column =
         options.persons ? options.persons->order_column(info.feature_names) : info.feature_names.size();
     std::vector<Sighting> sightings;

@@ -197,6 +197,11 @@ std::uint64_t PersonRows::visit(const Visit& use) {
         }
         for (const Row& row : rows) use(row.id, features_of(row), labels_[row.at], targets_[row.at]);
     }
+    features_.values().clear();
+    features_.wide_values().clear();
+    labels_.clear();
+    targets_.clear();
+    rows_.clear();
     return left_out;
 }
 

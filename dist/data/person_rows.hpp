@@ -19,12 +19,15 @@ class PersonRows {
     void add(std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target,
              double order);
 
+    /// Are there rows, all of them of other persons than the one whose row comes next?
+    bool ends_before(std::uint64_t id) const { return !rows_.empty() && rows_.back().id != id; }
+
     using Visit = std::function<void(std::uint64_t id, const std::vector<double>& features,
                                      std::int32_t label, double target)>;
     /// Person by person, a person's rows side by side, in an order that the rows alone decide. A summary has
     /// the label and the target of the last row where an order says which that is; else the label that most
     /// of the rows have, of those the greatest, and the mean target. How many rows were left out of persons
-    /// of more than V.
+    /// of more than V. No row is left then.
     std::uint64_t visit(const Visit& use);
 
   private:

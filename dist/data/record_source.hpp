@@ -38,9 +38,10 @@ struct SourceInfo : PublicFacts {
     bool wide = false;                  ///< more than float32 can hold
     bool bytes = false;                 ///< uint8: mapped by known_ranges unless told otherwise
     const char* position_word = "row";  ///< "line" or "row"
-    std::string id_note;                ///< where the ids come from
-    std::optional<Schema> table;        ///< of a table whose columns have names
-    std::vector<std::string> ignored;   ///< columns that it does not name
+    bool ids_ascend = false;      ///< persons stand in the order of their ids, each with all of their rows
+    std::string id_note;          ///< where the ids come from
+    std::optional<Schema> table;  ///< of a table whose columns have names
+    std::vector<std::string> ignored;  ///< columns that it does not name
 };
 
 /// Reads a foreign file record by record, never more of it than a slab at a time.

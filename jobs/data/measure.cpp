@@ -43,6 +43,9 @@ struct Request {
 constexpr double count_share = 0.01, ranges_share = 0.04, ranges_share_of_little = 0.15;
 constexpr double little_epsilon = 0.3;
 constexpr double hidden_deviations = 8, told_apart_deviations = 32;  // persons that noise hides, and leaves
+// Fewer have ranges alone, by noise on one level, of which they are so many, for as much as this.
+constexpr double few_deviations = 16, few_hidden_deviations = 5, few_told_apart_deviations = 12;
+constexpr double most_share_of_few = 0.3;
 constexpr std::uint64_t slab_rows = 16384;
 
 // What is asked for ----------------------------------------------------------------------------------------
@@ -189,6 +192,33 @@ MeasureRequest priced(MeasureRequest wanted, const Request& request, const Total
     return wanted;
 }
 
+/// What is drawn and paid for one after the other: where costs add by mu^2, the count before all else, since
+/// it says how columns are best measured.
+std::vector<MeasureRequest> parts_of(const MeasureRequest& wanted, const Budget& budget) {
+    if (!wanted.count || wanted.columns == 0 || !(budget.gaussian || budget.renyi_order)) return {wanted};
+    MeasureRequest count = wanted, columns = wanted;
+    count.columns = count.categories = 0;
+    columns.count = false;
+    return {count, columns};
+}
+
+/// Of few persons, a public number, ranges alone, for as much as shows them; 0: nobody knows how many.
+MeasureRequest fitted_to(double persons, MeasureRequest wanted, const Request& request, const Total& total) {
+    if (persons == 0 || wanted.count || wanted.columns == 0 || wanted.bins > 0 ||
+        persons >= few_deviations * MeasureLaw::of(wanted).sigma)
+        return wanted;
+    wanted.levels = 1;
+    if (request.share) return wanted;
+    const double levels = static_cast<double>(wanted.columns + wanted.categories),
+                 sigma = persons / few_told_apart_deviations,
+                 reach = wanted.relation == name_of(Relation::substitute) ? 2 : 1;
+    const double share =
+        std::min(levels * reach / (sigma * sigma * total.mu_squared.get_d()), most_share_of_few);
+    wanted.columns_mu_squared =
+        std::max(wanted.columns_mu_squared, Rational(decimal_value(share, "") * total.mu_squared));
+    return wanted;
+}
+
 /// A filter of sums charges epsilon and delta: of the delta a tenth.
 Rational stated_delta(const Budget& budget, const Total& total) {
     return budget.gaussian || budget.renyi_order ? total.delta : Rational(total.delta / 10);
@@ -211,20 +241,50 @@ double rounded_down(const Rational& value) {
     return rounded;
 }
 
-Left left_of(const Total& total, const Budget& budget, const Payment& payment) {
+/// What all of it costs together.
+struct Cost {
+    Rational epsilon = 0, delta = 0, mu_squared = 0;
+};
+
+/// By sums of the parts, or where costs add by mu^2 of the whole.
+Cost cost_of(const std::vector<Payment>& payments, const Total& total, const Budget& budget) {
+    Cost cost;
+    for (const Payment& payment : payments) {
+        cost.epsilon += payment.epsilon;
+        cost.delta += payment.delta;
+        cost.mu_squared += *payment.mu_squared;
+    }
+    if (payments.size() > 1) {
+        cost.delta = stated_delta(budget, total);
+        cost.epsilon = gaussian_epsilon(sqrt_upper(cost.mu_squared), cost.delta);
+    }
+    return cost;
+}
+
+Left left_of(const Total& total, const Budget& budget, const Cost& cost) {
     if (!budget.gaussian && !budget.renyi_order)
-        return {rounded_down(total.epsilon - payment.epsilon), rounded_down(total.delta - payment.delta)};
-    const Rational rest = total.mu_squared - *payment.mu_squared;
+        return {rounded_down(total.epsilon - cost.epsilon), rounded_down(total.delta - cost.delta)};
+    const Rational rest = total.mu_squared - cost.mu_squared;
     // Of the greatest mu whose square is within the rest; to six digits the rounding of the root is nothing.
     return {rounded_down(gaussian_epsilon(Rational(std::sqrt(rest.get_d())), total.delta) *
                          (1 - Rational(1, 1000000))),
             shown(total.delta)};
 }
 
-/// The share of the total at which a column of so many persons would have four bins.
+bool ranges_alone(const MeasureRequest& request) {
+    return request.levels < TreeLaw::levels;
+}
+
+/// How many deviations of a cell the persons must be to have ranges, and edges where they are drawn.
+double deviations_wanted(const MeasureRequest& request) {
+    return ranges_alone(request) ? few_told_apart_deviations : told_apart_deviations;
+}
+
+/// The share of the total at which a column of so many persons would show, with four bins if it is to have
+/// any.
 std::string share_that_would_do(const MeasureRequest& request, const MeasureLaw& law, const Total& total,
                                 double persons) {
-    const double times = std::pow(told_apart_deviations * law.sigma / persons, 2);
+    const double times = std::pow(deviations_wanted(request) * law.sigma / persons, 2);
     const double share = Rational(request.columns_mu_squared / total.mu_squared).get_d() * times;
     char text[160];
     if (share < 1)
@@ -236,28 +296,29 @@ std::string share_that_would_do(const MeasureRequest& request, const MeasureLaw&
     return text;
 }
 
-/// Where the number of persons is public and the noise would hide all of them, nothing is charged.
-void refuse_hidden(const MeasureRequest& request, const MeasureLaw& law, const Total& total,
-                   std::uint64_t stated) {
-    const auto persons = static_cast<double>(stated);
-    if (request.count || request.columns + request.categories == 0 || stated == 0 ||
-        persons >= hidden_deviations * law.sigma)
+/// Where the number of persons is public and the noise would hide all of them, no column is charged.
+void refuse_hidden(const MeasureRequest& request, const MeasureLaw& law, const Total& total, double persons,
+                   const char* charged) {
+    const double enough = ranges_alone(request) ? few_hidden_deviations : hidden_deviations;
+    if (request.count || request.columns + request.categories == 0 || persons == 0 ||
+        persons >= enough * law.sigma)
         return;
     throw Error(ExitCode::budget,
                 "the noise of " + std::to_string(std::lround(law.sigma)) + " persons a cell would hide all " +
-                    std::to_string(stated) + ": nothing was charged",
+                    std::to_string(std::lround(persons)) + ": " + charged + " was charged",
                 share_that_would_do(request, law, total, persons), "--share");
 }
 
 /// Where the account cannot pay for the training that the rest of the total is for, nothing is begun.
+/// `before`: mu^2 of what was paid of it.
 void refuse_beside(const Ledger& ledger, const std::string& population, const Budget& budget,
-                   const Total& total, const std::string& path) {
+                   const Total& total, const Rational& before, const std::string& path) {
     const Spending spent = *ledger.spending(population);
     if (!budget.gaussian || spent.epsilon == 0) return;
     const Rational all = gaussian_mu(budget.epsilon, budget.delta),
                    gone = gaussian_mu(spent.epsilon, budget.delta);
-    const Rational left = all * all - gone * gone;
-    if (total.mu_squared <= left) return;
+    const Rational left = all * all - gone * gone, rounding = total.mu_squared / 1000000;
+    if (total.mu_squared - before <= left + (before > 0 ? rounding : Rational(0))) return;
     const double fits =
         left > 0 ? rounded_down(gaussian_epsilon(Rational(std::sqrt(left.get_d())), total.delta)) : 0;
     char hint[160];
@@ -311,30 +372,68 @@ std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& pe
     return counts;
 }
 
+/// What was drawn, part by part; the last has all of it.
 struct Measured {
     MeasuredConstants constants;
-    std::string text;  ///< as the ledger keeps it
-    bool charged;
+    std::string text = "";  ///< as the ledger keeps it
+    bool charged = false;
+    MeasureRequest columns;  ///< as they were asked for in the end
+    MeasureLaw law;          ///< of all parts
+    std::vector<Payment> payments;
 };
 
-Measured measured(Ledger& ledger, const DatasetReader& reader, const std::string& digest,
-                  const MeasureRequest& request, const MeasureLaw& law, const Payment& payment,
-                  std::vector<std::size_t> features) {
+/// Whose account pays, and of which records.
+struct Payer {
+    Ledger& ledger;
+    std::string path, population, digest;
+    Account account;
+    Total total;
+};
+
+/// One part, charged, then counted and drawn, then kept in the ledger, and shown as it is kept there.
+void buy(Measured& measured, const MeasureRequest& part, const Payer& payer, const DatasetReader& reader,
+         const Persons& persons, const std::vector<std::size_t>& features, double known) {
     const DatasetInfo& info = reader.info();
-    const Persons persons(reader);
-    const BoughtText bought = ledger.buy(digest, payment, [&] {
+    const MeasureLaw law = MeasureLaw::of(part);
+    const bool first = measured.payments.empty();
+    refuse_hidden(part, law, payer.total, known, first ? "nothing" : "nothing but the count");
+    Payment payment = payment_for(part, law, stated_delta(payer.account.budget, payer.total));
+    const Rational before = measured.law.mu_squared;
+    measured.law.mu_squared += law.mu_squared;
+    // Of all constants that the ledger keeps under this payment, those of parts before with them.
+    payment.guarantee =
+        claim_about_constants(facts_of(info, false), counted_by(payer.account), measured.law.mu_squared)
+            .to_json()
+            .dump();
+    payment.token = payer.ledger.token_of(
+        nlohmann::json{measured_mechanism, payer.population, payer.digest, payment.parameters}.dump());
+    if (!payer.ledger.paid(payer.digest, payment.token))
+        refuse_beside(payer.ledger, payer.population, payer.account.budget, payer.total, before, payer.path);
+    const BoughtText bought = payer.ledger.buy(payer.digest, payment, [&] {
         SystemRandomBits bits;
+        std::vector<std::size_t> places =
+            part.columns + part.categories > 0 ? features : std::vector<std::size_t>();
         MeasuredConstants drawn = draw_constants(
-            request, law,
-            {static_cast<std::int64_t>(persons.count()), stated_count(info), features, info.features},
-            [&](std::size_t first, std::size_t last) {
-                return counted(reader, persons, features, first, last);
+            part, law,
+            {static_cast<std::int64_t>(persons.count()), static_cast<std::uint64_t>(known), places,
+             info.features},
+            [&](std::size_t begin, std::size_t end) {
+                return counted(reader, persons, features, begin, end);
             },
             bits);
+        if (!first) drawn.count = measured.constants.count;
         drawn.token = payment.token;
         return drawn.to_json().dump();
     });
-    return {MeasuredConstants::from_text(bought.text, "ledger"), bought.text, bought.charged};
+    measured.constants = MeasuredConstants::from_text(bought.text, "ledger");
+    measured.text = bought.text;
+    measured.charged = measured.charged || bought.charged;
+    if (part.count) measured.law.count_sigma = law.count_sigma;
+    if (part.columns + part.categories > 0) {
+        measured.law.sigma = law.sigma;
+        measured.columns = part;
+    }
+    measured.payments.push_back(std::move(payment));
 }
 
 // The dataset ----------------------------------------------------------------------------------------------
@@ -445,6 +544,7 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
     }
     if (info.rows_at_most > 1) options.persons.emplace(PersonRule{.rows_at_most = info.rows_at_most});
     options.measured = measured.text;
+    options.deflate = 0;  // what is trained on is read often, and packing takes longer than all else here
     options.count_measured = measured.constants.count.has_value();
     if (options.count_measured) options.expected_records = measured.constants.records();
     import_records(sources, options, request.out);
@@ -453,39 +553,39 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
 // What is said ---------------------------------------------------------------------------------------------
 
 /// Columns that noise has hidden, and bins that it would blur.
-void warn_of_noise(const Context& context, const MeasureRequest& request, const MeasureLaw& law,
-                   const Total& total, const Measured& measured, double persons) {
+void warn_of_noise(const Context& context, const Total& total, const Measured& measured, double persons) {
+    const MeasureRequest& request = measured.columns;
     if (request.columns + request.categories == 0) return;
     const auto hidden =
         std::count_if(measured.constants.columns.begin(), measured.constants.columns.end(),
                       [](const std::optional<MeasuredColumn>& column) { return column && !column->seen; });
     if (hidden > 0)
         context.log->warn("noise hides {} columns wholly: they count as if they lay in [0, 1]", hidden);
-    if (hidden > 0 || persons < told_apart_deviations * law.sigma)
+    if (hidden > 0 || persons < (1 - 1e-3) * deviations_wanted(request) * measured.law.sigma)
         context.log->warn("about {:.0f} persons are few beside noise of {:.0f} a cell: {}", persons,
-                          law.sigma, share_that_would_do(request, law, total, persons));
+                          measured.law.sigma, share_that_would_do(request, measured.law, total, persons));
 }
 
-nlohmann::json as_json(const Request& request, const Measured& measured, const Payment& payment,
-                       const MeasureLaw& law, const Left& left) {
+nlohmann::json as_json(const Request& request, const Measured& measured, const Cost& cost, const Left& left) {
     nlohmann::json object = measured.constants.to_json();
     object["path"] = request.out;
     object["charged"] = measured.charged;
-    object["cost"] = {{"epsilon", shown(payment.epsilon)},
-                      {"delta", shown(payment.delta)},
-                      {"mu_squared", shown(law.mu_squared)}};
+    object["cost"] = {{"epsilon", shown(cost.epsilon)},
+                      {"delta", shown(cost.delta)},
+                      {"mu_squared", shown(cost.mu_squared)}};
     if (measured.constants.count) {
-        object["count_sigma"] = law.count_sigma;
+        object["count_sigma"] = measured.law.count_sigma;
         object["expected_records"] = measured.constants.records();
     }
-    if (law.sigma > 0) object["column_sigma"] = law.sigma;
+    if (measured.law.sigma > 0) object["column_sigma"] = measured.law.sigma;
     object["left_for_training"] = {{"epsilon", left.epsilon}, {"delta", left.delta}};
     return object;
 }
 
 std::string as_text(const Request& request, const DatasetInfo& info, const Measured& measured,
-                    const Payment& payment, const MeasureLaw& law, const Total& total, const Left& left) {
+                    const Cost& cost, const Total& total, const Left& left) {
     const MeasuredConstants& constants = measured.constants;
+    const MeasureLaw& law = measured.law;
     char line[240];
     std::string text = request.out + ": scaled by constants that were measured, token " +
                        constants.token.substr(0, 16) + "\n";
@@ -494,9 +594,11 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
                       static_cast<long long>(*constants.count), law.count_sigma);
         text += line;
     }
-    if (constants.bins > 0) {
-        std::snprintf(line, sizeof line, "  columns    ranges and %zu bins, noise %.4g persons a cell\n",
-                      constants.bins, law.sigma);
+    if (measured.columns.columns > 0) {
+        const std::string what = constants.bins > 0 ? "ranges and " + std::to_string(constants.bins) + " bins"
+                                                    : "ranges alone, of so few persons";
+        std::snprintf(line, sizeof line, "  columns    %s, noise %.4g persons a cell\n", what.c_str(),
+                      law.sigma);
         text += line;
     }
     for (std::size_t i = 0; i < constants.columns.size(); ++i) {
@@ -513,14 +615,15 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
         text += "    " + name + line;
     }
     std::snprintf(line, sizeof line, "cost epsilon %.4g, delta %.4g on its own (mu %.4g), %s\n",
-                  shown(payment.epsilon), shown(payment.delta), std::sqrt(law.mu_squared.get_d()),
+                  shown(cost.epsilon), shown(cost.delta), std::sqrt(cost.mu_squared.get_d()),
                   measured.charged ? "charged" : "charged before: nothing now");
     text += line;
     std::snprintf(line, sizeof line,
                   "of epsilon %.4g, delta %.4g in all a training may cost epsilon %.6g, "
                   "delta %.4g\n",
                   shown(total.epsilon), shown(total.delta), left.epsilon, left.delta);
-    return text + line + Guarantee::text_of(nlohmann::json::parse(payment.guarantee)) + "\n";
+    const std::string& guarantee = measured.payments.back().guarantee;
+    return text + line + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
 }
 
 std::string next_of(const Request& request, const DatasetInfo& info, double persons, const Left& left) {
@@ -561,38 +664,30 @@ void measure(const Context& context, const Request& request) {
                      request.ledger);
     const Account account = *ledger.account(*population);
 
-    // 2. How much noise the share pays for.
+    // 2. How much noise the share pays for; each part charged, drawn and kept before the next.
     wanted.relation = account.relation;
     const Total total = total_of(request, account.budget, request.ledger);
-    wanted = priced(wanted, request, total);
-    const MeasureLaw law = MeasureLaw::of(wanted);
-    refuse_hidden(wanted, law, total, stated_count(info));
-    Payment payment = payment_for(wanted, law, stated_delta(account.budget, total));
+    const Payer payer{ledger, request.ledger, *population, digest, account, total};
+    const Persons whose(reader);
+    Measured drawn;
+    auto persons = static_cast<double>(stated_count(info));
+    for (const MeasureRequest& part : parts_of(priced(wanted, request, total), account.budget)) {
+        buy(drawn, fitted_to(persons, part, request, total), payer, reader, whose, features, persons);
+        if (drawn.constants.count) persons = static_cast<double>(drawn.constants.records());
+    }
 
-    // 3. Charged; then counted and drawn; then kept in the ledger, and shown as it is kept there.
-    const Relation relation = counted_by(account);
-    payment.guarantee =
-        claim_about_constants(facts_of(info, false), relation, law.mu_squared).to_json().dump();
-    payment.token =
-        ledger.token_of(nlohmann::json{measured_mechanism, *population, digest, payment.parameters}.dump());
-    if (!ledger.paid(digest, payment.token))
-        refuse_beside(ledger, *population, account.budget, total, request.ledger);
-    const Measured drawn = measured(ledger, reader, digest, wanted, law, payment, features);
-
-    // 4. The dataset at these constants, another version of its population's data.
+    // 3. The dataset at these constants, another version of its population's data.
     write_scaled(request, info, drawn);
     const DatasetIdentity scaled = identify(DatasetReader(request.out + ":" + info.split));
     ledger.add_version(*population, scaled.digest, scaled.ids, std::nullopt,
                        {scaled.id_kind, scaled.contents, true});
 
-    // 5. What was measured, what it cost, and what is left.
-    const Left left = left_of(total, account.budget, payment);
-    const auto persons =
-        static_cast<double>(drawn.constants.count ? drawn.constants.records() : stated_count(info));
-    warn_of_noise(context, wanted, law, total, drawn, persons);
-    context.print(
-        as_json(request, drawn, payment, law, left),
-        as_text(request, info, drawn, payment, law, total, left) + next_of(request, info, persons, left));
+    // 4. What was measured, what it cost, and what is left.
+    const Cost cost = cost_of(drawn.payments, total, account.budget);
+    const Left left = left_of(total, account.budget, cost);
+    warn_of_noise(context, total, drawn, persons);
+    context.print(as_json(request, drawn, cost, left),
+                  as_text(request, info, drawn, cost, total, left) + next_of(request, info, persons, left));
     context.world.barrier();
 }
 

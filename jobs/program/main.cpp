@@ -19,6 +19,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/floating_point.hpp"
 #include "kernels/base/nearest_name.hpp"
+#include "models/privacy/ledger/query_digest.hpp"
 
 namespace holdfast {
 namespace {
@@ -198,6 +199,7 @@ int main(int argc, char** argv) {
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     Ending ending;
     try {
+        start_sodium();  // which then hashes by the widest instructions there are
         ending = run_on_ranks(argc, argv);
     } catch (const Error& error) {  // MPI does not start
         std::cerr << std::string("holdfast: ") + error.what() + "\n";

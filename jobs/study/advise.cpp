@@ -116,12 +116,18 @@ std::vector<RouteAccuracy> mean_of(const std::vector<std::vector<RouteAccuracy>>
     return mean;
 }
 
-/// Noisy candidates on every stand-in, the others on those that judge; of one kind, or of all.
+/// Is a candidate among those asked for: of one kind, or of all?
+bool asked_for(const Candidate& candidate, const std::string& kind) {
+    if (kind == "published") return candidate.noisy() || candidate.kind == "convex";
+    return kind.empty() || candidate.kind == kind;
+}
+
+/// Noisy candidates on every stand-in, the others on those that judge.
 std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers,
                            const std::string& kind) {
     std::vector<Tried> all;
     for (const Candidate& candidate : candidates(trials.numbers)) {
-        if (!kind.empty() && candidate.kind != kind) continue;
+        if (!asked_for(candidate, kind)) continue;
         trials.context.log->info("trying {}", candidate.name());
         Tried tried{candidate, {}, {}};
         if (candidate.noisy()) {
@@ -445,8 +451,10 @@ Run declare_advise(const Command& command) {
         "--like", request->like,
         "Public records FILE[:SPLIT] to try settings on, instead of generated ones: that they are public is "
         "yours to vouch for");
-    command.add_option("--kind", request->kind, "Try settings of this kind alone")
-        .one_of({"noisy", "convex", "votes", "boxes"});
+    command
+        .add_option("--kind", request->kind,
+                    "Try settings of this kind alone; published: noisy or convex, whose parameters may leave")
+        .one_of({"noisy", "convex", "votes", "boxes", "published"});
     command.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
     command.add_option("--data", request->data,
                        "The dataset that is to be trained on: never opened here, only named in the command "

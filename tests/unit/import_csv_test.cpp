@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "dist/data/csv_reader.hpp"
 #include "dist/data/import_records.hpp"
 #include "dist/files/hdf5.hpp"
 #include "kernels/base/error.hpp"
@@ -69,6 +70,31 @@ TEST(ImportCsv, ReadsQuotesBlankLinesAndAByteOrderMark) {
         import.records("\xef\xbb\xbf\"y\",c\n0,\"x,1\"\n\n1,\"says \"\"hi\"\"\"\n\"1\",\"two\nlines\"");
     EXPECT_THAT(records.features.wide_values(), ElementsAre(0, 1, 2));
     EXPECT_THAT(records.labels, ElementsAre(0, 1, 1));
+}
+
+TEST(ImportCsv, AByteOrderMarkIsOneAtTheStartAlone) {
+    const std::string mark = "\xef\xbb\xbf";
+    constexpr std::size_t buffer = 1 << 17;
+    std::string edge = mark;  // its second cell begins where a buffer does
+    edge.resize(buffer - 1, 'a');
+    edge += "," + mark + "b\n";
+    const TemporaryFolder folder;
+    const auto cells_of = [&](CsvReader& reader) {
+        std::vector<std::string> all, cells;
+        while (reader.next(cells)) all.insert(all.end(), cells.begin(), cells.end());
+        EXPECT_FALSE(reader.next(cells));  // the end stays the end
+        return all;
+    };
+    const std::vector<std::pair<std::string, std::vector<std::string>>> files{
+        {"", {}},
+        {mark, {}},
+        {mark.substr(0, 2), {mark.substr(0, 2)}},
+        {mark + "a,b\n" + mark + "c\n", {"a", "b", mark + "c"}},
+        {edge, {std::string(buffer - 4, 'a'), mark + "b"}}};
+    for (const auto& [text, cells] : files) {
+        CsvReader reader(folder.write("a.csv", text), ',');
+        for (int pass = 0; pass < 3; ++pass, reader.rewind()) EXPECT_EQ(cells_of(reader), cells);
+    }
 }
 
 TEST(ImportCsv, CategoriesBecomeOneColumnEach) {

@@ -187,7 +187,7 @@ TEST(ColumnTree, APersonMovesEachLevelByOneAtMost) {
     for (const Person& person : persons) {
         std::vector<Person> with = others;
         with.push_back(person);
-        for (int level = 0; level < TreeLaw::levels; ++level) {
+        for (int level = 0; level < static_cast<int>(TreeLaw::levels); ++level) {
             const auto before = level_of(counted(others), level), after = level_of(counted(with), level);
             std::int64_t added = 0;
             for (std::size_t i = 0; i < before.size(); ++i) {
@@ -213,7 +213,7 @@ TEST(ColumnTree, AReplacedPersonMovesEachLevelByTheRootOfTwoAtMost) {
     double furthest = 0;
     for (std::size_t i = 0; i < persons.size(); i += 7) {
         for (std::size_t j = 0; j < persons.size(); j += 11) {
-            for (int level = 0; level < TreeLaw::levels; ++level)
+            for (int level = 0; level < static_cast<int>(TreeLaw::levels); ++level)
                 furthest = std::max(furthest, distance(level_of(counted({persons[i]}), level),
                                                        level_of(counted({persons[j]}), level)));
         }
@@ -298,6 +298,55 @@ TEST(ColumnTree, RangesAreTheEndsOfWhatWasSeen) {
         draw_column(counted(std::vector<Person>(1000, Person{0.0})), TreeLaw::of(5, 1), bits);
     EXPECT_EQ(zero.lowest, 0);
     EXPECT_EQ(zero.highest, 1);
+}
+
+TEST(ColumnTree, ARangeAloneIsDrawnFromOneLevel) {
+    // By the bits that are drawn: the binades and zero, and nothing below, whoever is there.
+    const auto drawn_for = [](const ColumnCounts& counts, DrawnColumn& column) {
+        SeededBits bits(3);
+        column = draw_range(counts, 20, bits);
+        return bits.drawn();
+    };
+    DrawnColumn nobody, crowd, signs, zeros;
+    const std::uint64_t bits = drawn_for(ColumnCounts(), nobody);
+    std::vector<Person> both(500, Person{-5.0});
+    both.insert(both.end(), 500, Person{3.0});
+    EXPECT_EQ(drawn_for(counted(ages(4)), crowd), bits);
+    EXPECT_EQ(drawn_for(counted(both), signs), bits);
+    EXPECT_EQ(drawn_for(counted(std::vector<Person>(300, Person{0.0})), zeros), bits);
+    EXPECT_TRUE(nobody.cells.empty());
+    EXPECT_EQ(std::pair(nobody.lowest, nobody.highest), std::pair(0.0, 1.0));
+    EXPECT_EQ(crowd.lowest, 16);  // of 17 to 90; noise may add a cell
+    EXPECT_TRUE(crowd.highest == 128 || crowd.highest == 256) << crowd.highest;
+    EXPECT_NEAR(crowd.cells[0].persons, 296, 5 * 20 * std::sqrt(4.0));
+    EXPECT_EQ(std::pair(signs.lowest, signs.highest), std::pair(-8.0, 4.0));
+    EXPECT_TRUE(zeros.lowest <= 0 && zeros.highest >= 0);
+    std::vector<Person> mostly_zero(600, Person{0.0});
+    mostly_zero.insert(mostly_zero.end(), 100, Person{700.0});
+    drawn_for(counted(mostly_zero), zeros);
+    EXPECT_EQ(zeros.lowest, 0);
+    EXPECT_TRUE(zeros.highest >= 1024 && zeros.highest <= 8192) << zeros.highest;
+}
+
+TEST(ColumnTree, OfFewPersonsTheRangeIsMostlyRight) {
+    // 10 sigma of persons in four binades, of whom no binade has what would open it in 30 columns.
+    std::vector<Person> persons;
+    for (const double value : {3.0, 5.0, 9.0, 20.0}) persons.insert(persons.end(), 100, Person{value});
+    SeededBits bits(5);
+    int right = 0, hidden = 0, opened = 0, invented = 0;
+    constexpr int draws = 400;
+    for (int i = 0; i < draws; ++i) {
+        const DrawnColumn column = draw_range(counted(persons), 40, bits);
+        hidden += column.cells.empty();
+        right += !column.cells.empty() && column.lowest <= 4 && column.highest >= 16 &&
+                 column.highest - column.lowest <= 64;
+        opened += !draw_column(counted(persons), TreeLaw::of(40 * std::sqrt(3.0), 30), bits).cells.empty();
+        invented += !draw_range(ColumnCounts(), 40, bits).cells.empty();
+    }
+    EXPECT_GT(right, draws * 80 / 100);
+    EXPECT_LT(hidden, draws * 10 / 100);
+    EXPECT_LT(opened, draws * 5 / 100);
+    EXPECT_LT(invented, draws * 35 / 100);
 }
 
 TEST(ColumnTree, ACrowdThatNoCellShowsIsInTheRange) {
@@ -461,6 +510,10 @@ TEST(MeasureLaw, CostsWhatItsNoiseCosts) {
         EXPECT_LE(law.mu_squared, request.count_mu_squared + request.columns_mu_squared);
         EXPECT_GE(of_columns, request.columns_mu_squared * Rational(999999, 1000000));
     }
+    MeasureRequest ranges = asked(false, 23);
+    ranges.levels = 1;
+    EXPECT_NEAR(MeasureLaw::of(ranges).sigma * std::sqrt(3.0), MeasureLaw::of(asked(false, 23)).sigma, 1e-9);
+    EXPECT_LE(MeasureLaw::of(ranges).mu_squared, ranges.columns_mu_squared);
     const MeasureLaw law = MeasureLaw::of(asked(true, 0));
     EXPECT_NEAR(law.count_sigma, 37.3, 0.1);  // 1% of (1, 1e-5)
     EXPECT_THROW(MeasureLaw::of(asked(false, 0)), Error);
@@ -514,6 +567,14 @@ TEST(DrawnConstants, AreReadAgainAsTheyWereWritten) {
     EXPECT_EQ(drawn.bins, 16U);
     const std::string text = drawn.to_json().dump();
     EXPECT_EQ(MeasuredConstants::from_text(text, "here").to_json().dump(), text);
+    MeasureRequest alone = asked(false, 2);
+    alone.levels = 1;
+    const MeasuredConstants ranges = draw_constants(
+        alone, MeasureLaw::of(alone), {74000, 74000, {0, 2}, 3},
+        [&](std::size_t, std::size_t) { return columns; }, bits);
+    EXPECT_EQ(ranges.bins, 0U);
+    EXPECT_TRUE(ranges.columns[0]->edges.empty());
+    EXPECT_EQ(ranges.columns[0]->highest, 128);
     EXPECT_THROW(MeasuredConstants::from_text("{}", "here"), Error);
     EXPECT_THROW(MeasuredConstants::from_text(text.substr(1), "here"), Error);
 }

@@ -37,7 +37,10 @@ std::string how_good(const RunFiles& run) {
     if (found.accuracy_lowest < found.accuracy_highest)
         text += " (" + percent_text(found.accuracy_lowest) + " to " + percent_text(found.accuracy_highest) +
                 " at 95%)";
-    if (run.manifest.boxes()) text += ", without privacy";
+    if (run.manifest.boxes())
+        text += ", without privacy";
+    else if (!run.manifest.fleet() && run.manifest.token.empty())
+        text += ", without the noise that publishing adds";
     text += ".";
     if (std::isfinite(found.commonest))
         text += " Always saying the commonest class: " + percent_text(found.commonest) + ".";

@@ -152,11 +152,16 @@ std::vector<std::string> add_contents(const LedgerDatabase& database, std::int64
                    "SELECT population FROM contents JOIN accounts a ON a.id = account "
                    "WHERE hash = ? AND account <> ?");
     Statement insert(database, "INSERT INTO contents VALUES(?, ?) ON CONFLICT DO NOTHING");
+    Statement others(database, "SELECT EXISTS(SELECT 1 FROM accounts WHERE id <> ?)");
+    others.bind(account).step();
+    const bool alone = others.integer(0) == 0;
     std::set<std::string> shared;
     for (const std::int64_t hash : hashes_of(contents, people_key(database))) {
-        find.bind(hash).bind(account);
-        while (find.step()) shared.insert(find.text(0));
-        find.reset();
+        if (!alone) {
+            find.bind(hash).bind(account);
+            while (find.step()) shared.insert(find.text(0));
+            find.reset();
+        }
         insert.bind(hash).bind(account).step();
         insert.reset();
     }

@@ -13,7 +13,8 @@ constexpr double deviations_of_cell = 4;  // of the noise: less is no sign of an
 constexpr double false_binades = 0.01;    // in all columns together
 constexpr double rest_worth_dividing = 8;
 constexpr double deviations_of_crowd = 4, deviations_left_out = 2;
-constexpr std::int64_t greatest_sum = std::int64_t{1} << 61;  // as GaussianNoise has it
+constexpr double deviations_a_cell = 1, deviations_of_run = 3;  // where the range alone is drawn
+constexpr std::int64_t greatest_sum = std::int64_t{1} << 61;    // as GaussianNoise has it
 constexpr std::size_t leaves_of_binade = Cells::fan * Cells::fan;
 
 /// x with a mass of `tail` beyond it, for thresholds: no proof rests on it.
@@ -149,6 +150,43 @@ void make_sums_ascend(std::vector<SeenCell>& cells) {
     }
 }
 
+/// [0, 1] for a column of zeros, whose cell ends far below.
+double highest_of(const DrawnColumn& column, double end) {
+    if (end != Cells::end_below(Cells::leaves / 2)) return end;
+    return column.lowest < 0 ? 0.0 : 1.0;
+}
+
+/// The first level with noise but for what is missing, ascending.
+std::vector<SeenCell> first_level(NoisyCounts& noisy) {
+    std::vector<SeenCell> cells;
+    for (std::size_t b = 0; b < Cells::binades; ++b) {
+        const std::size_t first = b * leaves_of_binade, end = first + leaves_of_binade;
+        if (b == Cells::binades / 2)
+            cells.push_back({0, Cells::end_below(first), noisy.persons(Cells::zero, Cells::zero + 1), true});
+        cells.push_back(
+            {Cells::end_below(first), Cells::end_above(end - 1), noisy.persons(first, end), true});
+    }
+    return cells;
+}
+
+/// Cells side by side, and the persons in them beyond what each costs.
+struct CellRun {
+    std::size_t first = 0, end = 0;
+    double worth = 0;
+};
+
+/// The best run of cells [from, to): the greatest sum that is anywhere.
+CellRun best_run(const std::vector<SeenCell>& cells, std::size_t from, std::size_t to, double cost) {
+    CellRun best, run;
+    for (std::size_t i = from; i < to; ++i) {
+        if (run.worth <= 0) run = {i, i, 0};
+        run.worth += cells[i].persons - cost;
+        run.end = i + 1;
+        if (run.worth > best.worth) best = run;
+    }
+    return best;
+}
+
 }  // namespace
 
 std::int64_t ColumnCounts::between(std::size_t first, std::size_t last) const {
@@ -185,9 +223,34 @@ DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBi
     if (column.cells.empty()) return column;
     make_sums_ascend(column.cells);
     column.lowest = first_seen(column.cells.begin(), column.cells.end(), law.sigma)->low;
-    column.highest = first_seen(column.cells.rbegin(), column.cells.rend(), law.sigma)->high;
-    if (column.highest == Cells::end_below(Cells::leaves / 2))  // zero is the last of them
-        column.highest = column.lowest < 0 ? 0.0 : 1.0;
+    column.highest =
+        highest_of(column, first_seen(column.cells.rbegin(), column.cells.rend(), law.sigma)->high);
+    return column;
+}
+
+DrawnColumn draw_range(const ColumnCounts& counts, double sigma, RandomBits& bits) {
+    NoisyCounts noisy(counts, {sigma, 0, 0}, bits);
+    const std::vector<SeenCell> cells = first_level(noisy);
+    const double cost = deviations_a_cell * sigma, doubt = deviations_of_run * sigma;
+    CellRun run = best_run(cells, 0, cells.size(), cost);
+    // Of both signs: what lies between the two runs is small, and costs nothing.
+    constexpr std::size_t zero = Cells::binades / 2;
+    const CellRun below = best_run(cells, 0, zero, cost),
+                  above = best_run(cells, zero + 1, cells.size(), cost);
+    if (below.worth + above.worth - doubt > run.worth)
+        run = {below.first, above.end, below.worth + above.worth - doubt};
+    if (run.first == zero && run.end == zero + 1) {  // zeros alone are no range
+        if (above.worth > below.worth) run.end = above.end;
+        if (below.worth > above.worth) run.first = below.first;
+    }
+    DrawnColumn column;
+    column.sigma = sigma;
+    if (run.worth <= doubt) return column;
+    double persons = 0;
+    for (std::size_t i = run.first; i < run.end; ++i) persons += cells[i].persons;
+    column.lowest = cells[run.first].low;
+    column.highest = highest_of(column, cells[run.end - 1].high);
+    column.cells = {{column.lowest, column.highest, persons, true}};
     return column;
 }
 

@@ -31,7 +31,7 @@ struct TreeLaw {
     double first_threshold = 0;  ///< a binade is opened above it, and zero is seen
     double threshold = 0;        ///< likewise a cell of a binade, and of such a cell
 
-    static constexpr int levels = 3;  ///< what each column pays for, opened or not
+    static constexpr std::size_t levels = 3;  ///< what each column pays for, opened or not
     /// Of `columns` trees drawn together: one of a hundred draws opens a binade where nobody is.
     static TreeLaw of(double sigma, std::size_t columns);
 };
@@ -66,5 +66,9 @@ std::vector<std::size_t> draw_buckets(const ColumnCounts& counts, double sigma, 
 /// Draws a column: noise on the first level, then on the cells below whatever noise has shown, and on nothing
 /// else; estimates that agree on all levels (least squares), and ascend where they are added up.
 DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBits& bits);
+
+/// Of few persons the range alone, by noise on the first level alone: the run of its cells with the most
+/// persons beyond sigma a cell, or one of each sign, which becomes the one cell of the column.
+DrawnColumn draw_range(const ColumnCounts& counts, double sigma, RandomBits& bits);
 
 }  // namespace holdfast

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double persons_of_a_bin = 8;        // in deviations
-constexpr std::size_t columns_at_once = 128;  // a MiB each
+constexpr std::size_t columns_at_once = 256;  // a MiB each
 
 /// How far a neighbour moves one level of one column, squared: by a person's whole share, or two of them.
 int reach_squared(const std::string& relation) {
@@ -68,7 +68,7 @@ MeasureLaw MeasureLaw::of(const MeasureRequest& request) {
         law.mu_squared += count_reach_squared(request.relation) / squared(law.count_sigma);
     }
     if (request.columns + request.categories > 0) {
-        const std::size_t levels = request.columns * TreeLaw::levels + request.categories;
+        const std::size_t levels = request.columns * request.levels + request.categories;
         const Rational reach =
             as_rational(static_cast<std::int64_t>(levels)) * reach_squared(request.relation);
         law.sigma = sigma_for(reach, request.columns_mu_squared);
@@ -84,6 +84,7 @@ Payment payment_for(const MeasureRequest& request, const MeasureLaw& law, const 
         parameters["columns"] = request.columns;
         parameters["column_sigma"] = law.sigma;
         parameters["bins"] = request.bins;
+        if (request.levels < TreeLaw::levels) parameters["levels"] = request.levels;
     }
     if (request.categories > 0) parameters["categories"] = request.categories;
     return {"",
@@ -136,15 +137,18 @@ MeasuredConstants draw_constants(const MeasureRequest& request, const MeasureLaw
         drawn.columns[table.features[i]] = MeasuredColumn{
             .buckets = draw_buckets(count_columns(i, i + 1).front(), law.sigma, request.categories, bits)};
     if (request.columns == 0) return drawn;
-    drawn.bins = request.bins > 0 ? request.bins : bins_told_apart(persons, law.sigma);
+    const bool edges = request.levels == TreeLaw::levels;
+    if (edges) drawn.bins = request.bins > 0 ? request.bins : bins_told_apart(persons, law.sigma);
     const TreeLaw tree = TreeLaw::of(law.sigma, request.columns);
     for (std::size_t first = 0; first < request.columns; first += columns_at_once) {
         const std::size_t last = std::min(first + columns_at_once, request.columns);
         const std::vector<ColumnCounts> counts = count_columns(first, last);
         for (std::size_t i = first; i < last; ++i) {
-            const DrawnColumn column = draw_column(counts[i - first], tree, bits);
+            const DrawnColumn column = edges ? draw_column(counts[i - first], tree, bits)
+                                             : draw_range(counts[i - first], law.sigma, bits);
             drawn.columns[table.features[i]] = MeasuredColumn{
-                column.lowest, column.highest, column.edges(drawn.bins), !column.cells.empty()};
+                column.lowest, column.highest, edges ? column.edges(drawn.bins) : std::vector<double>(),
+                !column.cells.empty()};
         }
     }
     return drawn;

@@ -20,6 +20,7 @@ struct MeasureRequest {
     Rational count_mu_squared = 0, columns_mu_squared = 0;  ///< what each may cost, at most
     std::size_t categories =
         0;  ///< columns of hashed text whose frequent buckets are asked for; of the second's cost
+    std::size_t levels = TreeLaw::levels;  ///< of a column: all, or of few persons the first, without edges
 
     static constexpr std::size_t least_bins = 4, most_bins = 16;
 };
@@ -53,7 +54,7 @@ struct MeasuredConstants {
     std::string token;                                   ///< of their payment
     std::optional<std::int64_t> count;                   ///< may be below 1
     std::vector<std::optional<MeasuredColumn>> columns;  ///< by feature; empty: its range is public without
-    std::size_t bins = 0;
+    std::size_t bins = 0;                                ///< 0: no edges were drawn
 
     /// A public number of records: the least is 1.
     std::uint64_t records() const { return count && *count > 1 ? static_cast<std::uint64_t>(*count) : 1; }

@@ -76,7 +76,7 @@ class PrivateModel(TableModel):
         measured = run("measure", "--data", "data.h5", "--ledger", ledger, "--epsilon", self.epsilon, "--delta", self.delta, "--out", "measured.h5")
         os.replace(os.path.join(folder, "measured.h5"), os.path.join(folder, "data.h5"))
         seen = [column.get("seen", True) for column in measured["columns"] if column]
-        if measured["bins"] and 2 * sum(seen) <= len(seen):
+        if seen and 2 * sum(seen) <= len(seen):
             raise driver.BudgetError(f"there are too few records to measure ranges for epsilon {self.epsilon} (state them: schema=…)")
         return measured
 
