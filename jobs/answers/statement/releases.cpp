@@ -8,6 +8,7 @@
 #include "models/privacy/measure/constants.hpp"
 #include "models/privacy/measure/distance_aggregate.hpp"
 #include "models/privacy/measure/score_table.hpp"
+#include "models/privacy/selection/runs_law.hpp"
 
 namespace holdfast {
 namespace {
@@ -58,7 +59,7 @@ Json found_by(const LedgerPayment& payment, const Json& parameters) {
 Json entry_of(const LedgerPayment& payment) {
     const Json parameters = parsed(payment.parameters);
     if (payment.mechanism == measured_mechanism || payment.mechanism == validation_mechanism ||
-        payment.mechanism == aggregate_mechanism) {
+        payment.mechanism == aggregate_mechanism || payment.mechanism == selection_score_mechanism) {
         Json entry = {{"kind", payment.mechanism},
                       {"mechanism", payment.mechanism},
                       {"epsilon_on_its_own", shown(payment.epsilon)},
