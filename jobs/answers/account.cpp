@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,7 +32,7 @@ struct Request {
     std::string config;  ///< named in the next command alone
     std::optional<double> budget, fixed;
     double budget_delta = 0, delta_apart = 0;
-    bool check = false, other_people = false, held = false;
+    bool check = false, other_people = false, held = false, by_month = false;
     std::string head;
 };
 
@@ -118,6 +119,7 @@ struct Balance {
     Spending spent;
     std::vector<DatasetVersion> versions;
     std::vector<LedgerPayment> payments;
+    std::vector<MonthSpending> months;  ///< where they are asked for
 };
 
 /// A payment, and the models published under it.
@@ -129,6 +131,19 @@ std::string as_text(const LedgerPayment& payment) {
         text += "published   " + date_of(publication.time) + " model " +
                 publication.model_digest.substr(0, 16) + "\n";
     return text;
+}
+
+/// What is left of epsilon: of a Gaussian budget at its delta, where what is spent grows with the root of
+/// mu^2.
+Rational left_of(const Spending& spent) {
+    return std::max(Rational(0), Rational(spent.budget.epsilon - spent.epsilon));
+}
+
+std::string as_text(const MonthSpending& one) {
+    char line[120];
+    std::snprintf(line, sizeof line, "%s      spent until then %.6g, left %.6g\n", one.month.c_str(),
+                  shown(one.spent.epsilon), left_of(one.spent).get_d());
+    return line;
 }
 
 std::string as_text(const Balance& balance) {
@@ -145,6 +160,7 @@ std::string as_text(const Balance& balance) {
             ", on " + std::to_string(spent.answers) + " answers";
     if (spent.payments > 0) text += " and " + std::to_string(spent.payments) + " payments";
     text += "\n";
+    for (const MonthSpending& one : balance.months) text += as_text(one);
     for (const LedgerPayment& payment : balance.payments) text += as_text(payment);
     for (const DatasetVersion& version : balance.versions) {
         text +=
@@ -180,6 +196,11 @@ nlohmann::json as_json(const Balance& balance) {
         object["renyi_order"] = *budget.renyi_order;
         object["delta_apart"] = shown(budget.delta_apart);
     }
+    for (const MonthSpending& one : balance.months)
+        object["months"].push_back({{"month", one.month},
+                                    {"spent_epsilon", shown(one.spent.epsilon)},
+                                    {"spent_delta", shown(one.spent.delta)},
+                                    {"left_epsilon", left_of(one.spent).get_d()}});
     for (const LedgerPayment& payment : balance.payments) object["payments"].push_back(as_json(payment));
     for (const DatasetVersion& version : balance.versions)
         object["versions"].push_back({{"dataset", version.dataset}, {"ids", version.ids}});
@@ -239,8 +260,13 @@ void account(const Context& context, const Request& request) {
         throw Error(ExitCode::usage, "no account of the population '" + population + "' in " + request.ledger,
                     "give --data FILE and --budget EPSILON to open it", "--population");
     }
-    const Balance balance{population, *terms, *ledger.spending(population), ledger.versions(population),
-                          ledger.payments(population)};
+    const Balance balance{
+        population,
+        *terms,
+        *ledger.spending(population),
+        ledger.versions(population),
+        ledger.payments(population),
+        request.by_month ? ledger.spending_by_month(population) : std::vector<MonthSpending>()};
     context.print(as_json(balance), as_text(balance) + next_of(request));
     context.world.barrier();
 }
@@ -277,6 +303,10 @@ Run declare_account(const Command& command) {
             "an account of their own, POPULATION.held, for holdfast validate; refused where one of them is "
             "in the population's own account")
         .needs(data);
+    command.add_flag(
+        "--by-month", request->by_month,
+        "What had been spent, and was left, when each month was over: what a year of appends and "
+        "releases costs its people");
     const Argument check = command.add_flag(
         "--check", request->check,
         "Only verify the ledger: every row against its hash chain, as every opening does. A chain that its "

@@ -26,6 +26,9 @@ using Way = Answered (*)(const Release& release, Ledger& ledger, RandomBits& bit
 /// The way, and the request as that way reads it: a total for a session or a batch is its epsilon. Errors
 /// (usage): no amount, or two.
 std::pair<Way, ReleaseRequest> way_of(ReleaseRequest request) {
+    if (!request.aggregate.empty() && request.epsilon == 0)
+        throw Error(ExitCode::usage, "what may the number cost?",
+                    "give --epsilon, and --delta for normal noise", "--epsilon");
     if (request.total_epsilon != 0) {
         if (request.by != "session" && request.by != "batch") {
             if (request.batch || !request.session.empty())
@@ -72,7 +75,12 @@ void release(const Context& context, const ReleaseRequest& options) {
                  name_of(run.settings.certificate.relation), request.ledger, run.manifest.dataset.measured});
     SystemRandomBits bits;
     const std::vector<Digest> digests = query_digests(questions);
-    Answered answered = answer({context, request, run, digests, evidence}, ledger, bits);
+    const Release release{context, request, run, digests, evidence};
+    if (!request.aggregate.empty()) {
+        release_aggregate(release, questions, ledger);
+        return evidence.done();
+    }
+    Answered answered = answer(release, ledger, bits);
     evidence.done();
 
     // 3. The labels, the cost, and the terms each was drawn under.
@@ -143,7 +151,13 @@ Run declare_release(const Command& command) {
                     "better of the first two")
         .needs(total)
         .show_default();
+    const Argument aggregate = command.add_option(
+        "--aggregate", request->aggregate,
+        "No labels: one noisy number of the distances of the whole file, for --epsilon once: mean, least, "
+        "quantile:P, certified:SHARE (how many records may change so that this share of the labels stays) or "
+        "right:SHARE (stays, and is right). With --delta by normal noise");
     batch.excludes(session).excludes(mechanism);
+    for (const Argument each : {session, batch, total, mechanism}) aggregate.excludes(each);
     session.excludes(mechanism);
     for (const Argument each : {epsilon, delta, mechanism}) total.excludes(each);
     command.add_footer("Mechanisms:\n" + mechanism_help());

@@ -10,12 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "dist/data/statistics.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/quality.hpp"
 #include "jobs/program/queries.hpp"
-#include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/held_persons.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/backends.hpp"
@@ -34,20 +33,6 @@ struct Request {
     std::string model, data, ledger;
     double epsilon = 0, delta = 0;
 };
-
-/// Persons that no training of the population has seen, each by an id of their own.
-void check_held_out(const DatasetInfo& info) {
-    if (info.ids != IdKind::given)
-        throw Error(ExitCode::input,
-                    "who is held out must follow from an id that names a person: it is known by " +
-                        std::string(name_of(info.ids)),
-                    "import the table with --person", info.path);
-    if (info.dealt != Dealt::given && info.dealt != Dealt::no)
-        throw Error(ExitCode::input, "its splits were not dealt by ids that name persons",
-                    "import the table with --person and --test-fraction", info.path);
-    if (!info.has_labels)
-        throw Error(ExitCode::input, "has no labels", "validate on labelled records of classes", info.path);
-}
 
 /// What a model reads of training persons must have been paid for: it was published by this ledger.
 void require_published(const Ledger& ledger, const std::string& population, const std::string& digest,
@@ -115,43 +100,28 @@ void validate(const Context& context, const Request& request) {
                     request.model);
     const DatasetReader reader(request.data, "test");
     const DatasetInfo& info = reader.info();
-    check_held_out(info);
-    require_unique_ids(reader);
     if (info.features != model.feature_map().columns())
         throw Error(ExitCode::input,
                     std::to_string(info.features) + " features, but the model takes " +
                         std::to_string(model.feature_map().columns()),
                     "give the split test of the dataset that it was trained on", info.path);
-    const DatasetIdentity held = identify_of_population(reader);
     Ledger ledger(request.ledger);
-    require_published(ledger, held.population, model_digest, request.model);
-    const std::string population = held_population(held.population);
-    if (ledger.population_of(held.digest) != population)
-        throw Error(ExitCode::usage, "the persons held out have no account of their own in this ledger",
-                    "their owner opens it: holdfast account --ledger " + request.ledger + " --data " +
-                        info.path + ":" + info.split + " --held --budget EPSILON",
-                    request.ledger);
-    const Account account = *ledger.account(population);
-    const std::string trained = ledger.account(held.population)->relation;
-    if (account.relation != trained)
-        throw Error(ExitCode::usage,
-                    "the account of those held out counts " + account.relation +
-                        " neighbours, that of those "
-                        "trained on " +
-                        trained + ": no bound holds for both",
-                    "keep another ledger, in which both count the same", request.ledger);
+    const HeldPersons held = held_persons(reader, ledger, request.ledger);
+    require_published(ledger, held.identity.population, model_digest, request.model);
 
     // 2. What a table costs, and the name it is kept under.
-    const Relation relation = counted_by(account);
+    const Relation relation = counted_by(held.account);
     const TableNoise noise = TableNoise::of(decimal_value(request.epsilon, "--epsilon"),
-                                            decimal_value(request.delta, "--delta"), account.relation);
+                                            decimal_value(request.delta, "--delta"), held.account.relation);
     Payment payment = noise.payment(nlohmann::json{
         {"model", model_digest},
         {"noise", noise.law},
         {"noise_scale", noise.scale},
-        {"relation", account.relation}}.dump());
+        {"relation",
+         held.account.relation}}.dump());
     payment.token = ledger.token_of(
-        nlohmann::json{validation_mechanism, population, held.digest, payment.parameters}.dump());
+        nlohmann::json{validation_mechanism, held.population, held.identity.digest, payment.parameters}
+            .dump());
     const Guarantee claim = claim_about_scores(facts_of(info, false), relation, noise.epsilon, noise.delta);
     payment.guarantee = claim.to_json().dump();
 
@@ -160,7 +130,7 @@ void validate(const Context& context, const Request& request) {
     Records records = reader.read_all();
     if (info.rows_at_most > 1) weigh_persons(records, info.rows_at_most, info.path);
     require_labels(records, model.network.classes(), request.data);
-    const BoughtText bought = ledger.buy(held.digest, payment, [&] {
+    const BoughtText bought = ledger.buy(held.identity.digest, payment, [&] {
         ScoreTable table;
         const std::vector<std::int64_t> counts = counted(model, records, table);
         SystemRandomBits bits;

@@ -30,6 +30,8 @@
 #include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
 #include "models/kinds/kinds.hpp"
+#include "models/noisy/noisy_claim.hpp"
+#include "models/privacy/selection/runs_law.hpp"
 
 namespace holdfast {
 namespace {
@@ -89,8 +91,14 @@ class Stated {
     std::string check_claim() const {
         if (!same_program()) return "not checked: worded by holdfast " + run_.manifest.version;
         const Kind& kind = kind_named(run_.manifest.kind);
+        const nlohmann::json& paid = run_.manifest.payment;
+        const bool chosen = !paid.is_null() && paid["mechanism"] == selection_mechanism;
         require_same("the guarantee", run_.manifest.guarantee,
-                     kind.claim(run_.settings, facts_of(run_.manifest)).to_json());
+                     chosen ? selection_claim(run_.settings, facts_of(run_.manifest),
+                                              decimal_value(paid["epsilon"].get<double>(), "epsilon"),
+                                              decimal_value(paid["delta"].get<double>(), "delta"))
+                                  .to_json()
+                            : kind.claim(run_.settings, facts_of(run_.manifest)).to_json());
         return "worded by manifest.json as its settings demand: \"" +
                run_.manifest.guarantee["status"].get<std::string>() + "\"";
     }

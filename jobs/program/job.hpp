@@ -25,6 +25,7 @@ Run declare_schema(const Command& command);
 Run declare_advise(const Command& command);
 Run declare_pretrain(const Command& command);
 Run declare_train(const Command& command);
+Run declare_tune(const Command& command);
 Run declare_watch(const Command& command);
 Run declare_plan(const Command& command);
 Run declare_fleet(const Command& command);

@@ -275,9 +275,9 @@ Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const
 }
 
 Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Rational& epsilon,
-                             const Rational& delta) {
+                             const Rational& delta, const std::string& what) {
     Guarantee claim = claim_about_counts(
-        "the table of scores of the persons held out, and all that is computed from it alone, is (" +
+        what + " of the persons held out, and all that is computed from it alone, is (" +
             decimal_text(epsilon) + ", " + decimal_text(delta) +
             ")-differentially private; who is held out and who is trained on are different persons with an "
             "account each, and both accounts together cost a person the larger of the two",

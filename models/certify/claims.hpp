@@ -52,9 +52,10 @@ Guarantee claim_about_labels(const RecordClaim& basis, const Guarantee& drawn, b
 Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsilon, const Rational& delta);
 /// A claim on constants that are drawn from a table under noise: mu-Gaussian private. Likewise the one way.
 Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared);
-/// A claim on a noisy table of scores of persons who were held out, by a published model.
+/// A claim on what is told of scores of persons who were held out, by models that were paid for: of a noisy
+/// table, or of the score that the best of several was chosen by.
 Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Rational& epsilon,
-                             const Rational& delta);
+                             const Rational& delta, const std::string& what = "the table of scores");
 /// The same of the models that training starts from, or that make its features: files that are taken for
 /// public.
 void state_public_models(const Settings& settings, Guarantee& claim);

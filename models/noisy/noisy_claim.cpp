@@ -23,6 +23,19 @@ StepsCost cost_of_settings(const Settings& settings) {
     return cost_of(gaussian_steps(settings), delta_of(settings));
 }
 
+/// Who is in a step is a secret coin, and no record's place is a function of its id that anyone knows.
+RecordClaim claim_of(std::string statement, const Settings& settings, const DataFacts& facts) {
+    RecordClaim claim =
+        claim_about_records(std::move(statement), settings, facts,
+                            {settings.certificate.relation, "the noise does not cover", false, false});
+    claim.require(
+        "who sees the parameters does not know the key of the run, which is destroyed at its end, and cannot "
+        "tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");
+    claim.require(
+        "nothing else of the run leaves its owner: not its metrics, checkpoints, batch counts or times");
+    return claim;
+}
+
 }  // namespace
 
 GaussianSteps gaussian_steps(const Settings& settings) {
@@ -60,17 +73,25 @@ RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts) {
     if (!has_noise(settings))
         return RecordClaim::not_private("the parameters of a training without noise are for their owner",
                                         "nothing hides what a record changed");
-    // Who is in a step is a secret coin, and no record's place is a function of its id that anyone knows.
-    RecordClaim claim = claim_about_records(
-        "the parameters that are published, and all that is computed from them alone, are (" +
-            decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
-            ")-differentially private: all steps together, for whoever sees every one of them",
-        settings, facts, {settings.certificate.relation, "the noise does not cover", false, false});
+    return claim_of("the parameters that are published, and all that is computed from them alone, are (" +
+                        decimal_text(asked_epsilon(settings)) + ", " + decimal_text(delta_of(settings)) +
+                        ")-differentially private: all steps together, for whoever sees every one of them",
+                    settings, facts);
+}
+
+RecordClaim selection_claim(const Settings& settings, const DataFacts& facts, const Rational& epsilon,
+                            const Rational& delta) {
+    RecordClaim claim = claim_of(
+        "the parameters that are published, their setting and the score they were chosen by, the best of a "
+        "secret number of trainings of public settings, are together (" +
+            decimal_text(epsilon) + ", " + decimal_text(delta) + ")-differentially private",
+        settings, facts);
     claim.require(
-        "who sees the parameters does not know the key of the run, which is destroyed at its end, and cannot "
-        "tell ChaCha20 and BLAKE2b under it from random (a computational assumption)");
+        "nobody but the owner learns how many trainings there were: not their files, their time, nor a day "
+        "of publication that was not set beforehand");
     claim.require(
-        "nothing else of the run leaves its owner: not its metrics, checkpoints, batch counts or times");
+        "the selection went on to its end: one that is given up for the time it takes, and begun anew, is "
+        "another one");
     return claim;
 }
 

@@ -19,6 +19,11 @@ Settings settled_for_noise(const Settings& settings);
 /// What the published parameters guarantee, with every condition and gap; of settings with their multiplier.
 RecordClaim noisy_claim(const Settings& settings, const DataFacts& facts);
 
+/// The same of the best of a secret number of such trainings, of these settings and of others, which together
+/// cost (epsilon, delta) (models/mathematics.md, private selection).
+RecordClaim selection_claim(const Settings& settings, const DataFacts& facts, const Rational& epsilon,
+                            const Rational& delta);
+
 /// Error (usage): without noise the parameters must not leave.
 void require_noise(const Settings& settings);
 

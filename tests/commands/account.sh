@@ -96,6 +96,18 @@ grep -q 'on 40 answers and 1 payments' shown.txt && grep -q '^payment  *2023-11-
 "$holdfast" account --quiet --ledger renyi.db --population clinic --json > shown.json || fail "cannot show payments"
 [ "$(field shown.json mechanism)/$(field shown.json date)/$(field shown.json digest)" = '"noisy"/"2023-11-14"/"fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"' ] || fail "payments: $(cat shown.json)"
 
+# What a year costs: by month, as the account composes; the last is what is spent.
+cp renyi.db months.db
+python3 "$support/chain_anew.py" months.db "UPDATE charges SET time = 1702900000000 WHERE id > 10; UPDATE charges SET time = 1699900000000 WHERE id <= 10"
+"$holdfast" account --quiet --ledger months.db --population clinic --by-month --json > months.json || fail "months: $(cat months.json)"
+python3 -c 'import json
+o = json.load(open("months.json"))
+m = o["months"]
+assert [x["month"] for x in m] == ["2023-11", "2023-12"], m
+assert 0 < m[0]["spent_epsilon"] < m[1]["spent_epsilon"] == o["spent_epsilon"], (m, o)
+assert all(abs(x["spent_epsilon"] + x["left_epsilon"] - o["budget_epsilon"]) < 1e-9 for x in m), m' || fail "months: $(cat months.json)"
+"$holdfast" account --quiet --ledger months.db --population clinic --by-month | grep -q '^2023-12 .*left' || fail "no months in words"
+
 # 8. A ledger that another program touched, or that is damaged, is believed by nobody: exit 3, and nothing is charged.
 check() { "$holdfast" account --quiet --check --ledger "$@"; }
 check ledger.db > checked.txt || fail "a sound ledger: $(cat checked.txt)"

@@ -175,4 +175,30 @@ release both strangers two.h5 0.1 --quiet > out.txt 2> err.txt
 "$holdfast" account --ledger both.db --public two.h5 > out.txt 2> err.txt
 [ $? = 3 ] && [ ! -s out.txt ] && grep -q 'name people of this ledger' err.txt || fail "another's records pass as public: $(cat out.txt err.txt)"
 
+# 10. One number of the distances of a file: charged first, drawn once, whatever the order of the queries; a label that is
+# wrong counts as 0; nothing of the distances is in the log.
+account numbers two.h5 --budget 2 --budget-delta 0.00001
+number() { release numbers "$1" "$2" 0.5 --quiet --json --aggregate "$3" "${@:4}"; }
+number ensemble two.h5 mean > mean.json 2> err.txt || fail "no mean of distances: $(cat err.txt)"
+number ensemble two.h5 mean > again.json
+[ "$(field mean.json value)/$(field mean.json charged)/$(field again.json charged)" = "$(field again.json value)/true/false" ] || fail "asked again, another number: $(cat mean.json again.json)"
+grep -q '"status":"proved"' mean.json && grep -q 'nested boxes' mean.json || fail "a number without its guarantee: $(cat mean.json)"
+head -41 three.csv > some.csv
+{ head -1 some.csv; tail -40 some.csv | tac; } > turned.csv
+account turned three.h5 --budget 1
+for table in some turned; do release turned classes $table.csv 0.5 --quiet --json --aggregate mean > $table.json 2> err.txt || fail "of a table: $(cat err.txt)"; done
+[ "$(field some.json value)/$(field turned.json charged)" = "$(field turned.json value)/false" ] || fail "the queries' order makes another file: $(cat some.json turned.json)"
+for name in certified:0.9 right:0.9; do
+    number binary two.h5 $name > once.json 2> err.txt || fail "$name: $(cat err.txt)"
+    [ "$(field once.json charged)" = true ] || fail "$name costs nothing"
+done
+[ "$("$holdfast" account --ledger numbers.db --population synthetic --json --quiet 2> /dev/null | grep -o '"spent_epsilon":[0-9.]*')" = '"spent_epsilon":1.5' ] || fail "three numbers at .5 cost $("$holdfast" account --ledger numbers.db --population synthetic --json --quiet)"
+number binary two.h5 least --delta 0.000001 > least.json || fail "by normal noise"
+number binary two.h5 quantile:0.5 > out.txt 2> err.txt
+[ $? = 6 ] && [ ! -s out.txt ] && grep -q 'nothing was charged' err.txt || fail "a fifth number of a budget for four: $(cat out.txt err.txt)"
+number binary two.h5 fraction > out.txt 2> err.txt
+[ $? = 2 ] && grep -q 'certified:SHARE' err.txt || fail "an unknown aggregate: $(cat err.txt)"
+release numbers binary two.h5 0.5 --aggregate mean --batch > out.txt 2> err.txt && fail "a number and labels at once"
+"$holdfast" statement --ledger numbers.db --quiet > statement.txt && grep -q 'certified:0.9' statement.txt || fail "a statement without the numbers: $(cat statement.txt)"
+
 ((failures == 0)) && echo "releases as documented"

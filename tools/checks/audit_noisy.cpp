@@ -13,6 +13,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/version.hpp"
+#include "kernels/ops/row_weight.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/noisy/noisy_claim.hpp"
 #include "models/noisy/noisy_trainer.hpp"
@@ -399,6 +400,38 @@ NoisyAudit of_infinity_norm() {
             2000};
 }
 
+/// A person of several equal rows: their mean is clipped, as one record is. Whoever takes each row for a
+/// record lets the person add as often.
+NoisyAudit of_person_of_rows() {
+    constexpr std::uint64_t rows = 8;
+    const auto game_of_rows = [](const Settings& settings, bool of_one_person) {
+        Records before = ordinary_records(few_features, few_records), after = before;
+        for (std::uint64_t row = 0; row < rows; ++row)
+            append(after, canary(few_features, canary_feature), 1, canary_id + (of_one_person ? 0 : row));
+        if (of_one_person) {
+            before.weights.assign(before.size(), 1);
+            after.weights.assign(after.size(), row_weight(rows));
+            std::fill_n(after.weights.begin(), few_records, 1);
+        }
+        return std::make_shared<const Game>(settings, few_features, std::move(before), std::move(after));
+    };
+    const auto play_of = [](const SharedGame& game) {
+        return [game](bool changed, const SecretKey& run) {
+            return along_canary(*game, published(*game, game->world(changed), run));
+        };
+    };
+    Settings settings = small_settings(2, 4), of_rows = settings;
+    settings.training.rows_at_most = rows;
+    check(settings);
+    const SharedGame game = game_of_rows(settings, true);
+    return {"a person of 8 equal rows, 4 steps",
+            game->claimed(),
+            play_of(game),
+            "rows taken for persons",
+            play_of(game_of_rows(of_rows, false)),
+            4000};
+}
+
 /// Whoever counts, divides by another number in the other world.
 NoisyAudit of_private_count() {
     constexpr std::size_t features = 64, records = 4;
@@ -505,6 +538,7 @@ std::vector<NoisyAudit> noisy_audits() {
             of_reused_place(),
             of_reused_sample(),
             of_infinity_norm(),
+            of_person_of_rows(),
             of_floating_noise(),
             of_private_count()};
 }

@@ -26,6 +26,7 @@ struct ReleaseRequest {
     bool batch = false, public_queries = false;  ///< the second: said, against their look
     double total_epsilon = 0, total_delta = 0;
     std::string by = "auto";  ///< with a total: "auto", "session", "batch" or a mechanism
+    std::string aggregate;    ///< of the distances of all queries, in place of labels
 };
 
 /// What every way of answering has before anything is charged; all of it public but what `evidence`
@@ -58,5 +59,7 @@ Answered answer_in_session(const Release& release, Ledger& ledger, RandomBits& b
 Answered answer_batch(const Release& release, Ledger& ledger, RandomBits& bits);
 /// The whole file for one charge, by the route that its public numbers choose.
 Answered answer_for_total(const Release& release, Ledger& ledger, RandomBits& bits);
+/// No labels: one number of the distances of the file, for one charge; prints it.
+void release_aggregate(const Release& release, const Questions& questions, Ledger& ledger);
 
 }  // namespace holdfast

@@ -6,7 +6,9 @@
 #include "jobs/program/date.hpp"
 #include "kernels/base/error.hpp"
 #include "models/privacy/measure/constants.hpp"
+#include "models/privacy/measure/distance_aggregate.hpp"
 #include "models/privacy/measure/score_table.hpp"
+#include "models/privacy/selection/runs_law.hpp"
 
 namespace holdfast {
 namespace {
@@ -56,7 +58,8 @@ Json found_by(const LedgerPayment& payment, const Json& parameters) {
 
 Json entry_of(const LedgerPayment& payment) {
     const Json parameters = parsed(payment.parameters);
-    if (payment.mechanism == measured_mechanism || payment.mechanism == validation_mechanism) {
+    if (payment.mechanism == measured_mechanism || payment.mechanism == validation_mechanism ||
+        payment.mechanism == aggregate_mechanism || payment.mechanism == selection_score_mechanism) {
         Json entry = {{"kind", payment.mechanism},
                       {"mechanism", payment.mechanism},
                       {"epsilon_on_its_own", shown(payment.epsilon)},
@@ -66,6 +69,8 @@ Json entry_of(const LedgerPayment& payment) {
                       {"guarantee", guarantee_of(payment.guarantee)}};
         if (payment.mechanism == validation_mechanism && !payment.result.empty())
             entry["found"] = found_by(payment, parameters);
+        if (payment.mechanism == aggregate_mechanism && !payment.result.empty())
+            entry["number"] = parsed(payment.result);
         return entry;
     }
     if (parameters.contains("kind"))  // of answers: listed by their terms too, which say how many

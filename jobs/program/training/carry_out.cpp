@@ -210,7 +210,7 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
     const Settings settings = kind.settled(settle_facts(asked.settings, reader.info()));
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const DataFacts facts = facts_of(reader.info(), !request.public_data.empty());
-    const std::optional<Payment> payment = kind.payment(settings, facts);
+    const std::optional<Payment> payment = request.paid ? std::nullopt : kind.payment(settings, facts);
     if (payment) require_ledger(request.ledger);
     if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     check_against_count(settings);
@@ -292,14 +292,18 @@ TrainingOutcome carry_out(const Context& context, const TrainingRequest& request
                           beside,         name_of(settings.certificate.relation),
                           request.ledger, reader.info().measured};
         std::optional<RunKey> key;
-        if (kind.secret && !finished_before) key = paid_run_key(context, run, store, payment, payee);
+        if (request.paid)
+            key = RunKey{request.paid->key.derived("run", whose), request.paid->payment};
+        else if (kind.secret && !finished_before)
+            key = paid_run_key(context, run, store, payment, payee);
         if (context.world.is_root()) {
             settings.features.keep_prefix(run.path());
             settings.network.keep_initial(run.path());
         }
         training = kind.training(plan, public_records, grid, key ? &key->key : nullptr);
-        RunManifest manifest = manifest_of(plan, how, reader.info(), data_digest, beside,
-                                           training->arithmetic(), kind.claim(settings, facts));
+        RunManifest manifest =
+            manifest_of(plan, how, reader.info(), data_digest, beside, training->arithmetic(),
+                        request.paid ? request.paid->claim(settings, facts) : kind.claim(settings, facts));
         if (key) manifest.payment = key->payment;
         const KeptStates kept(run, whose, settings, request.keep);
         GroupTraining group(context, how, grid, sums.group(), *training, store, kept, members,

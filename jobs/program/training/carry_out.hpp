@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "dist/data/dataset.hpp"
@@ -10,9 +13,18 @@
 #include "jobs/program/context.hpp"
 #include "jobs/program/runs/kept_states.hpp"
 #include "jobs/program/training/held_out.hpp"
+#include "models/certify/claims.hpp"
+#include "models/privacy/noise/secret_key.hpp"
 #include "models/training/plan.hpp"
 
 namespace holdfast {
+
+/// Of a training that was paid for beforehand, as one of several (holdfast tune).
+struct PaidTraining {
+    SecretKey key;           ///< of this one alone
+    nlohmann::json payment;  ///< for the manifest
+    std::function<RecordClaim(const Settings& settings, const DataFacts& facts)> claim;  ///< of its result
+};
 
 /// A training as it is asked for: by holdfast train, or by holdfast unlearn of what is left.
 struct TrainingRequest {
@@ -21,6 +33,7 @@ struct TrainingRequest {
     ValidationRequest validation;
     StatesToKeep keep;
     bool resume = false, trace = false;
+    std::shared_ptr<const PaidTraining> paid = nullptr;  ///< else a ledger pays now, where one has to
     std::string go_on = "go on with the same command and --resume";  ///< once a signal has stopped it
 
     /// The folder may hold a part of this run already: of this job's earlier start, or of other slices.

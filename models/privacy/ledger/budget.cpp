@@ -65,13 +65,18 @@ struct Sums {
     }
 };
 
-Sums sums_of(const LedgerDatabase& database, const StoredAccount& account) {
+constexpr const char* month_of_time = "strftime('%Y-%m', time / 1000, 'unixepoch')";
+
+/// `month`: up to its end; empty: up to now.
+Sums sums_of(const LedgerDatabase& database, const StoredAccount& account, const std::string& month = "") {
     const Budget& budget = account.terms.budget;
+    const std::string until = month.empty() ? "" : std::string(" AND ") + month_of_time + " <= ?";
     Sums sums;
     Statement answers(database,
-                      "SELECT epsilon, delta, count(*) FROM charges WHERE account = ? AND payment IS NULL "
-                      "GROUP BY epsilon, delta");
+                      "SELECT epsilon, delta, count(*) FROM charges WHERE account = ? AND payment IS NULL" +
+                          until + " GROUP BY epsilon, delta");
     answers.bind(account.id);
+    if (!month.empty()) answers.bind(month);
     while (answers.step()) {
         const Cost cost = cost_of_answer(budget, parse_rational(answers.text(0), "ledger"),
                                          parse_rational(answers.text(1), "ledger"));
@@ -81,9 +86,11 @@ Sums sums_of(const LedgerDatabase& database, const StoredAccount& account) {
     // Without an order no curve is at it: NULL equals nothing.
     Statement payments(database,
                        "SELECT p.epsilon, p.delta, c.rho, p.mu_squared FROM payments p LEFT JOIN curves c "
-                       "ON c.payment = p.id AND c.renyi_order = ? WHERE p.account = ?");
+                       "ON c.payment = p.id AND c.renyi_order = ? WHERE p.account = ?" +
+                           until);
     budget.renyi_order ? payments.bind(*budget.renyi_order) : payments.bind_null();
     payments.bind(account.id);
+    if (!month.empty()) payments.bind(month);
     while (payments.step()) {
         Cost cost{parse_rational(payments.text(0), "ledger"), parse_rational(payments.text(1), "ledger"),
                   std::nullopt};
@@ -207,6 +214,20 @@ void check_amounts(const Rational& epsilon, const Rational& delta) {
 
 Spending spending_of(const LedgerDatabase& database, const StoredAccount& account) {
     return spending_of(account.terms.budget, sums_of(database, account));
+}
+
+std::vector<MonthSpending> spending_by_month(const LedgerDatabase& database, const StoredAccount& account) {
+    Statement months(database,
+                     std::string("SELECT ") + month_of_time +
+                         " AS month FROM charges WHERE account = ?1 AND payment IS NULL UNION SELECT " +
+                         month_of_time + " FROM payments WHERE account = ?1 ORDER BY month");
+    months.bind(account.id);
+    std::vector<MonthSpending> spent;
+    while (months.step()) {
+        const std::string month = months.text(0);
+        spent.push_back({month, spending_of(account.terms.budget, sums_of(database, account, month))});
+    }
+    return spent;
 }
 
 void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccount& account,

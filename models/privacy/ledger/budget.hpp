@@ -14,6 +14,9 @@ void check_amounts(const Rational& epsilon, const Rational& delta);
 /// What the account has spent.
 Spending spending_of(const LedgerDatabase& database, const StoredAccount& account);
 
+/// Ledger::spending_by_month.
+std::vector<MonthSpending> spending_by_month(const LedgerDatabase& database, const StoredAccount& account);
+
 /// Error (ExitCode::budget) unless `more` answers at `charge` fit; says how many would.
 void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccount& account,
                               const Charge& charge, std::int64_t more);

@@ -102,6 +102,11 @@ std::optional<Spending> Ledger::spending(const std::string& population) const {
     return spending_of(*database_, *account);
 }
 
+std::vector<MonthSpending> Ledger::spending_by_month(const std::string& population) const {
+    const std::optional<StoredAccount> account = find_account(*database_, population);
+    return account ? holdfast::spending_by_month(*database_, *account) : std::vector<MonthSpending>();
+}
+
 std::vector<DatasetVersion> Ledger::versions(const std::string& population) const {
     return find_versions(*database_, population);
 }

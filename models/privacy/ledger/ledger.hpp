@@ -82,6 +82,12 @@ struct Spending {
         delta;  ///< upper bounds of the cost so far; delta is the budget's once composition needs it
 };
 
+/// What had been spent when a month was over, "2026-11" by UTC.
+struct MonthSpending {
+    std::string month;
+    Spending spent;
+};
+
 /// What one answer costs, by which mechanism it is drawn, and the guarantee it then has (JSON text).
 struct Charge {
     Rational epsilon, delta;
@@ -237,6 +243,8 @@ class Ledger {
     /// Empty where there is no such account.
     std::optional<Account> account(const std::string& population) const;
     std::optional<Spending> spending(const std::string& population) const;
+    /// Of each month in which something was charged, in their order. Empty where there is no account.
+    std::vector<MonthSpending> spending_by_month(const std::string& population) const;
     /// In the order of their digests.
     std::vector<DatasetVersion> versions(const std::string& population) const;
     /// All that have an account, by name.
