@@ -172,6 +172,7 @@ std::optional<double> radius_of(const Request& request, const FinishedRun& run) 
     if (request.input_radius.size() > 1 || !(radius > 0) || !std::isfinite(radius))
         refuse("of a run one radius is asked at a time, a number above 0", "give one, as --input-radius .01");
     if (run.network.is_regression()) refuse("a regression has no label that could change", "leave it out");
+    if (request.bounds != "interval") refuse("no relaxation bounds a query that moves", "leave --bounds out");
     if (request.answer != "row")
         refuse("answers of persons are not certified where rows move", "leave --answer out");
     if (run.members() > 1 && run.aggregation() != Aggregation::stable)
@@ -258,17 +259,19 @@ Run declare_certify(const Command& command) {
     const Argument model =
         command.add_option("--model", request->model,
                            "Or a model file of holdfast publish or tools/python: how far each query may move "
-                           "until the label could "
-                           "change. It reads the published parameters alone, and no ledger pays for it");
+                           "until the label could change. It reads the published parameters alone, and no "
+                           "ledger pays for it");
     run.excludes(model);
     command.add_option("--queries", request->queries, queries_help).required();
     add_answer_option(command, request->answer);
+    model.excludes(command.option("--answer"));
     command
         .add_option(
             "--bounds", request->bounds,
             "interval: what a release counts by; best: linear relaxations besides, of dense networks of two "
             "hidden layers or more, for the owner")
         .show_default();
+    model.excludes(command.option("--bounds"));
     command
         .add_option("--input-radius", request->input_radius,
                     "How far a query may move, in the units of its features: of a model one or several, as "

@@ -100,6 +100,14 @@ void Surrogate::add_by_parameters(std::span<const double> by_logits, double weig
     ensure(end == sums.data(), "the parameters of a dense network");
 }
 
+double Surrogate::lead(std::size_t c, std::size_t j, std::span<const double> seen) const {
+    const Layer& rows = layers_.back();
+    const double *w_c = &rows.by_output[c * rows.in], *w_j = &rows.by_output[j * rows.in];
+    double sums[4] = {};  // four, each in order: what a processor adds side by side
+    for (std::size_t i = 0; i < rows.in; ++i) sums[i % 4] += (w_c[i] - w_j[i]) * seen[i];
+    return rows.bias[c] - rows.bias[j] + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
 void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas) {
     const double most = *std::max_element(logits.begin(), logits.end());
     double sum = 0;

@@ -61,7 +61,22 @@ END
 mpirun -n 2 "$holdfast" certify --quiet --run run --queries blobs.h5:test --input-radius .02 --json > two.json || fail "both on 2 ranks"
 cmp -s at.02.json two.json || fail "two ranks say otherwise"
 
-# 3. What cannot be.
+# 3. Learnt with noise, one vector a record: the same whatever ranks share the records, and a model that is published as
+# any other.
+"$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --budget 2 --budget-delta 1e-4 > /dev/null
+noisy=(--data blobs.h5 --set training.kind=noisy --set clip.kind=norm --set training.epochs=6 --set training.expected_records=400 --set "network.hidden=[]" --set network.loss=cross_entropy --set robust.attack=worst_case --set robust.input_radius=.1 --quiet)
+"$holdfast" train "${noisy[@]}" --set noise.law=none --out alone --json > alone.json || fail "not learnt"
+mpirun -n 2 "$holdfast" train "${noisy[@]}" --set noise.law=none --out together --json > together.json || fail "not learnt by 2 ranks"
+digest() { grep -o '"digest": *"[0-9a-f]*"' "$1"; }
+[ -n "$(digest alone.json)" ] && [ "$(digest alone.json)" = "$(digest together.json)" ] || fail "two ranks learn otherwise"
+"$holdfast" train "${noisy[@]}" --set robust.attack=pgd --set robust.noise=.1 --set robust.copies=2 --ledger ledger.db --out private > /dev/null || fail "not learnt with noise"
+"$holdfast" publish --quiet --run private --ledger ledger.db --out private.h5 > /dev/null || fail "not published"
+ask --model private.h5 --input-radius .05 > said.txt || fail "not certified"
+grep -q '^privacy of records: proved: .*(1, 1e-05)-differentially private' said.txt || fail "does not say how private: $(cat said.txt)"
+"$holdfast" train --quiet --data blobs.h5 --set robust.attack=pgd --out boxed > /dev/null 2> err.txt && fail "boxes learn copies"
+grep -q 'robust.attack belongs to training.kind = "noisy"' err.txt || fail "$(cat err.txt)"
+
+# 4. What cannot be.
 refused() { # CODE WORDS OPTIONS…
     local code=$1 words=$2
     shift 2
@@ -77,5 +92,7 @@ refused 2 'features\.map = "none"' --model bins.h5 --norm l2 --input-radius .1
 refused 2 'no such norm: l1' --model linear.h5 --norm l1 --input-radius .1
 refused 2 'attack' --model linear.h5 --input-radius .1 --attack guess
 refused 2 '--model' --run run --attack pgd
+refused 2 '--answer' --model linear.h5 --input-radius .1 --answer vote
+refused 2 'no relaxation' --run run --input-radius .1 --bounds best
 refused 2 'one radius' --run run --input-radius .1,.2
 exit $((failures > 0))

@@ -12,6 +12,7 @@
 #include "kernels/ops/row_weight.hpp"
 #include "models/boxes/one_step.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/certify/answers.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/output_bounds.hpp"
 #include "models/certify/stable_distance.hpp"
