@@ -1,26 +1,41 @@
 // holdfast certify: how many records would have to change before each answer could; of a regression, where
-// each prediction lies when so many change.
+// each prediction lies when so many change. Of a published model: how far each query may move.
 //   mpirun -n 2 holdfast certify --run run --queries blobs.h5:test
+//   holdfast certify --model model.h5 --queries blobs.h5:test --input-radius .01,.02 --attack pgd
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
 #include "dist/files/hdf5.hpp"
+#include "jobs/answers/certify/model.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/queries.hpp"
 #include "jobs/program/runs/finished_run.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/base/error.hpp"
+#include "models/robust/attack.hpp"
 
 namespace holdfast {
 namespace {
 
 struct Request {
     std::string run, queries, bounds = "interval", answer = "row";
+    std::string model, norm = "linf", out;
+    std::vector<double> input_radius;
+    std::vector<std::string> attacks;
+    std::uint64_t attack_steps = 40, attack_restarts = 2;
+
+    std::string radius_text() const {
+        char text[32];
+        std::snprintf(text, sizeof text, "%g", input_radius.front());
+        return text;
+    }
 };
 
 struct Result {
@@ -147,13 +162,44 @@ void certify_regression(const Context& context, const FinishedRun& run, const Qu
                               next_command({"report", run.folder.path()}));
 }
 
+/// How far queries may move, if it is said: the distances are then those of queries that do.
+std::optional<double> radius_of(const Request& request, const FinishedRun& run) {
+    if (request.input_radius.empty()) return std::nullopt;
+    const auto refuse = [](const std::string& message, const std::string& hint) {
+        throw Error(ExitCode::usage, message, hint, "--input-radius");
+    };
+    const double radius = request.input_radius.front();
+    if (request.input_radius.size() > 1 || !(radius > 0) || !std::isfinite(radius))
+        refuse("of a run one radius is asked at a time, a number above 0", "give one, as --input-radius .01");
+    if (run.network.is_regression()) refuse("a regression has no label that could change", "leave it out");
+    if (request.bounds != "interval") refuse("no relaxation bounds a query that moves", "leave --bounds out");
+    if (request.answer != "row")
+        refuse("answers of persons are not certified where rows move", "leave --answer out");
+    if (run.members() > 1 && run.aggregation() != Aggregation::stable)
+        refuse("the published aggregation says nothing of queries that move",
+               "train with ensemble.aggregate = \"stable\"");
+    run.certificate->set_input_radius(radius);
+    return radius;
+}
+
+/// Of both promises at once.
+Guarantee moved_claim() {
+    return Guarantee::proved(
+        "where h is 1 or more the label is that of every input within the input radius of the query, too, "
+        "feature by feature in units of the features, whichever of these datasets was trained on");
+}
+
 void certify_job(const Context& context, const Request& request) {
     // 1. The run and the queries.
+    if (request.run.empty())
+        throw Error(ExitCode::usage, "nothing is named to certify",
+                    "name a run, or --model and a published model", "--run");
     if (request.bounds != "interval" && request.bounds != "best")
         throw Error(ExitCode::usage, "no such bounds: " + request.bounds, "give interval or best",
                     "--bounds");
     const FinishedRun run = FinishedRun::open(request.run);
     const Questions questions = read_questions(context, run.form(), request.queries, request.answer);
+    const std::optional<double> radius = radius_of(request, run);
     if (run.network.is_regression()) return certify_regression(context, run, questions);
     const Records queries = questions.answered();
     const bool relaxed =
@@ -175,6 +221,7 @@ void certify_job(const Context& context, const Request& request) {
     const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, most));
     Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
+    if (radius) claim.combine(moved_claim());
     nlohmann::json table = nlohmann::json::array();
     std::string text =
         "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
@@ -187,14 +234,16 @@ void certify_job(const Context& context, const Request& request) {
                       fractions[level], ensemble[level]);
         text += line;
     }
+    if (radius) text += "wherever a query moves within " + request.radius_text() + " of each feature, too\n";
     if (relaxed)
         text +=
             "by intervals or linear relaxations, whichever prove more; a release counts by intervals alone\n";
     if (request.bounds == "best" && !relaxed)
         text += "by intervals: of this run linear relaxations prove no more\n";
-    const nlohmann::json object = {
+    nlohmann::json object = {
         {"queries", queries.size()}, {"answer", request.answer}, {"bounds", relaxed ? "best" : "interval"},
         {"certified", table},        {"digest", digest},         {"guarantee", claim.to_json()}};
+    if (radius) object["input_radius"] = *radius;
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
                               run.folder.file("distances.h5") + "\n" + claim.text() + "\n" +
@@ -206,16 +255,64 @@ void certify_job(const Context& context, const Request& request) {
 
 Run declare_certify(const Command& command) {
     auto request = std::make_shared<Request>();
-    command.add_option("--run", request->run, "Run folder of holdfast train").required();
+    const Argument run = command.add_option("--run", request->run, "Run folder of holdfast train");
+    const Argument model =
+        command.add_option("--model", request->model,
+                           "Or a model file of holdfast publish or tools/python: how far each query may move "
+                           "until the label could change. It reads the published parameters alone, and no "
+                           "ledger pays for it");
+    run.excludes(model);
     command.add_option("--queries", request->queries, queries_help).required();
     add_answer_option(command, request->answer);
+    model.excludes(command.option("--answer"));
     command
         .add_option(
             "--bounds", request->bounds,
             "interval: what a release counts by; best: linear relaxations besides, of dense networks of two "
             "hidden layers or more, for the owner")
         .show_default();
-    return [request](const Context& context) { certify_job(context, *request); };
+    model.excludes(command.option("--bounds"));
+    command
+        .add_option("--input-radius", request->input_radius,
+                    "How far a query may move, in the units of its features: of a model one or several, as "
+                    ".01,.02; of a run with boxes one, and distances then hold for records that change and a "
+                    "query that moves at once")
+        .separated_by(',');
+    command
+        .add_option(
+            "--norm", request->norm,
+            "linf: every feature by as much, of any network; l2: the length of all, of models without "
+            "hidden layers")
+        .show_default()
+        .needs(model);
+    const Argument attack =
+        command
+            .add_option(
+                "--attack", request->attacks,
+                "Beside the certificates what attacks find that know every parameter, any of fgsm, ifgsm, "
+                "mim, pgd, margin: one counts where the program itself errs within the radius")
+            .separated_by(',')
+            .one_of(Attack::names())
+            .needs(model);
+    command.add_option("--attack-steps", request->attack_steps, "Of each attack but fgsm")
+        .show_default()
+        .within<std::uint64_t>(1, 100000)
+        .needs(attack);
+    command.add_option("--attack-restarts", request->attack_restarts, "Random starts of pgd")
+        .show_default()
+        .within<std::uint64_t>(1, 10000)
+        .needs(attack);
+    command
+        .add_option("--out", request->out,
+                    "Of a model, a table for its owner alone: row,label,radius of each query")
+        .needs(model);
+    return [request](const Context& context) {
+        if (!request->model.empty())
+            return certify_model(
+                context, {request->model, request->queries, request->norm, request->input_radius,
+                          request->attacks, request->attack_steps, request->attack_restarts, request->out});
+        certify_job(context, *request);
+    };
 }
 
 }  // namespace holdfast

@@ -53,6 +53,8 @@ std::vector<Option> make_table() {
                  {"boxes"});
     join<NoiseSettings>(table, "noise", noise_options(), [](C & c) -> auto& { return c.settings.noise; },
                         {"noisy"});
+    join<RobustSettings>(table, "robust", robust_options(), [](C & c) -> auto& { return c.settings.robust; },
+                         {"noisy"});
     join<ConvexSettings>(table, "convex", convex_options(), [](C & c) -> auto& { return c.settings.convex; },
                          {"convex"});
     join<EnsembleSettings>(

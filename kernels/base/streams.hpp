@@ -28,6 +28,11 @@ constexpr std::uint64_t fleet_sample = 0x666c6565;
 // Of the features' seed: counters are words of bits, 2^32 an entry.
 constexpr std::uint64_t fourier_features = 0x666f7572;
 
+// Of an attack's seed: counters are features of queries.
+constexpr std::uint64_t attack_starts(std::uint64_t start) {
+    return (std::uint64_t{0x61747461} << 24) + start;
+}
+
 // Of an import's seed: counters are ids.
 constexpr std::uint64_t test_split = 0x74657374;
 constexpr std::uint64_t kept_rows = 0x726f7773;  ///< counters are hashes of rows

@@ -31,8 +31,8 @@ class EngineOn final : public Engine {
 
     void set_records(std::span<const RecordSet> sets) override {
         for (const RecordSet& set : sets) {
-            if (set.poison)
-                throw Error(ExitCode::usage, "backend \"cuda\" bounds no poisoned records",
+            if (set.poison || set.input_radius > 0)
+                throw Error(ExitCode::usage, "backend \"cuda\" bounds no records that move",
                             "use --set run.backend=cpu", "run.backend");
             if (set.weights != nullptr)
                 throw Error(ExitCode::usage, "backend \"cuda\" weighs no rows", "use --set run.backend=cpu",

@@ -35,6 +35,9 @@ struct RecordSet {
     /// Weights are row_weight() of persons, whose rows stand side by side; else every row is a person's only
     /// one.
     bool rows_of_persons = false;
+    /// Engine::outputs() then bounds what every input gives whose features lie within so far of the record's,
+    /// as they count, and within the public range; a point has an interval, too. No step looks at it.
+    double input_radius = 0;
 
     /// at: record * inputs + column.
     double feature(std::size_t at) const {
@@ -79,8 +82,8 @@ class Engine {
     virtual ~Engine() = default;
 
     /// The records of the following calls. Their arrays must stay where they are: a device streams from them
-    /// what does not fit into its memory. Error (usage): records to be poisoned, which a device does not
-    /// bound, or to be weighed, which it does not do.
+    /// what does not fit into its memory. Error (usage): records that are to be poisoned or have an
+    /// input radius, which a device does not bound, or to be weighed, which it does not do.
     virtual void set_records(std::span<const RecordSet> sets) = 0;
 
     /// What the following steps multiply the outputs of every hidden layer by, after pooling: `factors`

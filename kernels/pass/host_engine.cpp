@@ -217,8 +217,8 @@ class HostEngine final : public Engine {
         cut(sets_.front(), indices, panel_height, work);
         const double products = 2.0 * static_cast<double>(indices.size() * network_.products());
         const auto answer = [&](OutputWorker& worker, std::size_t panel) {
-            worker.panel.load(*work[panel].records, work[panel].indices);
-            const BasicConstInterval<Real> values = worker.pass.outputs(parameters, *layer, worker.panel);
+            const BasicConstInterval<Real> features = worker.load(work[panel]);
+            const BasicConstInterval<Real> values = worker.pass.outputs(parameters, *layer, features);
             visit(worker.block(panel * panel_height, last.rows, values));
         };
         share(
@@ -374,13 +374,23 @@ class HostEngine final : public Engine {
     /// Outputs are handed on as doubles, which hold every Real.
     struct OutputWorker : Worker {
         OutputWorker(const HostEngine& engine, std::size_t last_rows)
-            : Worker(engine, last_rows), panel(engine.operations_, engine.network_) {}
+            : Worker(engine, last_rows),
+              radius(engine.sets_.front().input_radius),
+              panel(engine.operations_, engine.network_, -radius),
+              above(engine.operations_, engine.network_, radius) {}
+        /// What the records of a panel are, or may be.
+        BasicConstInterval<Real> load(const Work& work) {
+            panel.load(*work.records, work.indices);
+            if (radius > 0) above.load(*work.records, work.indices);
+            return {panel.by_feature(), (radius > 0 ? above : panel).by_feature()};
+        }
         OutputBlock block(std::size_t first, std::size_t rows, BasicConstInterval<Real> values) {
             const double* low = wide(values.lower, rows, lower);
             return {first, panel.count(), panel_height, low,
                     values.is_point() ? low : wide(values.upper, rows, upper)};
         }
-        Panel<Real> panel;
+        double radius;
+        Panel<Real> panel, above;
 
       private:
         static const double* wide(const double* values, std::size_t, std::vector<double>&) { return values; }

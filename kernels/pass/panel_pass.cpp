@@ -18,6 +18,13 @@ const std::vector<Real>* factors_of(const DropoutFactors<Real>& dropout, std::si
     return l < dropout.size() && !dropout[l].empty() ? &dropout[l] : nullptr;
 }
 
+template <typename Real>
+void copy_row(BasicConstInterval<Real> from, std::size_t row, BasicInterval<Real> to, std::size_t to_row) {
+    std::copy_n(from.lower + row * panel_height, panel_height, to.lower + to_row * panel_height);
+    if (to.is_point()) return;
+    std::copy_n(from.upper + row * panel_height, panel_height, to.upper + to_row * panel_height);
+}
+
 }  // namespace
 
 template <typename Real>
@@ -161,11 +168,6 @@ class PanelPass<Real>::Gradients {
         const ConstInterval z = image(l), all_deltas = pass_.deltas_[l].view(point_);
         const Interval patch = pass_.patch_.view(z.is_point()), rows = pass_.patch_rows_.view(z.is_point()),
                        delta = pass_.patch_deltas_.view(point_);
-        const auto copy = [](Interval to, std::size_t row, ConstInterval from, std::size_t from_row) {
-            std::copy_n(from.lower + from_row * panel_height, panel_height, to.lower + row * panel_height);
-            if (to.is_point()) return;
-            std::copy_n(from.upper + from_row * panel_height, panel_height, to.upper + row * panel_height);
-        };
         for (std::size_t group = 0; group < convolution.groups; ++group) {
             for (std::size_t position = 0; position < positions.rows(); ++position) {
                 std::fill_n(patch.lower, in * panel_height, Real{0});
@@ -173,10 +175,11 @@ class PanelPass<Real>::Gradients {
                 for_each_tap(convolution.input, convolution.window, position / positions.width,
                              position % positions.width, [&](std::size_t tap, std::size_t pixel) {
                                  for (std::size_t c = 0; c < channels; ++c)
-                                     copy(patch, c * taps + tap, z, (group * channels + c) * pixels + pixel);
+                                     copy_row<Real>(z, (group * channels + c) * pixels + pixel, patch,
+                                                    c * taps + tap);
                              });
                 for (std::size_t o = 0; o < out; ++o)
-                    copy(delta, o, all_deltas, (group * out + o) * positions.rows() + position);
+                    copy_row<Real>(all_deltas, (group * out + o) * positions.rows() + position, delta, o);
                 operations_.transpose(in, patch.lower, rows.lower, stride);
                 if (!rows.is_point()) operations_.transpose(in, patch.upper, rows.upper, stride);
                 const OuterProduct<Real> product{{in, out}, clip_, delta, rows, stride, panel_.count()};
@@ -320,9 +323,36 @@ void PanelPass<Real>::weigh(const PackedLayer& layer, std::size_t l, ConstInterv
         if (convolution) return operations_.convolve_input(*convolution, layer, z.lower, a);
         return operations_.forward_input(layer, z.lower, a);
     }
+    if (l == 0 && convolution) return convolve_box(layer, *convolution, z, a);
     if (l == 0) return operations_.of_layer(l).forward_box(layer, z, a);
     if (convolution) return operations_.of_layer(l).convolve(*convolution, layer, z, a);
     operations_.of_layer(l).forward(layer, z, a);
+}
+
+template <typename Real>
+void PanelPass<Real>::convolve_box(const PackedLayer& layer, const Convolution& convolution, ConstInterval x,
+                                   Interval a) {
+    const Image positions = convolution.window.over(convolution.input, 1);
+    const std::size_t pixels = convolution.input.height * convolution.input.width,
+                      taps = convolution.window.taps(),
+                      channels = convolution.input.channels / convolution.groups,
+                      out = layer.shape().out / convolution.groups;
+    const Interval patch = patch_.view(false), sums = patch_deltas_.view(false);
+    for (std::size_t group = 0; group < convolution.groups; ++group) {
+        for (std::size_t position = 0; position < positions.rows(); ++position) {
+            std::fill_n(patch.lower, taps * channels * panel_height, Real{0});
+            std::fill_n(patch.upper, taps * channels * panel_height, Real{0});
+            for_each_tap(convolution.input, convolution.window, position / positions.width,
+                         position % positions.width, [&](std::size_t tap, std::size_t pixel) {
+                             for (std::size_t c = 0; c < channels; ++c)
+                                 copy_row<Real>(x, (group * channels + c) * pixels + pixel, patch,
+                                                c * taps + tap);
+                         });
+            operations_.of_layer(0).forward_box(layer, patch, sums);
+            for (std::size_t o = group * out; o < (group + 1) * out; ++o)
+                copy_row<Real>(sums, o, a, o * positions.rows() + position);
+        }
+    }
 }
 
 template <typename Real>
@@ -397,13 +427,12 @@ void PanelPass<Real>::add_poisonable(const PackedNetwork<Real>& parameters, cons
 
 template <typename Real>
 BasicConstInterval<Real> PanelPass<Real>::outputs(const PackedNetwork<Real>& parameters,
-                                                  const PackedLayer& last, const Panel<Real>& panel) {
+                                                  const PackedLayer& last, ConstInterval features) {
     const std::size_t hidden = network_.last();
-    const ConstInterval features(panel.by_feature(), panel.by_feature());
-    for (std::size_t l = 0; l < hidden; ++l)
-        apply(parameters.layer(l), l, parameters.is_point(), features, {});
-    apply(last, hidden, parameters.is_point(), features, {});
-    return activations_.back().view(last.is_point() && (hidden == 0 || parameters.is_point()));
+    const bool point = features.is_point() && (hidden == 0 || parameters.is_point());  // before the last
+    for (std::size_t l = 0; l < hidden; ++l) apply(parameters.layer(l), l, point, features, {});
+    apply(last, hidden, point, features, {});
+    return activations_.back().view(last.is_point() && point);
 }
 
 template class PackedNetwork<double>;

@@ -57,9 +57,9 @@ class PanelPass {
                         const PanelBounds<Real>& poisoned, const Poison& poison, const Clip& clip,
                         const VariantSums& sums);
     /// The outputs of `last`, [rows, panel_height], behind the hidden layers, nothing left out; a box even
-    /// after a point.
+    /// after a point. features: [inputs, panel_height], a point or what bounds them.
     ConstInterval outputs(const PackedNetwork<Real>& parameters, const PackedLayer& last,
-                          const Panel<Real>& panel);
+                          ConstInterval features);
 
   private:
     struct Buffer {
@@ -74,6 +74,9 @@ class PanelPass {
     void apply(const PackedLayer& layer, std::size_t l, bool input_is_point, ConstInterval features,
                const DropoutFactors<Real>& dropout);
     void weigh(const PackedLayer& layer, std::size_t l, ConstInterval z, Interval a);
+    /// Of a first layer whose input is a box of any sign: at each position forward_box() of what the window
+    /// reads, by all channels, of which those of its group are kept.
+    void convolve_box(const PackedLayer& layer, const Convolution& convolution, ConstInterval x, Interval a);
     /// What layer l hands on to the next.
     Buffer& output(std::size_t l, const DropoutFactors<Real>& dropout);
     /// deltas_[l - 1] from deltas_[l].
@@ -93,7 +96,7 @@ class PanelPass {
     std::vector<Buffer> deltas_;       // derivative of the loss by its pre-activation
     Buffer behind_;                    // derivative by the outputs of a layer that has outputs_
     AlignedVector<Real> ones_;         // activations whose gate is open, of as many rows
-    Buffer patch_, patch_rows_, patch_deltas_;  // of one position, for the outer product by factors
+    Buffer patch_, patch_rows_, patch_deltas_;  // of one position: a window's taps, by record too; channels
     std::unique_ptr<PanelPass> poisoned_;       // the buffers of poisoned records; where there are any
 };
 

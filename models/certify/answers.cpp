@@ -8,9 +8,16 @@
 namespace holdfast {
 namespace {
 
-/// The last layer's rows, and for two classes their margin as one row more.
-std::vector<std::int64_t> rows_of(const Network& network, const std::vector<std::int64_t>& parameters) {
+/// The last layer's rows, of more than two classes as their margins have them, and for two classes their
+/// margin as one row more.
+std::vector<std::int64_t> rows_of(const Network& network, Precision precision,
+                                  const std::vector<std::int64_t>& parameters) {
     const std::size_t last = network.layers().size() - 1, columns = network.layers()[last].in + 1;
+    if (network.classes() > 2) {
+        const MarginRows logits =
+            MarginRows::of_logits(network, precision, parameters.data(), parameters.data());
+        return {logits.layer().lower, logits.layer().lower + network.classes() * columns};
+    }
     std::vector<std::int64_t> rows(parameters.begin() + static_cast<std::ptrdiff_t>(network.offset(last)),
                                    parameters.end());
     if (network.classes() != 2) return rows;
@@ -26,7 +33,7 @@ Answers answers_of(const Network& network, const Backend& backend,
     ensure(parameters.size() == network.parameters(), "a network has its parameters");
     const std::size_t classes = network.classes(), outputs = network.outputs(),
                       inputs = network.layers().back().in;
-    const std::vector<std::int64_t> rows = rows_of(network, parameters);
+    const std::vector<std::int64_t> rows = rows_of(network, backend.precision(), parameters);
     const LastLayer last{rows.size() / (inputs + 1), rows.data(), rows.data()};
     std::vector<std::uint32_t> all(queries.size());
     std::iota(all.begin(), all.end(), 0);
@@ -50,6 +57,33 @@ Answers answers_of(const Network& network, const Backend& backend,
         }
     });
     return answers;
+}
+
+std::vector<std::int64_t> deciding_rows(const Network& network, const std::vector<std::int64_t>& parameters) {
+    const std::size_t last = network.layers().size() - 1;
+    if (network.classes() > 2)
+        return {parameters.begin() + static_cast<std::ptrdiff_t>(network.offset(last)), parameters.end()};
+    const MarginRows margin(network, Precision::double_precision, parameters.data(), parameters.data());
+    return {margin.layer().lower, margin.layer().lower + network.layers()[last].in + 1};
+}
+
+std::vector<double> deciding_values(const Network& network, const Backend& backend,
+                                    const std::vector<std::int64_t>& parameters, const Records& queries) {
+    const std::vector<std::int64_t> deciding = deciding_rows(network, parameters);
+    const std::size_t classes = network.classes(), count = deciding.size() / (network.layers().back().in + 1);
+    std::vector<std::uint32_t> all(queries.size());
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<double> computed(queries.size() * classes);  // class 1 of two stays 0
+    const std::unique_ptr<Engine> engine = backend.engine(network.shape(), {});
+    engine->set_records(std::vector{queries.view()});
+    engine->outputs({parameters.data(), parameters.data()}, {count, deciding.data(), deciding.data()}, all,
+                    [&](const OutputBlock& block) {
+                        for (std::size_t r = 0; r < block.count; ++r) {
+                            for (std::size_t c = 0; c < count; ++c)
+                                computed[(block.first + r) * classes + c] = block.lower[c * block.stride + r];
+                        }
+                    });
+    return computed;
 }
 
 }  // namespace holdfast

@@ -21,4 +21,11 @@ struct Answers {
 Answers answers_of(const Network& network, const Backend& backend,
                    const std::vector<std::int64_t>& parameters, const Records& queries);
 
+/// The rows whose values decide a label, [classes or 1, in + 1] in parameter units: of more than two classes
+/// the logits, of which the greatest wins, of equals the least; of two the margin of class 0 over class 1.
+std::vector<std::int64_t> deciding_rows(const Network& network, const std::vector<std::int64_t>& parameters);
+/// Their values as the program computes them, [queries, classes]; class 1 of two has 0.
+std::vector<double> deciding_values(const Network& network, const Backend& backend,
+                                    const std::vector<std::int64_t>& parameters, const Records& queries);
+
 }  // namespace holdfast

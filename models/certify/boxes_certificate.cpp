@@ -18,8 +18,8 @@ class BoxesCertificate final : public Certificate {
                      std::string backend)
         : settings_(settings),
           facts_(facts_of(manifest)),
-          network_(
-              settings.network.make(settings.feature_map(manifest.dataset.features, manifest.dataset.range))),
+          features_(settings.feature_map(manifest.dataset.features, manifest.dataset.range)),
+          network_(settings.network.make(features_)),
           levels_(settings.certificate.level_values()),
           backend_(std::move(backend)),
           boxes_(run, manifest.digest) {
@@ -33,16 +33,30 @@ class BoxesCertificate final : public Certificate {
     const std::vector<std::int64_t>& levels() const override { return levels_; }
     bool nested() const override { return settings_.certificate.product.exact(); }
 
+    void set_input_radius(double radius) override {
+        if (!features_.is_identity())
+            throw Error(ExitCode::usage, "queries that move are bounded through no map of features",
+                        "train with features.map = \"none\" and features.norm_limit = 0", "--input-radius");
+        if (!nested())
+            throw Error(ExitCode::usage, "midpoint-radius products bound no query that moves",
+                        "train with certificate.product = \"exact\"", "--input-radius");
+        input_radius_ = radius;
+    }
+
+    bool moves_queries() const override { return input_radius_ > 0; }
+
     // A relaxation of one level speaks for all below it, which needs that its box holds theirs.
     bool relaxes() const override {
-        return Relaxation::sharpens(network_) && settings_.training.normalise == Normalise::expected;
+        return input_radius_ == 0 && Relaxation::sharpens(network_) &&
+               settings_.training.normalise == Normalise::expected;
     }
 
     Certificates distances(std::size_t member, const Records& queries, Asker asker,
                            int device) const override {
         const auto backend = backend_on(device);
         const LevelLoader load = boxes_of(member);
-        Certificates found = certify(network_, *backend, queries, levels_.size(), load, search_for(asker));
+        Certificates found = certify(network_, *backend, queries, levels_.size(), load, search_for(asker),
+                                     [&](std::size_t) { return input_radius_; });
         if (asker != Asker::relaxed || !relaxes()) return found;
         return sharpened(network_, settings_.training.precision, queries, levels_.size(), load,
                          std::move(found));
@@ -80,7 +94,8 @@ class BoxesCertificate final : public Certificate {
     std::shared_ptr<const Backend> backend_on(int device) const {
         // Where it was trained on GPUs, there may be none here: the bits are the same.
         const bool anywhere = !nested() || backend_ == "cuda";
-        const std::string wanted = anywhere ? "auto" : backend_;
+        // A device bounds no query that moves.
+        const std::string wanted = input_radius_ > 0 ? "cpu" : anywhere ? "auto" : backend_;
         return make_backend(nested() ? backend_for(network_.shape(), wanted) : wanted,
                             settings_.training.arithmetic(), settings_.certificate.product, device);
     }
@@ -101,7 +116,7 @@ class BoxesCertificate final : public Certificate {
     }
     /// Each level costs a pass over the queries for all members, a search some passes for each of them.
     bool at_once(Asker asker) const {
-        return network_.layers().size() == 1 &&
+        return network_.layers().size() == 1 && input_radius_ == 0 &&
                ((asker == Asker::release && !follow()) ||
                 levels_.size() <= static_cast<std::size_t>(boxes_.members()));
     }
@@ -112,7 +127,9 @@ class BoxesCertificate final : public Certificate {
 
     Settings settings_;
     DataFacts facts_;
+    FeatureMap features_;
     Network network_;
+    double input_radius_ = 0;
     std::vector<std::int64_t> levels_;
     std::string backend_;
     BoxesReader boxes_;

@@ -40,25 +40,41 @@ class Certifier {
   public:
     /// searches: of query q those at s * queries + q.
     Certifier(const Network& network, const Backend& backend, const Records& queries, const LevelLoader& load,
-              std::vector<Search>& searches, std::vector<std::int32_t>& labels)
+              const InputRadius& radius, std::vector<Search>& searches, std::vector<std::int32_t>& labels)
         : network_(network),
           precision_(backend.precision()),
           engine_(backend.engine(network.shape(), {})),
+          records_(queries.view()),
           load_(load),
+          radius_(radius),
           searches_(searches),
           labels_(labels) {
-        engine_->set_records(std::vector{queries.view()});
+        engine_->set_records({&records_, 1});
     }
 
-    /// Labels, and what level 0 says; calls visit(r, query, margins) for every query, from several threads.
+    /// Labels, of the queries as they are, and what level 0 says; calls visit(r, query, margins) for every
+    /// query, from several threads.
     template <typename Visit>
     void start(Visit visit) {
         const Box point = load(0);
-        at_level(point, every_query(), [&](std::size_t r, std::size_t query, const Margins& margins) {
-            labels_[query] = static_cast<std::int32_t>(margins.winner(r));
-            visit(r, query, margins);
-        });
         nominal_ = point.lower;
+        const auto take_label = [&](std::size_t r, std::size_t query, const Margins& margins) {
+            labels_[query] = static_cast<std::int32_t>(margins.winner(r));
+        };
+        const auto take = [&](std::size_t r, std::size_t query, const Margins& margins) {
+            if (radius_at(0) == 0) take_label(r, query, margins);
+            visit(r, query, margins);
+        };
+        if (radius_at(0) > 0) {
+            const MarginRows rows(network_, precision_, nominal_.data(), nominal_.data());
+            engine_->outputs({nominal_.data(), nominal_.data()}, rows.layer(), every_query(),
+                             [&](const OutputBlock& block) {
+                                 const Margins margins = margins_of(block);
+                                 for (std::size_t r = 0; r < block.count; ++r)
+                                     take_label(r, block.first + r, margins);
+                             });
+        }
+        at_level(point, every_query(), take);
     }
 
     /// Asks every query every level.
@@ -109,6 +125,16 @@ class Certifier {
         return box;
     }
 
+    double radius_at(std::size_t level) const { return radius_ ? radius_(level) : 0; }
+    void move_queries(double radius) {
+        if (records_.input_radius == radius) return;
+        records_.input_radius = radius;
+        engine_->set_records({&records_, 1});
+    }
+    Margins margins_of(const OutputBlock& block) const {
+        return {network_.classes(), network_.layers().back().in, precision_, block};
+    }
+
     std::vector<std::uint32_t> every_query() const {
         std::vector<std::uint32_t> all(labels_.size());
         std::iota(all.begin(), all.end(), 0);
@@ -133,6 +159,7 @@ class Certifier {
         const MarginRows logits =
             MarginRows::of_logits(network_, precision_, box.lower.data(), box.upper.data());
         std::vector<char> is_possible(queries.size());
+        move_queries(0);
         engine_->outputs({nominal_.data(), nominal_.data()}, logits.layer(), queries,
                          [&](const OutputBlock& block) {
                              for (std::size_t r = 0; r < block.count; ++r)
@@ -182,10 +209,11 @@ class Certifier {
     template <typename Visit>
     void at_level(const Box& of, const std::vector<std::uint32_t>& queries, Visit visit) {
         if (queries.empty()) return;
+        move_queries(radius_at(of.level));
         const Variant box{of.lower.data(), of.level == 0 ? of.lower.data() : of.upper.data()};
         const MarginRows rows(network_, precision_, box.lower, box.upper);
         engine_->outputs(box, rows.layer(), queries, [&](const OutputBlock& block) {
-            const Margins margins(network_.classes(), network_.layers().back().in, precision_, block);
+            const Margins margins = margins_of(block);
             const Verdicts verdicts(margins);
             for (std::size_t r = 0; r < block.count; ++r) {
                 const std::size_t query = queries[block.first + r];
@@ -202,7 +230,9 @@ class Certifier {
     const Network& network_;
     Precision precision_;
     std::unique_ptr<Engine> engine_;
+    RecordSet records_;
     const LevelLoader& load_;
+    const InputRadius& radius_;
     std::vector<Search>& searches_;
     std::vector<std::int32_t>& labels_;
     std::vector<std::int64_t> nominal_;  // the parameters of level 0
@@ -211,7 +241,8 @@ class Certifier {
 }  // namespace
 
 Certificates certify(const Network& network, const Backend& backend, const Records& queries,
-                     std::size_t levels, const LevelLoader& load, LevelSearch search) {
+                     std::size_t levels, const LevelLoader& load, LevelSearch search,
+                     const InputRadius& radius) {
     const std::size_t count = queries.size(), classes = network.classes();
     Certificates result;
     result.labels.resize(count);
@@ -219,9 +250,9 @@ Certificates certify(const Network& network, const Backend& backend, const Recor
     for (std::size_t j = 0; classes > 2 && j < classes; ++j)
         searches.insert(searches.end(), count, Search{static_cast<std::int32_t>(j), 0, 0, levels});
     std::vector<char> decided(count);
-    Certifier certifier(network, backend, queries, load, searches, result.labels);
+    Certifier certifier(network, backend, queries, load, radius, searches, result.labels);
     certifier.start([&](std::size_t r, std::size_t query, const Margins& margins) {
-        decided[query] = margins.certified(margins.winner(r), r);
+        decided[query] = margins.certified(static_cast<std::size_t>(result.labels[query]), r);
     });
     if (search == LevelSearch::exhaustive) {
         certifier.settle_all(levels);

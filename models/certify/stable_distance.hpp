@@ -21,6 +21,10 @@ struct Certificates {
 using LevelLoader = std::function<void(std::size_t level, std::vector<std::int64_t>& lower,
                                        std::vector<std::int64_t>& upper)>;
 
+/// How far the features of a query may move at a level, from where they count and within the public range.
+/// Rises with the level. Empty: not at all.
+using InputRadius = std::function<double(std::size_t level)>;
+
 /// In which order levels are asked.
 enum class LevelSearch {
     bisection,   ///< nested boxes (of exact products): the fewest
@@ -32,8 +36,11 @@ enum class LevelSearch {
 
 /// Stable distances over levels 0..levels-1 of which level 0 is the nominal point, queries in
 /// common panels. Distances count levels: with contiguous levels they are k, else the index, which alone is
-/// 1-Lipschitz (models/mathematics.md, smoothness).
+/// 1-Lipschitz (models/mathematics.md, smoothness). With a radius a level certifies or beats a class where it
+/// does so at every input that the query may be (models/mathematics.md, input box); the label is that of the
+/// query as it is.
 Certificates certify(const Network& network, const Backend& backend, const Records& queries,
-                     std::size_t levels, const LevelLoader& load, LevelSearch search);
+                     std::size_t levels, const LevelLoader& load, LevelSearch search,
+                     const InputRadius& radius = {});
 
 }  // namespace holdfast

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
+#include "models/certify/answers.hpp"
 #include "models/certify/margins.hpp"
 #include "models/convex/mapped_length.hpp"
 
@@ -14,13 +14,6 @@ namespace {
 constexpr std::int64_t greatest_cap = std::int64_t{1} << 20;
 /// Far above what underflow adds to any chain of 2^20 products, far below any margin that decides.
 constexpr double underflow = 0x1p-900;
-
-/// The rows whose values decide: of two classes their margin, else every logit.
-std::vector<std::int64_t> deciding_rows(const Network& network, const std::vector<std::int64_t>& parameters) {
-    if (network.classes() > 2) return parameters;
-    const MarginRows margin(network, Precision::double_precision, parameters.data(), parameters.data());
-    return {margin.layer().lower, margin.layer().lower + parameters.size() / network.outputs()};
-}
 
 /// `beaten`: how many levels leave a gap as it is.
 template <typename Beaten>
@@ -93,25 +86,12 @@ Certificates ConvexDistances::of_removals(const Backend& backend, const std::vec
 Certificates ConvexDistances::counted(const Backend& backend, const std::vector<std::int64_t>& parameters,
                                       const Records& queries, std::int64_t cap,
                                       const CountLevels& levels_below) const {
-    const std::vector<std::int64_t> rows = deciding_rows(network_, parameters);
-    const std::size_t columns = network_.inputs() + 1, values = rows.size() / columns;
-    std::vector<std::uint32_t> all(queries.size());
-    std::iota(all.begin(), all.end(), 0);
-    std::vector<double> computed(queries.size() * values);
-    const std::unique_ptr<Engine> engine = backend.engine(network_.shape(), {});
-    engine->set_records(std::vector{queries.view()});
-    engine->outputs({parameters.data(), parameters.data()}, {values, rows.data(), rows.data()}, all,
-                    [&](const OutputBlock& block) {
-                        for (std::size_t r = 0; r < block.count; ++r) {
-                            for (std::size_t v = 0; v < values; ++v)
-                                computed[(block.first + r) * values + v] = block.lower[v * block.stride + r];
-                        }
-                    });
+    const std::vector<double> computed = deciding_values(network_, backend, parameters, queries);
+    const auto classes = static_cast<std::ptrdiff_t>(network_.classes());
     Certificates result;
     for (std::size_t q = 0; q < queries.size(); ++q) {
-        std::vector<double> logits(computed.begin() + static_cast<std::ptrdiff_t>(q * values),
-                                   computed.begin() + static_cast<std::ptrdiff_t>((q + 1) * values));
-        if (values == 1) logits.push_back(0);  // the margin of class 0 against that of class 1
+        const auto first = computed.begin() + static_cast<std::ptrdiff_t>(q) * classes;
+        const std::vector<double> logits(first, first + classes);
         const Upper length = mapped_length(network_, queries.features, q);
         add_to(result, logits, cap, [&](double gap) { return levels_below(length, gap); });
     }

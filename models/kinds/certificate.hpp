@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "dist/data/dataset.hpp"
+#include "kernels/base/error.hpp"
 #include "models/certify/output_bounds.hpp"
 #include "models/certify/record_claim.hpp"
 #include "models/certify/stable_distance.hpp"
@@ -28,6 +29,12 @@ class Certificate {
     std::int64_t cap() const { return static_cast<std::int64_t>(levels().size()) - 1; }
     /// Do distances of neighbours differ by at most one, whatever rounding does?
     virtual bool nested() const = 0;
+
+    /// From now on distances are those of queries that may lie anywhere within so far of where they are,
+    /// feature by feature, at every level (models/mathematics.md, joint distance); labels are those of the
+    /// queries as they are. Error (usage): not bounded by this kind, or through these features.
+    virtual void set_input_radius(double radius);
+    virtual bool moves_queries() const { return false; }
 
     /// May linear relaxations prove longer distances than a release counts?
     virtual bool relaxes() const { return false; }
@@ -61,5 +68,11 @@ class Certificate {
     /// The same as the basis of a release. Error (usage): no release may rest on it.
     virtual RecordClaim release_claim() const = 0;
 };
+
+inline void Certificate::set_input_radius(double /*radius*/) {
+    throw Error(ExitCode::usage, "distances of queries that move are counted over boxes alone",
+                "train with training.kind = \"boxes\"; of a published model: holdfast certify --model",
+                "--input-radius");
+}
 
 }  // namespace holdfast

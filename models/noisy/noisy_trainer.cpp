@@ -31,7 +31,9 @@ std::optional<GaussianNoise> noise_of(const TrainingPlan& plan) {
 }  // namespace
 
 NoisySecrets::NoisySecrets(const SecretKey& run)
-    : sampling(run.derived("sampling", "")), noise(run.derived("noise", "")) {}
+    : sampling(run.derived("sampling", "")),
+      noise(run.derived("noise", "")),
+      augment(run.derived("augment", "")) {}
 
 double noise_in_units(const TrainingPlan& plan) {
     const auto sensitivity = static_cast<double>(plan.gradient_scale().weight_units);
@@ -57,6 +59,12 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
       public_batches_(plan.settings.training, public_records),
       sums_(plan, *records_, public_records),
       state_(std::move(state)) {
+    if (plan.settings.robust.used()) {
+        if (public_records.size() > 0)
+            throw Error(ExitCode::usage, "copies are made of private records alone", "leave --public out",
+                        "robust.attack");
+        robust_sums_.emplace(plan, *records_, secrets.augment);
+    }
     ensure(plan.backend->precision() == plan.settings.training.precision,
            "the backend has the precision of the settings");
 }
@@ -71,11 +79,9 @@ NoisyState NoisyTrainer::fresh_state(const TrainingPlan& plan) {
 }
 
 void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
-    const Variant nominal{state_.parameters.data(), state_.parameters.data()};
-    const StepRecords records{sample_.of_step(state_.step), public_batches_.of_step(state_.step)};
-    const StepSums sums = sums_.of({&nominal, 1}, records, ranks, times);
+    const RobustStep sums = sums_of_step(ranks, times);
     Stopwatch watch;
-    const std::vector<std::int64_t> total = noised(sums.levels.front().lower);
+    const std::vector<std::int64_t> total = noised(sums.sums);
     const BoxEnd point{state_.parameters, state_.slots};
     optimiser_->before(state_.step, point, point);
     optimiser_->update(state_.step, plan_.normaliser, point, total);
@@ -83,11 +89,24 @@ void NoisyTrainer::step(const Communicator& ranks, PhaseTimes& times) {
     if (state_.step >= steps() - averaged_steps(plan_.settings.noise.average, steps()))
         state_.average.add(state_.parameters);
     state_.metrics.push_back(StepMetrics::of_point(plan_.settings.training, state_.step, sums.records,
-                                                   sums.levels.front().surely_correct,
-                                                   plan_.network.layers().size()));
+                                                   sums.correct, plan_.network.layers().size()));
     ++state_.step;
     times.update += watch.lap();
     if (done()) sums_.release();
+}
+
+RobustStep NoisyTrainer::sums_of_step(const Communicator& ranks, PhaseTimes& times) {
+    const StepRecords records{sample_.of_step(state_.step), public_batches_.of_step(state_.step)};
+    if (robust_sums_) {
+        Stopwatch watch;
+        RobustStep sums = robust_sums_->of(state_.parameters, state_.step, records.private_ones, ranks);
+        times.sums += watch.lap();
+        return sums;
+    }
+    const Variant nominal{state_.parameters.data(), state_.parameters.data()};
+    const StepSums sums = sums_.of({&nominal, 1}, records, ranks, times);
+    const LevelSums& level = sums.levels.front();
+    return {{level.lower.begin(), level.lower.end()}, sums.records, level.surely_correct};
 }
 
 std::vector<std::int64_t> NoisyTrainer::noised(std::span<const std::int64_t> sums) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/noisy/poisson_sample.hpp"
+#include "models/noisy/robust_sums.hpp"
 #include "models/privacy/noise/gaussian_noise.hpp"
 #include "models/training/batches.hpp"
 #include "models/training/gradient_sums.hpp"
@@ -16,7 +17,7 @@ namespace holdfast {
 
 /// Keys of a noisy training, of the key of its run.
 struct NoisySecrets {
-    SecretKey sampling, noise;
+    SecretKey sampling, noise, augment;
     explicit NoisySecrets(const SecretKey& run);
 };
 
@@ -57,6 +58,8 @@ class NoisyTrainer {
     std::vector<std::int64_t> result() const;
 
   private:
+    /// Private sums of a step, and how many records they are of and have their label.
+    RobustStep sums_of_step(const Communicator& ranks, PhaseTimes& times);
     std::vector<std::int64_t> noised(std::span<const std::int64_t> sums) const;
 
     const TrainingPlan& plan_;
@@ -67,6 +70,7 @@ class NoisyTrainer {
     PoissonSample sample_;
     Batches public_batches_;
     GradientSums sums_;
+    std::optional<RobustSums> robust_sums_;  ///< in their place, of copies
     NoisyState state_;
 };
 

@@ -84,6 +84,35 @@ void check_noisy_layers(const NetworkSettings& network) {
     }
 }
 
+void check_robust(const Settings& settings) {
+    const RobustSettings& robust = settings.robust;
+    if (!robust.used()) return;
+    if (settings.network.classes == 1 || settings.network.resolved_loss() == Loss::hinge ||
+        settings.network.resolved_loss() == Loss::huber)
+        refuse("copies of records are learnt by the cross-entropy", "set network.loss = \"cross_entropy\"",
+               "network.loss");
+    if (settings.training.precision != Precision::double_precision)
+        refuse("copies of records are learnt in double", "set training.precision = \"double\"",
+               "training.precision");
+    if (settings.training.rows_of_persons())
+        refuse("copies are made of persons of one row", "import with --aggregate", "training.rows_at_most");
+    if (settings.features.map != FeatureSettings::Map::none || settings.features.norm_limit > 0)
+        refuse("copies are made of features as they are, not as they are mapped",
+               "set features.map = \"none\" and features.norm_limit = 0", "features.map");
+    if (robust.attack != "none" && robust.input_radius == 0)
+        refuse("an attack that may move nothing", "set robust.input_radius above 0", "robust.input_radius");
+    if (robust.attack != "worst_case") return;
+    if (!settings.network.hidden.empty() || !settings.network.layers.empty())
+        refuse("the worst case is that of a linear model",
+               "set network.hidden = [], or another robust.attack", "robust.attack");
+    if (settings.network.resolved_loss() != Loss::cross_entropy)
+        refuse("the worst case is that of several logits", "set network.loss = \"cross_entropy\"",
+               "network.loss");
+    if (robust.noise > 0 || robust.copies > 1)
+        refuse("the worst case is learnt in place of copies", "leave robust.noise and robust.copies out",
+               "robust.attack");
+}
+
 void check_noisy(const Settings& settings) {
     const TrainingSettings& training = settings.training;
     if (settings.clip.kind != Clip::Kind::norm)
@@ -110,6 +139,7 @@ void check_noisy(const Settings& settings) {
         refuse("noisy training draws its records and divides by a public number",
                "leave training.batching = \"hashed\" and training.normalise = \"expected\"",
                "training.batching");
+    check_robust(settings);
 }
 
 /// A regression has no labels, so neither votes nor what is bounded by a label's derivative.
@@ -520,6 +550,29 @@ std::vector<BasicOption<NoiseSettings>> noise_options() {
              &S::sampling_rate, at_least(0, 1)),
         real("average", "fraction of the last steps whose parameters are averaged; 0: the last alone",
              &S::average, at_least(0, 1))};
+}
+
+std::vector<BasicOption<RobustSettings>> robust_options() {
+    using S = RobustSettings;
+    return {
+        text("attack",
+             "adversarial copies of a record that a noisy training learns beside it: none | fgsm | ifgsm | "
+             "mim | "
+             "pgd; worst_case: in its place, of a linear model, what the ball makes of each other class",
+             &S::attack, {"none", "fgsm", "ifgsm", "mim", "pgd", "worst_case"}),
+        text("norm", "of the attack: linf | l2", &S::norm, {"linf", "l2"}),
+        real("input_radius", "how far the attack may move a record, in units of its features",
+             &S::input_radius, at_least(0)),
+        real("warmup", "part of the steps over which the radius grows from 0", &S::warmup, at_least(0, 1)),
+        integer("steps", "of the attack, in each step of the training", &S::steps, 1, 10000),
+        real("weight", "xi: what adversarial copies count by, where the others count 1", &S::weight,
+             at_least(0, 1000)),
+        integer("copies", "K: of either kind; a record's vector is the mean over them, clipped then",
+                &S::copies, 1, 10000),
+        real("noise",
+             "standard deviation of the noise on the copies that are not adversarial, in units of the "
+             "features",
+             &S::noise, at_least(0))};
 }
 
 std::vector<BasicOption<ConvexSettings>> convex_options() {

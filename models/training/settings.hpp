@@ -86,6 +86,20 @@ struct NoiseSettings {
     double average = 0.0;  ///< fraction of the last steps whose parameters are averaged; 0: the last alone
 };
 
+/// Section "robust": copies of a record that a noisy training learns in its place, one vector a record
+/// (models/mathematics.md, one vector a record).
+struct RobustSettings {
+    std::string attack = "none";  ///< or fgsm, ifgsm, mim, pgd (models/robust/attack.hpp), or worst_case
+    std::string norm = "linf";
+    double input_radius = 0;  ///< of the attack, in units of the features
+    double warmup = 0;        ///< part of the steps over which the radius grows from 0
+    std::int64_t steps = 10;  ///< of an attack in one step of the training
+    double weight = 1;        ///< xi: of adversarial copies beside the others
+    std::int64_t copies = 1;  ///< of either kind
+    double noise = 0;         ///< standard deviation of noise copies, in units of the features
+    bool used() const { return attack != "none" || noise > 0; }
+};
+
 /// Section "convex": a model whose change by one record is bounded by convexity (models/mathematics.md,
 /// convex radius).
 struct ConvexSettings {
@@ -119,6 +133,7 @@ struct Settings {
     CertificateSettings certificate;
     Poison poison;
     NoiseSettings noise;
+    RobustSettings robust;
     ConvexSettings convex;
     EnsembleSettings ensemble;
 
@@ -149,6 +164,7 @@ std::vector<BasicOption<Clip>> clip_options();
 std::vector<BasicOption<CertificateSettings>> certificate_options();
 std::vector<BasicOption<Poison>> poison_options();
 std::vector<BasicOption<NoiseSettings>> noise_options();
+std::vector<BasicOption<RobustSettings>> robust_options();
 std::vector<BasicOption<ConvexSettings>> convex_options();
 std::vector<BasicOption<EnsembleSettings>> ensemble_options();
 /// Error (usage): settings that contradict.

@@ -41,6 +41,18 @@ TEST_P(Attack, NeighboursNestAndDistancesMoveByOne) {
     EXPECT_EQ(joined(total), "");
 }
 
+TEST_P(Attack, NoRecordAndNoMovedQueryTogetherChangeAStableLabel) {
+    AttackReport total;
+    int found = 0;
+    for (std::uint64_t seed = 1; seed <= problems / 2; ++seed) {
+        total.add(attack_moved_queries(seed, 1, GetParam()));
+        if (seed <= 100) found += attack_moved_queries(seed, 8, GetParam()).violations.empty() ? 0 : 1;
+    }
+    EXPECT_EQ(total.attacks, static_cast<std::int64_t>(problems / 2));
+    EXPECT_EQ(joined(total), "");
+    EXPECT_GT(found, 5);
+}
+
 TEST_P(Attack, NoPredictionOfARegressionLeavesItsInterval) {
     AttackReport total;
     for (std::uint64_t seed = 1; seed <= problems; ++seed) total.add(attack_regression(seed, GetParam()));

@@ -93,6 +93,18 @@ TEST(Answers, AreTheLabelsThatCertificatesAreAbout) {
     EXPECT_GT(varied, 8) << "the labels must differ";
 }
 
+TEST(Answers, AreThoseInFixedPrecisionHoweverLargeTheWeights) {
+    const Records records = queries(150, 7);
+    const auto backend = make_backend("cpu", Precision::fixed);
+    for (const std::size_t classes : {2, 4}) {
+        const Network network(features, {}, classes, Loss::cross_entropy, {0.25, 0.5, {-1.5, 1.75}});
+        std::vector<std::int64_t> parameters = without_biases(network);
+        for (std::int64_t& parameter : parameters) parameter *= 64;  // beyond half of what the grid holds
+        EXPECT_EQ(answers_of(network, *backend, parameters, records).labels,
+                  nominal(network, *backend, parameters, records));
+    }
+}
+
 TEST(Answers, OfTwoLogitsThatRoundingMakesEqualTheMarginDecides) {
     const Network network(features, {}, 2, Loss::cross_entropy);
     std::vector<std::int64_t> parameters = network.initial_parameters(3, 0);

@@ -12,6 +12,7 @@
 #include "kernels/ops/row_weight.hpp"
 #include "models/boxes/one_step.hpp"
 #include "models/boxes/trainer.hpp"
+#include "models/certify/answers.hpp"
 #include "models/certify/claims.hpp"
 #include "models/certify/output_bounds.hpp"
 #include "models/certify/stable_distance.hpp"
@@ -311,7 +312,8 @@ Certificates certify_with(const AttackProblem& problem, const std::vector<LevelS
     return certify(
         problem.network, *make_backend("cpu", problem.settings.training.arithmetic()), problem.queries,
         boxes.size(), load,
-        problem.settings.certificate.product.exact() ? LevelSearch::bisection : LevelSearch::ascending);
+        problem.settings.certificate.product.exact() ? LevelSearch::bisection : LevelSearch::ascending,
+        [&](std::size_t) { return problem.input_radius; });
 }
 
 const char* name_of(Clip::Kind kind) {
@@ -388,8 +390,9 @@ TrainedEnsemble train_ensemble(const AttackProblem& problem, const Records& reco
             const auto first = member.class_distances.begin() + static_cast<std::ptrdiff_t>(q * classes);
             answers.push_back(
                 {member.labels[q], member.distances[q],
-                 classes > 2 ? std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(classes))
-                             : std::vector<std::int64_t>()});
+                 classes > 2 || problem.input_radius > 0
+                     ? std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(classes))
+                     : std::vector<std::int64_t>()});
         }
         trained.evidence.push_back(
             aggregate(answers, static_cast<int>(classes), problem.settings.certificate.levels));
@@ -685,7 +688,32 @@ AttackReport attack_regression(std::uint64_t seed, Arithmetic arithmetic) {
 
 namespace {
 
-AttackReport attack_neighbour(AttackProblem problem, std::uint64_t seed) {
+/// The ensemble's labels of queries, each moved by at most `radius`.
+std::vector<int> labels_nearby(const AttackProblem& problem, const TrainedEnsemble& ensemble, double radius,
+                               Choices& choices) {
+    Records moved = no_records(problem.queries.features.columns());
+    const InputTransform transform = problem.network.transform();
+    for (std::size_t q = 0; q < problem.queries.size(); ++q) {
+        std::vector<double> x = features_of(problem.queries, q);
+        for (double& feature : x)
+            feature = transform.inside(feature) +
+                      radius * choices.pick({-1.0, 1.0, -1.0, 1.0, choices.uniform(-1, 1)});
+        append(moved, x, 0, q);
+    }
+    moved.labels.clear();
+    const auto backend = make_backend("cpu", problem.settings.training.arithmetic());
+    std::vector<std::vector<MemberAnswer>> answers(moved.size());
+    for (const std::vector<LevelState>& boxes : ensemble.boxes) {
+        const Answers of_member = answers_of(problem.network, *backend, boxes.front().lower, moved);
+        for (std::size_t q = 0; q < moved.size(); ++q) answers[q].push_back({of_member.labels[q], 0, {}});
+    }
+    std::vector<int> labels;
+    for (const std::vector<MemberAnswer>& of_query : answers)
+        labels.push_back(aggregate(of_query, static_cast<int>(problem.network.classes()), 0).label);
+    return labels;
+}
+
+AttackReport attack_neighbour(AttackProblem problem, std::uint64_t seed, double times_as_far = 1) {
     if (problem.settings.certificate.relation == Relation::remove)
         problem.settings.certificate.relation = Relation::add_remove;  // one-sided: no smoothness
     Choices choices(seed ^ 0x5a007);
@@ -717,6 +745,14 @@ AttackReport attack_neighbour(AttackProblem problem, std::uint64_t seed) {
         for (std::size_t j = 0; j < a.class_distances.size(); ++j) {
             if (std::abs(a.class_distances[j] - b.class_distances[j]) > 1)
                 violated("class distance of query " + std::to_string(q) + " jumped");
+        }
+    }
+    for (int trial = 0; problem.input_radius > 0 && trial < 30; ++trial) {
+        const std::vector<int> labels =
+            labels_nearby(problem, theirs, times_as_far * problem.input_radius, choices);
+        for (std::size_t q = 0; q < labels.size(); ++q) {
+            if (ours.evidence[q].distance >= 1 && labels[q] != ours.evidence[q].label)
+                violated("stable label of query " + std::to_string(q) + " changed where it moved");
         }
     }
     return report;
@@ -752,6 +788,12 @@ AttackProblem by_class(AttackProblem problem, std::uint64_t seed) {
 
 AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic) {
     return attack_neighbour(draw_problem(seed, arithmetic), seed);
+}
+
+AttackReport attack_moved_queries(std::uint64_t seed, double times_as_far, Arithmetic arithmetic) {
+    AttackProblem problem = draw_problem(seed, arithmetic);
+    problem.input_radius = Choices(seed ^ 0x30fed).pick({0.01, 0.05, 0.2});
+    return attack_neighbour(std::move(problem), seed, times_as_far);
 }
 
 AttackReport attack_persons(std::uint64_t seed, std::int64_t persons_too_few, Arithmetic arithmetic) {

@@ -30,6 +30,7 @@ struct AttackProblem {
     Settings settings;
     Network network;
     Records records, queries, public_records;
+    double input_radius = 0;  ///< by which the queries may move, too
 };
 AttackProblem draw_problem(std::uint64_t seed, Arithmetic arithmetic = Precision::double_precision);
 
@@ -54,6 +55,10 @@ AttackReport attack_one_step(std::uint64_t seed, std::int64_t records_too_few = 
                              Arithmetic arithmetic = Precision::double_precision);
 /// Smoothness: a neighbour at distance 1 trained with all levels.
 AttackReport attack_smoothness(std::uint64_t seed, Arithmetic arithmetic = Precision::double_precision);
+/// The same where the queries move, too, as far as the distances allow for, or so many times as far, which
+/// must break: neighbours are trained, and asked at corners and elsewhere in the ball around each query.
+AttackReport attack_moved_queries(std::uint64_t seed, double times_as_far = 1,
+                                  Arithmetic arithmetic = Precision::double_precision);
 
 /// T^k of every level of a member, trained on its share of the records alone.
 std::vector<LevelState> train_boxes(const AttackProblem& problem, const Records& records,

@@ -51,11 +51,12 @@ std::span<const std::int64_t> class_distances_of(const Certificates& member, std
     return std::span(member.class_distances).subspan(query * classes, classes);
 }
 
-/// What the ensemble is told; of two classes, the class distances say nothing new.
-MemberAnswer answer_of(const Certificates& member, std::size_t classes, std::size_t query) {
+/// What the ensemble is told; of two classes, the class distances say nothing new, but where queries move: a
+/// member may then turn for nothing.
+MemberAnswer answer_of(const FinishedRun& run, const Certificates& member, std::size_t query) {
     MemberAnswer answer{member.labels[query], member.distances[query], {}};
-    if (classes == 2) return answer;
-    const std::span<const std::int64_t> costs = class_distances_of(member, classes, query);
+    if (run.classes() == 2 && !run.certificate->moves_queries()) return answer;
+    const std::span<const std::int64_t> costs = class_distances_of(member, run.classes(), query);
     answer.class_distances.assign(costs.begin(), costs.end());
     return answer;
 }
@@ -189,7 +190,7 @@ Evidence evidence_of(const FinishedRun& run, const Certificates& member, std::si
 
 Evidence evidence_of(const FinishedRun& run, const std::vector<Certificates>& members, std::size_t query) {
     std::vector<MemberAnswer> answers;
-    for (const Certificates& member : members) answers.push_back(answer_of(member, run.classes(), query));
+    for (const Certificates& member : members) answers.push_back(answer_of(run, member, query));
     return aggregate(answers, static_cast<int>(run.classes()), run.cap(), run.aggregation());
 }
 
@@ -202,7 +203,7 @@ std::vector<Evidence> ensemble_evidence(const FinishedRun& run, const std::vecto
     for (std::size_t first = 0; first < queries; first += most) {
         const std::size_t count = std::min(most, queries - first);
         for (std::size_t m = 0; m < members.size(); ++m) {
-            for (std::size_t i = 0; i < count; ++i) answers[i][m] = answer_of(members[m], classes, first + i);
+            for (std::size_t i = 0; i < count; ++i) answers[i][m] = answer_of(run, members[m], first + i);
         }
         for (std::size_t i = 0; i < count; ++i)
             all.push_back(aggregate(answers[i], static_cast<int>(classes), run.cap(), run.aggregation()));

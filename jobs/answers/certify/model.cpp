@@ -1,0 +1,190 @@
+#include "jobs/answers/certify/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "dist/files/atomic_file.hpp"
+#include "jobs/program/queries.hpp"
+#include "kernels/backends.hpp"
+#include "kernels/base/error.hpp"
+#include "models/robust/attack.hpp"
+
+namespace holdfast {
+namespace {
+
+/// How many queries are answered right, or as they are where no label is known.
+struct Counts {
+    std::int64_t clean = 0;
+    std::vector<std::int64_t> certified;              ///< [radii] for certain
+    std::vector<std::vector<std::int64_t>> attacked;  ///< [radii, attacks] for all that an attack found
+    std::vector<std::int64_t> robust;                 ///< [radii] for all that they found together
+
+    Counts(std::size_t radii, std::size_t attacks)
+        : certified(radii), attacked(radii, std::vector<std::int64_t>(attacks)), robust(radii) {}
+    void add_ranks(const Communicator& world) {
+        world.sum(std::span(&clean, 1));
+        world.sum(certified);
+        world.sum(robust);
+        for (std::vector<std::int64_t>& row : attacked) world.sum(row);
+    }
+};
+
+std::vector<double> ascending(std::vector<double> radii) {
+    for (const double radius : radii) {
+        if (!(radius > 0) || !std::isfinite(radius))
+            throw Error(ExitCode::usage, "a radius is a number above 0", "give one or several, as .01,.02",
+                        "--input-radius");
+    }
+    if (radii.empty())
+        throw Error(ExitCode::usage, "how far a query may move is not said",
+                    "give a radius or several in the units of the features, as --input-radius .01,.02",
+                    "--input-radius");
+    std::sort(radii.begin(), radii.end());
+    radii.erase(std::unique(radii.begin(), radii.end()), radii.end());
+    return radii;
+}
+
+std::string table_of(const InputCertificates& certificates) {
+    std::string text = "row,label,radius\n";
+    char line[64];
+    for (std::size_t q = 0; q < certificates.labels.size(); ++q) {
+        std::snprintf(line, sizeof line, "%zu,%d,%.17g\n", q, static_cast<int>(certificates.labels[q]),
+                      certificates.radii[q]);
+        text += line;
+    }
+    return text;
+}
+
+InputCertificates certificates_of(const Model& model, const Backend& backend, Norm norm,
+                                  const std::vector<double>& radii, const Records& queries) {
+    return norm == Norm::linf ? certify_boxes(model, backend, radii, queries)
+                              : certify_linear_radii(model, backend, queries);
+}
+
+/// truth: [queries]. Within a certified radius no attack may succeed.
+Counts counted(const Model& model, const Backend& backend, const ModelQuestion& question, Norm norm,
+               const std::vector<double>& radii, const Records& queries,
+               const InputCertificates& certificates, const std::vector<std::int32_t>& truth) {
+    Counts counts(radii.size(), question.attacks.size());
+    std::vector<char> right;
+    for (std::size_t q = 0; q < truth.size(); ++q)
+        right.push_back(certificates.labels[q] == truth[q] ? 1 : 0);
+    const auto number = [](const std::vector<char>& flags) {
+        return std::count(flags.begin(), flags.end(), 1);
+    };
+    counts.clean = number(right);
+    std::vector<std::vector<char>> stands(question.attacks.size(), right);  // within the radii so far
+    std::optional<Attacker> attacker;
+    if (!stands.empty()) attacker.emplace(model, backend, queries);
+    for (std::size_t i = 0; i < radii.size(); ++i) {
+        std::vector<char> robust = right;
+        for (std::size_t a = 0; a < stands.size(); ++a) {
+            const Attack attack{question.attacks[a], question.steps, question.restarts};
+            const std::vector<char> fell = attacker->succeed(attack, norm, radii[i], truth, stands[a]);
+            for (std::size_t q = 0; q < truth.size(); ++q) {
+                if (fell[q] != 0) stands[a][q] = 0;
+                if (stands[a][q] == 0) robust[q] = 0;
+            }
+            counts.attacked[i][a] = number(stands[a]);
+        }
+        counts.robust[i] = number(robust);
+        for (std::size_t q = 0; q < truth.size(); ++q) {
+            if (right[q] == 0 || certificates.radii[q] < radii[i]) continue;
+            ensure(robust[q] != 0, "no attack within a certified radius succeeds");
+            ++counts.certified[i];
+        }
+    }
+    return counts;
+}
+
+std::string text_of(const ModelQuestion& question, const std::vector<double>& radii, const Counts& counts,
+                    std::size_t queries, bool labelled) {
+    std::string text = "radius    certified";
+    const auto heading = [&](const std::string& name) {
+        text += "  " + name + std::string(8 - name.size(), ' ');
+    };
+    if (!question.attacks.empty()) heading("robust");
+    for (const std::string& attack : question.attacks) heading(attack);
+    text += std::string("   (fraction ") + (labelled ? "right" : "whose label stands") + " of " +
+            std::to_string(queries) + " queries; " + question.norm + ", in units of the features)\n";
+    char number[32];
+    const auto row = [&](double radius, std::int64_t certified, std::int64_t robust, const auto& attacked) {
+        std::snprintf(number, sizeof number, "%-10.6g", radius);
+        text += number;
+        const auto add = [&](std::int64_t count) {
+            std::snprintf(number, sizeof number, "%-10.4f",
+                          static_cast<double>(count) / static_cast<double>(queries));
+            text += number;
+        };
+        add(certified);
+        text += " ";
+        if (!question.attacks.empty()) add(robust);
+        for (const std::int64_t count : attacked) add(count);
+        text.erase(text.find_last_not_of(' ') + 1);
+        text += "\n";
+    };
+    row(0, counts.clean, counts.clean, std::vector<std::int64_t>(question.attacks.size(), counts.clean));
+    for (std::size_t i = 0; i < radii.size(); ++i)
+        row(radii[i], counts.certified[i], counts.robust[i], counts.attacked[i]);
+    return text;
+}
+
+}  // namespace
+
+void certify_model(const Context& context, const ModelQuestion& question) {
+    // 1. The model, and queries that fit it.
+    const Norm norm = norm_named(question.norm);
+    const std::vector<double> radii = ascending(question.radii);
+    const auto [model, digest] = read_model(question.model);
+    const Records all = read_queries(context, {model.feature_map(), model.schema}, question.queries);
+    const bool labelled = !all.labels.empty();
+    if (labelled) require_labels(all, model.network.classes(), question.queries);
+
+    // 2. Certificates of this rank's queries, and attacks on them.
+    const auto rank = static_cast<std::size_t>(context.world.rank()),
+               ranks = static_cast<std::size_t>(context.world.size()), first = all.size() * rank / ranks,
+               last = all.size() * (rank + 1) / ranks;
+    const Records queries = part_of(all, first, last);
+    const auto backend = make_backend("cpu", model.precision);
+    const InputCertificates mine = certificates_of(model, *backend, norm, radii, queries);
+    const std::vector<std::int32_t> truth =
+        labelled ? std::vector<std::int32_t>(all.labels.begin() + static_cast<std::ptrdiff_t>(first),
+                                             all.labels.begin() + static_cast<std::ptrdiff_t>(last))
+                 : mine.labels;
+    Counts counts = counted(model, *backend, question, norm, radii, queries, mine, truth);
+    counts.add_ranks(context.world);
+
+    // 3. The table, what it promises, and to whom.
+    const InputCertificates certificates{gathered(context.world, mine.labels),
+                                         gathered(context.world, mine.radii)};
+    if (!question.out.empty() && context.world.is_root())
+        write_file_atomically(question.out, std::string_view(table_of(certificates)));
+    const Guarantee claim = input_claim(norm);
+    nlohmann::json rows = nlohmann::json::array();
+    const auto fraction = [&](std::int64_t count) {
+        return static_cast<double>(count) / static_cast<double>(all.size());
+    };
+    for (std::size_t i = 0; i < radii.size(); ++i) {
+        nlohmann::json row = {{"radius", radii[i]}, {"certified", fraction(counts.certified[i])}};
+        if (!question.attacks.empty()) row["robust"] = fraction(counts.robust[i]);
+        for (std::size_t a = 0; a < question.attacks.size(); ++a)
+            row["attacks"][question.attacks[a]] = fraction(counts.attacked[i][a]);
+        rows.push_back(row);
+    }
+    const nlohmann::json object = {{"model", digest},
+                                   {"norm", question.norm},
+                                   {"queries", all.size()},
+                                   {"labelled", labelled},
+                                   {"clean", fraction(counts.clean)},
+                                   {"radii", rows},
+                                   {"robustness", claim.to_json()},
+                                   {"privacy", model.guarantee}};
+    context.print(object, text_of(question, radii, counts, all.size(), labelled) +
+                              "robustness at the query: " + claim.text() +
+                              "\nprivacy of records: " + Guarantee::text_of(model.guarantee));
+}
+
+}  // namespace holdfast

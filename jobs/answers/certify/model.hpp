@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "jobs/program/context.hpp"
+
+namespace holdfast {
+
+/// What holdfast certify is asked of a published model.
+struct ModelQuestion {
+    std::string model, queries, norm;
+    std::vector<double> radii;
+    std::vector<std::string> attacks;  ///< none: certificates alone
+    std::uint64_t steps = 0, restarts = 0;
+    std::string out;  ///< a CSV table of the queries' radii; empty: none
+};
+
+/// At how many queries the label stands wherever they may move within each radius, and at how many no attack
+/// changes it. Nothing but the model is looked at. Collective.
+/// Errors (usage): no radius, or one that is not above 0; as certify_boxes()', certify_linear_radii()' and
+/// Surrogate's; (input): as read_model()'s and read_queries()'; (internal): an attack succeeded within a
+/// certified radius, so that the certificate is wrong.
+void certify_model(const Context& context, const ModelQuestion& question);
+
+}  // namespace holdfast

@@ -1,0 +1,240 @@
+#include "models/noisy/robust_sums.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/base/error.hpp"
+#include "kernels/base/threads.hpp"
+#include "kernels/ops/norm_rule.hpp"
+#include "models/privacy/noise/secret_stream.hpp"
+
+namespace holdfast {
+namespace {
+
+/// Of what an attack may do in a step: the whole radius after the first steps, along a line to there.
+double radius_at(const Settings& settings, std::int64_t step) {
+    const RobustSettings& robust = settings.robust;
+    const double steps = robust.warmup * static_cast<double>(settings.training.steps());
+    return robust.input_radius * (steps > 0 ? std::min(1.0, static_cast<double>(step + 1) / steps) : 1.0);
+}
+
+std::uint64_t word_of(SecretStream& stream) {
+    std::uint64_t word = 0;
+    stream.fill(std::as_writable_bytes(std::span(&word, 1)));
+    return word;
+}
+
+/// Which way features go to bring class j before class y, of a linear network: for every y and j, [features].
+std::vector<double> directions_of(const Network& network, const std::vector<std::int64_t>& units, Norm norm) {
+    const std::size_t classes = network.classes(), columns = network.inputs();
+    std::vector<double> directions(classes * classes * columns);
+    const double up = network.transform().scale > 0 ? 1 : -1;
+    for (std::size_t pair = 0; pair < classes * classes; ++pair) {
+        double* const direction = &directions[pair * columns];
+        const std::int64_t *from = &units[pair / classes * (columns + 1)],
+                           *to = &units[pair % classes * (columns + 1)];
+        double squares = 0;
+        for (std::size_t i = 0; i < columns; ++i) {
+            const double difference = up * parameter_value(to[i] - from[i]);
+            direction[i] = norm == Norm::l2 ? difference : difference > 0 ? 1 : difference < 0 ? -1 : 0;
+            squares += difference * difference;
+        }
+        for (std::size_t i = 0; norm == Norm::l2 && squares > 0 && i < columns; ++i)
+            direction[i] /= std::sqrt(squares);
+    }
+    return directions;
+}
+
+}  // namespace
+
+/// What every thread looks at in a step.
+struct RobustSums::Point {
+    Point(const TrainingPlan& plan, const std::vector<std::int64_t>& parameters)
+        : surrogate(plan.network, Precision::double_precision, parameters) {
+        const RobustSettings& robust = plan.settings.robust;
+        if (robust.attack == "worst_case")
+            directions = directions_of(plan.network, parameters, norm_named(robust.norm));
+    }
+    Surrogate surrogate;
+    std::vector<double> directions;  // of the worst case
+};
+
+/// One thread's vectors, at the parameters of a step.
+class RobustSums::Worker {
+  public:
+    Worker(const RobustSums& of, const Point& point, std::int64_t step)
+        : of_(of),
+          settings_(of.plan_.settings),
+          surrogate_(point.surrogate),
+          directions_(point.directions),
+          step_(step),
+          radius_(radius_at(settings_, step)),
+          norm_(norm_named(settings_.robust.norm)),
+          attack_{settings_.robust.attack, static_cast<std::size_t>(settings_.robust.steps), 1},
+          climb_(surrogate_, attack_, norm_, radius_),
+          rule_inside_(NormRule<double>::inside(settings_.clip, of.plan_.network.parameters())),
+          unit_(settings_.clip.grid<double>().unit()),
+          limit_(settings_.clip.weight_units<double>()),
+          gradient_(of.plan_.network.parameters()),
+          units_(gradient_.size()),
+          x_(surrogate_.features()),
+          moved_(x_.size()) {}
+
+    /// Is its label that of the parameters? Its vector is units() then.
+    bool take(std::uint32_t index) {
+        std::fill(gradient_.begin(), gradient_.end(), 0);
+        for (std::size_t j = 0; j < x_.size(); ++j)
+            x_[j] = surrogate_.transform().inside(of_.records_.features.at(index, j));
+        const auto truth = static_cast<std::size_t>(of_.records_.labels[index]);
+        surrogate_.forward(x_, pass_);
+        const auto greatest = std::max_element(pass_.logits.begin(), pass_.logits.end());
+        const bool right = greatest == pass_.logits.begin() + static_cast<std::ptrdiff_t>(truth);
+        if (attack_.name == "worst_case") {
+            add_worst_case(truth);
+        } else {
+            add_copies(truth, of_.records_.ids[index]);
+        }
+        clip();
+        return right;
+    }
+    const std::vector<std::int64_t>& units() const { return units_; }
+
+  private:
+    void add_copies(std::size_t truth, std::uint64_t id) {
+        const RobustSettings& robust = settings_.robust;
+        const bool attacked = attack_.name != "none";
+        const auto copies = static_cast<double>(robust.copies);
+        const double adversarial = attacked ? robust.weight / (1 + robust.weight) : 0;
+        SecretStream bits(of_.key_, id, static_cast<std::uint32_t>(step_));
+        for (std::int64_t copy = 0; copy < robust.copies; ++copy) {
+            if (adversarial < 1) {
+                moved_ = x_;
+                if (robust.noise > 0) add_noise(bits);
+                add(moved_, truth, (1 - adversarial) / copies);
+            }
+            if (attacked) add(climb_.from(x_, truth, 0, word_of(bits), id), truth, adversarial / copies);
+        }
+    }
+    void add(const std::vector<double>& x, std::size_t truth, double weight) {
+        surrogate_.forward(x, pass_);
+        cross_entropy_by_logits(pass_.logits, truth, by_logits_);
+        surrogate_.add_by_parameters(by_logits_, weight, pass_, gradient_);
+    }
+    /// Box and Muller; what is drawn beyond the range the network counts as its end.
+    void add_noise(SecretStream& bits) {
+        words_.resize(x_.size() + x_.size() % 2);
+        bits.fill(std::as_writable_bytes(std::span(words_)));
+        const auto uniform = [&](std::size_t i) { return static_cast<double>(words_[i] >> 11) * 0x1p-53; };
+        for (std::size_t i = 0; i < words_.size(); i += 2) {
+            const double length = settings_.robust.noise * std::sqrt(-2 * std::log(1 - uniform(i))),
+                         angle = 6.283185307179586 * uniform(i + 1);
+            moved_[i] += length * std::cos(angle);
+            if (i + 1 < x_.size()) moved_[i + 1] += length * std::sin(angle);
+        }
+    }
+    /// The cross-entropy of the leads that other classes have where the ball gives them most, of a linear
+    /// network: its gradient.
+    void add_worst_case(std::size_t truth) {
+        const Network& network = of_.plan_.network;
+        const std::size_t classes = network.classes(), columns = network.inputs();
+        seen_.resize(classes * columns);
+        leads_.assign(classes, 0);
+        for (std::size_t c = 0; c < classes; ++c) {
+            if (c == truth) continue;
+            const double* direction = &directions_[(truth * classes + c) * columns];
+            double* seen = &seen_[c * columns];
+            for (std::size_t i = 0; i < columns; ++i)
+                seen[i] = surrogate_.transform().apply<double>(x_[i] + radius_ * direction[i]);
+            leads_[c] = surrogate_.lead(c, truth, {seen, columns});
+        }
+        cross_entropy_by_logits(leads_, truth, by_logits_);
+        double* of_truth = &gradient_[truth * (columns + 1)];
+        for (std::size_t c = 0; c < classes; ++c) {
+            if (c == truth) continue;
+            const double share = by_logits_[c], *seen = &seen_[c * columns];
+            double* row = &gradient_[c * (columns + 1)];
+            for (std::size_t i = 0; i < columns; ++i) {
+                row[i] = share * seen[i];
+                of_truth[i] -= share * seen[i];
+            }
+            row[columns] = share;
+            of_truth[columns] -= share;
+        }
+    }
+    /// Into the ball of norm_limit, on the grid; what rounding could bring out of it adds nothing.
+    void clip() {
+        double squares = 0;
+        for (const double entry : gradient_) squares += entry * entry;
+        const double norm = std::sqrt(squares);
+        const double factor =
+            !std::isfinite(norm) ? 0 : (norm > rule_inside_ ? rule_inside_ / norm : 1) / unit_;
+        __int128 units_squared = 0;
+        for (std::size_t p = 0; p < gradient_.size(); ++p) {
+            units_[p] = factor == 0 ? 0 : static_cast<std::int64_t>(std::nearbyint(gradient_[p] * factor));
+            units_squared += static_cast<__int128>(units_[p]) * units_[p];
+        }
+        if (units_squared > static_cast<__int128>(limit_) * limit_)
+            std::fill(units_.begin(), units_.end(), 0);
+    }
+
+    const RobustSums& of_;
+    const Settings& settings_;
+    const Surrogate& surrogate_;
+    const std::vector<double>& directions_;
+    std::int64_t step_;
+    double radius_;
+    Norm norm_;
+    Attack attack_;
+    Climb climb_;
+    double rule_inside_, unit_;
+    std::int64_t limit_;
+    Surrogate::Pass pass_;
+    std::vector<double> gradient_;
+    std::vector<std::int64_t> units_;
+    std::vector<double> x_, moved_, by_logits_, seen_, leads_;
+    std::vector<std::uint64_t> words_;
+};
+
+RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)
+    : plan_(plan), records_(records), key_(key) {}
+
+RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int64_t step,
+                          std::span<const std::uint32_t> indices, const Communicator& ranks) const {
+    const Point point(plan_, parameters);
+    std::vector<std::int64_t> message(parameters.size() + 2);
+    ThreadFailure failure;
+#pragma omp parallel
+    {
+        std::optional<Worker> worker;
+        std::vector<std::int64_t> sums(message.size());
+        failure.guard([&] { worker.emplace(*this, point, step); });
+#pragma omp for schedule(dynamic, 16)
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            failure.guard([&] {
+                if (!worker) return;
+                sums[parameters.size() + 1] += worker->take(indices[i]) ? 1 : 0;
+                for (std::size_t p = 0; p < parameters.size(); ++p) sums[p] += worker->units()[p];
+            });
+        }
+#pragma omp critical
+        for (std::size_t p = 0; p < sums.size(); ++p) message[p] += sums[p];
+    }
+    failure.rethrow();
+    message[parameters.size()] = static_cast<std::int64_t>(indices.size());
+    ranks.sum(message);
+    RobustStep total{{message.begin(), message.end() - 2}, message[parameters.size()], message.back()};
+    return total;
+}
+
+std::vector<std::int64_t> RobustSums::vector_of(const std::vector<std::int64_t>& parameters,
+                                                std::int64_t step, std::uint32_t index) const {
+    const Point point(plan_, parameters);
+    Worker worker(*this, point, step);
+    worker.take(index);
+    return worker.units();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dist/comm/communicator.hpp"
+#include "dist/data/dataset.hpp"
+#include "kernels/base/random.hpp"
+#include "models/privacy/noise/secret_key.hpp"
+#include "models/robust/attack.hpp"
+#include "models/training/plan.hpp"
+
+namespace holdfast {
+
+/// What a step adds up on all ranks.
+struct RobustStep {
+    std::vector<std::int64_t> sums;  ///< [parameters], gradient grid units
+    std::int64_t records = 0, correct = 0;
+};
+
+/// The sums of noisy training on noise copies and adversarial copies (section robust): in step t a record
+/// adds one vector, the mean over its copies of their gradients, clipped as a whole to a 2-norm of
+/// clip.norm_limit and rounded. It is a function of the record, of the parameters so far and of bits that the
+/// key draws under its id, whatever others there are (models/mathematics.md, one vector a record). In double,
+/// in plain loops, by the host.
+class RobustSums {
+  public:
+    /// Plan, records and key must outlive it.
+    RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key);
+
+    /// Collective over the ranks; indices: this rank's records of the step.
+    RobustStep of(const std::vector<std::int64_t>& parameters, std::int64_t step,
+                  std::span<const std::uint32_t> indices, const Communicator& ranks) const;
+
+    /// What one record adds, [parameters] in grid units: of a 2-norm of at most Clip::weight_units().
+    std::vector<std::int64_t> vector_of(const std::vector<std::int64_t>& parameters, std::int64_t step,
+                                        std::uint32_t index) const;
+
+  private:
+    struct Point;
+    class Worker;
+    const TrainingPlan& plan_;
+    const Records& records_;
+    const SecretKey& key_;
+};
+
+}  // namespace holdfast

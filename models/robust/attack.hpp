@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/base/random.hpp"
+#include "models/robust/input_certificate.hpp"
+#include "models/robust/surrogate.hpp"
+
+namespace holdfast {
+
+/// Attacks on a query that know the model's every parameter. Each climbs the surrogate's cross-entropy of the
+/// true class within a ball around the query and within the public range, `steps` steps of it:
+///   fgsm    one step to the ball's end along the gradient (its signs in l-infinity, its direction in l2)
+///   ifgsm   steps of radius / steps
+///   mim     the same along v <- v + gradient / |gradient|_1 (momentum)
+///   pgd     from `restarts` random starts in the ball, steps of 2.5 radius / steps, each brought back into
+///   it margin  likewise from the query, for every other class along the gradient of its lead over the true
+///   one:
+///           of a linear model it touches the bound
+struct Attack {
+    static const std::vector<std::string>& names();
+    std::string name;
+    std::size_t steps = 40, restarts = 2;
+    std::uint64_t seed = 0;  ///< public: of the random starts
+};
+
+/// Climbs of one attack, one after another, by one thread.
+class Climb {
+  public:
+    /// Surrogate and attack must outlive it.
+    Climb(const Surrogate& surrogate, const Attack& attack, Norm norm, double radius)
+        : surrogate_(surrogate), attack_(attack), norm_(norm), radius_(radius) {}
+
+    /// The input on the way from x, which lies within the range, at which class `truth` leads least, but for
+    /// rounding in the ball. start: which of the attack's; seed and id: of what its random start is drawn.
+    /// Valid until the next call.
+    const std::vector<double>& from(const std::vector<double>& x, std::size_t truth, std::size_t start,
+                                    std::uint64_t seed, std::uint64_t id);
+
+  private:
+    void look();
+    void aim();
+    void move(double length);
+    void jump(const KeyedHash& hash, std::size_t start, std::uint64_t id);
+    void project();
+
+    const Surrogate& surrogate_;
+    const Attack& attack_;
+    Norm norm_;
+    double radius_;
+    std::size_t truth_ = 0, target_ = 0;
+    Surrogate::Pass pass_;
+    std::vector<double> x_, centre_, best_, gradient_, velocity_, by_logits_;
+    double least_lead_ = 0;
+};
+
+/// Attacks on one model at some queries.
+class Attacker {
+  public:
+    /// Model, backend (of the host) and queries must outlive it. Error (usage): features that are mapped; as
+    /// Surrogate's.
+    Attacker(const Model& model, const Backend& backend, const Records& queries);
+
+    /// Of each query whether the program itself gives another label than truth [queries] at an input that was
+    /// found: one that a dataset of the queries' precision can hold, within `radius` exactly. Those that are
+    /// not `wanted` are left out.
+    std::vector<char> succeed(const Attack& attack, Norm norm, double radius,
+                              const std::vector<std::int32_t>& truth, const std::vector<char>& wanted) const;
+
+  private:
+    const Model& model_;
+    const Backend& backend_;
+    const Records& queries_;
+    Surrogate surrogate_;
+};
+
+/// The number of [x - radius, x + radius] within the range that is nearest to `wanted`, exactly, as a double
+/// or, where not `wide`, as a float; x lies within the range, and is a float where not wide.
+double within_reach(double wanted, double x, double radius, FeatureRange range, bool wide);
+
+}  // namespace holdfast

@@ -1,0 +1,167 @@
+#include "models/robust/input_certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/base/error.hpp"
+#include "models/certify/answers.hpp"
+#include "models/certify/margins.hpp"
+#include "models/certify/stable_distance.hpp"
+#include "models/convex/upper.hpp"
+
+namespace holdfast {
+namespace {
+
+void require_classifier(const Model& model) {
+    if (model.network.is_regression())
+        throw Error(ExitCode::usage, "a regression has no label that could change",
+                    "certify a model of classes", "--model");
+}
+
+/// What the rows of a linear model do with the features, every number bounded from above.
+class LinearRows {
+  public:
+    LinearRows(const Model& model, bool wide_queries)
+        : network_(model.network),
+          columns_(network_.inputs() + 1),
+          rows_(deciding_rows(network_, model.parameters)),
+          classes_(network_.classes()) {
+        rows_.resize(classes_ * columns_);  // of class 1 of two: 0
+        const bool single = model.precision == Precision::single_precision,
+                   mapped = !model.feature_map().is_identity();
+        const double unit = single || (mapped && !wide_queries) ? 0x1p-24 : 0x1p-53;
+        const auto terms = static_cast<double>(network_.inputs() + 4);
+        const double seen = mapped ? 4 * unit + 2 * terms * 0x1p-53 : 4 * unit;
+        const double chain = terms * (single ? 0x1p-24 : 0x1p-53);
+        rounding_ = chain + seen <= 0.125 && network_.inputs() <= most_inputs
+                        ? 2 * (chain + seen)
+                        : std::numeric_limits<double>::infinity();
+        underflow_ = single || !wide_queries ? 0x1p-80 : 0x1p-800;
+        scale_ = Upper(std::abs(mapped ? model.feature_map().input().scale : network_.transform().scale));
+        for (std::size_t c = 0; c < classes_; ++c) lengths_.push_back(length(c, c));
+    }
+
+    /// logits: [classes] as computed for this query.
+    double radius(const FeatureMatrix& mapped, std::size_t query, const double* logits) const {
+        std::vector<Upper> sizes = sizes_of(mapped, query);
+        const std::size_t label = greatest_logit(classes_, [&](std::size_t c) { return logits[c]; });
+        double least = std::numeric_limits<double>::infinity();
+        for (std::size_t j = 0; j < classes_; ++j) {
+            if (j == label) continue;
+            const Upper lost = Upper(2 * rounding_) * (sizes[label] + sizes[j]) + Upper(4 * underflow_);
+            const double gap = below(below(logits[label] - logits[j]) - lost.value());
+            if (!(gap > 0)) return 0;
+            const Upper slope =
+                scale_ * (length(label, j) + Upper(rounding_) * (lengths_[label] + lengths_[j]));
+            least = std::min(least, below(gap / slope.value()));
+        }
+        return std::max(least, 0.0);
+    }
+
+  private:
+    static constexpr std::size_t most_inputs = std::size_t{1} << 20;
+    static double below(double value) {
+        return std::nextafter(value, -std::numeric_limits<double>::infinity());
+    }
+    /// |w_c - w_j|, or |w_c| where j = c, without the biases. Differences of integers are exact, and a
+    /// conversion rounds once.
+    Upper length(std::size_t c, std::size_t j) const {
+        Upper squares;
+        for (std::size_t i = 0; i + 1 < columns_; ++i) {
+            const std::int64_t units = rows_[c * columns_ + i] - (c == j ? 0 : rows_[j * columns_ + i]);
+            const Upper size = size_of(units);
+            squares = squares + size * size;
+        }
+        return sqrt(squares);
+    }
+    static Upper size_of(std::int64_t units) {
+        return Upper(std::nextafter(std::abs(parameter_value(units)), std::numeric_limits<double>::max()));
+    }
+    /// |b_c| + sum of |w_ci| |z_i| of each class.
+    std::vector<Upper> sizes_of(const FeatureMatrix& mapped, std::size_t query) const {
+        std::vector<Upper> seen;
+        for (std::size_t i = 0; i + 1 < columns_; ++i)
+            seen.emplace_back(std::abs(network_.transform().apply<double>(mapped.at(query, i))));
+        std::vector<Upper> sizes;
+        for (std::size_t c = 0; c < classes_; ++c) {
+            Upper size = size_of(rows_[(c + 1) * columns_ - 1]);
+            for (std::size_t i = 0; i + 1 < columns_; ++i)
+                size = size + size_of(rows_[c * columns_ + i]) * seen[i];
+            sizes.push_back(size);
+        }
+        return sizes;
+    }
+
+    const Network& network_;
+    std::size_t columns_;
+    std::vector<std::int64_t> rows_;  // [classes, columns]
+    std::size_t classes_;
+    double rounding_ = 0, underflow_ = 0;
+    Upper scale_;
+    std::vector<Upper> lengths_;
+};
+
+}  // namespace
+
+Norm norm_named(const std::string& name) {
+    if (name == "linf") return Norm::linf;
+    if (name == "l2") return Norm::l2;
+    throw Error(ExitCode::usage, "no such norm: " + name, "give linf or l2", "--norm");
+}
+
+InputCertificates certify_boxes(const Model& model, const Backend& backend, std::span<const double> radii,
+                                const Records& queries) {
+    require_classifier(model);
+    if (!model.feature_map().is_identity())
+        throw Error(ExitCode::usage, "boxes of inputs are bounded through no map of features",
+                    "train with features.map = \"none\" and features.norm_limit = 0, or of a linear model "
+                    "with a norm limit alone ask --norm l2",
+                    "--norm");
+    const LevelLoader load = [&](std::size_t, auto& lower, auto& upper) { lower = upper = model.parameters; };
+    const InputRadius radius = [&](std::size_t level) { return level == 0 ? 0 : radii[level - 1]; };
+    const Certificates found =
+        certify(model.network, backend, queries, radii.size() + 1, load, LevelSearch::bisection, radius);
+    InputCertificates result{found.labels, {}};
+    for (const std::int64_t levels : found.distances)
+        result.radii.push_back(radius(static_cast<std::size_t>(levels)));
+    return result;
+}
+
+InputCertificates certify_linear_radii(const Model& model, const Backend& backend, const Records& queries) {
+    require_classifier(model);
+    const FeatureMap map = model.feature_map();
+    if (model.network.layers().size() != 1)
+        throw Error(ExitCode::usage, "radii in l2 are proved of models without hidden layers",
+                    "ask --norm linf, or train with network.hidden = []", "--norm");
+    if (!std::holds_alternative<std::monostate>(map.derived()))
+        throw Error(ExitCode::usage,
+                    "radii in l2 are proved of features as they are, not of bins or the like",
+                    "train with features.map = \"none\"", "--norm");
+    if (model.precision == Precision::fixed)
+        throw Error(ExitCode::usage, "radii in l2 are not proved in fixed precision",
+                    "ask --norm linf, or train with training.precision = \"double\"", "--norm");
+    const Records mapped = map(queries);
+    const std::size_t classes = model.network.classes();
+    const std::vector<double> logits = deciding_values(model.network, backend, model.parameters, mapped);
+    const LinearRows rows(model, queries.features.wide());
+    InputCertificates result{answers_of(model.network, backend, model.parameters, mapped).labels,
+                             std::vector<double>(queries.size())};
+#pragma omp parallel for
+    for (std::size_t q = 0; q < queries.size(); ++q)
+        result.radii[q] = rows.radius(mapped.features, q, logits.data() + q * classes);
+    return result;
+}
+
+Guarantee input_claim(Norm norm) {
+    Guarantee claim = Guarantee::proved(
+        std::string("at every input within its radius of a query, in ") +
+        (norm == Norm::linf ? "the largest difference of a feature" : "the length of the difference") +
+        ", this program gives the label that it gives at the query");
+    claim.require(
+        "the input reaches the program as it was moved: a radius is in the units of the features as the "
+        "program holds them, and what is done before them is not in it");
+    return claim;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dist/data/dataset.hpp"
+#include "kernels/ops/engine.hpp"
+#include "models/nets/model_file.hpp"
+#include "models/privacy/guarantee.hpp"
+
+namespace holdfast {
+
+/// How far apart two queries are, in the units of the features as the program holds them, each counted as the
+/// nearest end of the public range where it is beyond.
+enum class Norm { linf, l2 };
+/// "linf" or "l2"; Error (usage): none of them.
+Norm norm_named(const std::string& name);
+
+/// How far each query may move until a published model could answer otherwise: post-processing, which no
+/// ledger pays for, whatever is asked.
+struct InputCertificates {
+    std::vector<std::int32_t> labels;  ///< [queries], as answers_of() has them
+    std::vector<double> radii;         ///< [queries]: the label stands at every input within it; 0: unknown
+};
+
+/// In l-infinity the largest of the `radii`, ascending, whose box of inputs the model answers alike, bit by
+/// bit (models/mathematics.md, input box). queries: as predict takes them, not mapped. backend: of the host.
+/// Error (usage): a regression; features that are mapped.
+InputCertificates certify_boxes(const Model& model, const Backend& backend, std::span<const double> radii,
+                                const Records& queries);
+
+/// In l2, of models without hidden layers, the largest radius that the lengths of their rows prove, with all
+/// that rounding can do on the way (models/mathematics.md, linear radius). Error (usage): a regression;
+/// hidden layers; features that are mapped, but for a limit of their norm; fixed precision.
+InputCertificates certify_linear_radii(const Model& model, const Backend& backend, const Records& queries);
+
+/// What either promises: of answers at the query, not of records.
+Guarantee input_claim(Norm norm);
+
+}  // namespace holdfast

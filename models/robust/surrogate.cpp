@@ -1,0 +1,120 @@
+#include "models/robust/surrogate.hpp"
+
+#include <algorithm>
+
+#include "kernels/base/error.hpp"
+#include "kernels/base/monotone_exp.hpp"
+#include "models/idp/plain_network.hpp"
+
+namespace holdfast {
+
+Surrogate::Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units)
+    : transform_(network.transform()), classes_(network.classes()) {
+    for (const auto& layer : network.layers()) {
+        if (layer.pooling)
+            throw Error(ExitCode::usage, "attacks follow the gradient through no pooling",
+                        "leave attacks out, or train without pooling", "--attack");
+    }
+    PlainNetwork plain = plain_network(network, precision, units);
+    const std::size_t last = network.layers().size() - 1, in = network.layers()[last].in,
+                      first = network.offset(last);
+    plain.layers.back() = {in, network.outputs(), {}, {}};  // logits for margins
+    for (std::size_t p = 0; p < network.outputs() * (in + 1); ++p) {
+        AffineLayer& rows = plain.layers.back();
+        const double value = precision == Precision::single_precision
+                                 ? static_cast<double>(parameter_value<float>(units[first + p]))
+                                 : parameter_value<double>(units[first + p]);
+        (p % (in + 1) < in ? rows.weight : rows.bias).push_back(value);
+    }
+    for (AffineLayer& affine : plain.layers) {
+        Layer layer{affine.in, affine.out, std::vector<double>(affine.weight.size()),
+                    std::move(affine.weight), std::move(affine.bias)};
+        for (std::size_t o = 0; o < layer.out; ++o) {
+            for (std::size_t i = 0; i < layer.in; ++i)
+                layer.by_input[i * layer.out + o] = layer.by_output[o * layer.in + i];
+        }
+        layers_.push_back(std::move(layer));
+    }
+}
+
+void Surrogate::forward(std::span<const double> x, Pass& pass) const {
+    pass.values.resize(layers_.size() + 1);
+    pass.values[0].resize(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) pass.values[0][i] = transform_.apply<double>(x[i]);
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+        const Layer& layer = layers_[l];
+        std::vector<double>& out = pass.values[l + 1];
+        out = layer.bias;
+        for (std::size_t i = 0; i < layer.in; ++i) {
+            const double value = pass.values[l][i], *weights = &layer.by_input[i * layer.out];
+            if (value == 0) continue;
+            for (std::size_t o = 0; o < layer.out; ++o) out[o] += weights[o] * value;
+        }
+        if (l + 1 == layers_.size()) break;
+        for (double& value : out) value = std::max(value, 0.0);
+    }
+    pass.logits = pass.values.back();
+    if (pass.logits.size() == 1) pass.logits.insert(pass.logits.begin(), 0);
+}
+
+void Surrogate::start(std::span<const double> by_logits, Pass& pass) const {
+    pass.deltas.assign(by_logits.begin() + (layers_.back().out == 1 ? 1 : 0), by_logits.end());
+}
+
+/// deltas of the layer before, from those of this one.
+void Surrogate::behind(std::size_t l, Pass& pass) const {
+    const Layer& layer = layers_[l];
+    pass.behind.assign(layer.in, 0);
+    for (std::size_t o = 0; o < layer.out; ++o) {
+        const double delta = pass.deltas[o], *weights = &layer.by_output[o * layer.in];
+        if (delta == 0) continue;
+        for (std::size_t i = 0; i < layer.in; ++i) pass.behind[i] += weights[i] * delta;
+    }
+    for (std::size_t i = 0; l > 0 && i < layer.in; ++i)
+        if (!(pass.values[l][i] > 0)) pass.behind[i] = 0;
+    std::swap(pass.deltas, pass.behind);
+}
+
+void Surrogate::gradient(std::span<const double> by_logits, Pass& pass, std::span<double> gradient) const {
+    start(by_logits, pass);
+    for (std::size_t l = layers_.size(); l-- > 0;) behind(l, pass);
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = pass.deltas[i] * transform_.scale;
+}
+
+void Surrogate::add_by_parameters(std::span<const double> by_logits, double weight, Pass& pass,
+                                  std::span<double> sums) const {
+    start(by_logits, pass);
+    double* end = sums.data() + sums.size();
+    for (std::size_t l = layers_.size(); l-- > 0;) {
+        const Layer& layer = layers_[l];
+        end -= layer.out * (layer.in + 1);
+        for (std::size_t o = 0; o < layer.out; ++o) {
+            const double delta = weight * pass.deltas[o], *inputs = pass.values[l].data();
+            double* row = end + o * (layer.in + 1);
+            if (delta == 0) continue;
+            for (std::size_t i = 0; i < layer.in; ++i) row[i] += delta * inputs[i];
+            row[layer.in] += delta;
+        }
+        if (l > 0) behind(l, pass);
+    }
+    ensure(end == sums.data(), "the parameters of a dense network");
+}
+
+double Surrogate::lead(std::size_t c, std::size_t j, std::span<const double> seen) const {
+    const Layer& rows = layers_.back();
+    const double *w_c = &rows.by_output[c * rows.in], *w_j = &rows.by_output[j * rows.in];
+    double sums[4] = {};  // four, each in order: what a processor adds side by side
+    for (std::size_t i = 0; i < rows.in; ++i) sums[i % 4] += (w_c[i] - w_j[i]) * seen[i];
+    return rows.bias[c] - rows.bias[j] + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas) {
+    const double most = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    deltas.resize(logits.size());
+    for (std::size_t c = 0; c < logits.size(); ++c) sum += deltas[c] = monotone_exp(logits[c] - most);
+    for (double& delta : deltas) delta /= sum;
+    deltas[truth] -= 1;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/nets/network.hpp"
+
+namespace holdfast {
+
+/// A network as a function of real numbers, in double and in a fixed order, with its derivatives: what
+/// attacks climb. Nothing is claimed of it; whether an attack succeeded, the program itself decides. A
+/// convolution is the matrix it is.
+class Surrogate {
+  public:
+    /// units: [network.parameters()], each read as the precision has it. Error (usage): a regression;
+    /// pooling.
+    Surrogate(const Network& network, Precision precision, const std::vector<std::int64_t>& units);
+
+    std::size_t features() const { return layers_.front().in; }
+    std::size_t classes() const { return classes_; }
+    const InputTransform& transform() const { return transform_; }
+
+    /// The numbers of one input, kept for its derivatives.
+    struct Pass {
+        std::vector<std::vector<double>> values;  ///< what each layer reads; at last what the last one gives
+        std::vector<double> logits;               ///< [classes]; one logit stands against 0 of class 0
+        std::vector<double> deltas, behind;       ///< of what follows
+    };
+    /// x: [features]
+    void forward(std::span<const double> x, Pass& pass) const;
+    /// gradient [features] = the derivative of the sum of by_logits[c] logit_c at the input of the last
+    /// forward().
+    void gradient(std::span<const double> by_logits, Pass& pass, std::span<double> gradient) const;
+    /// sums [parameters] += weight times its derivative by the parameters, of a dense network.
+    void add_by_parameters(std::span<const double> by_logits, double weight, Pass& pass,
+                           std::span<double> sums) const;
+
+    /// Of a network without hidden layers: how far the logit of class c is above that of class j where it
+    /// sees [features] such values.
+    double lead(std::size_t c, std::size_t j, std::span<const double> seen) const;
+
+  private:
+    struct Layer {
+        std::size_t in, out;
+        std::vector<double> by_input, by_output, bias;  ///< weights [in, out] and [out, in]
+    };
+    void start(std::span<const double> by_logits, Pass& pass) const;
+    void behind(std::size_t layer, Pass& pass) const;
+
+    InputTransform transform_;
+    std::size_t classes_;
+    std::vector<Layer> layers_;
+};
+
+/// The derivative of the cross-entropy of `truth` by each class's logit: its probability, less 1 of truth.
+void cross_entropy_by_logits(std::span<const double> logits, std::size_t truth, std::vector<double>& deltas);
+
+}  // namespace holdfast

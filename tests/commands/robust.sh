@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# robust.sh HOLDFAST: how far queries may move: of a published model, certificates and attacks side by side; of a run with
+# boxes, records that change and a query that moves at once; what is refused.
+set -uo pipefail
+source "$(dirname "$0")/../support/script.sh"
+"$holdfast" synth blobs --quiet --records 400 --test 150 --centre 0.7 --spread 0.5 --seed 1 --population crowd --out blobs.h5 > /dev/null || fail "no records"
+learn() { "$holdfast" pretrain --quiet --data blobs.h5 --set training.epochs=30 --set training.learning_rate=1 --set clip.gamma=2 "$@" > /dev/null || fail "pretrain $*"; }
+learn --set "network.hidden=[]" --out linear.h5
+learn --set "network.hidden=[8, 6]" --set training.precision=single --out deep.h5
+learn --set "network.hidden=[]" --set features.map=bins --set "features.edges=[[0.0],[0.0],[0.0],[0.0],[0.0],[0.0]]" --out bins.h5
+
+# 1. Certified <= robust <= clean at every radius, and each falls as the radius grows; any number of ranks says the same.
+ask() { "$holdfast" certify --quiet --queries blobs.h5:test "$@"; }
+for model in linear deep; do
+    for norm in linf l2; do
+        [ $model$norm = deepl2 ] && continue
+        words=(--model $model.h5 --norm $norm --input-radius .3,.02,.1 --attack fgsm,ifgsm,mim,pgd,margin --attack-steps 10)
+        ask "${words[@]}" --json --out $model$norm.csv > one.json || fail "$model in $norm"
+        mpirun -n 2 "$holdfast" certify --quiet --queries blobs.h5:test "${words[@]}" --json --out two.csv > two.json || fail "$model in $norm on 2 ranks"
+        cmp -s one.json two.json && cmp -s $model$norm.csv two.csv || fail "two ranks say otherwise of $model in $norm"
+        python3 - one.json $model$norm.csv << 'END' || fail "$model in $norm: $(cat one.json)"
+import csv, json, sys
+said, rows = json.load(open(sys.argv[1])), list(csv.DictReader(open(sys.argv[2])))
+before = {"certified": 1, "robust": 1}
+assert [row["radius"] for row in said["radii"]] == [.02, .1, .3] and len(rows) == said["queries"] == 150
+for row in said["radii"]:
+    assert row["certified"] <= row["robust"] <= said["clean"], row
+    assert row["robust"] <= min(row["attacks"].values()), row
+    assert all(row[name] <= before[name] for name in ("certified", "robust")), row
+    assert row["certified"] <= sum(float(r["radius"]) >= row["radius"] for r in rows) / 150
+    before = row
+assert said["clean"] > .9 and said["radii"][0]["certified"] > .8 and said["radii"][2]["robust"] < said["clean"] - .02, said
+assert said["robustness"]["status"] == "proved" and said["privacy"]["status"] == "proved"
+END
+    done
+done
+# Of a linear model nothing lies between the bound and the attack that aims at it.
+ask --model linear.h5 --norm l2 --input-radius .05,.2,.4,.6 --attack margin --json > one.json || fail "no margins"
+python3 -c 'import json; assert all(abs(r["certified"] - r["robust"]) < 1e-9 for r in json.load(open("one.json"))["radii"])' || fail "$(cat one.json)"
+ask --model deep.h5 --input-radius .02 > said.txt || fail "no table"
+grep -q '^robustness at the query: proved: .*largest difference of a feature' said.txt && grep -q '^privacy of records: ' said.txt || fail "does not tell its promises apart: $(cat said.txt)"
+! grep -q robust$ said.txt || fail "names attacks that were not made"
+
+# 2. Both at once: fewer answers stand than where queries stay, of single models and of the ensemble; none more.
+"$holdfast" train --quiet --data blobs.h5 --set "network.hidden=[6]" --set network.classes=2 --set training.epochs=4 --set training.batches=2 --set ensemble.members=3 --set certificate.levels=4 --out run > /dev/null || fail "no run"
+for radius in 0 .02 .2; do
+    moved=(--input-radius $radius)
+    [ $radius = 0 ] && moved=()
+    "$holdfast" certify --quiet --run run --queries blobs.h5:test "${moved[@]}" --json > at$radius.json || fail "both at $radius"
+done
+python3 - << 'END' || fail "$(cat at*.json)"
+import json
+still, near, far = (json.load(open(f"at{r}.json")) for r in ("0", ".02", ".2"))
+assert "input_radius" not in still and near["input_radius"] == .02
+for a, b in ((still, near), (near, far)):
+    for before, after in zip(a["certified"][1:], b["certified"][1:]):
+        assert after["member"] <= before["member"] and after["ensemble"] <= before["ensemble"], (before, after)
+assert still["certified"][1]["member"] > far["certified"][1]["member"] and near["certified"][1]["member"] > 0
+assert "input radius" in near["guarantee"]["statement"] and "input radius" not in still["guarantee"]["statement"]
+END
+mpirun -n 2 "$holdfast" certify --quiet --run run --queries blobs.h5:test --input-radius .02 --json > two.json || fail "both on 2 ranks"
+cmp -s at.02.json two.json || fail "two ranks say otherwise"
+
+# 3. Learnt with noise, one vector a record: the same whatever ranks share the records, and a model that is published as
+# any other.
+"$holdfast" account --quiet --ledger ledger.db --data blobs.h5 --budget 2 --budget-delta 1e-4 > /dev/null
+noisy=(--data blobs.h5 --set training.kind=noisy --set clip.kind=norm --set training.epochs=6 --set training.expected_records=400 --set "network.hidden=[]" --set network.loss=cross_entropy --set robust.attack=worst_case --set robust.input_radius=.1 --quiet)
+"$holdfast" train "${noisy[@]}" --set noise.law=none --out alone --json > alone.json || fail "not learnt"
+mpirun -n 2 "$holdfast" train "${noisy[@]}" --set noise.law=none --out together --json > together.json || fail "not learnt by 2 ranks"
+digest() { grep -o '"digest": *"[0-9a-f]*"' "$1"; }
+[ -n "$(digest alone.json)" ] && [ "$(digest alone.json)" = "$(digest together.json)" ] || fail "two ranks learn otherwise"
+"$holdfast" train "${noisy[@]}" --set robust.attack=pgd --set robust.noise=.1 --set robust.copies=2 --ledger ledger.db --out private > /dev/null || fail "not learnt with noise"
+"$holdfast" publish --quiet --run private --ledger ledger.db --out private.h5 > /dev/null || fail "not published"
+ask --model private.h5 --input-radius .05 > said.txt || fail "not certified"
+grep -q '^privacy of records: proved: .*(1, 1e-05)-differentially private' said.txt || fail "does not say how private: $(cat said.txt)"
+"$holdfast" train --quiet --data blobs.h5 --set robust.attack=pgd --out boxed > /dev/null 2> err.txt && fail "boxes learn copies"
+grep -q 'robust.attack belongs to training.kind = "noisy"' err.txt || fail "$(cat err.txt)"
+
+# 4. What cannot be.
+refused() { # CODE WORDS OPTIONS…
+    local code=$1 words=$2
+    shift 2
+    ask "$@" > out.txt 2> err.txt
+    [ $? -eq "$code" ] && grep -qE -e "$words" err.txt || fail "$*: $(cat out.txt err.txt)"
+}
+refused 2 'name a run'
+refused 2 'how far a query may move' --model linear.h5
+refused 2 'above 0.*--input-radius|--input-radius.*above 0' --model linear.h5 --input-radius .1,0
+refused 2 'without hidden layers.*--norm linf' --model deep.h5 --norm l2 --input-radius .1
+refused 2 'no map of features' --model bins.h5 --input-radius .1
+refused 2 'features\.map = "none"' --model bins.h5 --norm l2 --input-radius .1
+refused 2 'no such norm: l1' --model linear.h5 --norm l1 --input-radius .1
+refused 2 'attack' --model linear.h5 --input-radius .1 --attack guess
+refused 2 '--model' --run run --attack pgd
+refused 2 '--answer' --model linear.h5 --input-radius .1 --answer vote
+refused 2 'no relaxation' --run run --input-radius .1 --bounds best
+refused 2 'one radius' --run run --input-radius .1,.2
+exit $((failures > 0))

@@ -1,0 +1,265 @@
+// Noisy training on copies: whatever they are, a record adds one vector, of its own, within the clip.
+
+#include "models/noisy/robust_sums.hpp"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/backends.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/secret_keys.hpp"
+
+namespace holdfast {
+namespace robust_sums_test {
+
+constexpr std::size_t features = 5;
+
+Settings settings_of(const std::string& attack, std::int64_t copies) {
+    Settings settings;
+    settings.network.hidden = {6};
+    settings.network.classes = 3;
+    settings.network.loss = "cross_entropy";
+    settings.training.kind = "noisy";
+    settings.training.epochs = 4;
+    settings.training.expected_records = 40;
+    settings.clip = {.kind = Clip::Kind::norm, .norm_limit = 0.8};
+    settings.certificate.levels = 0;
+    settings.noise.multiplier = 1.5;
+    settings.robust.attack = attack;
+    settings.robust.input_radius = attack == "none" ? 0 : 0.2;
+    settings.robust.steps = 3;
+    settings.robust.copies = copies;
+    if (attack == "worst_case") {
+        settings.network.hidden = {};
+    } else {
+        settings.robust.noise = 0.3;
+    }
+    check(settings);
+    return settings;
+}
+
+std::vector<Settings> cases() {
+    std::vector<Settings> all{settings_of("worst_case", 1)};
+    for (const char* attack : {"none", "fgsm", "ifgsm", "mim", "pgd"}) {
+        for (const std::int64_t copies : {1, 4}) all.push_back(settings_of(attack, copies));
+    }
+    for (Settings of_l2 : {all.front(), all.back()}) {
+        of_l2.robust.norm = "l2";
+        all.push_back(of_l2);
+    }
+    return all;
+}
+
+Records records_of(std::size_t count, double size = 1) {
+    const KeyedHash hash{9};
+    Records records{FeatureMatrix(features, true), {}, {}, {}};
+    for (std::uint64_t i = 0; i < count; ++i) {
+        for (std::uint64_t j = 0; j < features; ++j)
+            records.features.wide_values().push_back(size * (2 * hash.uniform(j, i) - 1));
+        records.labels.push_back(static_cast<std::int32_t>(hash(99, i) % 3));
+        records.ids.push_back(1000 + 7 * i);
+        records.rows.push_back(i);
+    }
+    return records;
+}
+
+/// The records in another order, perhaps without some.
+Records chosen(const Records& records, const std::vector<std::size_t>& indices) {
+    Records some{FeatureMatrix(features, true), {}, {}, {}};
+    for (const std::size_t i : indices) {
+        some.features.append_row_of(records.features, i);
+        some.labels.push_back(records.labels[i]);
+        some.ids.push_back(records.ids[i]);
+        some.rows.push_back(some.rows.size());
+    }
+    return some;
+}
+
+struct Training {
+    explicit Training(const Settings& settings)
+        : plan(make_plan(settings, {.features = features, .found = 40}, make_backend("cpu"))),
+          key(test::known_key('r')),
+          parameters(plan.initial_parameters(0)) {
+        for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p] *= 3;
+    }
+    std::vector<std::int64_t> sums(const Records& records, std::int64_t step = 2) const {
+        std::vector<std::uint32_t> all(records.size());
+        std::iota(all.begin(), all.end(), 0);
+        const RobustStep of_step =
+            RobustSums(plan, records, key).of(parameters, step, all, *make_serial_communicator());
+        EXPECT_EQ(of_step.records, static_cast<std::int64_t>(records.size()));
+        return of_step.sums;
+    }
+    std::vector<std::int64_t> vector_of(const Records& records, std::uint32_t index,
+                                        std::int64_t step = 2) const {
+        return RobustSums(plan, records, key).vector_of(parameters, step, index);
+    }
+    /// |v|^2 <= S^2, in integers.
+    bool within_clip(const std::vector<std::int64_t>& vector) const { return share(vector) <= 1; }
+    double share(const std::vector<std::int64_t>& vector) const {
+        const auto limit = static_cast<__int128>(plan.gradient_scale().weight_units);
+        __int128 squares = 0;
+        for (const std::int64_t entry : vector) squares += static_cast<__int128>(entry) * entry;
+        return squares > limit * limit ? 2
+                                       : static_cast<double>(squares) / static_cast<double>(limit * limit);
+    }
+
+    TrainingPlan plan;
+    SecretKey key;
+    std::vector<std::int64_t> parameters;
+};
+
+std::vector<std::int64_t> difference(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
+    for (std::size_t p = 0; p < a.size(); ++p) a[p] -= b[p];
+    return a;
+}
+
+TEST(RobustSums, ARecordMoreAddsItsOneVectorWithinTheClip) {
+    const Records all = records_of(30);
+    std::vector<std::size_t> others(all.size() - 1), backwards(all.size());
+    std::iota(others.begin(), others.end(), 1);
+    std::iota(backwards.rbegin(), backwards.rend(), 0);
+    for (const Settings& settings : cases()) {
+        const Training training(settings);
+        const std::vector<std::int64_t> with = training.sums(all), vector = training.vector_of(all, 0);
+        EXPECT_EQ(difference(with, training.sums(chosen(all, others))), vector) << settings.robust.attack;
+        EXPECT_EQ(with, training.sums(chosen(all, backwards))) << "in another order";
+        EXPECT_TRUE(training.within_clip(vector));
+        EXPECT_GT(training.share(vector), 0);
+        const int threads = omp_get_max_threads();
+        omp_set_num_threads(3);
+        EXPECT_EQ(with, training.sums(all)) << "on other threads";
+        omp_set_num_threads(threads);
+        EXPECT_EQ(with == training.sums(all, 3), settings.robust.attack == "worst_case")
+            << "copies of each step are drawn anew";
+    }
+}
+
+/// What the sums must not do is seen by the same comparison: bits of a record's place in the batch move
+/// others, and copies that are clipped one by one and added leave the clip.
+TEST(RobustSums, WouldBeCaughtOtherwise) {
+    Settings settings = settings_of("none", 4);
+    settings.robust.noise = 2;
+    const Training training(settings);
+    Records all = records_of(30);
+    std::vector<std::size_t> others(all.size() - 1);
+    std::iota(others.begin(), others.end(), 1);
+    Records fewer = chosen(all, others);
+    const auto by_place = [](Records records) {
+        std::iota(records.ids.begin(), records.ids.end(), 0);
+        return records;
+    };
+    EXPECT_FALSE(
+        training.within_clip(difference(training.sums(by_place(all)), training.sums(by_place(fewer)))));
+    const Training far(settings_of("none", 1));
+    std::vector<std::int64_t> added(far.parameters.size());
+    for (std::int64_t copy = 0; copy < 4; ++copy) {
+        const std::vector<std::int64_t> one = far.vector_of(records_of(30, 50), 0, copy);
+        for (std::size_t p = 0; p < added.size(); ++p) added[p] += one[p];
+    }
+    EXPECT_FALSE(far.within_clip(added));
+}
+
+TEST(RobustSums, FillTheClipAndNeverLeaveIt) {
+    for (const Settings& settings : cases()) {
+        const Training training(settings);
+        double largest = 0;
+        for (const double size : {1e-9, 1.0, 30.0, 1e5}) {
+            const Records records = records_of(20, size);
+            for (std::uint32_t i = 0; i < 20; ++i) {
+                const double share = training.share(training.vector_of(records, i));
+                ASSERT_LE(share, 1);
+                largest = std::max(largest, share);
+            }
+        }
+        EXPECT_GT(largest, 0.99) << settings.robust.attack;
+    }
+}
+
+/// Copies that do not differ from the record leave the gradient that the engine has.
+TEST(RobustSums, OfTheRecordItselfAreItsGradient) {
+    for (const char* loss : {"cross_entropy", "binary_cross_entropy"}) {
+        Settings settings = settings_of("none", 1);
+        settings.robust.noise = 1e-14;
+        settings.network.loss = loss;
+        settings.network.classes = loss == std::string("cross_entropy") ? 3 : 2;
+        const Training training(settings);
+        Records records = records_of(25);
+        for (std::int32_t& label : records.labels)
+            label %= static_cast<std::int32_t>(settings.network.classes);
+        const auto engine = training.plan.backend->engine(training.plan.network.shape(), settings.clip);
+        engine->set_records(std::vector{records.view(true)});
+        for (std::uint32_t i = 0; i < records.size(); ++i) {
+            const Variant point{training.parameters.data(), training.parameters.data()};
+            engine->run({&point, 1}, std::vector{std::span<const std::uint32_t>(&i, 1)});
+            const auto message = engine->finish();
+            const std::vector<std::int64_t> vector = training.vector_of(records, i);
+            const double tolerance =
+                1e-6 * static_cast<double>(training.plan.gradient_scale().weight_units) + 2;
+            for (std::size_t p = 0; p < vector.size(); ++p)
+                ASSERT_NEAR(static_cast<double>(vector[p]), static_cast<double>(message[1 + p]), tolerance);
+        }
+    }
+}
+
+/// log(1 + sum over j of exp(the greatest lead of j in the ball)), by hand, and its derivative by
+/// differences.
+TEST(RobustSums, OfTheWorstCaseAreItsGradient) {
+    Settings settings = settings_of("worst_case", 1);
+    settings.clip.norm_limit = 100;  // clips nothing
+    for (const char* norm : {"linf", "l2"}) {
+        settings.robust.norm = norm;
+        const Training training(settings);
+        const Records records = records_of(6);
+        const double unit = std::ldexp(1.0, training.plan.gradient_scale().exponent);
+        const auto loss = [&](const std::vector<std::int64_t>& units, std::uint32_t index) {
+            const auto truth = static_cast<std::size_t>(records.labels[index]);
+            double sum = 1;
+            for (std::size_t j = 0; j < 3; ++j) {
+                if (j == truth) continue;
+                double lead = 0, size = 0, squares = 0;
+                for (std::size_t i = 0; i <= features; ++i) {
+                    const double w = parameter_value(units[j * (features + 1) + i]) -
+                                     parameter_value(units[truth * (features + 1) + i]);
+                    lead += w * (i < features ? records.features.at(index, i) : 1);
+                    if (i == features) continue;
+                    size += std::abs(w);
+                    squares += w * w;
+                }
+                sum += std::exp(lead + 0.2 * (norm == std::string("l2") ? std::sqrt(squares) : size));
+            }
+            return std::log(sum);
+        };
+        for (std::uint32_t index = 0; index < 6; ++index) {
+            const std::vector<std::int64_t> vector = training.vector_of(records, index, 3);
+            for (std::size_t p = 0; p < vector.size(); ++p) {
+                std::vector<std::int64_t> above = training.parameters, below = above;
+                above[p] += std::int64_t{1} << 30;
+                below[p] -= std::int64_t{1} << 30;
+                const double slope = (loss(above, index) - loss(below, index)) / 0x1p-19;
+                ASSERT_NEAR(static_cast<double>(vector[p]) * unit, slope, 1e-5) << norm << " " << p;
+            }
+        }
+    }
+}
+
+TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {
+    const auto refused = [](void (*change)(Settings&), const char* words) {
+        Settings settings = settings_of("worst_case", 1);
+        change(settings);
+        EXPECT_NE(error_of([&] { check(settings); }).message().find(words), std::string::npos) << words;
+    };
+    refused([](Settings& s) { s.network.hidden = {4}; }, "linear model");
+    refused([](Settings& s) { s.robust.copies = 2; }, "in place of copies");
+    refused([](Settings& s) { s.robust.input_radius = 0; }, "may move nothing");
+    refused([](Settings& s) { s.training.precision = Precision::single_precision; }, "in double");
+    refused([](Settings& s) { s.features.norm_limit = 1; }, "as they are mapped");
+    refused([](Settings& s) { s.training.rows_at_most = 3; }, "one row");
+}
+
+}  // namespace robust_sums_test
+}  // namespace holdfast
