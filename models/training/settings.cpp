@@ -617,6 +617,8 @@ void check_class_weights(const Settings& settings) {
     if (settings.training.rows_of_persons())
         refuse("rows of persons are weighed by how many a person has, not by class",
                "make one record of a person's rows (import --aggregate), or leave it out", key);
+    if (settings.robust.used())
+        refuse("copies of records are not weighed by class", "leave one of them out", key);
     if (settings.poisoned())
         refuse("a poisoned label would change what its record counts by",
                "set certificate.relation = \"substitute\", which covers every poison, or leave it out", key);

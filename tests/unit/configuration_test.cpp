@@ -281,6 +281,8 @@ TEST(ReadSettings, SettingsThatContradictAreRefused) {
         {"training.class_weights=[0.1,1]", "training.rows_at_most=4"},
         {"training.class_weights=[0.1,1]", "certificate.relation=poison", "certificate.budget=both",
          "poison.labels=flip"},
+        {"training.class_weights=[0.1,1]", "training.kind=noisy", "clip.kind=norm",
+         "network.loss=cross_entropy", "robust.noise=0.1"},
         {"training.class_weights=[0.1,1]", "training.precision=fixed", "clip.kind=factored"}};
     for (const auto& overrides : contradictions) EXPECT_NE(error_of("", overrides), "") << overrides.back();
 }
