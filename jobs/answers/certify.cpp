@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -183,10 +184,11 @@ std::optional<double> radius_of(const Request& request, const FinishedRun& run) 
 }
 
 /// Of both promises at once.
-Guarantee moved_claim() {
-    return Guarantee::proved(
-        "where h is 1 or more the label is that of every input within the input radius of the query, too, "
-        "feature by feature in units of the features, whichever of these datasets was trained on");
+Guarantee moved_claim(const std::string& radius) {
+    return Guarantee::proved("where h is 1 or more the label is that of every input within " + radius +
+                             " of the query, too, feature by feature in units of the features (of a column "
+                             "that a schema scales: of "
+                             "its range), whichever of these datasets was trained on");
 }
 
 void certify_job(const Context& context, const Request& request) {
@@ -212,8 +214,12 @@ void certify_job(const Context& context, const Request& request) {
         result.distances.push_back(evidence.distance);
     }
 
-    // 3. For the owner: the distances, and a table of certified fractions.
-    if (context.world.is_root()) write_distances(run, queries, result);
+    // 3. For the owner: the distances, and a table of certified fractions, which are never beside others'
+    // distances.
+    if (context.world.is_root()) {
+        std::filesystem::remove(run.folder.file("certificates.json"));
+        write_distances(run, queries, result);
+    }
     const std::string digest = digest_of(result);
     const std::vector<std::int64_t> levels = shown_levels(run, result.members);
     const auto most = static_cast<std::int64_t>(levels.size()) - 1;
@@ -221,12 +227,12 @@ void certify_job(const Context& context, const Request& request) {
     const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, most));
     Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
-    if (radius) claim.combine(moved_claim());
+    if (radius) claim.combine(moved_claim(request.radius_text()));
     nlohmann::json table = nlohmann::json::array();
     std::string text =
         "k        member   ensemble   (fraction certified, " + std::to_string(queries.size()) + " queries)\n";
     const std::size_t stride = std::max<std::size_t>(1, fractions.size() / 10);
-    for (std::size_t level = 0; level < fractions.size(); ++level) {
+    for (std::size_t level = radius ? 1 : 0; level < fractions.size(); ++level) {  // 0: of a query that stays
         table.push_back({{"k", levels[level]}, {"member", fractions[level]}, {"ensemble", ensemble[level]}});
         if (level % stride != 0 && level + 1 != fractions.size()) continue;
         char line[96];
@@ -256,11 +262,12 @@ void certify_job(const Context& context, const Request& request) {
 Run declare_certify(const Command& command) {
     auto request = std::make_shared<Request>();
     const Argument run = command.add_option("--run", request->run, "Run folder of holdfast train");
-    const Argument model =
-        command.add_option("--model", request->model,
-                           "Or a model file of holdfast publish or tools/python: how far each query may move "
-                           "until the label could change. It reads the published parameters alone, and no "
-                           "ledger pays for it");
+    const Argument model = command.add_option(
+        "--model", request->model,
+        "Or a model file of holdfast publish or tools/python: how far each query may move "
+        "until the label could change. Of the model it reads the published parameters "
+        "alone, which no ledger pays for; of private records as queries the shares are for "
+        "their owner");
     run.excludes(model);
     command.add_option("--queries", request->queries, queries_help).required();
     add_answer_option(command, request->answer);

@@ -90,6 +90,8 @@ void require_trainable(const Context& context, const Configuration& configuratio
 Configuration with_noise(Configuration configuration, const DatasetInfo& info, const Selection& selection,
                          const std::string& path) {
     Settings& settings = configuration.settings;
+    settings.features = settings.features.pinned();  // what decides is what their files hold now
+    settings.network = settings.network.pinned();
     const auto refuse = [&](const std::string& message, const std::string& hint) {
         throw Error(ExitCode::usage, message, hint, path);
     };
@@ -136,6 +138,10 @@ Selection read_selection(const Context& context, const Request& request, const D
             throw Error(ExitCode::usage, "the settings count different neighbours",
                         "give all of them the same certificate.relation", path);
         selection.relation = relation;
+        if (selection.settings.back().settings.network.classes !=
+            selection.settings.front().settings.network.classes)
+            throw Error(ExitCode::usage, "the settings have different numbers of classes",
+                        "give all of them the same network.classes", path);
     }
     return selection;
 }
@@ -187,6 +193,7 @@ class Trials {
     SecretKey key(const std::string& purpose, std::size_t run) const;
     std::vector<Outcome> known() const;
     void note(const std::vector<Outcome>& outcomes) const;
+    void clear() const;
     void train(std::size_t run, std::size_t setting) const;
     Outcome judged(std::size_t run, std::size_t setting);
 
@@ -204,6 +211,14 @@ SecretKey Trials::key(const std::string& purpose, std::size_t run) const {
     std::string whose;
     std::ifstream(path_ + "/fingerprint") >> whose;
     return SecretKey::read(key_file()).derived("selection", whose).derived(purpose, std::to_string(run));
+}
+
+/// Whether a label is none would else show once all is paid for, and by a chance of the private number.
+void require_labels_of(const DatasetReader& reader, std::size_t classes) {
+    constexpr std::uint64_t slab = 16384;
+    const DatasetInfo& info = reader.info();
+    for (std::uint64_t first = 0; first < info.rows; first += slab)
+        require_labels(reader.read(first, std::min(slab, info.rows - first)), classes, info.path);
 }
 
 void Trials::pay(const DatasetReader& trained) {
@@ -226,8 +241,9 @@ void Trials::pay(const DatasetReader& trained) {
     }
     held_ = reader.read_all();
     if (reader.info().rows_at_most > 1) weigh_persons(*held_, reader.info().rows_at_most, reader.info().path);
-    require_labels(*held_, static_cast<std::size_t>(selection_.settings.front().settings.network.classes),
-                   request_.data);
+    const auto classes = static_cast<std::size_t>(selection_.settings.front().settings.network.classes);
+    require_labels(*held_, classes, request_.data);
+    require_labels_of(trained, classes);
 
     // 2. Whose folder it is; its key.
     nlohmann::json all = {own.digest,
@@ -248,17 +264,19 @@ void Trials::pay(const DatasetReader& trained) {
     const SecretKey key = SecretKey::read(key_file());
 
     // 3. The scores, and the models. Each payment is charged once for the key.
-    Payment scores = selection_.payment(
-        selection_score_mechanism,
-        claim_about_scores(facts_of(reader.info(), false), counted_by(held.account), selection_.epsilon,
-                           selection_.delta, "the score of the best of a secret number of trainings"));
+    const Guarantee all_claims = claim_about_all(selection_, info);
+    Guarantee of_held = claim_about_scores(
+        facts_of(reader.info(), false), counted_by(held.account), selection_.epsilon, selection_.delta,
+        "what is published of the best of a secret number of trainings, its parameters, setting and score "
+        "together, by the answers");
+    of_held.rest_on(all_claims);
+    Payment scores = selection_.payment(selection_score_mechanism, of_held);
     scores.token = key.token("held " + whose);
-    Payment models = selection_.payment(selection_mechanism, claim_about_all(selection_, info));
+    Payment models = selection_.payment(selection_mechanism, all_claims);
     models.token = token_ = key.token(whose);
     dataset_ = own.digest;
     const auto forget = [&] {
-        if (fresh) destroy_key_file(key_file());
-        if (fresh) fs::remove_all(path_);
+        if (fresh) clear();
     };
     charge(context_, models, payee, "the trainings, whatever their number", forget);
     try {
@@ -357,11 +375,21 @@ void Trials::keep(const std::optional<Outcome>& best) {
         Ledger(request_.ledger).record_result(dataset_, token_, best->digest);
         if (!fs::exists(request_.out)) fs::rename(run_path(best_), request_.out);
     }
+    clear();
+}
+
+/// The key last: whoever finds it goes on with its draws, and no other key meets what was drawn.
+void Trials::clear() const {
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path_)) files.push_back(entry.path());
+    for (const fs::path& file : files)
+        if (file != key_file() && file.filename() != "fingerprint") fs::remove_all(file);
     destroy_key_file(key_file());
     fs::remove_all(path_);
 }
 
-void print(const Context& context, const Request& request, const Selection& selection,
+/// claim: of whichever was to be chosen, also of what was not.
+void print(const Context& context, const Request& request, const Selection& selection, const Guarantee& claim,
            const std::optional<Outcome>& best) {
     const auto shares = static_cast<double>(whole_person);
     nlohmann::json object = {
@@ -379,22 +407,20 @@ void print(const Context& context, const Request& request, const Selection& sele
         return context.print(object, std::string("no training was drawn, which a Poisson law does now and "
                                                  "then: nothing is chosen, and all is paid for\n") +
                                          cost);
-    const RunManifest manifest = RunManifest::read(RunFolder::open(request.out));
     const double right = static_cast<double>(best->score) / shares,
                  error = selection.score_noise().sigma() / shares;
     object.update({{"chosen", request.configs[best->setting]},
                    {"setting", best->setting},
                    {"score", {{"right", right}, {"error", error}}},
                    {"run", request.out},
-                   {"guarantee", manifest.guarantee}});
+                   {"guarantee", claim.to_json()}});
     char score[200];
     std::snprintf(
         score, sizeof score,
         ": about %.0f +- %.0f persons held out answered rightly; the best of several, so rather too "
         "many (holdfast validate tells)\n",
         right, error);
-    context.print(object, "chosen: " + request.configs[best->setting] + score + cost +
-                              Guarantee::text_of(manifest.guarantee) + "\n" +
+    context.print(object, "chosen: " + request.configs[best->setting] + score + cost + claim.text() + "\n" +
                               next_command({"publish", "--run", request.out, "--ledger", request.ledger,
                                             "--out", request.out + "-model.h5"}));
 }
@@ -410,7 +436,7 @@ void tune(const Context& context, Request request) {
     const std::optional<Outcome> best = trials.carry_out_all();
     if (context.world.is_root()) {
         trials.keep(best);
-        print(context, request, selection, best);
+        print(context, request, selection, claim_about_all(selection, trained.info()), best);
     }
     context.world.barrier();
 }

@@ -282,6 +282,7 @@ Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Ra
             ")-differentially private; who is held out and who is trained on are different persons with an "
             "account each, and both accounts together cost a person the larger of the two",
         facts, relation);
+    state_scaling(facts.scaling, "the counts of those held out do not cover", claim);
     claim.require("no choice of seed or fraction of the split was made by looking at the private records");
     claim.require("ids name persons in one way in both accounts");
     return claim;

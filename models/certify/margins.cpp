@@ -137,7 +137,7 @@ Margins::Margins(std::size_t classes, std::size_t inputs, Precision precision, c
 
 bool Margins::surely_before(std::size_t a, std::size_t b, std::size_t r) const {
     if (classes_ == 2) return least(a, b, r) > 0;
-    const auto of = precision_ == Precision::single_precision ? &slack<float> : &slack<double>;
+    const auto of = precision_ == Precision::double_precision ? &slack<double> : &slack<float>;
     return least(a, b, r) > of(inputs_, magnitude(a, r), magnitude(b, r));
 }
 
@@ -164,10 +164,10 @@ Verdicts::Verdicts(const Margins& margins)
     : stride_(margins.values_.stride),
       certified_(margins.classes_ * stride_, 1),
       beaten_(margins.classes_ * stride_, 0) {
-    if (margins.precision_ == Precision::single_precision) {
-        compare<float>(margins);
-    } else {
+    if (margins.precision_ == Precision::double_precision) {
         compare<double>(margins);
+    } else {
+        compare<float>(margins);
     }
 }
 

@@ -201,15 +201,37 @@ class RobustSums::Worker {
 RobustSums::RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key)
     : plan_(plan), records_(records), key_(key) {}
 
+namespace {
+
+/// The exact sums over the ranks, clamped to +-2^62 as WideSums are: a record's part in any number of others.
+std::vector<std::int64_t> summed(const std::vector<__int128>& mine, const Communicator& ranks) {
+    constexpr __int128 limit = __int128{1} << 62;
+    std::vector<std::int64_t> halves;  // of each number the upper part, then the lower 32 bits
+    for (const __int128 sum : mine) {
+        halves.push_back(static_cast<std::int64_t>(sum >> 32));
+        halves.push_back(static_cast<std::int64_t>(sum & 0xffffffff));
+    }
+    ranks.sum(halves);
+    std::vector<std::int64_t> result;
+    for (std::size_t i = 0; i < halves.size(); i += 2) {
+        const __int128 sum = (static_cast<__int128>(halves[i]) << 32) + halves[i + 1];
+        result.push_back(static_cast<std::int64_t>(std::clamp(sum, -limit, limit)));
+    }
+    return result;
+}
+
+}  // namespace
+
 RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int64_t step,
                           std::span<const std::uint32_t> indices, const Communicator& ranks) const {
     const Point point(plan_, parameters);
-    std::vector<std::int64_t> message(parameters.size() + 2);
+    const std::size_t entries = parameters.size() + 2;  // then how many records, and how many are right
+    std::vector<__int128> total(entries);
     ThreadFailure failure;
 #pragma omp parallel
     {
         std::optional<Worker> worker;
-        std::vector<std::int64_t> sums(message.size());
+        std::vector<__int128> sums(entries);
         failure.guard([&] { worker.emplace(*this, point, step); });
 #pragma omp for schedule(dynamic, 16)
         for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -220,13 +242,14 @@ RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int6
             });
         }
 #pragma omp critical
-        for (std::size_t p = 0; p < sums.size(); ++p) message[p] += sums[p];
+        for (std::size_t p = 0; p < entries; ++p) total[p] += sums[p];
     }
     failure.rethrow();
-    message[parameters.size()] = static_cast<std::int64_t>(indices.size());
-    ranks.sum(message);
-    RobustStep total{{message.begin(), message.end() - 2}, message[parameters.size()], message.back()};
-    return total;
+    total[parameters.size()] = static_cast<std::int64_t>(indices.size());
+    std::vector<std::int64_t> sums = summed(total, ranks);
+    const std::int64_t right = sums.back(), taken = sums[parameters.size()];
+    sums.resize(parameters.size());
+    return {std::move(sums), taken, right};
 }
 
 std::vector<std::int64_t> RobustSums::vector_of(const std::vector<std::int64_t>& parameters,

@@ -22,7 +22,7 @@ void require_classifier(const Model& model) {
 /// What the rows of a linear model do with the features, every number bounded from above.
 class LinearRows {
   public:
-    LinearRows(const Model& model, bool wide_queries)
+    explicit LinearRows(const Model& model)
         : network_(model.network),
           columns_(network_.inputs() + 1),
           rows_(deciding_rows(network_, model.parameters)),
@@ -30,14 +30,15 @@ class LinearRows {
         rows_.resize(classes_ * columns_);  // of class 1 of two: 0
         const bool single = model.precision == Precision::single_precision,
                    mapped = !model.feature_map().is_identity();
-        const double unit = single || (mapped && !wide_queries) ? 0x1p-24 : 0x1p-53;
+        const bool floats = single || mapped;  // a narrow file's mapped features are
+        const double unit = floats ? 0x1p-24 : 0x1p-53;
         const auto terms = static_cast<double>(network_.inputs() + 4);
         const double seen = mapped ? 4 * unit + 2 * terms * 0x1p-53 : 4 * unit;
         const double chain = terms * (single ? 0x1p-24 : 0x1p-53);
         rounding_ = chain + seen <= 0.125 && network_.inputs() <= most_inputs
                         ? 2 * (chain + seen)
                         : std::numeric_limits<double>::infinity();
-        underflow_ = single || !wide_queries ? 0x1p-80 : 0x1p-800;
+        underflow_ = floats ? 0x1p-80 : 0x1p-800;
         scale_ = Upper(std::abs(mapped ? model.feature_map().input().scale : network_.transform().scale));
         for (std::size_t c = 0; c < classes_; ++c) lengths_.push_back(length(c, c));
     }
@@ -144,7 +145,7 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
     const Records mapped = map(queries);
     const std::size_t classes = model.network.classes();
     const std::vector<double> logits = deciding_values(model.network, backend, model.parameters, mapped);
-    const LinearRows rows(model, queries.features.wide());
+    const LinearRows rows(model);
     InputCertificates result{answers_of(model.network, backend, model.parameters, mapped).labels,
                              std::vector<double>(queries.size())};
 #pragma omp parallel for

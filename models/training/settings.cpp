@@ -86,7 +86,11 @@ void check_noisy_layers(const NetworkSettings& network) {
 
 void check_robust(const Settings& settings) {
     const RobustSettings& robust = settings.robust;
-    if (!robust.used()) return;
+    if (!robust.used()) {
+        if (robust.input_radius > 0 || robust.copies > 1)
+            refuse("nothing makes copies of records", "set robust.attack or robust.noise", "robust.attack");
+        return;
+    }
     if (settings.network.classes == 1 || settings.network.resolved_loss() == Loss::hinge ||
         settings.network.resolved_loss() == Loss::huber)
         refuse("copies of records are learnt by the cross-entropy", "set network.loss = \"cross_entropy\"",

@@ -149,7 +149,8 @@ struct Settings {
     /// Of what no device computes: layers that are not dense, poisoned records, clips by scales, rows that
     /// weigh.
     bool host_only() const {
-        return !network.layers.empty() || poisoned() || clip.by_scales() || training.weighs_rows();
+        return !network.layers.empty() || poisoned() || clip.by_scales() || training.weighs_rows() ||
+               robust.used();
     }
     bool is_convex() const { return training.kind == "convex"; }
     /// The part of a member's records that a step expects to take.

@@ -38,6 +38,7 @@ must predict --model best-model.h5 --queries p.h5:test --accuracy --json
 must verify best --data p.h5
 must validate --model best-model.h5 --data p.h5 --ledger ward.db --epsilon 1
 must statement --ledger ward.db
+[[ $(grep -c 'nobody but the owner learns how many trainings' out.txt) -ge 2 ]] || fail "one account's conditions leave out how many there were: $(<out.txt)"
 grep -q 'score_of_selection' out.txt && grep -q 'mean runs: 4' out.txt || fail "the statement: $(<out.txt)"
 
 # 2. Nothing that is left, printed or logged tells how many there were: the folder of the work is gone, and the log of each
@@ -96,6 +97,19 @@ refused 2 'only trainings with noise' tune "${list[@]}" --set noise.law=none --d
 { settings 15 1; printf '[certificate]\nrelation = "substitute"\n'; } >other.toml
 refused 2 'different neighbours' tune "${list[@]}" --config other.toml --data p.h5 --ledger ward.db --epsilon 1 --out no
 refused 2 'leaves nothing' tune "${list[@]}" --runs 100 --law geometric --data p.h5 --ledger ward.db --epsilon 0.0001 --delta 1e-30 --out no
+# Of a person trained on, a label that no setting has.
+python3 - p.csv three.csv <<'PY'
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1])))
+label = rows[0].index("ill")
+for row in rows[1:4]: row[label] = "2"
+csv.writer(open(sys.argv[2], "w"), lineterminator="\n").writerows(rows)
+PY
+must import three.csv --label ill --classes '0|1|2' --person number --scale 'age=0:100' --scale 'pulse=30:130' --expected-records 2250 --population three --test-fraction 0.25 --out three.h5
+must account --ledger three.db --data three.h5 --budget 3 --budget-delta 0.001
+must account --ledger three.db --data three.h5:test --held --budget 3 --budget-delta 0.001
+refused 3 'has label 2' tune "${list[@]}" --data three.h5 --ledger three.db --epsilon 1 --out no
+[[ $(spent three three)/$(spent three three.held) == 0.0/0.0 ]] || fail "a label that is none cost $(spent three three)"
 refused 4 'is kept' tune "${list[@]}" --data p.h5 --ledger ward.db --epsilon 1 --out best
 [[ ! -e no && ! -e no.tuning && $(spent small ward)/$(spent small ward.held) == 0.0/0.0 ]] || fail "a refusal left $(ls -d no*) and cost $(spent small ward)"
 

@@ -395,6 +395,24 @@ TEST(LinearRadii, HoldBehindALimitOfTheNorm) {
     EXPECT_GT(tight, 50U) << "two and a half times as far changes many labels";
 }
 
+/// Behind a map a narrow file's records are floats: of one parameter in double, at the end of the radius of a
+/// query of doubles, the program answers otherwise for its float.
+TEST(LinearRadii, HoldOfNarrowQueriesBehindAMap) {
+    const auto backend = make_backend("cpu");
+    const FeatureMap map(1, InputTransform{0.5, 2, {0, 1}}, {}, true, 2.0);
+    const Network network(1, {}, 2, Loss::binary_cross_entropy, map.network_input());
+    constexpr std::int64_t one = std::int64_t{1} << 50;
+    Model model = model_of(network, Precision::double_precision, {one, one - (one >> 30)});
+    model.features = map;
+    const InputCertificates found = certify_linear_radii(model, *backend, records_of({{0.5}}, true));
+    ASSERT_EQ(found.labels[0], 1);
+    EXPECT_GT(found.radii[0], 0.4999);
+    const std::vector<std::vector<double>> other{{0x1p-30}};
+    EXPECT_EQ(labels_at(model, *backend, records_of(other, true))[0], 1);
+    EXPECT_EQ(labels_at(model, *backend, records_of(other, false))[0], 0);
+    EXPECT_LT(found.radii[0], 0.5 - 0x1p-30);
+}
+
 TEST(InputCertificates, RefuseWhatTheyDoNotBound) {
     const auto backend = make_backend("cpu");
     const Records queries = records_of({{0.5, 0.5}}, true);

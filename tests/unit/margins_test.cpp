@@ -25,11 +25,8 @@ class Table {
         lower_[pair * panel_height + record] = least;
         upper_[pair * panel_height + record] = greatest;
     }
-    Margins margins() const {
-        return {classes_,
-                inputs,
-                Precision::double_precision,
-                {0, panel_height, panel_height, lower_.data(), upper_.data()}};
+    Margins margins(Precision precision = Precision::double_precision) const {
+        return {classes_, inputs, precision, {0, panel_height, panel_height, lower_.data(), upper_.data()}};
     }
     static constexpr std::size_t record = 17;
 
@@ -222,6 +219,23 @@ TEST(Margins, ABoundOfExactlyZeroIsNotPositive) {
     EXPECT_FALSE(table.margins().certified(0, Table::record));
     table.set(0, 1, 1e-300, 1.0);
     EXPECT_TRUE(table.margins().certified(0, Table::record));
+}
+
+// In fixed precision sums are rounded to floats: logits of 256 are equal within half of 2^-15.
+TEST(Margins, OfFixedPrecisionAreMoreThanAFloatIsRoundedBy) {
+    constexpr std::size_t pairs = 3;
+    std::vector<double> values((pairs + 3) * panel_height, 0.0);
+    for (std::size_t c = 0; c < 3; ++c) values[(pairs + c) * panel_height] = 256;  // sizes
+    values[0] = 0x1p-17;                                                           // class 0 before class 1
+    values[1 * panel_height] = 100;                                                // and before class 2
+    for (const auto& [precision, certified] :
+         {std::pair(Precision::double_precision, true), std::pair(Precision::single_precision, false),
+          std::pair(Precision::fixed, false)}) {
+        const Margins margins(3, 2, precision, {0, 1, panel_height, values.data(), values.data()});
+        EXPECT_EQ(margins.certified(0, 0), certified) << name_of(precision);
+        EXPECT_EQ(Verdicts(margins).certified(0, 0), certified) << name_of(precision);
+        EXPECT_EQ(margins.beaten(1, 0), certified) << name_of(precision);
+    }
 }
 
 TEST(Margins, NaNCertifiesAndBeatsNobody) {

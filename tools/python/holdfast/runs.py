@@ -68,14 +68,15 @@ def boxes(run, member=0, k=0):
 
 def certificates(run):
     """What `holdfast certify` found last: label and distance [members, queries], ensemble_label, ensemble_distance and id
-    [queries] of the queries, and `guarantee`, what a distance means: no k changed records change an answer of distance k."""
+    [queries] of the queries; `guarantee`, what a distance means: no k changed records change an answer of distance k; and
+    `input_radius`, how far the query may move besides."""
     if not os.path.exists(os.path.join(run, "certificates.json")):
         raise FileNotFoundError(f"{run}: nothing was certified yet: holdfast certify --run {run} --queries FILE:test")
     with h5py.File(os.path.join(run, "distances.h5")) as file:
         found = {name: file[name][...] for name in file}
     with open(os.path.join(run, "certificates.json")) as file:
-        found["guarantee"] = json.load(file)["guarantee"]
-    return found
+        said = json.load(file)
+    return {**found, "guarantee": said["guarantee"], "input_radius": said.get("input_radius", 0.0)}
 
 
 def frame(run):
