@@ -81,17 +81,18 @@ struct Trials {
     std::int64_t trained = 0;
     MadeMechanisms made{};
 
-    std::string train(const Candidate& candidate, const StandIn& stand_in, std::uint64_t noise) {
+    std::string train(const Settings& settings, const StandIn& stand_in, std::uint64_t noise) {
         const std::string run = scratch.file("run-" + std::to_string(trained++));
-        train_on_stand_in(candidate, numbers, stand_in, noise, run);
+        train_on_stand_in(settings, stand_in, noise, run);
         return run;
     }
     /// The mean over several noises: as many as a training is short, since those differ most.
     ModelScore score(const Candidate& candidate, const StandIn& stand_in) {
         const auto noises = std::clamp<std::int64_t>(500 / candidate.settings.training.epochs, 1, 5);
+        const Settings settings = settings_on(stand_in, candidate, numbers);
         ModelScore mean;
         for (std::int64_t noise = 0; noise < noises; ++noise) {
-            const std::string run = train(candidate, stand_in, static_cast<std::uint64_t>(noise));
+            const std::string run = train(settings, stand_in, static_cast<std::uint64_t>(noise));
             const ModelScore one = score_of_model(run, stand_in);
             mean.accuracy += one.accuracy / static_cast<double>(noises);
             mean.log_loss += one.log_loss / static_cast<double>(noises);
@@ -144,9 +145,10 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
         } else {
             std::vector<std::vector<RouteAccuracy>> each;
             for (const StandIn& stand_in : trials.stand_ins) {
-                if (stand_in.judges)
-                    each.push_back(judged(candidate, trials.train(candidate, stand_in, 0), stand_in,
-                                          trials.numbers, answers, trials.made));
+                if (!stand_in.judges) continue;
+                const Settings settings = settings_on(stand_in, candidate, trials.numbers);
+                each.push_back(judged(candidate, trials.train(settings, stand_in, 0), stand_in,
+                                      trials.numbers, answers, trials.made));
             }
             tried.routes = mean_of(each);
         }

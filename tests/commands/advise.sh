@@ -63,7 +63,7 @@ like=("$holdfast" advise --features 2 --json --quiet)
 
 # What is forecast comes, within .05: of an easy table, and of one as good as chance.
 within() { # FILE EXPECTED_RECORDS FEATURES
-    "$holdfast" advise --records "$2" --features "$3" --epsilon 1 --out own.toml --json --quiet >own.json || fail "advice for $1"
+    "$holdfast" advise --kind noisy --records "$2" --features "$3" --epsilon 1 --out own.toml --json --quiet >own.json || fail "advice for $1"
     rm -rf own.ledger own
     "$holdfast" account --ledger own.ledger --data "$1" --budget 1 --budget-delta 1e-5 --quiet >/dev/null &&
         "$holdfast" train --config own.toml --data "$1" --ledger own.ledger --out own --quiet >/dev/null 2>&1 &&
@@ -98,7 +98,7 @@ print(large['noisy, columnsnoisy'] > small['noisy, columnsnoisy'] and large['vot
 [[ $more == True ]] || fail "more records serve no better: $(<sum.json) $(<large.json)"
 
 # A pure budget of one answer about coordinates: one step in boxes, whose levels cost nothing, and no model with noise.
-"$holdfast" advise --records 20000 --features 30 --columns coordinates --epsilon 0.005 --delta 0 --queries 1 --out pure.toml --json --quiet >pure.json || fail "pure"
+"$holdfast" advise --records 5000 --features 30 --columns coordinates --epsilon 0.005 --delta 0 --queries 1 --out pure.toml --json --quiet >pure.json || fail "pure"
 [[ $(valued pure.json "said['advised']['candidate'], sorted(said['configurations'])") == "boxes, one step, columns ['boxes', 'convex', 'votes']" ]] || fail "pure: $(<pure.json)"
 grep -q '^levels = 4000' pure.toml && grep -q '^epochs = 1' pure.toml || fail "pure: $(<pure.toml)"
 

@@ -76,7 +76,7 @@ mpirun -n 2 "$holdfast" train --data blobs.h5 "${convex[@]}" "${many[@]}" --out 
 mpirun -n 2 "$holdfast" train --data blobs.h5 "${convex[@]}" "${many[@]}" --set run.grid=1x1x2 --out blocks > /dev/null 2> err.txt || fail "two blocks: $(cat err.txt)"
 [[ $(digest alone) == "$(digest ranks)" && $(digest alone) == "$(digest blocks)" ]] || fail "the bytes depend on ranks"
 cmp -s alone/metrics.jsonl blocks/metrics.jsonl || fail "the metrics depend on ranks"
-slow=("${many[@]}" --set training.epochs=3000 --set run.checkpoint_steps=20 --set run.backend=reference)
+slow=("${many[@]}" --set training.epochs=600 --set run.checkpoint_steps=20 --set run.backend=reference)
 train --out whole "${slow[@]}" --set run.backend=cpu > /dev/null 2> err.txt || fail "long: $(cat err.txt)"
 "$holdfast" train --data blobs.h5 "${convex[@]}" --out stopped "${slow[@]}" > /dev/null 2> err.txt &
 pid=$!

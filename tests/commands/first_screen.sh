@@ -38,7 +38,7 @@ addEventListener('load', () => {
   const contrast = e => { const [low, high] = [light(getComputedStyle(e).color), light(behind(e))].sort((a, b) => a - b); return (high + 0.05) / (low + 0.05); };
   const all = [...document.querySelectorAll('.summary')[0].querySelectorAll('*')];
   const box = e => e.getBoundingClientRect();
-  const seen = {wide: document.documentElement.scrollWidth, window: innerWidth, lightness: light(behind(document.body)),
+  const seen = {page: location.pathname.match(/([a-z]+)-seen.html$/)[1], wide: document.documentElement.scrollWidth, window: innerWidth, lightness: light(behind(document.body)),
     out: all.filter(e => box(e).top < 0 || box(e).bottom > innerHeight || box(e).left < 0 || box(e).right > innerWidth).map(e => e.textContent),
     cut: [...document.querySelectorAll('main *')].filter(e => getComputedStyle(e).overflowX !== 'visible' && !e.matches('.wide') && e.scrollWidth > e.clientWidth + 1).map(e => e.className),
     faint: all.filter(e => contrast(e) < 4.5).map(e => e.textContent), lines: {}};
@@ -47,39 +47,47 @@ addEventListener('load', () => {
   parent.postMessage(encodeURIComponent(JSON.stringify(seen)), '*');
 });
 END
-cat > look.py << 'END'
-import json, re, sys, urllib.parse
-page, width, scheme, wanted = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
-found = re.search(r'<pre id="seen">([^<]*)</pre>', sys.stdin.read())
-assert found, f"{page}: the browser shows nothing"
-seen = json.loads(urllib.parse.unquote(found[1]))
-where = f"{page} at {width}, {scheme}"
-assert seen["window"] == width, f"{where}: the window is {seen['window']} wide"
-assert seen["wide"] <= width, f"{where}: {seen['wide']} wide"
-assert (seen["lightness"] < 0.1) == (scheme == "dark"), f"{where}: a background of lightness {seen['lightness']}"
-for fault in ("out", "cut", "faint"):
-    assert not seen[fault], f"{where}: {fault}: {seen[fault]}"
-assert list(seen["lines"]) == ["How good", "How private", "Of whom", "Spent and left", "What next"], f"{where}: {seen['lines']}"
-text = " | ".join(f"{question}: {answer}" for question, answer in seen["lines"].items())
-for words in wanted:
-    assert re.search(words, text), f"{where}: no '{words}' in {text}"
-END
-# shows PAGE WORDS…: the first screen has these, in every window.
-shows() {
-    local page=$1 width height scheme
-    { cat "$page.html"; printf '<script>\n'; cat seen.js; printf '</script>\n'; } > seen.html
-    for size in '1280 800' '390 844'; do
-        for scheme in light dark; do
-            read -r width height <<< "$size"
-            # In a frame of that size: a window is never narrower than 500.
-            printf '<!doctype html><body style="margin:0"><script>addEventListener("message", e => { document.body.innerHTML = "<pre id=seen>" + e.data + "</pre>"; });</script>
-<iframe src="seen.html" style="border:0;width:%spx;height:%spx"></iframe>' "$width" "$height" > frame.html
-            "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$scratch/browser" --window-size=1400,1000 \
-                --blink-settings=preferredColorScheme=$([ $scheme = dark ] && echo 0 || echo 1) --virtual-time-budget=2000 \
-                --dump-dom "file://$scratch/frame.html" 2> /dev/null | python3 look.py "$page" "$width" $scheme "${@:2}" 2> err.txt || fail "$(tail -n 1 err.txt)"
+# All pages in one, in frames of these sizes: a window is never narrower than 500.
+sizes=('1280 800' '390 844')
+pages=(bare noisy boxes fleet statement)
+{
+    printf '<!doctype html><body style="margin:0"><script>const all = {};
+addEventListener("message", e => { const seen = JSON.parse(decodeURIComponent(e.data)); all[`${seen.page} ${seen.window}`] = seen;
+  if (Object.keys(all).length == %d) document.body.innerHTML = "<pre id=seen>" + encodeURIComponent(JSON.stringify(all)) + "</pre>"; });</script>\n' \
+        $((${#sizes[@]} * ${#pages[@]}))
+    for page in "${pages[@]}"; do
+        { cat "$page.html"; printf '<script>\n'; cat seen.js; printf '</script>\n'; } > "$page-seen.html"
+        for size in "${sizes[@]}"; do
+            printf '<iframe src="%s-seen.html" style="border:0;width:%spx;height:%spx"></iframe>\n' "$page" $size
         done
     done
-}
+} > frames.html
+for scheme in light dark; do
+    "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$scratch/browser" --window-size=1400,1000 \
+        --blink-settings=preferredColorScheme=$([ $scheme = dark ] && echo 0 || echo 1) --virtual-time-budget=2000 \
+        --dump-dom "file://$scratch/frames.html" > $scheme.txt 2> /dev/null
+done
+cat > look.py << 'END'
+import json, re, sys, urllib.parse
+page, wanted = sys.argv[1], sys.argv[2:]
+for scheme in ("light", "dark"):
+    found = re.search(r'<pre id="seen">([^<]*)</pre>', open(f"{scheme}.txt").read())
+    assert found, f"{scheme}: the browser does not show every page"
+    for width in (1280, 390):
+        where = f"{page} at {width}, {scheme}"
+        seen = json.loads(urllib.parse.unquote(found[1])).get(f"{page} {width}")
+        assert seen, f"{where}: no window is so wide"
+        assert seen["wide"] <= width, f"{where}: {seen['wide']} wide"
+        assert (seen["lightness"] < 0.1) == (scheme == "dark"), f"{where}: a background of lightness {seen['lightness']}"
+        for fault in ("out", "cut", "faint"):
+            assert not seen[fault], f"{where}: {fault}: {seen[fault]}"
+        assert list(seen["lines"]) == ["How good", "How private", "Of whom", "Spent and left", "What next"], f"{where}: {seen['lines']}"
+        text = " | ".join(f"{question}: {answer}" for question, answer in seen["lines"].items())
+        for words in wanted:
+            assert re.search(words, text), f"{where}: no '{words}' in {text}"
+END
+# shows PAGE WORDS…: the first screen has these, in every window.
+shows() { python3 look.py "$@" 2> err.txt || fail "$(tail -n 1 err.txt)"; }
 shows bare 'How good: Not measured' 'evaluate --run \S*noisy --data \S*blobs.h5:test'
 shows noisy 'How good: [0-9.]+% of 200 answers are right \(' 'commonest class: 50.0%' 'up to a factor of 2.72 and a chance of 1 in 100.000' 'proved' \
     '600 records trained on: one of each person; population ward-7' 'epsilon 1 of 2 and delta 1e-05 of 1e-05 spent; left: epsilon 1\.' 'predict --model \S*noisy-model.h5 NEW.csv --out answers.csv'

@@ -95,11 +95,11 @@ expect 3 'key' "${train[@]}" "${slow[@]}" --out open --resume
 cp -a run other
 expect 2 'other' with other.h5 a/ledger.db "${slow[@]}" --out other --resume
 expect 2 'run' "${train[@]}" "${slow[@]}" --out other --resume --set noise.multiplier=61
-expect 0 '' "${train[@]}" "${slow[@]}" --out run --resume
+expect 0 '' "${train[@]}" "${slow[@]}" --set run.backend=cpu --out run --resume
 [[ -e run/manifest.json && ! -e run/key ]] || fail "it did not go on"
 stop KILL killed
 [[ $(spent) == 3 || $(spent) == 3.0 ]] || fail "three trainings cost $(spent)"
-expect 0 '' "${train[@]}" "${slow[@]}" --out killed --resume
+expect 0 '' "${train[@]}" "${slow[@]}" --set run.backend=cpu --out killed --resume
 
 # The budget is gone: refused, with nothing left behind.
 expect 6 'epsilon' "${train[@]}" --out refused

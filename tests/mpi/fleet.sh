@@ -19,7 +19,7 @@ done
 
 # The reference is slow enough to be caught once a part is there.
 parts() { ls "$1"/parts/part-*.h5 2> /dev/null | wc -l || true; }
-slow=("${options[@]}" --set training.epochs=300)
+slow=("${options[@]}" --set training.epochs=60)
 "$holdfast" fleet "${slow[@]}" --out slow > /dev/null
 for signal in TERM KILL; do
     run="stopped-$signal"

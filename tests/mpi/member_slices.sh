@@ -6,7 +6,7 @@ source "$(dirname "$0")/../support/script.sh"
 "$holdfast" synth blobs --centre 0.6 --spread 0.7 --records 2000 --test 50 --seed 5 --out blobs.h5 --quiet > /dev/null
 
 train=(train --data blobs.h5 --set "network.hidden=[16,8]" --set certificate.levels=10 --set training.batches=2
-       --set training.epochs=30 --set training.expected_records=2000 --set ensemble.members=5 --quiet)
+       --set training.epochs=15 --set training.expected_records=2000 --set ensemble.members=5 --quiet)
 slice() { "$holdfast" "${train[@]}" --out "$1" --members "$2" "${@:3}"; }
 slow() { exec "$holdfast" "${train[@]}" --out "$1" --members "$2" --set run.backend=reference --set run.checkpoint_steps=1; }
 digest() { grep -o '^ "digest": "[0-9a-f]*"' "$1/manifest.json"; }
@@ -33,9 +33,9 @@ slice turns 3:5 > out.txt && grep -q '^trained 0 members; 2 of 5' out.txt || fai
 mpirun -n 3 "$holdfast" "${train[@]}" --out turns --members 0:2 --set run.grid=1x3x1 > /dev/null || fail "a slice on three ranks"
 [ "$(members turns | tail -n "$(wc -l <<< "$before")")" = "$before" ] || fail "a finished member was written again"
 slice turns 2:3 > out.txt || fail "the last slice"
-grep -q '^trained 5 x 60 steps' out.txt || fail "the last slice does not finish the run: $(cat out.txt)"
+grep -q '^trained 5 x 30 steps' out.txt || fail "the last slice does not finish the run: $(cat out.txt)"
 same turns "slices in turn"
-slice turns 2:3 > out.txt && grep -q '^trained 5 x 60 steps' out.txt || fail "a slice of a finished run: $(cat out.txt)"
+slice turns 2:3 > out.txt && grep -q '^trained 5 x 30 steps' out.txt || fail "a slice of a finished run: $(cat out.txt)"
 "$holdfast" "${train[@]}" --out turns --resume > /dev/null || fail "a finished run again"
 same turns "a finished run again"
 

@@ -16,19 +16,6 @@
 namespace holdfast {
 namespace {
 
-/// The candidate's settings for the fewer records of the stand-in.
-Settings tried(const Settings& asked, const PublicNumbers& numbers, const StandIn& stand_in) {
-    const double share = stand_in.share(numbers);
-    Settings settings = asked;
-    settings.training.expected_records = stand_in.records;
-    settings = kind_named(asked.training.kind).settled(settings);
-    settings.noise.multiplier *= share;
-    const std::int64_t members = asked.ensemble.members;
-    settings.ensemble.members = std::max<std::int64_t>(std::min<std::int64_t>(members, 10),
-                                                       std::llround(static_cast<double>(members) * share));
-    return settings;
-}
-
 RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const Training& training) {
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
@@ -48,10 +35,21 @@ RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const
 
 }  // namespace
 
-void train_on_stand_in(const Candidate& candidate, const PublicNumbers& numbers, const StandIn& stand_in,
-                       std::uint64_t noise, const std::string& run_path) {
+Settings settings_on(const StandIn& stand_in, const Candidate& candidate, const PublicNumbers& numbers) {
+    const double share = stand_in.share(numbers);
+    Settings settings = candidate.settings;
+    settings.training.expected_records = stand_in.records;
+    settings = kind_named(settings.training.kind).settled(settings);
+    settings.noise.multiplier *= share;
+    const std::int64_t members = candidate.settings.ensemble.members;
+    settings.ensemble.members = std::max<std::int64_t>(std::min<std::int64_t>(members, 10),
+                                                       std::llround(static_cast<double>(members) * share));
+    return settings;
+}
+
+void train_on_stand_in(const Settings& settings, const StandIn& stand_in, std::uint64_t noise,
+                       const std::string& run_path) {
     // 1. What is trained on what, by this rank alone.
-    const Settings settings = tried(candidate.settings, numbers, stand_in);
     const Kind& kind = kind_named(settings.training.kind);
     const DatasetReader reader(stand_in.path);
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
