@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -104,6 +105,22 @@ TEST(NoisyTrainer, AddsTheNoiseOfItsKeyToTheSumOfTheDrawnRecords) {
     EXPECT_TRUE(trainer.done());
     EXPECT_EQ(trainer.result(), expected);
     EXPECT_NEAR(static_cast<double>(drawn), 600, 100);
+}
+
+TEST(NoisyTrainer, ASoftThresholdBehindTheNoiseLeavesExactZeros) {
+    const auto zeros = [](double l1) {
+        Settings settings = some_settings();
+        settings.training.l1 = l1;
+        const World run(settings);
+        NoisyTrainer trainer = run.start();
+        World::finish(trainer);
+        const std::vector<std::int64_t> result = trainer.result();
+        return std::pair(std::count(result.begin(), result.end(), 0), result.size());
+    };
+    EXPECT_EQ(zeros(0).first, 0);
+    const auto [some, parameters] = zeros(0.05);
+    EXPECT_GT(some, 5);
+    EXPECT_LT(some, parameters);
 }
 
 TEST(NoisyTrainer, NoiseHasTheSizeOfItsMultiplier) {
