@@ -22,7 +22,7 @@ def elastic_net(here, table, coefficient):
     run = here.trained(data, {"training.kind": "convex", "network.hidden": [], "network.input_shift": 0 if table == "twitch"
                               else 0.5, "features.norm_limit": 1,
                               "training.l2": 2 * coefficient * L2_PART, "convex.l1": coefficient * L1_PART,
-                              "training.learning_rate": min(1.4, 0.5 / coefficient),
+                              "training.learning_rate": min(1.4, 0.45 / coefficient),
                               "training.epochs": here.small(300, 30), "training.expected_records": rounded(rows)})
     return run, data, run.answer["arithmetic"]["radius"], run.answer["parameters"]
 
@@ -151,6 +151,8 @@ def selections(here):
     for coefficient in here.small((0.0003, 0.001, 0.003, 0.01, 0.03), (0.001, 0.01)):
         for epsilon in here.small((1, 10, 100, 1000), (100,)):
             run, data, radius, parameters = elastic_net(here, "golub", coefficient)
+            if published(here, run, data, epsilon)[1] is None:
+                continue
             ledger, model = (OUT, "/ledger.db"), (OUT, "/model.h5")
             found.append((coefficient, epsilon, here.steps(
                 ["account", "--ledger", ledger, "--data", data, "--budget", 10000],
