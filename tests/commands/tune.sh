@@ -53,7 +53,7 @@ done
 # 3. Killed at any moment, the same command goes on: nothing more is charged, and what is drawn is what would have been drawn,
 # on two ranks as on one. Trainings of one setting have noise of their own.
 settings 100 1 >long.toml
-going=(tune --config long.toml --config long.toml --data p.h5 --ledger ward.db --epsilon 1 --law geometric --runs 8)
+going=(tune --config long.toml --config long.toml --data p.h5 --ledger ward.db --epsilon 1 --law geometric --runs 5)
 before=$(spent ward ward)
 "$holdfast" "${going[@]}" --out killed >/dev/null 2>err.txt & job=$!
 for ((i = 0; i < 600; ++i)); do
@@ -66,7 +66,7 @@ wait $job 2>/dev/null
 if [[ -e killed.tuning ]]; then # else it was done sooner
     [[ $(stat -c %a killed.tuning) == 700 && $(stat -c %a killed.tuning/key) == 600 ]] || fail "the folder of the work is not its owner's alone"
     [[ $(grep -oE '"digest": *"[0-9a-f]*"' killed.tuning/outcomes.json | sort | uniq -d) == "" ]] || fail "two trainings of one setting are one: $(<killed.tuning/outcomes.json)"
-    refused 2 "another" "${going[@]:0:${#going[@]}-1}" 6 --out killed
+    refused 2 "another" "${going[@]:0:${#going[@]}-1}" 4 --out killed
     cp -r killed.tuning twin.tuning
     cp ward.db twin.db
     must "${going[@]}" --out killed --json
