@@ -273,12 +273,12 @@ WIDE_TABLE = {"network.input_shift": 0.5, "network.input_scale": 2, "training.ep
               "training.precision": "single", "clip.gamma": 0.003}
 
 
-def smallest_batches(here, budgets, relation="add_remove"):
+def smallest_batches(here, budgets, relation="add_remove", rows=1):
     """{(depth, budget): smallest batch that keeps 95% or None}: the batch is halved and more until fewer stay. A fifth of the
-    published records and of k: what counts is their quotient."""
-    records, k = here.small((1100000, 10), (4000, 2))
+    published records and of k: what counts is their quotient. With more rows all are counted in persons of up to so many."""
+    records, k = here.small((1100000 if rows == 1 else 92000, 10), (4000 if rows == 1 else 800, 2))
     data = here.made("synth", "tabular", "--records", records, "--test", here.small(3000, 300), "--features", 188,
-                     "--positives", 0.5, "--seed", 1, "--out", OUT)
+                     "--positives", 0.5, "--seed", 1, "--rows-at-most", rows, "--out", OUT)
     smallest = {}
     for depth in here.small((1, 2, 3, 4), (1,)):
         for budget in budgets:
@@ -289,7 +289,7 @@ def smallest_batches(here, budgets, relation="add_remove"):
                                           "certificate.level_list": [k], "certificate.relation": relation,
                                           "training.expected_records": records})
                 accuracy, shares, _ = here.certified(run, data)
-                here.row(layers=depth, relation=relation, budget=budget, batch=records // batches, of=records, k=k,
+                here.row(layers=depth, rows_of_a_person=rows, relation=relation, budget=budget, batch=records // batches, of=records, k=k,
                          stable=shares[k],
                          accuracy=accuracy, seconds=round(run.seconds, 1))
                 if shares[k] < 0.95:
@@ -301,6 +301,7 @@ def smallest_batches(here, budgets, relation="add_remove"):
 @entry("000", "Figure 9")
 def batches(here):
     smallest = smallest_batches(here, ("per_batch", "per_epoch"))
+    smallest_batches(here, ("per_epoch",), rows=13)
     for run in sorted(manifest.parent for manifest in here.out.glob("batches/*/manifest.json")):  # of slurm/batches.toml
         if (run / "certificates.json").exists() and (run / "evaluation.json").exists():
             what = json.loads((run / "manifest.json").read_text())["configuration"]
