@@ -273,14 +273,14 @@ WIDE_TABLE = {"network.input_shift": 0.5, "network.input_scale": 2, "training.ep
               "training.precision": "single", "clip.gamma": 0.003}
 
 
-def smallest_batches(here, budgets, relation="add_remove", rows=1):
+def smallest_batches(here, budgets, relation="add_remove", rows_at_most=1):
     """{(depth, budget): smallest batch that keeps 95% or None}: the batch is halved and more until fewer stay. A fifth of the
-    published records and of k: what counts is their quotient. With more rows all are counted in persons of up to so many."""
-    records, k = here.small((1100000 if rows == 1 else 92000, 10), (4000 if rows == 1 else 800, 2))
+    published records and of k: what counts is their quotient. With several rows each, persons are counted: of one layer."""
+    records, k = here.small((1100000 if rows_at_most == 1 else 92000, 10), (4000, 2))
     data = here.made("synth", "tabular", "--records", records, "--test", here.small(3000, 300), "--features", 188,
-                     "--positives", 0.5, "--seed", 1, "--rows-at-most", rows, "--out", OUT)
+                     "--positives", 0.5, "--seed", 1, "--rows-at-most", rows_at_most, "--out", OUT)
     smallest = {}
-    for depth in here.small((1, 2, 3, 4), (1,)):
+    for depth in here.small((1, 2, 3, 4), (1,)) if rows_at_most == 1 else (1,):
         for budget in budgets:
             smallest[depth, budget] = None
             for batches in here.small((1, 4, 16, 64, 128, 256, 512), (1, 2, 4, 8, 16)):
@@ -289,7 +289,8 @@ def smallest_batches(here, budgets, relation="add_remove", rows=1):
                                           "certificate.level_list": [k], "certificate.relation": relation,
                                           "training.expected_records": records})
                 accuracy, shares, _ = here.certified(run, data)
-                here.row(layers=depth, rows_of_a_person=rows, relation=relation, budget=budget, batch=records // batches, of=records, k=k,
+                here.row(layers=depth, relation=relation, budget=budget, rows_at_most=rows_at_most,
+                         batch=records // batches, of=records, k=k,
                          stable=shares[k],
                          accuracy=accuracy, seconds=round(run.seconds, 1))
                 if shares[k] < 0.95:
@@ -301,7 +302,6 @@ def smallest_batches(here, budgets, relation="add_remove", rows=1):
 @entry("000", "Figure 9")
 def batches(here):
     smallest = smallest_batches(here, ("per_batch", "per_epoch"))
-    smallest_batches(here, ("per_epoch",), rows=13)
     for run in sorted(manifest.parent for manifest in here.out.glob("batches/*/manifest.json")):  # of slurm/batches.toml
         if (run / "certificates.json").exists() and (run / "evaluation.json").exists():
             what = json.loads((run / "manifest.json").read_text())["configuration"]
@@ -312,7 +312,9 @@ def batches(here):
                              batch=what["training.expected_records"] // what["training.batches"],
                              of=what["training.expected_records"], k=level["k"], stable=level["member"],
                              accuracy=json.loads((run / "evaluation.json").read_text())["accuracy"]["single"])
+    persons = smallest_batches(here, ("per_batch",), rows_at_most=13)[1, "per_batch"]
     shown = "; ".join(f"{depth} layers, {budget}: {batch or 'more than all'}" for (depth, budget), batch in smallest.items())
+    shown += f"; in persons of up to 13 rows, 1 layer: {persons or 'more than all'}"
     depths = [smallest[depth, "per_batch"] or math.inf for depth in sorted({depth for depth, _ in smallest})]
     here.draw(lines("smallest batch tried with 95% stable", "hidden layers", "records", {
         budget: [(depth, batch) for (depth, named), batch in smallest.items() if named == budget and batch] or [(1, 1)]
