@@ -164,4 +164,23 @@ grep -q 'trained 7 networks' said.txt || fail "not a network a person: $(cat sai
 "$holdfast" influence --run fleet --queries visits.h5:test > /dev/null || fail "no influence"
 refused 2 'no one answer of its own' "$holdfast" influence --run fleet --queries visits.h5:test --data visits.h5
 
+# Records that count by their class: of 3% the other answer is learnt, on any number of ranks, and the run without one of them
+# is that of training without it.
+python3 - > rare.csv <<'PY'
+import random
+draw = random.Random(5)
+print("id,a,b,y")
+for i in range(4000):
+    y = int(draw.random() < 0.03)
+    print(f"{i},{draw.gauss(1.5 * y, 1):.4f},{draw.gauss(1.5 * y, 1):.4f},{y}")
+PY
+"$holdfast" import rare.csv --label y --id id --scale '*=-6:6' --expected-records 3000 --population rare --test-fraction 0.25 --out rare.h5 --quiet > /dev/null || fail "no rare table"
+rare=(train --data rare.h5 --quiet --set "network.hidden=[]" --set network.input_shift=0.5 --set network.input_scale=2 --set training.epochs=10 --set certificate.levels=5 --set clip.gamma=0.02 --set training.learning_rate=3000)
+balanced() { "$holdfast" evaluate --run "$1" --data rare.h5:test --quiet | sed -n 's/.*balanced accuracy //p'; }
+"$holdfast" "${rare[@]}" --out common > /dev/null && "$holdfast" "${rare[@]}" --set "training.class_weights=[0.03,1]" --out weighed > /dev/null || fail "no training by class"
+[[ $(balanced common) < 0.55 && $(balanced weighed) > 0.75 ]] || fail "balanced accuracy $(balanced common), by class $(balanced weighed)"
+mpirun -n 2 "$holdfast" "${rare[@]}" --set "training.class_weights=[0.03,1]" --out shared > /dev/null && cmp -s weighed/boxes.h5 shared/boxes.h5 || fail "by class, another run on two ranks"
+echo 7 > seven
+"$holdfast" unlearn --run weighed --data rare.h5 --ids seven --out seldom --out-data seldom.h5 --quiet > /dev/null && "$holdfast" verify seldom --data seldom.h5 --retrain --quiet > /dev/null || fail "by class, no run without a record"
+
 exit $((failures > 0))
