@@ -229,8 +229,8 @@ DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBi
 }
 
 DrawnColumn draw_range(const ColumnCounts& counts, double sigma, RandomBits& bits) {
-    NoisyCounts noisy(counts, TreeLaw{sigma, 0, 0}, bits);
-    const std::vector<SeenCell> cells = first_level(noisy);
+    NoisyCounts of_level(counts, {sigma, 0, 0}, bits);
+    const std::vector<SeenCell> cells = first_level(of_level);
     const double cost = deviations_a_cell * sigma, doubt = deviations_of_run * sigma;
     CellRun run = best_run(cells, 0, cells.size(), cost);
     // Of both signs: what lies between the two runs is small, and costs nothing.
