@@ -206,7 +206,8 @@ RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int6
     const Point point(plan_, parameters);
     std::vector<std::int64_t> message(parameters.size() + 2);
     ThreadFailure failure;
-#pragma omp parallel
+    const int threads = threads_for(4.0 * static_cast<double>(indices.size() * parameters.size()));
+#pragma omp parallel num_threads(threads)
     {
         std::optional<Worker> worker;
         std::vector<std::int64_t> sums(message.size());
