@@ -228,7 +228,8 @@ RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int6
     const std::size_t entries = parameters.size() + 2;  // then how many records, and how many are right
     std::vector<__int128> total(entries);
     ThreadFailure failure;
-#pragma omp parallel
+    const int threads = threads_for(4.0 * static_cast<double>(indices.size() * parameters.size()));
+#pragma omp parallel num_threads(threads)
     {
         std::optional<Worker> worker;
         std::vector<__int128> sums(entries);

@@ -191,7 +191,9 @@ std::vector<char> Attacker::succeed(const Attack& attack, Norm norm, double radi
         // 1. Climb.
         std::vector<std::vector<double>> found(open.size());
         ThreadFailure failure;
-#pragma omp parallel
+        const int threads = threads_for(2.0 * static_cast<double>(open.size() * attack.steps) *
+                                        static_cast<double>(model_.network.parameters()));
+#pragma omp parallel num_threads(threads)
         {
             Climb climb(surrogate_, attack, norm, radius);
 #pragma omp for schedule(dynamic)

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/threads.hpp"
 #include "models/certify/answers.hpp"
 #include "models/certify/margins.hpp"
 #include "models/certify/stable_distance.hpp"
@@ -148,7 +149,8 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
     const LinearRows rows(model);
     InputCertificates result{answers_of(model.network, backend, model.parameters, mapped).labels,
                              std::vector<double>(queries.size())};
-#pragma omp parallel for
+    const int threads = threads_for(static_cast<double>(queries.size() * model.parameters.size()) * 4);
+#pragma omp parallel for num_threads(threads)
     for (std::size_t q = 0; q < queries.size(); ++q)
         result.radii[q] = rows.radius(mapped.features, q, logits.data() + q * classes);
     return result;

@@ -417,7 +417,7 @@ TEST(InputCertificates, RefuseWhatTheyDoNotBound) {
     const auto backend = make_backend("cpu");
     const Records queries = records_of({{0.5, 0.5}}, true);
     const std::vector<double> radii{0.1};
-    const auto model_with = [](std::vector<std::size_t> hidden, std::size_t classes, Loss loss) {
+    const auto model_with = [](const std::vector<std::size_t>& hidden, std::size_t classes, Loss loss) {
         Network network(2, hidden, classes, loss);
         const std::size_t parameters = network.parameters();
         return model_of(std::move(network), Precision::double_precision,

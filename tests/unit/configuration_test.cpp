@@ -73,6 +73,9 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "network.initial_digest") return {{"network.initial", "model.h5"}};
     if (key == "features.prefix") return {{"features.map", "prefix"}};
     if (key.starts_with("noise.")) return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
+    if (key == "robust.attack")
+        return {{"training.kind", "noisy"}, {"clip.kind", "norm"}, {"robust.input_radius", 0.1}};
+    if (key.starts_with("robust.")) return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
     if (key.starts_with("convex.")) return {{"training.kind", "convex"}, {"network.hidden", json::array()}};
     std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
                                                         {"certificate.budget", "per_batch"}};
