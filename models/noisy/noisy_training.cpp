@@ -52,7 +52,10 @@ class NoisyTraining final : public Training {
                     : NormRule<double>::inside(clip, parameters)) <= 0)
             throw Error(ExitCode::usage,
                         std::to_string(parameters) + " parameters" +
-                            (training.weighs_rows() ? ", rows that count by a part" : "") +
+                            (training.rows_of_persons()
+                                 ? ", " + std::to_string(training.rows_at_most) + " rows of a person"
+                             : training.weighs_rows() ? ", records that count by their class"
+                                                      : "") +
                             ": their rounding may exceed clip.norm_limit",
                         single                       ? "set training.precision = \"double\""
                         : training.rows_of_persons() ? "lower import --rows-at-most"
