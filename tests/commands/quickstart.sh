@@ -99,6 +99,9 @@ spent=$("$holdfast" account --ledger ward.ledger --population ward --json --quie
 printf 'flag,age,amount,number\n0,70,12.5,1\n1,20,900,2\n' >new.csv
 "$holdfast" predict --model ward/model.h5 new.csv --quiet >answers.txt || fail "no answers: $(<answers.txt)"
 [[ $(cut -d, -f1-2 answers.txt | tail -n 2 | tr '\n' ' ') == '1,1 2,0 ' ]] || fail "answers: $(<answers.txt)"
+# The number of records stated, ranges not.
+quickstart --csv ward.csv --label ill --id number --population stated --expected-records 4500 --ledger stated.db --out stated || fail "a stated count: $(tail -5 words)"
+grep -q '^guarantee: proved$' result && grep -q -- '--records 4500' stated/log.txt || fail "a stated count: $(<result)"
 # A column of text is hashed, and its frequent values are measured like ranges; no name of one is published.
 awk -F, 'NR == 1 { print "town," $0; next } { print ($5 ? "Basel" : NR % 3 ? "Chur" : "Sion") "," $0 }' ward.csv >towns.csv
 quickstart --csv towns.csv --label ill --id number --population towns --out towns || fail "text: $(tail -5 words)"
