@@ -127,14 +127,14 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     assert not any(issubclass(one.category, holdfast.FoundInRecords) for one in said), [str(one.message) for one in said]
     assert model.guarantee_["status"] == "proved" and "paid for apart" in model.guarantee_["statement"], model.guarantee_
     assert model.score(X, y) > 0.8, model.score(X, y)
-    assert 0.99 < model.spent_["spent_epsilon"] <= 1 and len(model.spent_["payments"]) == 2 and model.spent_["composition"] == "gdp"
+    assert 0.99 < model.spent_["spent_epsilon"] <= 1 and len(model.spent_["payments"]) == 3 and model.spent_["composition"] == "gdp"
     ranges = {column["name"]: column["range"] for column in model.schema_["column"]}
     assert ranges["age"][0] < 25 and ranges["age"][1] > 80 and ranges["amount"][0] == 0, ranges
     model.save("ward.h5")
     assert (holdfast.PrivateClassifier.load("ward.h5").predict(X) == model.predict(X)).all()
     refused(holdfast.BudgetError, "does not fit beside", holdfast.PrivateClassifier(1, population="ward", ledger="ward.ledger").fit, X, y, ids=np.arange(count) * 7 + 2)
-    few = {name: values[:60] for name, values in X.items()}
-    refused(holdfast.BudgetError, "too few records", holdfast.PrivateClassifier(1).fit, few, y[:60], ids=np.arange(60))
+    few = {name: values[:30] for name, values in X.items()}
+    refused(holdfast.BudgetError, "would hide all 30", holdfast.PrivateClassifier(1, expected_persons=30).fit, few, y[:30], ids=np.arange(30))
     # Text is hashed, by the type of its column alone.
     towns = {"town": np.where(y == 1, "Basel", np.where(age % 2 == 0, "Chur", "Sion")), "age": age}
     hashed = holdfast.PrivateClassifier(1, population="towns").fit(towns, y, ids=np.arange(count))
