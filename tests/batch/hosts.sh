@@ -84,7 +84,7 @@ wait $job || code=$?
 
 # One host is done at once and waits, several times as long as a job may stand still, for the other, which computes.
 heavy=("${train[@]}" --set run.grid=1x1x2 --set "network.hidden=[400,400]" --set training.batches=1 --set training.epochs=1
-       --set certificate.levels=20 --set run.stall_seconds=1 --out slow)
+       --set certificate.levels=20 --set run.stall_seconds=2 --out slow)
 SECONDS=0
 on_hosts -n 1 "${heavy[@]}" --set run.backend=cpu : -n 1 "${heavy[@]}" --set run.backend=reference > words 2>&1 ||
     fail "a job that is only slow: $(cat words)"

@@ -93,6 +93,9 @@ all() {
     digests convex_substitute 2 ring.h5 training.kind=convex network.hidden=[] network.classes=3 features.norm_limit=1 training.l2=0.01 training.learning_rate=0.9 certificate.relation=substitute
     digests without_noise 1 blobs.h5 training.kind=noisy network.hidden=[5] clip.kind=norm noise.law=none training.epochs=2
     digests poison 1 moons.h5 "${two[@]}" certificate.relation=poison poison.input_radius=0.01 certificate.budget=per_batch
+    digests weighed 2 blobs.h5 "${two[@]}" training.class_weights=[0.25,1] certificate.budget=both
+    digests weighed_convex 1 moons.h5 training.kind=convex network.hidden=[] features.norm_limit=1 training.l2=0.001 training.class_weights=[1,0.3] certificate.relation=remove
+    digests robust 2 blobs.h5 training.kind=noisy network.hidden=[5] network.loss=cross_entropy clip.kind=norm noise.law=none training.epochs=2 robust.attack=fgsm robust.input_radius=0.05
     left_out fleet 2 blobs.h5 network.hidden=[4] training.epochs=2 training.batches=2
     left_out fleet_single 1 moons.h5 network.hidden=[] training.precision=single training.batches=3
     # A model of public records, by its answers.

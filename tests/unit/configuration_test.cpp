@@ -75,7 +75,9 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key.starts_with("noise.")) return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
     if (key == "robust.attack")
         return {{"training.kind", "noisy"}, {"clip.kind", "norm"}, {"robust.input_radius", 0.1}};
-    if (key.starts_with("robust.")) return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
+    if (key == "robust.noise") return {{"training.kind", "noisy"}, {"clip.kind", "norm"}};
+    if (key.starts_with("robust."))
+        return {{"training.kind", "noisy"}, {"clip.kind", "norm"}, {"robust.noise", 0.1}};
     if (key.starts_with("convex.")) return {{"training.kind", "convex"}, {"network.hidden", json::array()}};
     std::vector<std::pair<std::string, json>> adversary{{"certificate.relation", "poison"},
                                                         {"certificate.budget", "per_batch"}};
