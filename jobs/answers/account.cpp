@@ -133,16 +133,10 @@ std::string as_text(const LedgerPayment& payment) {
     return text;
 }
 
-/// What is left of epsilon: of a Gaussian budget at its delta, where what is spent grows with the root of
-/// mu^2.
-Rational left_of(const Spending& spent) {
-    return std::max(Rational(0), Rational(spent.budget.epsilon - spent.epsilon));
-}
-
 std::string as_text(const MonthSpending& one) {
     char line[120];
-    std::snprintf(line, sizeof line, "%s      spent until then %.6g, left %.6g\n", one.month.c_str(),
-                  shown(one.spent.epsilon), left_of(one.spent).get_d());
+    std::snprintf(line, sizeof line, "%s      spent until then %.6g of %.6g\n", one.month.c_str(),
+                  shown(one.spent.epsilon), shown(one.spent.budget.epsilon));
     return line;
 }
 
@@ -199,8 +193,7 @@ nlohmann::json as_json(const Balance& balance) {
     for (const MonthSpending& one : balance.months)
         object["months"].push_back({{"month", one.month},
                                     {"spent_epsilon", shown(one.spent.epsilon)},
-                                    {"spent_delta", shown(one.spent.delta)},
-                                    {"left_epsilon", left_of(one.spent).get_d()}});
+                                    {"spent_delta", shown(one.spent.delta)}});
     for (const LedgerPayment& payment : balance.payments) object["payments"].push_back(as_json(payment));
     for (const DatasetVersion& version : balance.versions)
         object["versions"].push_back({{"dataset", version.dataset}, {"ids", version.ids}});
@@ -305,8 +298,8 @@ Run declare_account(const Command& command) {
         .needs(data);
     command.add_flag(
         "--by-month", request->by_month,
-        "What had been spent, and was left, when each month was over: what a year of appends and "
-        "releases costs its people");
+        "What of the budget had been spent when each month was over: what a year of appends and releases "
+        "costs its people");
     const Argument check = command.add_flag(
         "--check", request->check,
         "Only verify the ledger: every row against its hash chain, as every opening does. A chain that its "

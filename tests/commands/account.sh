@@ -104,9 +104,8 @@ python3 -c 'import json
 o = json.load(open("months.json"))
 m = o["months"]
 assert [x["month"] for x in m] == ["2023-11", "2023-12"], m
-assert 0 < m[0]["spent_epsilon"] < m[1]["spent_epsilon"] == o["spent_epsilon"], (m, o)
-assert all(abs(x["spent_epsilon"] + x["left_epsilon"] - o["budget_epsilon"]) < 1e-9 for x in m), m' || fail "months: $(cat months.json)"
-"$holdfast" account --quiet --ledger months.db --population clinic --by-month | grep -q '^2023-12 .*left' || fail "no months in words"
+assert 0 < m[0]["spent_epsilon"] < m[1]["spent_epsilon"] == o["spent_epsilon"], (m, o)' || fail "months: $(cat months.json)"
+"$holdfast" account --quiet --ledger months.db --population clinic --by-month | grep -q '^2023-12 .* of ' || fail "no months in words"
 
 # 8. A ledger that another program touched, or that is damaged, is believed by nobody: exit 3, and nothing is charged.
 check() { "$holdfast" account --quiet --check --ledger "$@"; }

@@ -39,6 +39,13 @@ must verify best --data p.h5
 must validate --model best-model.h5 --data p.h5 --ledger ward.db --epsilon 1
 must statement --ledger ward.db
 [[ $(grep -c 'nobody but the owner learns how many trainings' out.txt) -ge 2 ]] || fail "one account's conditions leave out how many there were: $(<out.txt)"
+mu=$(grep -o 'mu of a run: [0-9.]*' out.txt | head -n 1 | cut -d: -f2)
+python3 - best.json best/manifest.json "$mu" <<'PY' || fail "less noise than a run of mu $mu has"
+import json, sys
+told, run, mu = json.load(open(sys.argv[1])), json.load(open(sys.argv[2])), float(sys.argv[3])
+assert .99 < 15 / (run["configuration"]["noise.multiplier"] * mu) ** 2 <= 1, run["configuration"]
+assert abs(told["score"]["error"] * mu - 1) < 1e-3 and told["score"]["right"] % 1 != 0, told["score"]
+PY
 grep -q 'score_of_selection' out.txt && grep -q 'mean runs: 4' out.txt || fail "the statement: $(<out.txt)"
 
 # 2. Nothing that is left, printed or logged tells how many there were: the folder of the work is gone, and the log of each
