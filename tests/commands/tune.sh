@@ -96,6 +96,10 @@ open small --budget 0.5
 refused 6 'does not fit' tune "${list[@]}" --data p.h5 --ledger small.db --epsilon 1 --out no
 open normal --budget 3 --composition gdp
 refused 6 'has no mu' tune "${list[@]}" --data p.h5 --ledger normal.db --epsilon 1 --out no
+must account --ledger mixed.db --data p.h5 --budget 3 --budget-delta 0.001
+must account --ledger mixed.db --data p.h5:test --held --budget 3 --budget-delta 0.001 --composition gdp
+refused 6 'has no mu' tune "${list[@]}" --data p.h5 --ledger mixed.db --epsilon 1 --out no
+[[ $(spent mixed ward) == 0.0 ]] || fail "that those held out cannot pay cost those trained on $(spent mixed ward)"
 must account --ledger alone.db --data p.h5 --budget 3 --budget-delta 0.001
 refused 2 'no account of their own' tune "${list[@]}" --data p.h5 --ledger alone.db --epsilon 1 --out no
 refused 2 'a choice is among' tune --config rate-1.toml --data p.h5 --ledger ward.db --epsilon 1 --out no
@@ -104,15 +108,19 @@ refused 2 'only trainings with noise' tune "${list[@]}" --set noise.law=none --d
 { settings 15 1; printf '[certificate]\nrelation = "substitute"\n'; } >other.toml
 refused 2 'different neighbours' tune "${list[@]}" --config other.toml --data p.h5 --ledger ward.db --epsilon 1 --out no
 refused 2 'leaves nothing' tune "${list[@]}" --runs 100 --law geometric --data p.h5 --ledger ward.db --epsilon 0.0001 --delta 1e-30 --out no
-# Of a person trained on, a label that no setting has.
-python3 - p.csv three.csv <<'PY'
+# Of a person trained on, and of nobody held out, a label that no setting has.
+for row in 1 2 3 4 5 6 7 8; do
+    python3 - p.csv three.csv $row <<'PY'
 import csv, sys
 rows = list(csv.reader(open(sys.argv[1])))
-label = rows[0].index("ill")
-for row in rows[1:4]: row[label] = "2"
+rows[int(sys.argv[3])][rows[0].index("ill")] = "2"
 csv.writer(open(sys.argv[2], "w"), lineterminator="\n").writerows(rows)
 PY
-must import three.csv --label ill --classes '0|1|2' --person number --scale 'age=0:100' --scale 'pulse=30:130' --expected-records 2250 --population three --test-fraction 0.25 --out three.h5
+    rm -f three.h5
+    must import three.csv --label ill --classes '0|1|2' --person number --scale 'age=0:100' --scale 'pulse=30:130' --expected-records 2250 --population three --test-fraction 0.25 --out three.h5 --json
+    [[ $(json out.txt '"2" in o["classes"]["train"]') != True ]] || break
+done
+[[ $(json out.txt '"2" in o["classes"]["train"], "2" in o["classes"]["test"]') == 'True False' ]] || fail "nobody trained on has label 2"
 must account --ledger three.db --data three.h5 --budget 3 --budget-delta 0.001
 must account --ledger three.db --data three.h5:test --held --budget 3 --budget-delta 0.001
 refused 3 'has label 2' tune "${list[@]}" --data three.h5 --ledger three.db --epsilon 1 --out no

@@ -330,6 +330,7 @@ TEST_P(RecordsByClass, CountByTheirLabelsOnEveryBackend) {
         for (const std::uint32_t row : rows) {
             const auto one = sums_of(person, *all[0], clip, true, set.weights, {&row, 1});
             const auto label = static_cast<std::size_t>(person.records.labels[row]);
+            ASSERT_EQ(end_of_person(set, rows, row), row + 1);  // also where the weight is that of many rows
             for (std::size_t p = 0; p < entries; ++p) {
                 if (clip.kind == Clip::Kind::elementwise) {
                     ASSERT_LE(std::max(one[1][p], -one[0][p]), part_of(gamma, weights[label]))
