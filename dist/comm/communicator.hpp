@@ -73,6 +73,16 @@ class Communicator {
     bool is_root() const { return rank() == 0; }
 };
 
+/// Things [first, last) of several in order.
+struct RankShare {
+    std::size_t first, last;
+};
+/// This rank's share of so many; gathered() puts what ranks make of theirs in order again.
+inline RankShare share_of(const Communicator& ranks, std::size_t count) {
+    const auto rank = static_cast<std::size_t>(ranks.rank()), size = static_cast<std::size_t>(ranks.size());
+    return {count * rank / size, count * (rank + 1) / size};
+}
+
 /// Every rank's values, one rank behind the other, on every rank. Collective.
 template <typename T>
 std::vector<T> gathered(const Communicator& ranks, const std::vector<T>& mine) {

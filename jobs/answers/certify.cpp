@@ -107,10 +107,8 @@ void write_intervals(const FinishedRun& run, const Records& queries, const Inter
 }
 
 Intervals intervals_of(const Context& context, const FinishedRun& run, const Records& queries) {
-    const auto rank = static_cast<std::size_t>(context.world.rank()),
-               ranks = static_cast<std::size_t>(context.world.size());
-    const Records mine =
-        run.features(part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks));
+    const auto [first, last] = share_of(context.world, queries.size());
+    const Records mine = run.features(part_of(queries, first, last));
     Intervals all;
     run.certificate->output_bounds(0, mine, choose_device(run.how.backend, context.world),
                                    [&](std::size_t, const OutputBounds& bounds) {
@@ -187,8 +185,8 @@ std::optional<double> radius_of(const Request& request, const FinishedRun& run) 
 Guarantee moved_claim(const std::string& radius) {
     return Guarantee::proved("where h is 1 or more the label is that of every input within " + radius +
                              " of the query, too, feature by feature in units of the features (of a column "
-                             "that a schema scales: of "
-                             "its range), whichever of these datasets was trained on");
+                             "that a schema scales: of its range), whichever of these datasets was trained "
+                             "on");
 }
 
 void certify_job(const Context& context, const Request& request) {

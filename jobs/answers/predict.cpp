@@ -34,10 +34,8 @@ struct Request {
 /// Every rank answers its share of the queries; all have all answers.
 Answers answers_of_all(const Context& context, const Model& model, const Records& queries,
                        const std::string& backend) {
-    const auto rank = static_cast<std::size_t>(context.world.rank()),
-               ranks = static_cast<std::size_t>(context.world.size());
-    const Records mine = model.feature_map()(
-        part_of(queries, queries.size() * rank / ranks, queries.size() * (rank + 1) / ranks));
+    const auto [first, last] = share_of(context.world, queries.size());
+    const Records mine = model.feature_map()(part_of(queries, first, last));
     const int device = choose_device(backend, context.world);
     const auto computing =
         make_backend(backend_for(model.network.shape(), backend), model.precision, Product::exact, device);

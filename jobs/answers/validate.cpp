@@ -56,13 +56,14 @@ std::vector<std::int64_t> counted(const Model& model, const Records& records, Sc
     table.classes = model.network.classes();
     table.rows = table.scored() ? ScoreTable::score_bins : table.classes;
     std::vector<std::int64_t> shares(table.rows * table.classes);
+    const RecordSet rows = records.view();
     for (std::size_t q = 0; q < records.size(); ++q) {
         const double* logits = answers.logits.data() + q * outputs;
         const double lead = outputs == 1 ? logits[0] : logits[1] - logits[0];
         const std::size_t row = table.scored() ? ScoreTable::bin_of(lead, answers.labels[q])
                                                : static_cast<std::size_t>(answers.labels[q]);
         shares[row * table.classes + static_cast<std::size_t>(records.labels[q])] +=
-            records.weights.empty() ? whole_person : part_of(whole_person, records.weights[q]);
+            part_of(whole_person, rows.weight(q));
     }
     return shares;
 }

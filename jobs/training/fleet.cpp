@@ -119,10 +119,8 @@ std::vector<std::size_t> unfinished(const Communicator& world, const FleetParts&
 /// stopped by a signal, between what is kept and what is to be trained again.
 bool train_parts(const Context& context, const FleetTrainer& trainer, const FleetParts& parts,
                  std::span<const std::size_t> left, const FleetPasses& passes, const TrainingPlan& plan) {
-    const auto ranks = static_cast<std::size_t>(context.world.size()),
-               rank = static_cast<std::size_t>(context.world.rank());
-    const std::size_t begin = left.size() * rank / ranks, end = left.size() * (rank + 1) / ranks;
-    PartQueue queue(parts, left.subspan(begin, end - begin));
+    const auto [first, last] = share_of(context.world, left.size());
+    PartQueue queue(parts, left.subspan(first, last - first));
     const std::size_t networks = queue.networks();
     if (networks == 0) return true;
     Progress progress(context, "fleet", static_cast<std::int64_t>(networks));

@@ -331,11 +331,10 @@ Outcome Trials::judged(std::size_t run, std::size_t setting) {
     const auto backend = make_backend("cpu", trained.settings.training.arithmetic(), Product::exact, 0);
     const Answers answers =
         answers_of(trained.network, *backend, parameters_of(trained), trained.features(*held_));
+    const RecordSet rows = held_->view();
     std::int64_t right = 0;
-    for (std::size_t q = 0; q < held_->size(); ++q) {
-        if (answers.labels[q] == held_->labels[q])
-            right += held_->weights.empty() ? whole_person : part_of(whole_person, held_->weights[q]);
-    }
+    for (std::size_t q = 0; q < rows.count; ++q)
+        if (answers.labels[q] == rows.labels[q]) right += part_of(whole_person, rows.weight(q));
     const SecretKey own = key("score", run);
     SecretStream bits(own, 0, 0);
     constexpr std::int64_t most = std::int64_t{1} << 61;

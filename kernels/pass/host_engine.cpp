@@ -376,13 +376,14 @@ class HostEngine final : public Engine {
         OutputWorker(const HostEngine& engine, std::size_t last_rows)
             : Worker(engine, last_rows),
               radius(engine.sets_.front().input_radius),
-              panel(engine.operations_, engine.network_, -radius),
-              above(engine.operations_, engine.network_, radius) {}
+              panel(engine.operations_, engine.network_, -radius) {
+            if (radius > 0) above.emplace(engine.operations_, engine.network_, radius);
+        }
         /// What the records of a panel are, or may be.
         BasicConstInterval<Real> load(const Work& work) {
             panel.load(*work.records, work.indices);
-            if (radius > 0) above.load(*work.records, work.indices);
-            return {panel.by_feature(), (radius > 0 ? above : panel).by_feature()};
+            if (above) above->load(*work.records, work.indices);
+            return {panel.by_feature(), (above ? *above : panel).by_feature()};
         }
         OutputBlock block(std::size_t first, std::size_t rows, BasicConstInterval<Real> values) {
             const double* low = wide(values.lower, rows, lower);
@@ -390,7 +391,8 @@ class HostEngine final : public Engine {
                     values.is_point() ? low : wide(values.upper, rows, upper)};
         }
         double radius;
-        Panel<Real> panel, above;
+        Panel<Real> panel;
+        std::optional<Panel<Real>> above;  // of records that may move
 
       private:
         static const double* wide(const double* values, std::size_t, std::vector<double>&) { return values; }

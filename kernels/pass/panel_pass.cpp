@@ -25,6 +25,23 @@ void copy_row(BasicConstInterval<Real> from, std::size_t row, BasicInterval<Real
     std::copy_n(from.upper + row * panel_height, panel_height, to.upper + to_row * panel_height);
 }
 
+/// What a window reads at one position, by the channels of a group; 0 beside the image.
+template <typename Real>
+void copy_patch(const Convolution& convolution, const Image& positions, std::size_t group,
+                std::size_t position, BasicConstInterval<Real> image, BasicInterval<Real> patch) {
+    const std::size_t pixels = convolution.input.height * convolution.input.width,
+                      taps = convolution.window.taps(),
+                      channels = convolution.input.channels / convolution.groups;
+    std::fill_n(patch.lower, channels * taps * panel_height, Real{0});
+    if (!patch.is_point()) std::fill_n(patch.upper, channels * taps * panel_height, Real{0});
+    for_each_tap(convolution.input, convolution.window, position / positions.width,
+                 position % positions.width, [&](std::size_t tap, std::size_t pixel) {
+                     for (std::size_t c = 0; c < channels; ++c)
+                         copy_row<Real>(image, (group * channels + c) * pixels + pixel, patch,
+                                        c * taps + tap);
+                 });
+}
+
 }  // namespace
 
 template <typename Real>
@@ -161,23 +178,13 @@ class PanelPass<Real>::Gradients {
         const Layer& layer = network_.layers[l];
         const Convolution& convolution = *layer.convolution;
         const Image positions = convolution.window.over(convolution.input, 1);
-        const std::size_t pixels = convolution.input.height * convolution.input.width,
-                          taps = convolution.window.taps(), in = layer.in,
-                          channels = convolution.input.channels / convolution.groups,
-                          out = layer.out / convolution.groups, stride = row_stride<Real>(in);
+        const std::size_t in = layer.in, out = layer.out / convolution.groups, stride = row_stride<Real>(in);
         const ConstInterval z = image(l), all_deltas = pass_.deltas_[l].view(point_);
         const Interval patch = pass_.patch_.view(z.is_point()), rows = pass_.patch_rows_.view(z.is_point()),
                        delta = pass_.patch_deltas_.view(point_);
         for (std::size_t group = 0; group < convolution.groups; ++group) {
             for (std::size_t position = 0; position < positions.rows(); ++position) {
-                std::fill_n(patch.lower, in * panel_height, Real{0});
-                std::fill_n(patch.upper, in * panel_height, Real{0});
-                for_each_tap(convolution.input, convolution.window, position / positions.width,
-                             position % positions.width, [&](std::size_t tap, std::size_t pixel) {
-                                 for (std::size_t c = 0; c < channels; ++c)
-                                     copy_row<Real>(z, (group * channels + c) * pixels + pixel, patch,
-                                                    c * taps + tap);
-                             });
+                copy_patch<Real>(convolution, positions, group, position, z, patch);
                 for (std::size_t o = 0; o < out; ++o)
                     copy_row<Real>(all_deltas, (group * out + o) * positions.rows() + position, delta, o);
                 operations_.transpose(in, patch.lower, rows.lower, stride);
@@ -333,21 +340,11 @@ template <typename Real>
 void PanelPass<Real>::convolve_box(const PackedLayer& layer, const Convolution& convolution, ConstInterval x,
                                    Interval a) {
     const Image positions = convolution.window.over(convolution.input, 1);
-    const std::size_t pixels = convolution.input.height * convolution.input.width,
-                      taps = convolution.window.taps(),
-                      channels = convolution.input.channels / convolution.groups,
-                      out = layer.shape().out / convolution.groups;
+    const std::size_t out = layer.shape().out / convolution.groups;
     const Interval patch = patch_.view(false), sums = patch_deltas_.view(false);
     for (std::size_t group = 0; group < convolution.groups; ++group) {
         for (std::size_t position = 0; position < positions.rows(); ++position) {
-            std::fill_n(patch.lower, taps * channels * panel_height, Real{0});
-            std::fill_n(patch.upper, taps * channels * panel_height, Real{0});
-            for_each_tap(convolution.input, convolution.window, position / positions.width,
-                         position % positions.width, [&](std::size_t tap, std::size_t pixel) {
-                             for (std::size_t c = 0; c < channels; ++c)
-                                 copy_row<Real>(x, (group * channels + c) * pixels + pixel, patch,
-                                                c * taps + tap);
-                         });
+            copy_patch<Real>(convolution, positions, group, position, x, patch);
             operations_.of_layer(0).forward_box(layer, patch, sums);
             for (std::size_t o = group * out; o < (group + 1) * out; ++o)
                 copy_row<Real>(sums, o, a, o * positions.rows() + position);

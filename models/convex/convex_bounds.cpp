@@ -124,8 +124,7 @@ Upper ConvexBounds::record_rounding(Upper size) const {
     const Upper grid = sqrt(Upper::of_count(parameters_)) * Upper(unit_) / 2;
     if (!training_.weighs_rows()) return norm_ * derivative + grid;
     // Each row meets the grid, its derivative a weight (models/mathematics.md, rows of a person).
-    const Upper rows =
-        Upper::of_count(static_cast<std::size_t>(std::max<std::int64_t>(training_.rows_at_most, 1)));
+    const Upper rows = Upper::of_count(static_cast<std::size_t>(training_.most_rows()));
     return norm_ * derivative + Upper(0x1p-52) * gradient_ + rows * grid;
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/base/threads.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "models/privacy/noise/secret_stream.hpp"
+#include "models/training/wide_sums.hpp"
 
 namespace holdfast {
 namespace {
@@ -205,7 +206,6 @@ namespace {
 
 /// The exact sums over the ranks, clamped to +-2^62 as WideSums are: a record's part in any number of others.
 std::vector<std::int64_t> summed(const std::vector<__int128>& mine, const Communicator& ranks) {
-    constexpr __int128 limit = __int128{1} << 62;
     std::vector<std::int64_t> halves;  // of each number the upper part, then the lower 32 bits
     for (const __int128 sum : mine) {
         halves.push_back(static_cast<std::int64_t>(sum >> 32));
@@ -213,10 +213,8 @@ std::vector<std::int64_t> summed(const std::vector<__int128>& mine, const Commun
     }
     ranks.sum(halves);
     std::vector<std::int64_t> result;
-    for (std::size_t i = 0; i < halves.size(); i += 2) {
-        const __int128 sum = (static_cast<__int128>(halves[i]) << 32) + halves[i + 1];
-        result.push_back(static_cast<std::int64_t>(std::clamp(sum, -limit, limit)));
-    }
+    for (std::size_t i = 0; i < halves.size(); i += 2)
+        result.push_back(clamped_sum((static_cast<__int128>(halves[i]) << 32) + halves[i + 1]));
     return result;
 }
 

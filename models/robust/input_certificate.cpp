@@ -44,10 +44,10 @@ class LinearRows {
         for (std::size_t c = 0; c < classes_; ++c) lengths_.push_back(length(c, c));
     }
 
-    /// logits: [classes] as computed for this query.
-    double radius(const FeatureMatrix& mapped, std::size_t query, const double* logits) const {
+    /// logits: [classes] as computed for this query, of which that of the label is the greatest.
+    double radius(const FeatureMatrix& mapped, std::size_t query, const double* logits,
+                  std::size_t label) const {
         std::vector<Upper> sizes = sizes_of(mapped, query);
-        const std::size_t label = greatest_logit(classes_, [&](std::size_t c) { return logits[c]; });
         double least = std::numeric_limits<double>::infinity();
         for (std::size_t j = 0; j < classes_; ++j) {
             if (j == label) continue;
@@ -147,12 +147,15 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
     const std::size_t classes = model.network.classes();
     const std::vector<double> logits = deciding_values(model.network, backend, model.parameters, mapped);
     const LinearRows rows(model);
-    InputCertificates result{answers_of(model.network, backend, model.parameters, mapped).labels,
-                             std::vector<double>(queries.size())};
+    InputCertificates result{std::vector<std::int32_t>(queries.size()), std::vector<double>(queries.size())};
     const int threads = threads_for(static_cast<double>(queries.size() * model.parameters.size()) * 4);
 #pragma omp parallel for num_threads(threads)
-    for (std::size_t q = 0; q < queries.size(); ++q)
-        result.radii[q] = rows.radius(mapped.features, q, logits.data() + q * classes);
+    for (std::size_t q = 0; q < queries.size(); ++q) {
+        const double* of_query = logits.data() + q * classes;
+        const std::size_t label = greatest_logit(classes, [&](std::size_t c) { return of_query[c]; });
+        result.labels[q] = static_cast<std::int32_t>(label);
+        result.radii[q] = rows.radius(mapped.features, q, of_query, label);
+    }
     return result;
 }
 

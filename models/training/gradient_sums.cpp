@@ -32,9 +32,8 @@ std::span<const std::uint32_t> slice(const Records& records, std::span<const std
 
 /// Every rank holds all public records, of which each adds its part.
 std::span<const std::uint32_t> part_of_rank(std::span<const std::uint32_t> all, const Communicator& ranks) {
-    const auto rank = static_cast<std::size_t>(ranks.rank()), size = static_cast<std::size_t>(ranks.size());
-    const std::size_t first = all.size() * rank / size;
-    return all.subspan(first, all.size() * (rank + 1) / size - first);
+    const auto [first, last] = share_of(ranks, all.size());
+    return all.subspan(first, last - first);
 }
 
 }  // namespace

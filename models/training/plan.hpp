@@ -51,7 +51,7 @@ struct TrainingPlan {
         for (const Layer& layer : network.layers()) positions = std::max(positions, layer.positions());
         scale.record_limit /= static_cast<std::int64_t>(positions);
         if (!settings.training.weighs_rows()) return scale;
-        const std::int64_t rounding = (std::max<std::int64_t>(settings.training.rows_at_most, 1) + 1) / 2 + 1;
+        const std::int64_t rounding = (settings.training.most_rows() + 1) / 2 + 1;
         scale.weight_units += rounding;
         scale.bias_units += rounding;
         return scale;

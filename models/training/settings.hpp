@@ -42,6 +42,7 @@ struct TrainingSettings {
     /// V: a person has at most so many rows, weighed (kernels/ops/row_weight.hpp); 0: what the dataset states
     std::int64_t rows_at_most = 0;
     bool rows_of_persons() const { return rows_at_most > 1; }
+    std::int64_t most_rows() const { return rows_of_persons() ? rows_at_most : 1; }  ///< of a person
     std::vector<double> class_weights =
         {};  ///< of each label, what its records count by, in (0, 1]; empty: 1
     bool weighs_rows() const { return rows_of_persons() || !class_weights.empty(); }

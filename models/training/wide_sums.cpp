@@ -6,8 +6,6 @@
 namespace holdfast {
 namespace {
 
-constexpr __int128 sum_limit = __int128{1} << 62;
-
 void merge(Selection& part, Selection& total) {
     for (std::size_t entry = 0; entry < total.entries(); ++entry) {
         for (const std::int64_t value : part.values(entry)) total.insert(entry, value);
@@ -33,8 +31,7 @@ void WideSums::add(std::span<const std::int64_t> message,
 StepSums WideSums::clamped() {
     std::vector<std::int64_t> message;
     message.reserve(total_.size());
-    for (const __int128 sum : total_)
-        message.push_back(static_cast<std::int64_t>(std::clamp(sum, -sum_limit, sum_limit)));
+    for (const __int128 sum : total_) message.push_back(clamped_sum(sum));
     return {layout_, std::move(message), std::move(selections_)};
 }
 

@@ -144,9 +144,7 @@ void certify_model(const Context& context, const ModelQuestion& question) {
     if (labelled) require_labels(all, model.network.classes(), question.queries);
 
     // 2. Certificates of this rank's queries, and attacks on them.
-    const auto rank = static_cast<std::size_t>(context.world.rank()),
-               ranks = static_cast<std::size_t>(context.world.size()), first = all.size() * rank / ranks,
-               last = all.size() * (rank + 1) / ranks;
+    const auto [first, last] = share_of(context.world, all.size());
     const Records queries = part_of(all, first, last);
     const auto backend = make_backend("cpu", model.precision);
     const InputCertificates mine = certificates_of(model, *backend, norm, radii, queries);

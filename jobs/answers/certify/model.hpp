@@ -18,7 +18,7 @@ struct ModelQuestion {
 };
 
 /// At how many queries the label stands wherever they may move within each radius, and at how many no attack
-/// changes it. Nothing but the model is looked at. Collective.
+/// changes it. Nothing of a training is looked at but the model. Collective.
 /// Errors (usage): no radius, or one that is not above 0; as certify_boxes()', certify_linear_radii()' and
 /// Surrogate's; (input): as read_model()'s and read_queries()'; (internal): an attack succeeded within a
 /// certified radius, so that the certificate is wrong.

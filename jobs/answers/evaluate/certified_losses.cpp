@@ -48,9 +48,7 @@ Guarantee claim_of(const FinishedRun& run) {
 
 nlohmann::json certified_losses(const Context& context, const FinishedRun& run, const Records& queries,
                                 const std::vector<double>& targets) {
-    const auto rank = static_cast<std::size_t>(context.world.rank()),
-               ranks = static_cast<std::size_t>(context.world.size());
-    const std::size_t first = queries.size() * rank / ranks, last = queries.size() * (rank + 1) / ranks;
+    const auto [first, last] = share_of(context.world, queries.size());
     const Records mine = run.features(part_of(queries, first, last));
     const std::vector<double> wanted(targets.begin() + static_cast<std::ptrdiff_t>(first),
                                      targets.begin() + static_cast<std::ptrdiff_t>(last));

@@ -114,9 +114,7 @@ nlohmann::json poisoned_votes(const Context& context, const FinishedRun& run,
 
     // 2. By two rounds, whose logits the ranks compute for their share of the queries.
     if (classes > 2) {
-        const auto ranks = static_cast<std::size_t>(context.world.size()),
-                   rank = static_cast<std::size_t>(context.world.rank());
-        const std::size_t first = asked * rank / ranks, last = asked * (rank + 1) / ranks;
+        const auto [first, last] = share_of(context.world, asked);
         Counted run_off("run_off", asked), run_off_boxes("run_off_boxes", asked);
         count_run_offs(run, members, part_of(queries, first, last), first,
                        choose_device(run.how.backend, context.world), run_off, run_off_boxes);

@@ -153,11 +153,8 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
             member = votes_of_persons(member, questions.starts, run.classes(), run.levels().size());
         return members;
     }
-    const auto rank = static_cast<std::size_t>(context.world.rank()),
-               ranks = static_cast<std::size_t>(context.world.size());
-    const std::size_t count = questions.rows.size();
-    const Records mine =
-        run.features(part_of(questions.rows, count * rank / ranks, count * (rank + 1) / ranks));
+    const auto [first, last] = share_of(context.world, questions.rows.size());
+    const Records mine = run.features(part_of(questions.rows, first, last));
     std::vector<Certificates> members;
     for (std::size_t member = 0; member < run.members(); ++member) {
         MeansOfPersons means(run.network, questions.starts);
