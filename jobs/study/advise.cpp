@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 
 #include "dist/files/atomic_file.hpp"
@@ -50,6 +51,12 @@ void check(const PublicNumbers& numbers) {
     require(numbers.epsilon >= 0.001 && numbers.epsilon <= 50, "--epsilon", "from 0.001 to 50");
     require(numbers.delta == 0 || (numbers.delta >= 1e-15 && numbers.delta < 0.5), "--delta",
             "0, or from 1e-15 to less than 0.5");
+    const std::vector<double>& shares = numbers.class_shares;
+    const bool positive = std::all_of(shares.begin(), shares.end(), [](double share) { return share > 0; });
+    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+    require(shares.empty() || (!numbers.is_regression() && positive && std::abs(sum - 1) < 0.001 &&
+                               shares.size() == static_cast<std::size_t>(numbers.classes)),
+            "--class-shares", "one positive share of each class, which add up to 1");
 }
 
 PublicNumbers numbers_of(const Request& request) {
@@ -220,9 +227,11 @@ std::string text_of_answers(std::int64_t answers) {
 
 /// What is learnt decides which figures of a model there are (ModelScore).
 const char* name_of_accuracy(const PublicNumbers& numbers) {
+    if (!numbers.class_shares.empty()) return "balanced_accuracy";
     return numbers.is_regression() ? "explained_variance" : "accuracy";
 }
 const char* name_of_loss(const PublicNumbers& numbers) {
+    if (!numbers.class_shares.empty()) return "balanced_log_loss";
     return numbers.is_regression() ? "mean_squared_error" : "log_loss";
 }
 
@@ -272,9 +281,17 @@ std::string table_of(const std::vector<Tried>& tried, const std::vector<std::int
     return text;
 }
 
+std::string line_of(const char* format, auto... values) {
+    char line[300];
+    std::snprintf(line, sizeof line, format, values...);
+    return line;
+}
+
 std::string said_of(const PublicNumbers& numbers) {
-    const std::string learnt =
+    std::string learnt =
         numbers.is_regression() ? "numbers in [0, 1]" : std::to_string(numbers.classes) + " classes";
+    for (std::size_t c = 0; c < numbers.class_shares.size(); ++c)
+        learnt += line_of(c == 0 ? " of shares %g" : ":%g", numbers.class_shares[c]);
     char text[400];
     std::snprintf(text, sizeof text,
                   "%lld records of %lld features in [0, 1] (%s), %s, %s answers, epsilon %g, delta %g, %s",
@@ -324,12 +341,6 @@ std::string text_of(const std::vector<StandIn>& stand_ins) {
     return text;
 }
 
-std::string line_of(const char* format, auto... values) {
-    char line[300];
-    std::snprintf(line, sizeof line, format, values...);
-    return line;
-}
-
 std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicNumbers& numbers,
                     const std::vector<StandIn>& stand_ins) {
     const bool regression = numbers.is_regression();
@@ -339,7 +350,9 @@ std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicN
         "is:",
         regression ? "mean squared error" : "log-loss", forecast.log_loss, forecast.regret,
         forecast.greatest_regret, forecast.lowest, forecast.highest,
-        regression ? "of the variance explained" : "right");
+        regression                     ? "of the variance explained"
+        : numbers.class_shares.empty() ? "right"
+                                       : "right, all classes counted alike");
     for (std::size_t s = 0; s < stand_ins.size(); ++s)
         text += line_of("%s %s %.4f", s > 0 ? "," : "", stand_ins[s].name.c_str(), chosen.scores[s].accuracy);
     return text + "\n";
@@ -392,9 +405,10 @@ void advise(const Context& context, const Request& request) {
         numbers.is_regression()
             ? line_of("Advised: %s: %.4f of the variance explained on stand-ins that judge\n",
                       winner.candidate.name().c_str(), accuracy)
-            : line_of("Advised: %s, by %s: %.4f of %s answers right on stand-ins that judge\n",
+            : line_of("Advised: %s, by %s: %.4f of %s answers right on stand-ins that judge%s\n",
                       winner.candidate.name().c_str(), route.c_str(), accuracy,
-                      text_of_answers(answers[asked]).c_str());
+                      text_of_answers(answers[asked]).c_str(),
+                      numbers.class_shares.empty() ? "" : ", all classes counted alike");
     if (winner.candidate.noisy()) {
         const Forecast forecast = forecast_of(trials, tried, winner);
         advised.update(
@@ -436,6 +450,12 @@ Run declare_advise(const Command& command) {
         .add_option("--classes", numbers.classes,
                     "Classes; 1: none, what is learnt are numbers, scaled to [0, 1] by a public range")
         .show_default();
+    command
+        .add_option(
+            "--class-shares", numbers.class_shares,
+            "Public shares of the classes, as 0.97,0.03: their records count so that all classes count "
+            "alike (training.class_weights), and settings are judged by balanced accuracy")
+        .separated_by(',');
     command.add_option("--queries", numbers.answers, "How many answers are wanted; 0: any number")
         .show_default();
     command.add_option("--epsilon", numbers.epsilon, "What all of it may cost").required();

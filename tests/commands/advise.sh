@@ -33,7 +33,7 @@ best=$(valued a.json "max([(row['accuracy']['20'] - 0.02 * (row['route'] == 'pub
 [[ $best == True ]] || fail "another one is better: $(<a.json)"
 
 # Any number of answers: a published model, which train takes as it is, at the public number and the whole budget.
-"${advise[@]}" --relation substitute --delta 1e-6 --out any.toml >words || fail "no advice for any number"
+"${advise[@]}" --kind noisy --relation substitute --delta 1e-6 --out any.toml >words || fail "no advice for any number"
 grep -q 'Advised: noisy' words || fail "no model for any number of answers: $(<words)"
 grep -q 'Expect from 0' words || fail "no forecast: $(<words)"
 "$holdfast" synth tabular --records 600 --test 50 --features 5 --out table.h5 --quiet >/dev/null || fail "synth"
@@ -56,7 +56,7 @@ for table in middle sum; do
     "$holdfast" import $table.csv --label y --scale '*=0:1' --out $table.h5 --population public --quiet >/dev/null || fail "import $table"
 done
 like=("$holdfast" advise --features 2 --json --quiet)
-"${like[@]}" --records 2200 --epsilon 1 --like middle.h5 >middle.json || fail "--like middle.h5"
+"${like[@]}" --kind noisy --records 2200 --epsilon 1 --like middle.h5 >middle.json || fail "--like middle.h5"
 [[ $(valued middle.json "'bins' in said['advised']['candidate'] and said['advised']['accuracy'] > 0.85") == True ]] || fail "middle: $(<middle.json)"
 "${like[@]}" --records 300 --like sum.h5 --epsilon 0.3 >sum.json || fail "--like sum.h5"
 [[ $(valued sum.json "said['advised']['candidate']") == "noisy, columns" ]] || fail "sum: $(<sum.json)"
@@ -102,6 +102,25 @@ print(large['noisy, columnsnoisy'] > small['noisy, columnsnoisy'] and large['vot
 [[ $(valued pure.json "said['advised']['candidate'], sorted(said['configurations'])") == "boxes, one step, columns ['boxes', 'convex', 'votes']" ]] || fail "pure: $(<pure.json)"
 grep -q '^levels = 4000' pure.toml && grep -q '^epochs = 1' pure.toml || fail "pure: $(<pure.toml)"
 
+# Of classes whose shares are known each counts alike: without, a small clip counts labels, and all answers are the common one.
+awk 'BEGIN { srand(7); print "number,a,b,c,y"; for (i = 0; i < 4000; ++i) { a = rand(); b = rand()
+    print i "," a "," b "," rand() "," (a + b + rand() / 4 > 1.85) } }' >rare.csv
+"$holdfast" import rare.csv --label y --id number --scale '*=0:1' --test-fraction 0.25 --expected-records 3000 --out rare.h5 --quiet >/dev/null ||
+    fail "import rare"
+rare=("$holdfast" advise --kind boxes --records 3000 --features 3 --epsilon 0.1 --delta 0 --queries 1 --json --quiet)
+balanced() { # NAME OPTIONS…: the balanced accuracy of what is advised so, on the table itself
+    local name=$1
+    shift
+    "${rare[@]}" "$@" --out $name.toml >$name.json && "$holdfast" train --config $name.toml --data rare.h5 --out $name --quiet >/dev/null 2>&1 &&
+        "$holdfast" certify --run $name --queries rare.h5:test --quiet >/dev/null &&
+        "$holdfast" evaluate --run $name --data rare.h5:test --epsilon 0.1 --json --quiet >$name.evaluated || fail "$name: no model of rare.h5"
+    valued $name.evaluated "said['quality']['balanced_accuracy']"
+}
+[[ $(balanced unknown) == 0.5 ]] || fail "the rare class is told without weights: weights are not what is tested"
+[[ $(balanced known --class-shares 0.95,0.05) > 0.75 ]] || fail "the rare class: $(<known.evaluated)"
+grep -q '^class_weights = \[0.0526' known.toml || fail "weights: $(<known.toml)"
+[[ $(valued known.json "said['advised']['balanced_accuracy'] > 0.55") == True ]] || fail "forecast: $(<known.json)"
+
 # Several classes, coordinates.
 "$holdfast" advise --records 3000 --features 4 --classes 3 --columns coordinates --epsilon 1 --queries 1 --out three.toml --quiet >/dev/null || fail "three classes"
 grep -q '^classes = 3' three.toml || fail "three classes: $(<three.toml)"
@@ -112,6 +131,10 @@ expect 2 '--epsilon' "${like[@]}" --records 9 --epsilon nan
 expect 2 '--delta' "${like[@]}" --records 9 --delta 0.5 --epsilon 1
 expect 2 '--records' "${like[@]}" --records 0 --epsilon 1
 expect 2 '--classes' "${like[@]}" --records 9 --classes 0 --epsilon 1
+expect 2 '--class-shares' "${like[@]}" --records 9 --class-shares 0.5,0.4 --epsilon 1
+expect 2 '--class-shares' "${like[@]}" --records 9 --class-shares 1 --epsilon 1
+expect 2 '--class-shares' "${like[@]}" --records 9 --class-shares nan,1 --epsilon 1
+expect 2 '--class-shares' "${like[@]}" --records 9 --classes 1 --class-shares 1 --epsilon 1
 expect 2 '--queries' "${like[@]}" --records 9 --queries -1 --epsilon 1
 expect 2 '--features' "$holdfast" advise --records 9 --features 0 --epsilon 1
 expect 2 '--relation' "${like[@]}" --records 9 --relation remove --epsilon 1

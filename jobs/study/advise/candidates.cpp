@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 #include "kernels/ops/loss.hpp"
 #include "models/convex/convex_bounds.hpp"
@@ -18,6 +19,15 @@ double rounded(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.3g", value);
     return std::strtod(text, nullptr);
+}
+
+/// What records count by so that all classes count alike; the smallest weight that a training takes at least.
+std::vector<double> class_weights(const std::vector<double>& shares) {
+    std::vector<double> weights;
+    for (const double share : shares)
+        weights.push_back(
+            std::max(0x1p-10, rounded(*std::min_element(shares.begin(), shares.end()) / share)));
+    return weights;
 }
 
 enum class Map { columns, coarse_bins, fine_bins };
@@ -222,10 +232,27 @@ std::vector<Candidate> neighbours(const Candidate& candidate) {
     return others;
 }
 
-std::vector<Candidate> candidates(const PublicNumbers& numbers) {
+std::vector<Candidate> candidates(const PublicNumbers& all_records) {
+    // Of unequal classes each counts as much as the least: the rules hold of as many records as that comes
+    // to.
+    const std::vector<double> weights = class_weights(all_records.class_shares);
+    PublicNumbers numbers = all_records;
+    if (!weights.empty())
+        numbers.records =
+            std::max<std::int64_t>(1, std::llround(static_cast<double>(numbers.records) *
+                                                   std::inner_product(weights.begin(), weights.end(),
+                                                                      numbers.class_shares.begin(), 0.0)));
     std::vector<Candidate> all;
-    const auto add = [&](const char* kind, Map map, const Settings& settings, const char* steps = "") {
-        all.push_back({kind, std::string(steps) + name_of(map), settings});
+    const auto add = [&](const char* kind, Map map, const Settings& of_rule, const char* steps = "") {
+        all.push_back({kind, std::string(steps) + name_of(map), of_rule});
+        if (weights.empty()) return;
+        Settings& settings = all.back().settings;
+        settings.training.class_weights = weights;
+        settings.training.expected_records = all_records.records;
+        if (settings.training.kind != "convex")  // its rule has found the rate of all records already
+            settings.training.learning_rate =
+                rounded(settings.training.learning_rate * static_cast<double>(all_records.records) /
+                        static_cast<double>(numbers.records));
     };
     std::vector<Map> maps{Map::columns};
     // Bins of coordinates say less than the coordinates, and cost more: their effects are near linear.
@@ -233,7 +260,7 @@ std::vector<Candidate> candidates(const PublicNumbers& numbers) {
     for (const Map map : maps)
         if (numbers.delta > 0) add("noisy", map, noisy(numbers, map));
     if (numbers.is_regression()) return all;  // the others vote, or bound what a label's derivative is
-    for (const Map map : maps) add("convex", map, convex(numbers, map));
+    for (const Map map : maps) add("convex", map, convex(all_records, map));
     constexpr double usual_records = 40, few_records = 10;
     const Settings usual = votes(numbers, Map::columns, usual_records),
                    more = votes(numbers, Map::columns, few_records);

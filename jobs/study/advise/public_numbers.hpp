@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/settings/relation.hpp"
 
@@ -21,6 +22,7 @@ struct PublicNumbers {
     double epsilon = 1, delta = 1e-5;
     Relation relation = Relation::add_remove;
     Columns columns = Columns::amounts;
+    std::vector<double> class_shares{};  ///< of the records, add up to 1; empty: nobody knows
 
     bool is_regression() const { return classes == 1; }
 };

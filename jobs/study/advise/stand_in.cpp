@@ -37,6 +37,34 @@ void write(const std::string& path, const PublicFacts& facts, const Records& tra
     writer.commit();
 }
 
+/// So many rows, as many of each class, taken in turn.
+Records of_equal_classes(const Records& records, std::size_t classes, std::size_t count) {
+    std::vector<std::vector<std::size_t>> rows(classes);
+    for (std::size_t i = 0; i < records.size(); ++i)
+        rows[static_cast<std::size_t>(records.labels[i])].push_back(i);
+    std::erase_if(rows, [](const auto& of_class) { return of_class.empty(); });
+    Records equal{FeatureMatrix(records.features.columns(), records.features.wide()), {}, {}, {}};
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::vector<std::size_t>& of_class = rows[i % rows.size()];
+        const std::size_t row = of_class[i / rows.size() % of_class.size()];
+        equal.features.append_row_of(records.features, row);
+        equal.labels.push_back(records.labels[row]);
+        equal.ids.push_back(i);
+        equal.rows.push_back(i);
+    }
+    return equal;
+}
+
+/// The test of a stand-in whose classes have known shares is for one as good as for another.
+void balance_test(const std::string& path, const PublicNumbers& numbers) {
+    if (numbers.class_shares.empty()) return;
+    const DatasetReader train(path, "train"), test(path, "test");
+    const Records trained = train.read_all();
+    const Records tests = of_equal_classes(test.read_all(), numbers.class_shares.size(), test_records);
+    const PublicFacts facts = train.info();
+    write(path, facts, trained, tests);
+}
+
 void require_fit(const DatasetInfo& info, const PublicNumbers& numbers) {
     const auto refuse = [&](const std::string& message, const std::string& hint) {
         throw Error(ExitCode::input, message, hint, info.path);
@@ -111,6 +139,30 @@ TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers, con
                 {linear ? 0 : hash_(stream_of(effect_form, j), c) % 3, columns_[j].spread * size});
         }
     }
+    advantages_.assign(classes, 0);
+    advantages_.front() = shape.advantage * spread_;
+    if (!numbers.class_shares.empty()) give_shares();
+}
+
+/// Whoever has too few of the rows beyond those that are written gets an advantage, until all have theirs.
+void TypicalTable::give_shares() {
+    constexpr std::uint64_t rows = 2000, first_row = std::uint64_t{1} << 40;
+    constexpr int rounds = 60;
+    std::vector<std::vector<double>> sums;
+    advantages_.assign(advantages_.size(), 0);
+    for (std::uint64_t row = first_row; row < first_row + rows; ++row)
+        sums.push_back(scores(row, standard_values(row)));
+    for (int round = 0; round < rounds; ++round) {
+        std::vector<double> found(advantages_.size(), 0.5);
+        for (const std::vector<double>& sum : sums) {
+            std::size_t greatest = 0;
+            for (std::size_t c = 1; c < sum.size(); ++c)
+                if (sum[c] + advantages_[c] > sum[greatest] + advantages_[greatest]) greatest = c;
+            ++found[greatest];
+        }
+        for (std::size_t c = 0; c < found.size(); ++c)
+            advantages_[c] += 0.4 * spread_ * std::log(numbers_.class_shares[c] * rows / found[c]);
+    }
 }
 
 std::vector<std::string> TypicalTable::feature_names() const {
@@ -168,8 +220,7 @@ std::vector<double> TypicalTable::scores(std::uint64_t row, const std::vector<do
     std::vector<double> scores(static_cast<std::size_t>(numbers_.classes));
     auto effect = effects_.begin();
     for (std::size_t c = 0; c < scores.size(); ++c) {
-        scores[c] = shape_.chance * spread_ * hash_.normal(stream_of(label_noise, c), row) +
-                    (c == 0 ? shape_.advantage * spread_ : 0);
+        scores[c] = shape_.chance * spread_ * hash_.normal(stream_of(label_noise, c), row) + advantages_[c];
         for (const double each : standard) scores[c] += value(*effect++, each);
     }
     return scores;
@@ -207,6 +258,7 @@ std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std
         const TypicalTable table(seed, numbers, shape);
         const std::string file = path + "-" + std::to_string(all.size());
         write_generated(table, static_cast<std::uint64_t>(records), test_records, file);
+        balance_test(file, numbers);
         all.push_back({file, shape.name, "generated: " + table.description(), records, seed, all.size() < 2});
     }
     return all;
@@ -229,6 +281,7 @@ std::vector<StandIn> stand_ins_like(const std::string& like, const PublicNumbers
     for (std::uint64_t draw = 0; draw < draws_like; ++draw) {
         const std::string file = path + "-" + std::to_string(draw);
         const std::int64_t trained = write_drawn(reader, all, numbers, stand_in_seed + draw, file);
+        balance_test(file, numbers);
         draws.push_back({file, "draw " + std::to_string(draw + 1),
                          "public records of " + reader.info().path + ", for which the user vouches", trained,
                          stand_in_seed + draw, true});

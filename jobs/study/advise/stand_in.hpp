@@ -45,6 +45,7 @@ inline constexpr std::uint64_t stand_in_seed = 12;  ///< public: the same advice
 /// Records of which every column has an effect of its own, rising, in steps, or highest in the middle
 /// (amounts); or a linear one, of columns that spread less and less (coordinates). Columns share hidden
 /// factors; a class is the greatest of their sums with noise that no model can remove, a number one such sum.
+/// Where the shares of the classes are known, each sum has a constant that brings them about.
 class TypicalTable final : public Generator {
   public:
     TypicalTable(std::uint64_t seed, const PublicNumbers& numbers, const TableShape& shape = typical_table);
@@ -69,17 +70,21 @@ class TypicalTable final : public Generator {
     std::vector<double> scores(std::uint64_t row, const std::vector<double>& standard) const;
     double placed(const Column& column, double standard) const;
     static double value(const Effect& effect, double standard);
+    void give_shares();
 
     KeyedHash hash_;
     PublicNumbers numbers_;
     TableShape shape_;
     double spread_ = 0;
     std::vector<Column> columns_;
-    std::vector<Effect> effects_;  ///< [classes, features]
+    std::vector<Effect> effects_;     ///< [classes, features]
+    std::vector<double> advantages_;  ///< [classes]
 };
 
 /// Writes generated ones, typical ones first, then an easy and a hard one, into files of this beginning; of
-/// many columns and classes a typical one alone.
+/// many columns and classes a typical one alone. Where shares of the classes are known, their tests have as
+/// many rows of each class, some of them several times, here and below: what is right there is balanced
+/// accuracy.
 std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std::string& path);
 /// Of public records FILE[:SPLIT] (train by default), which the user vouches for, three times: as many as
 /// wanted are drawn without replacement, a quarter of them for the test. Errors (input): other columns, no or

@@ -73,6 +73,7 @@ void train_on_stand_in(const Settings& settings, const StandIn& stand_in, std::u
     const MemberStore store(run, "trial", seconds_of_a_group);
     PhaseTimes times;
     for (MemberRecords& member : records.held) {
+        weigh_by_class(member.records, plan.settings.training.class_weights);
         const auto trainer = training->start(member.member, features(std::move(member.records)), {});
         while (!trainer->done()) trainer->step(grid.block_group(), times);
         trainer->write_result(store);
