@@ -61,8 +61,9 @@ TEST(ImportCsv, LeavesOutRowsWithoutALabelWhereAsked) {
     EXPECT_THAT(DatasetReader(import.out).read_all().features.wide_values(), ElementsAre(1, 4));
     import.csv.classes = {"0", "1", ""};  // which stands for a missing one
     EXPECT_EQ(import.run("a,y\n1,0\n2,\n4,1\n").unlabelled, 0);
-    import.csv.classes.clear();
-    EXPECT_THAT(import.error("a,y\n2,\n").message(), HasSubstr("no records"));
+    CsvImport none;
+    none.use = CsvUse::labelled;
+    EXPECT_THAT(none.error("a,y\n2,\n").message(), HasSubstr("no records"));
 }
 
 TEST(ImportCsv, ReadsNumbersAndLabels) {
