@@ -88,7 +88,7 @@ std::vector<std::string> header_of(CsvReader& reader, const std::string& path, c
 class CsvSource : public RecordSource {
   public:
     CsvSource(const std::string& path, const Schema& schema, CsvUse use)
-        : schema_(schema), reader_(path, schema.delimiter) {
+        : schema_(schema), reader_(path, schema.delimiter), use_(use) {
         info_.path = path;
         info_.position_word = "line";
         info_.wide = true;
@@ -101,7 +101,7 @@ class CsvSource : public RecordSource {
         if (info_.feature_names.empty())
             fail(ExitCode::input, "has no feature columns", "leave at least one beside label and id");
         header_ = header_of(reader_, path, schema.delimiter);
-        find_columns(use);
+        find_columns();
         info_.has_targets = schema.regression && label_at_.has_value();
         info_.has_labels = !schema.regression && label_at_.has_value();
         if (!id_at_) return;
@@ -114,16 +114,21 @@ class CsvSource : public RecordSource {
     void rewind() override {
         reader_.rewind();
         problems = {};
+        unlabelled = 0;
         rows_ = 0;
         reader_.next(cells_);  // the header
     }
 
     bool next(RawRecord& record) override {
-        if (!reader_.next(cells_)) {
-            if (rows_ == 0)
-                fail(ExitCode::input, "has a header but no records", "a dataset needs at least one record");
-            return false;
-        }
+        do {
+            if (!reader_.next(cells_)) {
+                if (rows_ == 0)
+                    fail(ExitCode::input, "has a header but no records",
+                         "a dataset needs at least one record");
+                return false;
+            }
+            for (std::string& cell : cells_) cell = trimmed_cell(cell);
+        } while (is_left_out());
         ++rows_;
         record.position = reader_.line();
         record.features.clear();
@@ -136,7 +141,6 @@ class CsvSource : public RecordSource {
             record.features.resize(info_.feature_names.size(), 0);
             return true;
         }
-        for (std::string& cell : cells_) cell = trimmed_cell(cell);
         for (std::size_t i = 0; i < schema_.columns.size(); ++i)
             read_column(schema_.columns[i], cells_[places_[i]], record);
         if (label_at_) read_label(cells_[*label_at_], record);
@@ -162,7 +166,7 @@ class CsvSource : public RecordSource {
         return static_cast<std::size_t>(found - header_.begin());
     }
 
-    void find_columns(CsvUse use) {
+    void find_columns() {
         std::string missing;
         const auto need = [&](const std::string& name) {
             missing += (missing.empty() ? "'" : ", '") + name + "'";
@@ -176,8 +180,9 @@ class CsvSource : public RecordSource {
         }
         label_at_ = place_of(schema_.label);
         id_at_ = place_of(schema_.id);
-        if (use == CsvUse::training && !schema_.label.empty() && !label_at_) need(schema_.label);
-        if (use == CsvUse::training && !schema_.id.empty() && !id_at_) need(schema_.id);
+        const bool trained = use_ != CsvUse::queries;
+        if (trained && !schema_.label.empty() && !label_at_) need(schema_.label);
+        if (trained && !schema_.id.empty() && !id_at_) need(schema_.id);
         if (!missing.empty()) {
             std::string there;
             for (const std::string& name : header_) there += (there.empty() ? "" : ", ") + name;
@@ -191,6 +196,17 @@ class CsvSource : public RecordSource {
     bool is_missing(const std::string& cell) const {
         return is_missing_cell(cell) || std::find(schema_.missing_words.begin(), schema_.missing_words.end(),
                                                   cell) != schema_.missing_words.end();
+    }
+
+    /// Of a category an empty value of the list stands for every missing cell.
+    bool lacks_label(const std::string& cell) const {
+        return is_missing(cell) && !listed_at(schema_.classes, cell) && !listed_at(schema_.classes, "");
+    }
+    bool is_left_out() {
+        const bool out = use_ == CsvUse::labelled && label_at_ && cells_.size() == header_.size() &&
+                         lacks_label(cells_[*label_at_]);
+        unlabelled += out ? 1 : 0;
+        return out;
     }
 
     void read_column(const Column& column, const std::string& cell, RawRecord& record) {
@@ -255,14 +271,12 @@ class CsvSource : public RecordSource {
         if (const auto found = listed_at(values, cell)) return *found;
         const bool gap = is_missing(cell);
         if (const auto found = listed_at(values, ""); gap && found) return *found;
-        const char* option = column == schema_.label ? "--classes" : "--categories";
         flaw(record, (gap ? "gap " : "value ") + column,
              place(column) +
                  (gap ? ": '" + cell + "' is missing, and no value of its public list stands for that"
                       : ": '" + cell + "' is not in its public list of values"),
-             gap && column != schema_.label
-                 ? "an empty value in the list is one: --categories '" + column + "=a|b|'"
-                 : std::string("add it to ") + option,
+             gap ? "an empty value in the list is one: --categories '" + column + "=a|b|'"
+                 : std::string("add it to ") + (column == schema_.label ? "--classes" : "--categories"),
              cell);
         return 0;
     }
@@ -271,6 +285,11 @@ class CsvSource : public RecordSource {
         const std::string& name = schema_.label;
         if (schema_.regression) {
             record.target = number(name, cell, record);
+            return;
+        }
+        if (lacks_label(cell)) {
+            flaw(record, "no label", place(name) + ": the label is missing",
+                 "--labelled-only leaves such rows out");
             return;
         }
         if (!schema_.classes.empty()) {
@@ -306,6 +325,7 @@ class CsvSource : public RecordSource {
     SourceInfo info_;
     std::vector<std::string> header_, cells_;
     std::vector<std::size_t> places_;  ///< of each column of the schema, in the header
+    CsvUse use_;
     std::optional<std::size_t> label_at_, id_at_;
     std::uint64_t rows_ = 0;
 };
@@ -392,8 +412,8 @@ std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& sc
     return std::make_unique<CsvSource>(path, schema, use);
 }
 
-std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options) {
-    return open_csv(path, schema_of_csv(path, options));
+std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options, CsvUse use) {
+    return open_csv(path, schema_of_csv(path, options), use);
 }
 
 }  // namespace holdfast

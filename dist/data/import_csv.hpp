@@ -37,6 +37,7 @@ Schema schema_of_csv(const std::string& path, const CsvOptions& options);
 
 enum class CsvUse {
     training,  ///< label and id must be there, where the schema names them
+    labelled,  ///< likewise, and rows whose label is missing are left out (RecordSource::unlabelled)
     queries    ///< they are read where the file has them
 };
 
@@ -50,7 +51,8 @@ enum class CsvUse {
 std::unique_ptr<RecordSource> open_csv(const std::string& path, const Schema& schema,
                                        CsvUse use = CsvUse::training);
 /// Of schema_of_csv().
-std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options);
+std::unique_ptr<RecordSource> open_csv(const std::string& path, const CsvOptions& options,
+                                       CsvUse use = CsvUse::training);
 
 /// What a cell says when it is missing, beside the words of a schema.
 bool is_missing_cell(const std::string& cell);

@@ -285,11 +285,13 @@ void check_answer(RecordSource& source, RawRecord& record) {
     if (record.flawed) return;
     if (info.has_targets && !std::isfinite(record.target)) {
         record.flawed = true;
-        source.problems.add("target",
-                            place(info, record.position) + " has a target that is " +
-                                (std::isnan(record.target) ? "missing or NaN" : "infinite"),
-                            "a regression learns finite numbers: correct or leave out the record",
-                            record.position);
+        source.problems.add(
+            "target",
+            place(info, record.position) + " has a target that is " +
+                (std::isnan(record.target) ? "missing or NaN" : "infinite"),
+            "a regression learns finite numbers: correct or leave out the record; --labelled-only leaves "
+            "out rows of a CSV file whose target is missing",
+            record.position);
     }
     if (info.has_labels && (record.label < 0 || record.label >= most_classes)) {
         record.flawed = true;
@@ -528,6 +530,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
             sightings.push_back({id, pack_place(index, record.position)});
         }
         summary.filled += records.filled();
+        summary.unlabelled += sources[index].source->unlabelled;
     }
     Problems problems;
     for (const NamedSource& named : sources) problems.take(named.source->problems);

@@ -50,6 +50,7 @@ struct ImportSummary {
     bool targets = false;                   ///< numbers in place of labels
     std::map<std::string, std::uint64_t> persons;  ///< by split, where an id is one
     std::uint64_t rows_left_out = 0;               ///< of persons of more rows than are kept
+    std::uint64_t unlabelled = 0;                  ///< rows left out for want of a label
     std::string id_note;                           ///< where the ids come from, and what they cover
 };
 

@@ -53,7 +53,8 @@ class RecordSource {
     virtual bool next(RawRecord& record) = 0;  ///< false at the end
     virtual void rewind() = 0;                 ///< back to the first record
 
-    Problems problems;  ///< of what was read; its reader raises them, once it has seen the whole
+    Problems problems;             ///< of what was read; its reader raises them, once it has seen the whole
+    std::uint64_t unlabelled = 0;  ///< rows left out for want of a label
 };
 
 }  // namespace holdfast

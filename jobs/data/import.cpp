@@ -39,7 +39,8 @@ struct Options {
     std::vector<std::string> dates, missing_words;
     std::optional<std::string> expected_records, population;   // what the file states
     std::string features, labels, ids, test_labels, test_ids;  // arrays or files
-    bool no_labels = false, scale_from_data = false, id_from_content = false, regression = false;
+    bool no_labels = false, labelled_only = false, scale_from_data = false, id_from_content = false,
+         regression = false;
     std::string target_range;
     std::vector<std::string> drop, categories, missing, scale;
     std::string person, rows_at_most, keep, order_by, aggregate;
@@ -230,9 +231,12 @@ std::unique_ptr<RecordSource> open_one(const Options& options, const std::string
     const std::string& path = test ? options.test : options.input;
     const std::string& labels = test ? options.test_labels : options.labels;
     const std::string& ids = test ? options.test_ids : options.ids;
-    if (format == "csv")
-        return schema ? open_csv(path, *schema, options.no_labels ? CsvUse::queries : CsvUse::training)
-                      : open_csv(path, csv_options(options));
+    if (format == "csv") {
+        const CsvUse use = options.no_labels       ? CsvUse::queries
+                           : options.labelled_only ? CsvUse::labelled
+                                                   : CsvUse::training;
+        return schema ? open_csv(path, *schema, use) : open_csv(path, csv_options(options), use);
+    }
     if (labels.empty() && !options.no_labels) {
         fail(test ? "--test-labels" : "--labels", "names no labels for " + path,
              "name them, or say --no-labels for queries");
@@ -399,6 +403,8 @@ std::string as_text(const ImportSummary& summary, const std::string& out) {
     if (summary.rows_left_out > 0)
         text += "  rows left out, of persons of more than " + std::to_string(summary.facts.rows_at_most) +
                 ": " + std::to_string(summary.rows_left_out) + "\n";
+    if (summary.unlabelled > 0)
+        text += "  rows left out, without a label: " + std::to_string(summary.unlabelled) + "\n";
     if (summary.filled > 0) text += "  missing values filled: " + std::to_string(summary.filled) + "\n";
     if (summary.clipped > 0)
         text += "  values clipped to their range: " + std::to_string(summary.clipped) + "\n";
@@ -426,6 +432,7 @@ nlohmann::json as_json(const ImportSummary& summary, const std::string& out) {
                              {"rows_at_most", facts.rows_at_most},
                              {"feature_range", {facts.range.low, facts.range.high}},
                              {"filled", summary.filled},
+                             {"unlabelled", summary.unlabelled},
                              {"clipped", summary.clipped}};
     if (!summary.persons.empty()) {
         object["persons"] = summary.persons;
@@ -476,6 +483,8 @@ void declare_columns(const Command& command, Options& options) {
         "--id", options.id,
         "CSV: column of record ids, integers as they are, other text hashed (default: row numbers, with "
         "which no guarantee about a removed record holds)");
+    command.add_flag("--labelled-only", options.labelled_only,
+                     "CSV: rows whose label is missing are left out, and counted");
     command.add_option("--drop", options.drop, "CSV: a column to leave out (repeatable)").one_at_a_time();
     command
         .add_option(

@@ -169,19 +169,29 @@ NumericQuality quality_of(std::span<const double> answers, std::span<const doubl
     const auto count = static_cast<double>(targets.size());
     const double mean = std::accumulate(targets.begin(), targets.end(), 0.0) / count;
     NumericQuality quality{.queries = targets.size()};
+    double gains_squared = 0;
     for (std::size_t q = 0; q < targets.size(); ++q) {
         const double error = answers[q] - targets[q], off = targets[q] - mean;
+        const double gain = off * off - error * error;
         quality.squared_error += error * error / count;
         quality.absolute_error += std::abs(error) / count;
         quality.variance += off * off / count;
+        gains_squared += gain * gain / count;
     }
+    const double gained = quality.variance - quality.squared_error;
+    quality.gain_deviation = std::sqrt(std::max(0.0, gains_squared - gained * gained) / count);
     return quality;
+}
+
+bool NumericQuality::beats_guessing() const {
+    return variance - squared_error > two_sided_95 * gain_deviation;
 }
 
 nlohmann::json to_json(const NumericQuality& quality) {
     return {{"mean_squared_error", quality.squared_error},
             {"mean_absolute_error", quality.absolute_error},
-            {"explained_variance", quality.explained()}};
+            {"explained_variance", quality.explained()},
+            {"beats_guessing", quality.beats_guessing()}};
 }
 
 std::string text_of(const NumericQuality& quality, double unit) {
@@ -190,7 +200,7 @@ std::string text_of(const NumericQuality& quality, double unit) {
                    unit == 1 ? "" : ", in the target's own units") +
            line_of("who always says the mean: %.6g; of the variance explained: %.4f\n",
                    unit * std::sqrt(quality.variance), quality.explained()) +
-           (quality.explained() > 0 ? "" : no_better);
+           (quality.beats_guessing() ? "" : no_better);
 }
 
 nlohmann::json to_json(const Quality& quality) {

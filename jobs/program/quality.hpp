@@ -46,15 +46,18 @@ struct NumericQuality {
     std::size_t queries = 0;
     double squared_error = 0, absolute_error = 0;  ///< means
     double variance = 0;                           ///< of the targets: who says their mean errs by it
+    double gain_deviation = 0;                     ///< standard error of variance - squared_error
 
     /// The part of the variance that the answers explain (R^2): 1 where all are right, 0 or less where the
     /// mean is as good.
     double explained() const { return variance > 0 ? 1 - squared_error / variance : 0; }
+    /// Is it sure, at 95% over such queries, to err less than the mean?
+    bool beats_guessing() const;
 };
 
 /// answers, targets: [queries], at least one.
 NumericQuality quality_of(std::span<const double> answers, std::span<const double> targets);
-/// {mean_squared_error, mean_absolute_error, explained_variance}
+/// {mean_squared_error, mean_absolute_error, explained_variance, beats_guessing}
 nlohmann::json to_json(const NumericQuality& quality);
 /// unit: how long the targets' range is where their owner counts, 1 where that is not known.
 std::string text_of(const NumericQuality& quality, double unit);

@@ -30,7 +30,7 @@ namespace {
 
 struct Request {
     PublicNumbers numbers;
-    std::string relation = "add_remove", columns = "amounts", like, out, kind;
+    std::string relation = "add_remove", columns = "amounts", like, out, kind, map;
     std::string data, ledger;  ///< named in the next command alone
 };
 
@@ -124,18 +124,18 @@ std::vector<RouteAccuracy> mean_of(const std::vector<std::vector<RouteAccuracy>>
     return mean;
 }
 
-/// Is a candidate among those asked for: of one kind, or of all?
-bool asked_for(const Candidate& candidate, const std::string& kind) {
-    if (kind == "published") return candidate.noisy() || candidate.kind == "convex";
-    return kind.empty() || candidate.kind == kind;
+/// Is a candidate among those asked for: of one kind and one map, or of all?
+bool asked_for(const Candidate& candidate, const Request& request) {
+    if (!candidate.map.ends_with(request.map)) return false;
+    if (request.kind == "published") return candidate.noisy() || candidate.kind == "convex";
+    return request.kind.empty() || candidate.kind == request.kind;
 }
 
 /// Noisy candidates on every stand-in, the others on those that judge.
-std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers,
-                           const std::string& kind) {
+std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answers, const Request& request) {
     std::vector<Tried> all;
     for (const Candidate& candidate : candidates(trials.numbers)) {
-        if (!asked_for(candidate, kind)) continue;
+        if (!asked_for(candidate, request)) continue;
         trials.context.log->info("trying {}", candidate.name());
         Tried tried{candidate, {}, {}};
         if (candidate.noisy()) {
@@ -163,7 +163,8 @@ std::vector<Tried> try_all(Trials& trials, const std::vector<std::int64_t>& answ
     }
     if (all.empty())
         throw Error(ExitCode::usage, "no model of this kind answers at these numbers",
-                    "leave it out, or state a delta", "--kind");
+                    "leave it out, or state a delta; bins are of amounts alone",
+                    request.map.empty() ? "--kind" : "--map");
     return all;
 }
 
@@ -346,13 +347,19 @@ std::string text_of(const Forecast& forecast, const Tried& chosen, const PublicN
     const bool regression = numbers.is_regression();
     std::string text = line_of(
         "Least %s of the published ones, %.4f; the best settings tried on each stand-in, its own "
-        "neighbours too, have %.4f less (%.4f at most)\nExpect from %.2f to %.2f %s, as hard as the table "
-        "is:",
+        "neighbours too, have %.4f less (%.4f at most)\n",
         regression ? "mean squared error" : "log-loss", forecast.log_loss, forecast.regret,
-        forecast.greatest_regret, forecast.lowest, forecast.highest,
-        regression                     ? "of the variance explained"
-        : numbers.class_shares.empty() ? "right"
-                                       : "right, all classes counted alike");
+        forecast.greatest_regret);
+    const char* unit = regression                     ? "of the variance explained"
+                       : numbers.class_shares.empty() ? "right"
+                                                      : "right, all classes counted alike";
+    if (stand_ins.size() == 1)
+        return text + line_of(
+                          "Expect about %.2f %s if the table is as hard as %s; no easier or harder one was "
+                          "tried\n",
+                          forecast.lowest, unit, stand_ins[0].name.c_str());
+    text += line_of("Expect from %.2f to %.2f %s, as hard as the table is:", forecast.lowest,
+                    forecast.highest, unit);
     for (std::size_t s = 0; s < stand_ins.size(); ++s)
         text += line_of("%s %s %.4f", s > 0 ? "," : "", stand_ins[s].name.c_str(), chosen.scores[s].accuracy);
     return text + "\n";
@@ -389,7 +396,7 @@ void advise(const Context& context, const Request& request) {
                                                  answers.begin());
     if (asked == answers.size()) answers.push_back(numbers.answers);
     Trials trials{context, numbers, stand_ins, scratch};
-    const std::vector<Tried> tried = try_all(trials, answers, request.kind);
+    const std::vector<Tried> tried = try_all(trials, answers, request);
     asked = answered_place(tried, asked);
     const Choice best = best_of(tried, asked);
 
@@ -477,6 +484,8 @@ Run declare_advise(const Command& command) {
         .add_option("--kind", request->kind,
                     "Try settings of this kind alone; published: noisy or convex, whose parameters may leave")
         .one_of({"noisy", "convex", "votes", "boxes", "published"});
+    command.add_option("--map", request->map, "Try the columns as they are, or bins of them, alone")
+        .one_of({"columns", "bins"});
     command.add_option("--out", request->out, "Configuration file to write, which holdfast train takes");
     command.add_option("--data", request->data,
                        "The dataset that is to be trained on: never opened here, only named in the command "

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "kernels/base/error.hpp"
+#include "models/nets/public_model.hpp"
 
 namespace holdfast {
 
@@ -182,7 +183,7 @@ void state_public_models(const Settings& settings, Guarantee& claim) {
         claim.require(std::string("the model that ") + option +
                       " names was made without the private records");
     };
-    if (!settings.network.initial.empty()) state("network.initial");
+    if (names_model(settings.network.initial)) state("network.initial");
     if (settings.features.map == FeatureSettings::Map::prefix) state("features.prefix");
 }
 

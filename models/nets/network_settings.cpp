@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/base/arithmetic.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/layers.hpp"
 #include "models/nets/public_model.hpp"
@@ -29,6 +30,14 @@ std::vector<std::int64_t> sides_of(const nlohmann::json& value) {
     if (!sides.empty() && sides.size() != 3)
         throw std::string("wants [channels, height, width], or []: no image");
     return sides;
+}
+
+/// Of a linear network all 0, and the bias of a regression 1/2: import maps its numbers to [0, 1].
+std::vector<std::int64_t> middle_of(const Network& network) {
+    std::vector<std::int64_t> parameters(network.parameters(), 0);
+    if (network.is_regression()) parameters.back() = parameter_units(0.5);
+    for (const std::size_t entry : network.pinned()) parameters[entry] = 0;
+    return parameters;
 }
 
 void check_image(const std::vector<std::int64_t>& image) {
@@ -77,22 +86,23 @@ Network NetworkSettings::make(const FeatureMap& features) const {
 
 NetworkSettings NetworkSettings::pinned() const {
     NetworkSettings settings = *this;
-    if (!initial.empty()) settings.initial_digest = initial_model(*this).read().digest;
+    if (names_model(initial)) settings.initial_digest = initial_model(*this).read().digest;
     return settings;
 }
 
 void NetworkSettings::keep_initial(const std::string& folder) const {
-    if (!initial.empty()) initial_model(*this).copy_to(folder + initial_file);
+    if (names_model(initial)) initial_model(*this).copy_to(folder + initial_file);
 }
 
 NetworkSettings NetworkSettings::kept_in(const std::string& folder) const {
     NetworkSettings settings = *this;
-    if (!initial.empty()) settings.initial = folder + initial_file;
+    if (names_model(initial)) settings.initial = folder + initial_file;
     return settings;
 }
 
 std::vector<std::int64_t> NetworkSettings::initial_parameters(const Network& network) const {
     if (initial.empty()) return {};
+    if (!names_model(initial)) return middle_of(network);
     const Model model = initial_model(*this).read().model;
     if (!same_shape(model.network.layers(), network.layers()))
         throw Error(ExitCode::usage, "has other layers than the network that starts from it",
@@ -137,7 +147,9 @@ std::vector<BasicOption<NetworkSettings>> network_options() {
         text(
             "initial",
             "a public model file of the same layers, whose parameters the training starts from; made without "
-            "these records; \"\": parameters by training.seed",
+            "these records; \"middle\", without hidden layers: parameters 0, but a regression's answer in "
+            "the "
+            "middle of its range; \"\": parameters by training.seed",
             &S::initial),
         text("initial_digest", "the digest of the model in it, as its run keeps it; \"\": any model",
              &S::initial_digest)};
@@ -151,7 +163,10 @@ void check(const NetworkSettings& settings) {
     if (settings.layers.empty() && !settings.image.empty())
         throw Error(ExitCode::usage, "an image is of convolutions and their pooling, and there are none",
                     "name them in network.layers, or leave network.image out", "network.image");
-    if (settings.initial.empty() && !settings.initial_digest.empty())
+    if (settings.initial == middle_start && !(settings.hidden.empty() && settings.layers.empty()))
+        throw Error(ExitCode::usage, "hidden layers whose parameters are all 0 learn nothing",
+                    "set network.hidden = [], or leave it out", "network.initial");
+    if (!names_model(settings.initial) && !settings.initial_digest.empty())
         throw Error(ExitCode::usage, "network.initial_digest is of no model", "set network.initial",
                     "network.initial_digest");
     settings.hidden_layers(1);  // says what is wrong with them, of however many columns

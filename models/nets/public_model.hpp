@@ -6,6 +6,13 @@
 
 namespace holdfast {
 
+/// What network.initial says in place of a model file: parameters 0, but a regression's answer in the middle
+/// of its public range.
+inline constexpr const char* middle_start = "middle";
+inline bool names_model(const std::string& initial) {
+    return !initial.empty() && initial != middle_start;
+}
+
 /// A model file that a setting names, made without the private records: this model, wherever the file lies.
 struct PublicModel {
     std::string path;

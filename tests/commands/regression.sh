@@ -139,6 +139,8 @@ grep -q 'target range: \[0, 1\]' out.txt && grep -q 'clipped to their range: 2' 
 refuse() { expect "$1" "$2" "$3" "${import[@]}" bad.csv --out bad.h5 "${@:4}"; }
 printf 'id,a,price\n1,0.5,NaN\n' > bad.csv
 refuse "a missing target" 3 'line 2 has a target that is missing' --regression
+printf 'id,a,price\n1,0.5,NaN\n2,0.25,300\n' > gaps.csv
+"${import[@]}" gaps.csv --regression --labelled-only --out gaps.h5 > out.txt 2> err.txt && grep -q 'without a label: 1' out.txt || fail "--labelled-only: $(cat out.txt err.txt)"
 printf 'id,a,price\n1,0.5,inf\n' > bad.csv
 refuse "an infinite target" 3 'target that is infinite' --regression
 printf 'id,a,price\n1,0.5,dear\n' > bad.csv

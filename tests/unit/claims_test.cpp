@@ -127,6 +127,12 @@ std::map<std::string, std::function<Guarantee(const DataFacts&)>> all_claims() {
     return claims;
 }
 
+TEST(Claims, AStartInTheMiddleNamesNoModel) {
+    Settings settings = plain();
+    settings.network.initial = "middle";
+    EXPECT_EQ(certificate_claim(settings, good).conditions(), certificate_claim(plain(), good).conditions());
+}
+
 TEST(Claims, EveryKindKnowsWhatItsFileSaysOfTheRecords) {
     EXPECT_GE(all_claims().size(), 5U);
     for (const auto& [name, claim] : all_claims()) {

@@ -24,13 +24,14 @@ using testing::HasSubstr;
 struct CsvImport {
     TemporaryFolder folder;
     CsvOptions csv;
+    CsvUse use = CsvUse::training;
     ImportOptions options;
     std::string out = folder.file("out.h5");
 
     CsvImport() { csv.label = "y"; }
     ImportSummary run(const std::string& text) {
         std::vector<NamedSource> sources;
-        sources.push_back({"train", open_csv(folder.write("a.csv", text), csv)});
+        sources.push_back({"train", open_csv(folder.write("a.csv", text), csv, use)});
         return import_records(sources, options, out);
     }
     Records records(const std::string& text) {
@@ -50,6 +51,20 @@ struct CsvImport {
         return Error(ExitCode::success, "");
     }
 };
+
+TEST(ImportCsv, LeavesOutRowsWithoutALabelWhereAsked) {
+    const std::string text = "a,y\n1,0\n2,\nx,NA\n4,1\n";
+    CsvImport import;
+    EXPECT_THAT(import.error(text).message(), HasSubstr("line 3, column 'y': the label is missing (and 1"));
+    import.use = CsvUse::labelled;
+    EXPECT_EQ(import.run(text).unlabelled, 2);
+    EXPECT_THAT(DatasetReader(import.out).read_all().features.wide_values(), ElementsAre(1, 4));
+    import.csv.classes = {"0", "1", ""};  // which stands for a missing one
+    EXPECT_EQ(import.run("a,y\n1,0\n2,\n4,1\n").unlabelled, 0);
+    CsvImport none;
+    none.use = CsvUse::labelled;
+    EXPECT_THAT(none.error("a,y\n2,\n").message(), HasSubstr("no records"));
+}
 
 TEST(ImportCsv, ReadsNumbersAndLabels) {
     CsvImport import;
@@ -339,7 +354,7 @@ TEST(ImportCsv, BadFilesAreNamedOnce) {
     EXPECT_THAT(message("a,y\n+-5,0\n"), HasSubstr("'+-5' is not a number"));
     EXPECT_THAT(message("a,y\n1,-1\n"), HasSubstr("line 2 has label -1"));
     EXPECT_THAT(message("a,y\n1,0.5\n"), HasSubstr("label '0.5' is not an integer"));
-    EXPECT_THAT(message("a,y\n1,\n"), HasSubstr("label '' is not an integer"));
+    EXPECT_THAT(message("a,y\n1,\n"), HasSubstr("column 'y': the label is missing"));
     EXPECT_THAT(message("a,a,y\n1,2,0\n"), HasSubstr("two columns are named 'a'"));
     EXPECT_THAT(message("y\n0\n"), HasSubstr("no feature columns"));
 }

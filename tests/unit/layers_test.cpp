@@ -146,6 +146,7 @@ TEST(Layers, OfSettingsThatContradictAreRefused) {
     EXPECT_THAT(refusal({"network.layers=conv"}), HasSubstr("wants a list of texts"));
     EXPECT_THAT(refusal({"network.bias=1"}), HasSubstr("true or false"));
     EXPECT_THAT(refusal({"network.initial_digest=ab"}), HasSubstr("of no model"));
+    EXPECT_THAT(refusal({"network.initial=middle"}), HasSubstr("learn nothing"));
     EXPECT_THAT(refusal({dense, "clip.kind=record_norm"}, 5), HasSubstr("clip.kind: the norm of a record's"));
     EXPECT_EQ(refusal({dense, "clip.kind=tensor_norm"}, 5), "");
     for (const std::string kind : {"noisy", "convex"}) {
@@ -175,6 +176,22 @@ TEST(Layers, OfDenseTextsAreTheHiddenOnes) {
     EXPECT_TRUE(same_shape(one.layers(), other.layers()));
     EXPECT_EQ(one.initial_parameters(7, 2), other.initial_parameters(7, 2));
     EXPECT_TRUE(one.pinned().empty());
+}
+
+TEST(Layers, OfALinearModelMayBeginInTheMiddle) {
+    const auto begins = [](const std::string& classes, const std::string& bias) {
+        const Settings read = read_configuration("", {"network.hidden=[]", "network.initial=middle",
+                                                      "network.classes=" + classes, "network.bias=" + bias})
+                                  .settings;
+        const NetworkSettings kept = read.network.pinned().kept_in("run");  // it names no file
+        EXPECT_EQ(kept.initial, "middle");
+        EXPECT_EQ(kept.initial_digest, "");
+        return kept.initial_parameters(kept.make(read.feature_map(2, {0, 1})));
+    };
+    const std::vector<std::int64_t> half{0, 0, std::int64_t{1} << 49}, none{0, 0, 0};
+    EXPECT_EQ(begins("1", "true"), half);
+    EXPECT_EQ(begins("1", "false"), none);
+    EXPECT_EQ(begins("2", "true"), none);
 }
 
 TEST(Layers, WithoutBiasHaveItPinnedAt0) {

@@ -22,6 +22,21 @@ TEST(Quality, CountsWhoWasTakenForWhom) {
     EXPECT_DOUBLE_EQ(quality.balanced, (2.0 / 3 + 0.5 + 1) / 3);  // of the classes that occur
 }
 
+TEST(Quality, NumbersMustErrLessThanTheMeanForSure) {
+    std::vector<double> targets, answers, guesses;
+    for (int q = 0; q < 400; ++q) {
+        targets.push_back(q % 2);
+        answers.push_back(q % 2 == 0 ? 0.3 : 0.6);
+        guesses.push_back(q % 4 < 2 ? 0.5 + 0.02 * (q % 2) : 0.5 - 0.018 * (q % 2));  // explains 0.002 or so
+    }
+    const NumericQuality sure = quality_of(answers, targets), unsure = quality_of(guesses, targets);
+    EXPECT_TRUE(sure.beats_guessing());
+    EXPECT_GT(unsure.explained(), 0);
+    EXPECT_FALSE(unsure.beats_guessing());
+    EXPECT_THAT(text_of(unsure, 1), HasSubstr("not shown to be better"));
+    EXPECT_THAT(text_of(sure, 1), Not(HasSubstr("not shown to be better")));
+}
+
 TEST(Quality, ItsIntervalIsWilsons) {
     // 81 of 263, of Newcombe, Statistics in Medicine 17 (1998), method 3.
     std::vector<std::int32_t> truth(263, 1), labels(263, 0);

@@ -6,6 +6,7 @@
 #include "kernels/base/error.hpp"
 #include "models/fleet/access_claim.hpp"
 #include "models/fleet/vote.hpp"
+#include "models/nets/public_model.hpp"
 
 namespace holdfast {
 namespace {
@@ -84,7 +85,7 @@ nlohmann::json deciding(const nlohmann::json& configuration) {
     nlohmann::json rest = nlohmann::json::object();
     for (const auto& [key, value] : configuration.items()) {
         const bool decides = !key.starts_with("certificate.") && !key.starts_with("run.") &&
-                             key != "network.initial" && key != "features.prefix";
+                             (key != "network.initial" || value == middle_start) && key != "features.prefix";
         if (decides) rest[key] = value;
     }
     return rest;

@@ -12,6 +12,7 @@
 #include "jobs/program/transport.hpp"
 #include "kernels/base/error.hpp"
 #include "models/kinds/kinds.hpp"
+#include "models/nets/public_model.hpp"
 
 namespace holdfast {
 namespace {
@@ -108,7 +109,7 @@ std::optional<Schema> FinishedRun::schema() const {
 std::string FinishedRun::public_name() const {
     Settings named = settings;
     named.features.prefix.clear();  // a model is named by its digest, wherever the file lies
-    named.network.initial.clear();
+    if (names_model(named.network.initial)) named.network.initial.clear();
     nlohmann::json rest = {manifest.public_records.digest, manifest.dataset.range.low,
                            manifest.dataset.range.high, manifest.program, manifest.version};
     if (const std::string& order = manifest.public_records.order; !order.empty()) rest.push_back(order);

@@ -8,6 +8,7 @@
 
 #include "kernels/ops/loss.hpp"
 #include "models/convex/convex_bounds.hpp"
+#include "models/nets/public_model.hpp"
 #include "models/privacy/accountant/gaussian_steps.hpp"
 #include "models/privacy/composition.hpp"
 
@@ -109,6 +110,7 @@ Settings noisy(const PublicNumbers& numbers, Map map) {
     const double steps = std::clamp(wanted, least_steps, most_steps);
     const double momentum =
         std::clamp(1 - (1 - usual_momentum) * steps / wanted, usual_momentum, most_momentum);
+    if (numbers.is_regression()) settings.network.initial = middle_start;  // half of the way is public
     settings.training.kind = "noisy";
     settings.training.epochs = std::lround(steps);
     settings.training.batches = 1;

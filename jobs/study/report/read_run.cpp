@@ -227,6 +227,7 @@ RunEvaluation parse_evaluation(const Facts& json) {
         .calibration_error = number_field(quality, "calibration_error"),
         .explained = number_field(quality, "explained_variance"),
         .squared_error = number_field(quality, "mean_squared_error"),
+        .beats_guessing = quality.value("beats_guessing", true),
         .certified_single = by_position(number_list(certified, "single"), number_list(json, "levels")),
         .certified_ensemble = by_key(certified, "ensemble", "k", "fraction"),
         .distance_single = by_position(number_list(distances, "single"), {}),

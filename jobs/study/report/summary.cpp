@@ -26,10 +26,16 @@ std::string big(const std::string& text) {
 std::string how_good(const RunFiles& run) {
     if (!run.evaluation) return big("Not measured yet.") + "The command below measures it.";
     const RunEvaluation& found = *run.evaluation;
+    const std::string no_better =
+        found.beats_guessing
+            ? ""
+            : " " + element("span class=\"warning\"",
+                            "This model is not shown to be better than guessing: a larger epsilon, more "
+                            "records, fewer columns or tighter public ranges help.");
     if (found.classes == 1)
         return big(percent_text(std::max(found.explained, 0.0))) + "of the variance of " +
                count_or_dash(found.queries) + " queries is explained: mean squared error " +
-               number_text(found.squared_error) + ". Always saying the mean: 0%.";
+               number_text(found.squared_error) + ". Always saying the mean: 0%." + no_better;
     const double accuracy =
         std::isfinite(found.accuracy_ensemble) ? found.accuracy_ensemble : found.accuracy_single;
     std::string text =
@@ -44,11 +50,7 @@ std::string how_good(const RunFiles& run) {
     text += ".";
     if (std::isfinite(found.commonest))
         text += " Always saying the commonest class: " + percent_text(found.commonest) + ".";
-    if (found.accuracy_lowest <= found.commonest)
-        text += " " + element("span class=\"warning\"",
-                              "This model is not shown to be better than guessing: a larger epsilon, more "
-                              "records, fewer columns or tighter public ranges help.");
-    return text;
+    return text + no_better;
 }
 
 /// What the relation of a run may do to records.

@@ -14,7 +14,7 @@ import typing
 
 from .driver import (
     ArithmeticFault,
-    BudgetError,
+    BudgetExhausted,
     CommunicationError,
     Error,
     InputError,
@@ -39,7 +39,7 @@ LATER = {"CertifiedClassifier": "owners", "LeaveOneOut": "owners",
          "PrivateClassifier": "estimators", "PrivateRegressor": "estimators", "FoundInRecords": "table_models"}
 MODULES = ("driver", "estimators", "features", "layers", "models", "owners", "runs", "schema", "table_models", "torch")
 
-__all__ = ["ArithmeticFault", "BudgetError", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
+__all__ = ["ArithmeticFault", "BudgetExhausted", "CommunicationError", "Error", "InputError", "InternalError", "Interrupted", "Ledger",
            "OutOfMemory", "OutputError", "Schema", "UsageError", "program", "read_parquet", "run", *LATER]
 
 

@@ -49,7 +49,7 @@ class ArithmeticFault(Error):
     code = 5
 
 
-class BudgetError(Error):
+class BudgetExhausted(Error):
     """The ledger refuses: nothing was drawn, nothing is charged."""
 
     code = 6

@@ -58,7 +58,7 @@ class PrivateModel(TableModel):
             facts = {**facts, "expected_records": measured.get("expected_records", facts["expected_records"])}
             edges = {"features.edges": []} if measured["bins"] else {}
         say("advise")
-        kind = self._configure(folder, facts, epsilon, delta, "noisy" if self._measures else None)  # whose claim stays whole
+        kind = self._configure(folder, facts, epsilon, delta, "noisy" if self._measures else "published")  # whose claim stays whole
         say("train")
         noise = {"noise.epsilon": epsilon, "noise.delta": delta} if kind == "noisy" else {}
         self._train(folder, {**edges, **noise}, *(["--ledger", ledger] if noise else []))
@@ -77,7 +77,7 @@ class PrivateModel(TableModel):
         os.replace(os.path.join(folder, "measured.h5"), os.path.join(folder, "data.h5"))
         seen = [column.get("seen", True) for column in measured["columns"] if column]
         if seen and 2 * sum(seen) <= len(seen):
-            raise driver.BudgetError(f"there are too few records to measure ranges for epsilon {self.epsilon} (state them: schema=…)")
+            raise driver.BudgetExhausted(f"there are too few records to measure ranges for epsilon {self.epsilon} (state them: schema=…)")
         return measured
 
     def _opening(self, run: Any, ledger: str, population: str) -> list:
@@ -136,6 +136,8 @@ class PrivateModel(TableModel):
         records, as its owner kept it (schema_)."""
         model = models.read_model(path)
         cost = model.cost or {}
+        if (model.classes == 1) != (cls(1.0)._classes() == 1):
+            raise driver.InputError(f"{path}: a model of {'numbers' if model.classes == 1 else 'classes'} (Private{'Regressor' if model.classes == 1 else 'Classifier'}.load reads it)")
         loaded = cls(cost.get("epsilon", math.inf), cost.get("delta", 1.0), schema=schema)
         loaded._take_model(path)
         loaded.schema_ = given_schema(schema, []) or (None if loaded._is_withheld() else Schema(model.schema or {}))
@@ -195,11 +197,12 @@ class PrivateClassifier(PrivateModel, TableClassifier):
     budget : (epsilon, delta) that all models of these people may ever cost: fixed when their account is opened. None: what
         this model costs.
     columns : "amounts" (amounts, counts, flags, categories) or "coordinates" (signed, as of an embedding).
+    features : "auto": the columns or bins of them, whichever `holdfast advise` expects more of; "columns"; "bins".
     configuration : None: what `holdfast advise` advises, from public numbers alone. Else a dict {"section.key": value} of
         public settings of `holdfast train` beside that, or the path of a configuration (TOML) in place of it.
     verbose : says every command, by tqdm where that is installed.
 
-    What is missing, found or refused is said by the program: driver.Error and its kinds (BudgetError, InputError, …).
+    What is missing, found or refused is said by the program: driver.Error and its kinds (BudgetExhausted, InputError, …).
 
     Attributes
     ----------
@@ -212,7 +215,7 @@ class PrivateClassifier(PrivateModel, TableClassifier):
     def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
                  expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
                  ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
-                 columns: str = "amounts", configuration: Any = None, verbose: bool = False):
+                 columns: str = "amounts", features: str = "auto", configuration: Any = None, verbose: bool = False):
         self.epsilon = epsilon
         self.delta = delta
         self.schema = schema
@@ -224,6 +227,7 @@ class PrivateClassifier(PrivateModel, TableClassifier):
         self.ledger = ledger
         self.budget = budget
         self.columns = columns
+        self.features = features
         self.configuration = configuration
         self.verbose = verbose
 
@@ -260,7 +264,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):
     def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, target_range: tuple[float, float] | None = None,
                  expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
                  ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
-                 columns: str = "amounts", configuration: Any = None, verbose: bool = False):
+                 columns: str = "amounts", features: str = "auto", configuration: Any = None, verbose: bool = False):
         self.epsilon = epsilon
         self.delta = delta
         self.schema = schema
@@ -272,6 +276,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):
         self.ledger = ledger
         self.budget = budget
         self.columns = columns
+        self.features = features
         self.configuration = configuration
         self.verbose = verbose
 

@@ -9,6 +9,15 @@ from typing import Any
 from . import driver
 
 
+class Statement(str):
+    """A text that a notebook shows as a page."""
+
+    page: str
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self.page)}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
 class Ledger:
     """The file (SQLite) that keeps what was released about each population. Each look verifies all of its hash chain.
 
@@ -34,9 +43,11 @@ class Ledger:
         """`holdfast statement` as an object: what was released, and under which guarantee. It may be published."""
         return driver.run("statement", "--ledger", self.path)
 
-    def statement(self) -> str:
-        """The same as text."""
-        return driver.text("statement", "--ledger", self.path)
+    def statement(self) -> Statement:
+        """The same as text, which shows itself in a notebook."""
+        said = Statement(driver.text("statement", "--ledger", self.path))
+        said.page = self.page()
+        return said
 
     def page(self) -> str:
         """The same as one self-contained page of HTML."""
@@ -55,7 +66,7 @@ class Ledger:
         driver.run("account", "--ledger", self.path, "--check", "--head", head)
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{html.escape(self.page())}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        return self.statement()._repr_html_()
 
     def __enter__(self) -> Ledger:
         self._head = self.head() if os.path.exists(self.path) else None

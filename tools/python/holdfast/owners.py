@@ -149,6 +149,7 @@ class LeaveOneOut(OwnersClassifier):
     ----------
     idp_ : dict {"classes": [{"lower", "upper", "record", "input"}, …]}, of each class in the schema's order: above which
         confidence no single record decides the label, in logits of its lead; bounded when it is first asked for.
+    influence_ : float64 [rows, rows], influence() on the answers for the rows that were fitted; found when first asked for.
     guarantee_ : dict {status, statement, conditions, …}, of the fleet.   schema_, classes_, n_features_in_.
     """
 
@@ -177,15 +178,25 @@ class LeaveOneOut(OwnersClassifier):
         self.guarantee_ = runs.manifest(os.path.join(folder, "run"))["guarantee"]
         with h5py.File(os.path.join(folder, "data.h5")) as file:
             self._ids = file["id_train"][...]
-        self.__dict__.pop("idp_", None)
+        for name in ("idp_", "influence_"):
+            self.__dict__.pop(name, None)
         return self
 
     def _asked(self, X: Any) -> str:
         """Folder of what `holdfast influence` finds of X [n, columns]."""
         check_is_fitted(self, "guarantee_")
         self._write_rows(self._folder, X)
-        driver.run("influence", "--run", "run", "--queries", "table.csv", folder=self._folder)
+        return self._found("table.csv")
+
+    def _found(self, queries: str) -> str:
+        driver.run("influence", "--run", "run", "--queries", queries, folder=self._folder)
         return os.path.join(self._folder, "run")
+
+    def _changes(self, folder: str) -> np.ndarray:
+        with h5py.File(os.path.join(folder, "influence.h5")) as file:
+            change, record = file["change"][...], file["record"][...]
+        place = {one: at for at, one in enumerate(record.tolist())}
+        return change[:, [place[one] for one in self._ids.tolist()]]
 
     def predict(self, X: Any) -> np.ndarray:
         """[n], the classes that the network of all records answers for X [n, columns]."""
@@ -195,10 +206,12 @@ class LeaveOneOut(OwnersClassifier):
     def influence(self, X: Any) -> np.ndarray:
         """float64 [n, rows of the table that was fitted]: by how much the lead of each answer, in logits, changes where the
         training is done without that row. Exact."""
-        with h5py.File(os.path.join(self._asked(X), "influence.h5")) as file:
-            change, record = file["change"][...], file["record"][...]
-        place = {one: at for at, one in enumerate(record.tolist())}
-        return change[:, [place[one] for one in self._ids.tolist()]]
+        return self._changes(self._asked(X))
+
+    @functools.cached_property
+    def influence_(self) -> np.ndarray:
+        check_is_fitted(self, "guarantee_")
+        return self._changes(self._found("data.h5:train"))
 
     @functools.cached_property
     def idp_(self) -> dict[str, Any]:

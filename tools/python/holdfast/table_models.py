@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names, column_or_1d, validate_data
 
 from . import driver
-from .tables import Schema, columns_of, fresh, is_frame, text_columns, text_of, texts, toml, write_csv
+from .tables import Schema, columns_of, eager, fresh, is_frame, text_columns, text_of, texts, toml, write_csv
 
 CLIPPED = 0.05  # of all values: a schema that clips more of them is worth a word to the owner
 
@@ -38,7 +38,11 @@ class TableModel(BaseEstimator):
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
         """Makes data.h5 of a table, in the folder; returns what the program says of it."""
         X, y, names, cells = self._table(X, y)
+        if ids is not None and self.ids is not None:
+            raise ValueError(f"who each row is says the column {self.ids!r} (ids=), and fit's ids too: give one of them")
         if ids is not None:
+            if len(ids) != len(y):
+                raise ValueError(f"X has {len(y)} rows, ids {len(ids)}")
             names, cells = [*names, fresh("id", names)], [*cells, texts(np.asarray(ids))]
         id_column = names[-1] if ids is not None else self.ids
         label = fresh("label", names)
@@ -110,6 +114,7 @@ class TableModel(BaseEstimator):
         """(X, y, names of its columns, their cells), all that scikit-learn asks of them checked."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        X = eager(X)
         if is_frame(X):
             names, cells = columns_of(X)
             if not cells or not cells[0]:
@@ -122,7 +127,8 @@ class TableModel(BaseEstimator):
             if len(y) != len(cells[0]):
                 raise ValueError(f"X has {len(cells[0])} rows, y {len(y)}")
         else:
-            X, y = validate_data(self, X, y, dtype="numeric", ensure_min_samples=2)
+            X, y = validate_data(self, X, y, accept_sparse=True, dtype="numeric", ensure_min_samples=2)
+            X = dense(X)
             names, cells = columns_of(X)
         return X, self._check_labels(y), names, cells
 
@@ -148,10 +154,11 @@ class TableModel(BaseEstimator):
         if facts["clipped"] > CLIPPED * values:
             warnings.warn(f"{facts['clipped']} of {values} values lie outside the schema's ranges and count as their ends", stacklevel=4)
 
-    def _configure(self, folder: str, facts: Mapping, epsilon: float, delta: float, kind: str | None = None) -> str:
-        """Writes settings.toml; returns the kind of training, the advised one unless one is asked for."""
+    def _configure(self, folder: str, facts: Mapping, epsilon: float, delta: float, kind: str) -> str:
+        """Writes settings.toml; returns the kind of training: of "published" the advised one."""
         if self.configuration is None or isinstance(self.configuration, Mapping):
-            text, kind = advice(facts["expected_records"], facts["features"], self._classes(), self.columns, epsilon, delta, kind)
+            features = getattr(self, "features", "auto")
+            text, kind = advice(facts["expected_records"], facts["features"], self._classes(), self.columns, features, epsilon, delta, kind)
         else:
             with open(self.configuration, encoding="utf-8") as file:
                 text = file.read()
@@ -172,12 +179,18 @@ class TableModel(BaseEstimator):
 
     def _write_rows(self, folder: str, X: Any) -> None:
         """table.csv, in the folder, of X [n, columns] that is asked about."""
+        X = eager(X)
         if is_frame(X):
             names, cells = columns_of(X)
         else:
-            names, cells = columns_of(validate_data(self, X, dtype="numeric", reset=False))
+            names, cells = columns_of(dense(validate_data(self, X, accept_sparse=True, dtype="numeric", reset=False)))
             names = list(getattr(self, "feature_names_in_", names))
         write_csv(os.path.join(folder, "table.csv"), names, cells)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 class TableClassifier(ClassifierMixin, TableModel):
@@ -187,6 +200,8 @@ class TableClassifier(ClassifierMixin, TableModel):
     classes_: np.ndarray
 
     def _check_labels(self, y: np.ndarray) -> np.ndarray:
+        if gaps := sum(text_of(label) == "" for label in y.tolist()):
+            raise ValueError(f"Input y contains NaN: {gaps} labels are missing (leave these rows out)")
         check_classification_targets(y)
         if len(np.unique(y)) < 2 and self.classes is None and not names_classes(self.schema):
             raise ValueError("y has one class: state the classes that there may be, classes=…")
@@ -232,12 +247,12 @@ class TableClassifier(ClassifierMixin, TableModel):
 
 
 @functools.lru_cache
-def advice(records: int, features: int, classes: int, columns: str, epsilon: float, delta: float, kind: str | None) -> tuple[str, str]:
-    """(configuration, kind of training) that `holdfast advise` advises, of every kind or of one: of public numbers alone,
+def advice(records: int, features: int, classes: int, columns: str, mapped: str, epsilon: float, delta: float, kind: str) -> tuple[str, str]:
+    """(configuration, kind of training) that `holdfast advise` advises, of one kind or of those that are published: of public numbers alone,
     so asked once."""
     asked = ["--records", records, "--features", features, "--classes", classes, "--columns", columns, "--epsilon", epsilon, "--delta", delta, "--queries", 0]
-    said = driver.run("advise", *asked, *(["--kind", kind] if kind else []))
-    kind = kind or said["advised"]["kind"]
+    said = driver.run("advise", *asked, "--kind", kind, *(["--map", mapped] if mapped != "auto" else []))
+    kind = said["advised"]["kind"] if kind == "published" else kind
     return said["configurations"][kind], kind
 
 
@@ -253,8 +268,17 @@ def given_schema(schema: Any, names: list[str]) -> Schema | None:
     if isinstance(schema, (str, os.PathLike)):
         return Schema.read(schema)
     if isinstance(schema, Mapping):
+        if "column" not in schema:
+            raise ValueError("schema: has no 'column', the list of what its columns are (Schema.from_public makes one)")
         return Schema({**schema, "column": [dict(column) for column in schema["column"]]})
+    if not isinstance(schema, Sequence) or len(schema) != 2:
+        raise ValueError(f"schema: {schema!r} is no Schema, no path of one, and no (low, high)")
     return Schema.from_public({name: schema for name in names})
+
+
+def dense(X: Any) -> np.ndarray:
+    """float64 [n, columns] of an array or a sparse matrix."""
+    return X.toarray() if hasattr(X, "toarray") else X
 
 
 def label_of(name: str, dtype: np.dtype) -> Any:

@@ -46,14 +46,15 @@ class Schema(dict[str, Any]):
     @classmethod
     def proposed(cls, X: Any, y: Any = None) -> Schema:
         """What a table looks like. It is private: ranges are left open, as `[]`, and categories and classes are those of
-        the records. It becomes public when its owner fills in what anybody may know, and strikes out the rest."""
+        the records (private_parts()). It becomes public when its owner fills in what anybody may know, strikes out the rest,
+        and says so (declared_public())."""
         with driver.private_folder() as folder:
             named, columns = columns_of(X)
             label = [] if y is None else ["label"]
             write_csv(os.path.join(folder, "table.csv"), named + label, columns + [texts(y)] * len(label))
             options = [word for name in label for word in ("--label", name)]
             found = driver.run("schema", "table.csv", "--delimiter", ",", *options, "--out", "table.toml", folder=folder)
-        schema = cls(found["schema"])
+        schema = cls({**found["schema"], "found": True})
         for column in schema["column"]:
             if column["type"] != "category":
                 column["range"] = []
@@ -62,6 +63,18 @@ class Schema(dict[str, Any]):
     def open_columns(self) -> Names:
         """Columns whose public range nobody has filled in."""
         return [column["name"] for column in self["column"] if column.get("range") == []]
+
+    def private_parts(self) -> list[str]:
+        """What of it was found in records and stays private, until it is paid for or declared_public(); and what is open."""
+        said = [f"column {name!r}: no range is filled in: state one, or have it measured for a part of epsilon (schema=None, with ids)" for name in self.open_columns()]
+        if self.get("found"):
+            said += [f"column {column['name']!r}: its {'values' if 'values' in column else 'range'}" for column in self["column"] if column.get("values") or column.get("range")]
+            said += [f"the label's {part.replace('_', ' ')}" for part in ("classes", "target_range") if self.get(part)]
+        return said
+
+    def declared_public(self) -> Schema:
+        """The same, of which its owner says that all of it is public knowledge, whatever the records are."""
+        return Schema({key: value for key, value in self.items() if key != "found"})
 
     def write(self, path: str | os.PathLike) -> None:
         """TOML, for its owner alone (0600)."""
@@ -93,6 +106,11 @@ def read_parquet(path: str | os.PathLike) -> Any:
         except ImportError as error:
             raise ImportError("Parquet is read by pyarrow: pip install pyarrow") from error
     return parquet.read_table(path)
+
+
+def eager(X: Any) -> Any:
+    """A table whose cells are there: of a lazy frame what it collects."""
+    return X.collect() if hasattr(X, "collect") else X
 
 
 def is_frame(X: Any) -> bool:
