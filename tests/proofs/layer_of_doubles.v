@@ -73,22 +73,25 @@ Definition operand (kind s : Z) : Z := let x := Z.lxor s (Z.shiftr s 29) in
     | 0 => Z.lor (Z.land x 0x83FFFF8000000000) 0x3C00000000000000
     | _ => Z.lor (Z.land x 0x83FFFFFFFFFFFFFF) 0x3C00000000000000 end
   end.
-Definition added (kind s : Z) : Z := match kind with 1 => Z.land s 0x801FFFFFFFFFFFFF | _ => operand kind s end.
 Definition number_of (r : binary64) : Z := match r with
   | B754_nan _ _ _ _ _ => 1
   | B754_infinity _ _ s => if s then 3 else 2
   | B754_zero _ _ s => if s then 5 else 4
   | B754_finite _ _ s m e _ => Zpos m + Z.shiftl (e + 2000) 53 + (if s then 6 else 0) end.
 Fixpoint fma_sum (n : nat) (kind s : Z) (a b : binary64) (h : Z) : Z := match n with O => h | S n =>
-  let s := next s in
-  fma_sum n kind s b (b64_of_bits (operand kind s)) (word (5 * h + number_of (machine_fma a b (b64_of_bits (added kind s))))) end.
+  let s := next s in let next_b := b64_of_bits (operand kind s) in
+  let added := match kind with 1 => b64_of_bits (Z.land s 0x801FFFFFFFFFFFFF) | _ => next_b end in
+  fma_sum n kind s b next_b (word (5 * h + number_of (machine_fma a b added))) end.
 Definition fma_sum_of (kind seed : Z) : Z := fma_sum 1000 kind seed zero64 zero64 0.
 Close Scope Z_scope.
 
 (* ---- An example, and a wrong statement refuted ---- *)
 Definition one : binary64 := b64_of_bits 4607182418800017408.
 Example layer_of_doubles_example : real (lower_end [((one, one), (one, one))] one) = forward_lower (-1074) 53 (boxes_of [((one, one), (one, one))]) (real one).
-Proof. apply layer_of_doubles; repeat constructor. Qed.
+Proof.
+  refine (proj1 (layer_of_doubles [((one, one), (one, one))] one _ _) _); [|vm_compute; reflexivity|split; [vm_compute; reflexivity|exact I]].
+  constructor; [|constructor]. repeat split; vm_compute; reflexivity.
+Qed.
 (* Beyond the largest number the machine has an infinity, whose real number is 0. *)
 Definition greatest64 : binary64 := b64_of_bits 9218868437227405311.
 Fact layer_of_doubles_mutant : finite (lower_end [((greatest64, one), (greatest64, one))] one) = false.
