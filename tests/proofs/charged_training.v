@@ -113,6 +113,21 @@ Proof.
   assert (I : inside Index (parameters (charged_boxes (b ++ Q :: a) k t)) (parameters (charged_boxes (b ++ P :: a) (S k) t))) by (intros q; destruct (IH q) as ((A & _) & (B & _)); split; assumption).
   destruct (charged_bounds_nest b P Q a k t _ _ p F St Pr I). destruct (IH p). split; apply order; assumption.
 Qed.
+
+(* ---- Both budgets: charged is over all that a charged box has in common with the widened core. ---- *)
+Definition charged_on (persons : list person) (k t : nat) (B : box) (P : pairs Index) : pairs Index :=
+  {| lo := fun p => step p t (tlo _ B p, snd (lo _ P p)) (top persons k t B p); hi := fun p => step p t (thi _ B p, snd (hi _ P p)) (bottom persons k t B p) |}.
+Definition of_both (persons : list person) : dataset Index := dataset_of Index (charged_on persons) persons.
+Theorem charges_of_both_budgets :
+  (forall rs k, fits rs -> (changes rs <= k)%nat -> charges_hold Index step start (of_both (map fst rs)) (of_both (replaced rs)) k) /\
+  (forall b P Q a k, Forall sound (b ++ P :: a) -> stands_for P Q -> core_and_radius.charges_nest Index (of_both (b ++ P :: a)) (of_both (b ++ Q :: a)) (S k) k).
+Proof.
+  destruct opt as (order & _). split.
+  - intros rs k F K t B P HB HP p. pose proof (charges_of_a_training rs k t B _ p F K HB) as C. destruct (HB p). destruct (HP p) as ((_ & P1) & (_ & P2)).
+    split; apply order; try (split; assumption); apply C.
+  - intros b P Q a k F St t A B X Y Pr HA HP p. destruct (charged_bounds_nest b P Q a k t A B p F St Pr HA). destruct (HA p). destruct (HP p) as ((_ & P1) & (_ & P2)).
+    split; apply order; try (split; assumption); assumption.
+Qed.
 End Charged.
 
 (* ---- Examples, and wrong statements refuted: Gamma 3; one of two rows may take 1, so a person of two rows of 1 adds 2 ---- *)
@@ -158,3 +173,11 @@ Fact budget_of_batches_mutant : ~ holds_pairs unit (charged_boxes unit (fun _ =>
 Proof. intros H. specialize (H tt). vm_compute in H. destruct H as (_ & (H & _)). apply H. reflexivity. Qed.
 Fact budget_of_batches_nests_mutant : ~ inside_pairs unit (charged_boxes unit (fun _ => 3) plain (fun _ => zero) [rows_of (-1) 2] 0 2) (charged_boxes unit (fun _ => 3) plain (fun _ => zero) [rows_of 1 2] 0 2).
 Proof. intros H. specialize (H tt). vm_compute in H. destruct H as (_ & (H & _)). apply H. reflexivity. Qed.
+Example charges_of_both_budgets_example : let D := of_both unit (fun _ => 3) (descent unit 100 tenth tenth) in
+  charges_hold unit (descent unit 100 tenth tenth) at_5 (D [rows_of 1 2; rows_of 1 2]) (D [rows_of (-1) 2; rows_of 1 2]) 1.
+Proof. apply (proj1 (charges_of_both_budgets unit first_steps (fun _ => 3) (fun _ => 3) 100 _ _ _ at_5 descends) _ 1%nat two_rows_fit). cbn. lia. Qed.
+Fact charges_of_both_budgets_mutant : let D := of_both unit (fun _ => 3) plain in ~ charges_hold unit plain (fun _ => zero) (D [rows_of 1 2]) (D [rows_of (-1) 2]) 0.
+Proof.
+  intros D H. specialize (H 1%nat one_box {| lo := fun _ => zero; hi := fun _ => zero |} ltac:(intros p; vm_compute; split; discriminate) ltac:(intros p; vm_compute; repeat split; discriminate) tt).
+  vm_compute in H. destruct H as (_ & (H & _)). apply H. reflexivity.
+Qed.
