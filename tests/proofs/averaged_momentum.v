@@ -1,6 +1,6 @@
 (* Theorem averaged momentum of models/mathematics.md (models/training/averaged_momentum.cpp, AveragedResponses of
    update_rule.hpp), over the integers: z descends, theta goes a part of the way to it. The factors are any real numbers
-   within their ranges; that they make this the rule of momentum with weight decay is by hand. *)
+   within their ranges. At the end: this is the rule of momentum with weight decay, of exact numbers. *)
 From Coq Require Import Reals Lra Lia ZArith List.
 From Flocq Require Import Core.
 From Holdfast Require Import core_and_radius.
@@ -136,3 +136,30 @@ Proof.
   change (clamp 100 (0 - 0 - 0)) with 0. change (clamp 100 (1 - 0 - 0)) with 1.
   rewrite (Zfloor_imp 2 (2 * 1 + / 2)), !(Zfloor_imp 0 (2 * 0 + / 2)) by (simpl; lra). intros (H & _). cbn in H. lia.
 Qed.
+
+Open Scope R_scope.
+(* ---- That this is momentum with weight decay: exact numbers, one step. i' is the i of the step after (0 of the last). ---- *)
+Definition velocity (mu delta lambda w theta g : R) := mu * w - delta * (g + lambda * theta).
+Definition moved (mu delta lambda alpha beta gamma w theta g : R) := theta + alpha * (beta * velocity mu delta lambda w theta g - gamma * (g + lambda * theta)).
+Theorem averages_are_momentum : forall mu delta lambda alpha beta gamma i' w theta g, let s := alpha * beta + i' in let eta := alpha * gamma + delta * s in
+  let m := alpha * beta / s in let i := mu * s / (1 - lambda * eta) in let z := theta + i * w in
+  let w' := velocity mu delta lambda w theta g in let theta' := moved mu delta lambda alpha beta gamma w theta g in let z' := theta' + i' * w' in
+  s <> 0 -> 1 - lambda * eta <> 0 ->
+  z' = z - eta * (g + lambda * z) /\ theta' = (1 - m) * (theta - alpha * gamma * (g + lambda * theta)) + m * z'.
+Proof.
+  intros mu delta lambda alpha beta gamma i' w theta g s eta m i z w' theta' z' Hs He.
+  unfold z', theta', w', z, i, m, moved, velocity. split.
+  - unfold eta in *. field_simplify_eq; [unfold s; ring|exact He].
+  - field_simplify_eq; [unfold s; ring|exact Hs].
+Qed.
+(* momentum 1/2 without dampening: the last step of two, lambda 1/4 *)
+Example averages_are_momentum_example : let z := 1 + (1 / 2 * 1 / (1 - 1 / 4 * 1)) * 3 in
+  moved (1 / 2) 1 (1 / 4) 1 1 0 3 1 2 + 0 * velocity (1 / 2) 1 (1 / 4) 3 1 2 = z - 1 * (2 + 1 / 4 * z).
+Proof.
+  pose proof (averages_are_momentum (1 / 2) 1 (1 / 4) 1 1 0 0 3 1 2 ltac:(lra) ltac:(lra)) as (H & _).
+  cbv zeta. replace (1 / 2 * 1 / (1 - 1 / 4 * 1)) with (1 / 2 * (1 * 1 + 0) / (1 - 1 / 4 * (1 * 0 + 1 * (1 * 1 + 0)))) by field. lra.
+Qed.
+(* i without its denominator. *)
+Fact averages_are_momentum_mutant : let z := 1 + (1 / 2 * 1) * 3 in
+  moved (1 / 2) 1 (1 / 4) 1 1 0 3 1 2 + 0 * velocity (1 / 2) 1 (1 / 4) 3 1 2 <> z - 1 * (2 + 1 / 4 * z).
+Proof. unfold moved, velocity. cbv zeta. lra. Qed.

@@ -163,6 +163,7 @@ Record pairs := { lo : states_of; hi : states_of }.       (* of parameters and s
 Definition theta (s : states_of) : point := fun p => fst (s p).
 Definition holds (B : box) (x : point) := forall p, tlo B p <= x p <= thi B p.
 Definition inside (A B : box) := forall p, tlo B p <= tlo A p /\ thi A p <= thi B p.
+Definition proper (A : box) := forall p, tlo A p <= thi A p.
 Definition holds_pairs (B : pairs) (x : states_of) := forall p, le (lo B p) (x p) /\ le (x p) (hi B p).
 Definition inside_pairs (A B : pairs) := forall p, le (lo B p) (lo A p) /\ le (hi A p) (hi B p).
 
@@ -198,9 +199,9 @@ Definition charges_hold (D D' : dataset) (k : nat) := forall t T P, holds T (the
   holds_pairs (charged D k t T P) (run D' (S t)).
 (* bounds over nested boxes differ by what one changed record adds *)
 Definition one_record (D D' : dataset) (rs : list schedule) :=
-  Forall (once epoch) rs /\ forall t A B p, inside A B ->
+  Forall (once epoch) rs /\ forall t A B p, proper A -> inside A B ->
     SL D t B p - Z.of_nat (acting rs t) * Gamma p <= SL D' t A p /\ SU D' t A p <= SU D t B p + Z.of_nat (acting rs t) * Gamma p.
-Definition charges_nest (D D' : dataset) (k k' : nat) := forall t A B P P', inside A B -> inside_pairs P' P ->
+Definition charges_nest (D D' : dataset) (k k' : nat) := forall t A B P P', proper A -> inside A B -> inside_pairs P' P ->
   inside_pairs (charged D' k' t A P') (charged D k t B P).
 
 Hypothesis opt : optimiser.
@@ -243,10 +244,18 @@ Proof.
   intros t. apply main.
 Qed.
 
-Theorem nesting : forall D D' rs k k', one_record D D' rs -> (k' = k + length rs)%nat -> charges_nest D D' k' k ->
+(* Of a dataset itself, as one in which nobody has changed. *)
+Lemma own_boxes D k : inclusion D -> charges_hold D D k -> forall t, proper (T D k t).
+Proof.
+  intros Inc Charge t p. set (rs := repeat (fun _ : nat => false) k). assert (Len : length rs = k) by apply repeat_length.
+  assert (Nobody : forall n t, acting (repeat (fun _ : nat => false) n) t = O) by (intros n u; unfold acting; induction n; [|simpl; assumption]; reflexivity).
+  rewrite <- Len in *. apply Z.le_trans with (theta (run D t) p); apply (enclosure D D rs Inc); try assumption; split;
+    solve [apply Forall_forall; intros s Hs u u' Su; apply repeat_spec in Hs; subst s; discriminate|intros u x q; unfold rs; rewrite Nobody; lia].
+Qed.
+Theorem nesting : forall D D' rs k k', inclusion D' -> charges_hold D' D' k -> one_record D D' rs -> (k' = k + length rs)%nat -> charges_nest D D' k' k ->
   forall t, inside (T D' k t) (T D k' t).
 Proof.
-  intros D D' rs k k' (Once & Ch) Hk Nest.
+  intros D D' rs k k' Inc Charge (Once & Ch) Hk Nest. pose proof (own_boxes D' k Inc Charge) as Own.
   set (G' := core D' k). set (G := core D k'). set (c := Z.of_nat (length rs)).
   set (x := fun p t => beyond (hi (G' t) p) (hi (G t) p)). set (y := fun p t => beyond (lo (G t) p) (lo (G' t) p)).
   assert (close : forall t, (forall p, fst (x p t) <= c * R p t /\ fst (y p t) <= c * R p t) -> inside_pairs (extra D' k t) (extra D k' t) ->
@@ -279,13 +288,13 @@ Proof.
     replace (apart (pmax a a') a) with (beyond a' a) in A by (clear; destruct a, a'; states; f_equal; lia).
     apply le_trans with (apart (step p t (pmax a a') (Z.min S S')) (step p t a S)); [|exact A]. clear - O1 O2. states. lia. }
   assert (rec : forall u, inside (T D' k u) (T D k' u) -> forall p, recursion x p u /\ recursion y p u).
-  { intros u N p. destruct (Ch u _ _ p N) as (A & B). split.
+  { intros u N p. destruct (Ch u _ _ p (Own u) N) as (A & B). split.
     - exact (up p u (hi (G u) p) (hi (G' u) p) _ _ _ (imp p u) A).
     - apply (up p u (lo (G' u) p) (lo (G u) p) (SU D' u (T D' k u) p) (SU D u (T D k' u) p) _ (imp p u)). lia. }
   assert (main : forall t, inside (T D' k t) (T D k' t) /\ inside_pairs (extra D' k t) (extra D k' t)).
   { induction t as [t IH] using (well_founded_induction Wf_nat.lt_wf).
     assert (P : inside_pairs (extra D' k t) (extra D k' t)).
-    { destruct t as [|t]; [intros p; split; apply le_refl|]. destruct (IH t ltac:(lia)). apply Nest; assumption. }
+    { destruct t as [|t]; [intros p; split; apply le_refl|]. destruct (IH t ltac:(lia)). apply Nest; [apply Own|assumption|assumption]. }
     split; [|exact P]. apply close; [|exact P]. intros p.
     split; (apply cut; [apply beyond_self|intros u; apply beyond_within; apply ends_within|intros u Hu; apply (rec u (proj1 (IH u Hu)))]). }
   intros t. apply main.
@@ -453,7 +462,7 @@ Lemma everything_holds Index L epoch Gamma R step left start : 0 <= L -> optimis
 Proof. intros HL O Hs D D' k All t B P _ _ p. rewrite All. destruct O as (_ & Lim & _). apply Lim. Qed.
 Lemma everything_nests Index L D D' k k' : (forall t B P, charged Index D k t B P = everything Index L) ->
   (forall t B P, charged Index D' k' t B P = everything Index L) -> charges_nest Index D D' k k'.
-Proof. intros All All' t A B P P' _ _ p. rewrite All, All'. split; apply le_refl. Qed.
+Proof. intros All All' t A B P P' _ _ _ p. rewrite All, All'. split; apply le_refl. Qed.
 
 (* both: a charged box takes its step with the sums over all that they have in common, and charges on them. *)
 Section Both.
@@ -467,7 +476,7 @@ Definition charged_step (D : dataset Index) k t (B : box Index) (P : pairs Index
      hi := fun p => step p t (thi _ B p, snd (hi _ P p)) (SL _ D t B p - cL D k t B p) |}.
 Definition charges_enclose D D' k := forall t B x p, holds Index B x ->
   SL _ D t B p - cL D k t B p <= at_point _ D' t x p <= SU _ D t B p + cU D k t B p.
-Definition charges_shrink D D' k k' := forall t A B p, inside Index A B ->
+Definition charges_shrink D D' k k' := forall t A B p, proper Index A -> inside Index A B ->
   SL _ D t B p - cL D k t B p <= SL _ D' t A p - cL D' k' t A p /\ SU _ D' t A p + cU D' k' t A p <= SU _ D t B p + cU D k t B p.
 Theorem both_budgets : 
   (forall D D' k, (forall t B P, charged Index D k t B P = charged_step D k t B P) -> charges_enclose D D' k -> charges_hold Index step start D D' k) /\
@@ -477,7 +486,7 @@ Proof.
   destruct opt as (order & _). split.
   - intros D D' k C Enc t B P HB HP p. rewrite C. destruct (Enc t B _ p HB). destruct (HP p) as ((_ & P1) & (_ & P2)). destruct (HB p).
     split; apply order; try assumption; split; assumption.
-  - intros D D' k k' C C' Sh t A B P P' HA HP p. rewrite C, C'. destruct (Sh t A B p HA). destruct (HA p). destruct (HP p) as ((_ & P1) & (_ & P2)).
+  - intros D D' k k' C C' Sh t A B P P' Pr HA HP p. rewrite C, C'. destruct (Sh t A B p Pr HA). destruct (HA p). destruct (HP p) as ((_ & P1) & (_ & P2)).
     split; apply order; try assumption; split; assumption.
 Qed.
 End Both.
@@ -516,7 +525,9 @@ Proof.
   - intros. lia.
   - exact at_5_within.
   - exact core_and_radius_example.
-  - split; [constructor; [apply acts_once|constructor]|]. intros t A B p _. cbn. unfold acting, acts_at. cbn. destruct (Nat.eqb t 1); cbn; lia.
+  - intros t B x p _. cbn. lia.
+  - eapply everything_holds; [|exact core_and_radius_example|exact at_5_within|reflexivity]. lia.
+  - split; [constructor; [apply acts_once|constructor]|]. intros t A B p _ _. cbn. unfold acting, acts_at. cbn. destruct (Nat.eqb t 1); cbn; lia.
   - reflexivity.
   - apply (everything_nests unit 100); reflexivity.
 Qed.

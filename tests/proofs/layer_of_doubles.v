@@ -59,10 +59,39 @@ Definition of_bits (t : (Z * Z) * (Z * Z)) : ends := let '((a, b), (c, d)) := t 
 Definition ends_of (terms : list ((Z * Z) * (Z * Z))) (bias : Z * Z) : Z * Z :=
   let t := map of_bits terms in (bits_of_b64 (lower_end t (b64_of_bits (fst bias))), bits_of_b64 (upper_end t (b64_of_bits (snd bias)))).
 
+(* The machine's fma itself, against that loop with one input: numbers from a recursion that the program has too, and of what
+   comes out a sum of 64 bits. Kinds of numbers: 0 of every size, infinities and NaNs among them; 1 products of which nothing is
+   left but subnormal numbers, and those added; otherwise near 1, one in four with few bits, so that sums are halfway. *)
+Open Scope Z_scope.
+Definition word (x : Z) : Z := Z.land x 0xFFFFFFFFFFFFFFFF.
+Definition next (s : Z) : Z := word (0x9E3779B5 * s + 0x14057B7EF767814F).
+Definition operand (kind s : Z) : Z := let x := Z.lxor s (Z.shiftr s 29) in
+  match kind with
+  | 0 => x
+  | 1 => Z.lor (Z.land x 0x83FFFFFFFFFFFFFF) 0x1C00000000000000
+  | _ => match Z.shiftr s 62 with
+    | 0 => Z.lor (Z.land x 0x83FFFF8000000000) 0x3C00000000000000
+    | _ => Z.lor (Z.land x 0x83FFFFFFFFFFFFFF) 0x3C00000000000000 end
+  end.
+Definition number_of (r : binary64) : Z := match r with
+  | B754_nan _ _ _ _ _ => 1
+  | B754_infinity _ _ s => if s then 3 else 2
+  | B754_zero _ _ s => if s then 5 else 4
+  | B754_finite _ _ s m e _ => Zpos m + Z.shiftl (e + 2000) 53 + (if s then 6 else 0) end.
+Fixpoint fma_sum (n : nat) (kind s : Z) (a b : binary64) (h : Z) : Z := match n with O => h | S n =>
+  let s := next s in let next_b := b64_of_bits (operand kind s) in
+  let added := match kind with 1 => b64_of_bits (Z.land s 0x801FFFFFFFFFFFFF) | _ => next_b end in
+  fma_sum n kind s b next_b (word (5 * h + number_of (machine_fma a b added))) end.
+Definition fma_sum_of (kind seed : Z) : Z := fma_sum 1000 kind seed zero64 zero64 0.
+Close Scope Z_scope.
+
 (* ---- An example, and a wrong statement refuted ---- *)
 Definition one : binary64 := b64_of_bits 4607182418800017408.
 Example layer_of_doubles_example : real (lower_end [((one, one), (one, one))] one) = forward_lower (-1074) 53 (boxes_of [((one, one), (one, one))]) (real one).
-Proof. apply layer_of_doubles; repeat constructor. Qed.
+Proof.
+  refine (proj1 (layer_of_doubles [((one, one), (one, one))] one _ _) _); [|vm_compute; reflexivity|split; [vm_compute; reflexivity|exact I]].
+  constructor; [|constructor]. repeat split; vm_compute; reflexivity.
+Qed.
 (* Beyond the largest number the machine has an infinity, whose real number is 0. *)
 Definition greatest64 : binary64 := b64_of_bits 9218868437227405311.
 Fact layer_of_doubles_mutant : finite (lower_end [((greatest64, one), (greatest64, one))] one) = false.

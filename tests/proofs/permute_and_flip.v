@@ -61,7 +61,9 @@ Qed.
 
 (* ---- An example, and a wrong statement refuted ---- *)
 Example permute_and_flip_example : chance 1 [/ 2; / 2] <= 2 * 2 * chance (/ 2) [1; / 4].
-Proof. apply permute_and_flip; try lra; repeat constructor; lra. Qed.
+Proof.
+  apply (permute_and_flip 2 1 (/ 2) [/ 2; / 2] [1; / 4]); [lra|repeat constructor; lra|repeat constructor; lra|lra|repeat constructor; lra].
+Qed.
 Lemma constant a : chance a [] = a.
 Proof. unfold chance. rewrite (RInt_ext _ (fun _ => 1)) by reflexivity. rewrite RInt_const. unfold scal; simpl; unfold mult; simpl. lra. Qed.
 (* The own chance counts: it falls by r, and r^2 is asked for it too where the others are forgotten. *)

@@ -271,7 +271,7 @@ void write_ensembles_by_class(std::ostream& out) {
         << computed;
 }
 
-/// 500 units of a layer over boxes of doubles of every size, subnormal ones and zeros too, as bits.
+/// 100 units of a layer over boxes of doubles of every size, subnormal ones and zeros too, as bits.
 void write_layers(std::ostream& out) {
     std::mt19937_64 random(3);
     const auto any = [&] {
@@ -288,7 +288,7 @@ void write_layers(std::ostream& out) {
         return "(" + bits(lower) + ", " + bits(upper) + ")";
     };
     out << "Definition cases : list (list ((Z * Z) * (Z * Z)) * (Z * Z) * (Z * Z)) := ";
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 100; ++i) {
         const std::size_t inputs = 1 + random() % 6;
         std::vector<double> lower, upper, z_lower, z_upper;
         for (std::size_t j = 0; j <= inputs; ++j) {
@@ -311,6 +311,51 @@ void write_layers(std::ostream& out) {
     out << "].\nDefinition same (x y : Z * Z) : bool := (fst x =? fst y) && (snd x =? snd y).\n"
            "Lemma accepted : forallb (fun '(terms, bias, ends) => let computed := ends_of terms bias in\n"
            "  same computed ends && negb (same computed (fst ends, snd ends + 1))) cases = true.\n"
+        << computed;
+}
+
+/// A sum of what the loop makes of 1000 triples of doubles: fma_sum_of of layer_of_doubles.v.
+std::uint64_t fma_sum(int kind, std::uint64_t seed) {
+    const auto operand = [&](std::uint64_t s) {
+        const std::uint64_t x = s ^ (s >> 29);
+        if (kind == 0) return x;
+        if (kind == 1) return (x & 0x83FFFFFFFFFFFFFF) | 0x1C00000000000000;
+        return (x & (s >> 62 == 0 ? 0x83FFFF8000000000 : 0x83FFFFFFFFFFFFFF)) | 0x3C00000000000000;
+    };
+    const auto number_of = [](double value) -> std::uint64_t {
+        if (std::isnan(value)) return 1;
+        const bool negative = std::signbit(value);
+        if (std::isinf(value)) return negative ? 3 : 2;
+        if (value == 0) return negative ? 5 : 4;
+        const int exponent = std::max(std::ilogb(value) - 52, -1074);
+        const auto significand = static_cast<std::uint64_t>(std::ldexp(std::abs(value), -exponent));
+        return significand + (static_cast<std::uint64_t>(exponent + 2000) << 53) + (negative ? 6 : 0);
+    };
+    std::uint64_t sum = 0;
+    double a = 0, b = 0;
+    for (int i = 0; i < 1000; ++i) {
+        seed = 0x9E3779B5 * seed + 0x14057B7EF767814F;
+        const double added = std::bit_cast<double>(kind == 1 ? seed & 0x801FFFFFFFFFFFFF : operand(seed));
+        const double parameters[] = {a, added};
+        double lower = 0, upper = 0;
+        reference::forward<double>({{1, 1}, parameters, parameters}, 1, {&b, &b}, {&lower, &upper});
+        sum = 5 * sum + number_of(lower);
+        a = b;
+        b = std::bit_cast<double>(operand(seed));
+    }
+    return sum;
+}
+/// 50 of these sums, of seeds from `first` on: one in twenty of numbers of every size, one in ten of
+/// subnormal ones.
+void write_fma(std::ostream& out, std::uint64_t first) {
+    out << "Definition cases : list (Z * Z * Z) := ";
+    for (std::uint64_t seed = first; seed < first + 50; ++seed) {
+        const int kind = seed % 20 == 0 ? 0 : seed % 10 == 1 ? 1 : 2;
+        out << (seed > first ? ";\n" : "[") << "(" << kind << ", " << seed << ", "
+            << integer(Integer(fma_sum(kind, seed))) << ")";
+    }
+    out << "].\nLemma accepted : forallb (fun '(kind, seed, sum) => fma_sum_of kind seed =? sum) cases = "
+           "true.\n"
         << computed;
 }
 
@@ -342,10 +387,12 @@ int main(int count, char** arguments) {
           "From Coq Require Import List Arith Bool.\nFrom Holdfast Require Import ensemble_distance.\nImport "
           "ListNotations.",
           write_ensembles);
-    write(folder, "layers",
-          "From Coq Require Import ZArith List Bool.\nFrom Holdfast Require Import layer_of_doubles.\n"
-          "Import ListNotations.\nOpen Scope Z_scope.",
-          write_layers);
+    const char* doubles =
+        "From Coq Require Import ZArith List Bool.\nFrom Holdfast Require Import layer_of_doubles.\n"
+        "Import ListNotations.\nOpen Scope Z_scope.";
+    write(folder, "layers", doubles, write_layers);
+    write(folder, "fma_0", doubles, [](std::ostream& out) { write_fma(out, 0); });
+    write(folder, "fma_1", doubles, [](std::ostream& out) { write_fma(out, 50); });
     write(folder, "ensembles_by_class",
           "From Coq Require Import List Arith Bool.\nFrom Holdfast Require Import class_distances.\n"
           "Import ListNotations.",
