@@ -33,9 +33,9 @@ std::string text_of(const Account& terms) {
 
 /// A Renyi filter that could ever be charged.
 void check_renyi(const Budget& budget) {
-    if (budget.delta_apart != 0 && !budget.renyi_order)
-        throw Error(ExitCode::usage, "only a Renyi account sets a delta apart", "leave it out",
-                    "delta apart");
+    if (budget.delta_apart != 0 && !budget.renyi_order && !budget.gaussian)
+        throw Error(ExitCode::usage, "only an account of Renyi or Gaussian privacy sets a delta apart",
+                    "leave it out", "delta apart");
     if (!budget.renyi_order) return;
     const std::int64_t order = *budget.renyi_order;
     if (budget.fixed_epsilon)
@@ -60,8 +60,9 @@ void check_gaussian(const Budget& budget) {
     if (!budget.gaussian) return;
     if (budget.fixed_epsilon || budget.renyi_order)
         throw Error(ExitCode::usage, "an account composes by one rule", "choose one of them", "composition");
-    if (budget.delta == 0)
-        throw Error(ExitCode::usage, "an account of Gaussian privacy needs a delta",
+    if (budget.delta_apart < 0 || budget.delta_apart >= budget.delta)
+        throw Error(ExitCode::usage,
+                    "an account of Gaussian privacy needs a delta, and sets apart less than all of it",
                     "give a delta such as 1e-6", "delta");
 }
 
