@@ -185,11 +185,9 @@ std::string left_text(const Rational& left) {
 
 /// What a payment may still cost.
 std::string left_of(const Budget& budget, const Sums& sums, const Cost& cost) {
-    if (budget.renyi_order || budget.gaussian) {
-        const Rational left = budget.delta_apart - sums.delta;
-        if (!cost.rho && cost.delta > left)
-            return "of the delta set apart (account --delta-apart) " + left_text(left) + " is left";
-    }
+    if (budget.gaussian && !cost.rho)
+        return "of the delta set apart (account --delta-apart) " +
+               left_text(budget.delta_apart - sums.delta) + " is left";
     if (!cost.rho) {
         const Spending spent = spending_of(budget, sums);
         return "epsilon " + left_text(budget.epsilon - spent.epsilon) + ", delta " +

@@ -12,8 +12,8 @@
 namespace holdfast {
 
 /// The persons of one column of text by the name that a cell has there, in shares: who has j different names
-/// adds floor(2^16/sqrt j) to each, so a vector of 2-norm 1 at most (models/mathematics.md, named
-/// categories).
+/// adds floor(2^16/sqrt j) to each, so a vector of 2-norm 1 at most
+/// (models/mathematics.md, named categories).
 class NameCounts {
   public:
     /// names: different ones, whose places are counted; some may be nobody's.
