@@ -628,9 +628,9 @@ TEST(NamedCategories, ComeOutFromTheThresholdOn) {
     }
     std::vector<std::string> list;
     std::vector<Named> crowd;
-    for (int i = 0; i < 100; ++i) {
+    for (std::size_t i = 0; i < 100; ++i) {
         list.push_back("name " + std::to_string(i));
-        crowd.insert(crowd.end(), static_cast<std::size_t>(100 + i), Named{list.back()});
+        crowd.insert(crowd.end(), 100 + i, Named{list.back()});
     }
     SeededBits bits(2);
     const std::vector<std::string> names =
