@@ -462,6 +462,10 @@ void DatasetWriter::set_facts(const PublicFacts& facts) {
     write_facts(file_->file, facts);
 }
 
+void DatasetWriter::set_names(const PrivateNames& names) {
+    write_names(file_->file, names);
+}
+
 void DatasetWriter::set_attribute(const std::string& name, const std::string& text) {
     file_->file.write_attribute(name, text);
 }

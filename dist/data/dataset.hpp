@@ -165,6 +165,7 @@ class DatasetWriter {
     void set_attribute(const std::string& name, const std::string& text);
     void set_image_shape(const std::vector<std::int64_t>& channels_height_width);
     void set_facts(const PublicFacts& facts);
+    void set_names(const PrivateNames& names);
     void commit();
 
   private:

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 
 #include "dist/data/csv_reader.hpp"
 #include "dist/data/record_id.hpp"
@@ -220,6 +221,17 @@ class CsvSource : public RecordSource {
             case Column::Kind::category:
                 break;
         }
+        if (column.is_unnamed()) {
+            record.features.push_back(static_cast<double>(place_of_name(column.name, cell)));
+            return;
+        }
+        if (column.named) {
+            const std::size_t other = column.values.size() - 1;
+            const std::size_t at = std::min(
+                listed_at(column.values, is_missing(cell) ? "" : name_of_cell(cell)).value_or(other), other);
+            for (std::size_t i = 0; i <= other; ++i) record.features.push_back(i == at ? 1 : 0);
+            return;
+        }
         if (column.buckets > 0) {
             const std::size_t at = column.bucket_at(is_missing(cell) ? "" : cell);
             if (column.integer) record.features.push_back(static_cast<double>(at));
@@ -256,6 +268,15 @@ class CsvSource : public RecordSource {
              place(column.name) + ": '" + cell + "' is no date of the form " + column.format,
              "--date " + column.name + "=FORMAT names another form, as %d.%m.%Y", cell);
         return 0;
+    }
+
+    /// In the order in which they were found.
+    std::size_t place_of_name(const std::string& column, const std::string& cell) {
+        const std::string name = is_missing(cell) ? "" : name_of_cell(cell);
+        std::vector<std::string>& names = info_.names[column];
+        const auto [entry, fresh] = places_of_names_[column].try_emplace(name, names.size());
+        if (fresh) names.push_back(name);
+        return entry->second;
     }
 
     static std::optional<std::size_t> listed_at(const std::vector<std::string>& values,
@@ -327,6 +348,7 @@ class CsvSource : public RecordSource {
     std::vector<std::size_t> places_;  ///< of each column of the schema, in the header
     CsvUse use_;
     std::optional<std::size_t> label_at_, id_at_;
+    std::map<std::string, std::unordered_map<std::string, std::size_t>> places_of_names_;
     std::uint64_t rows_ = 0;
 };
 
@@ -391,6 +413,7 @@ Schema schema_of_csv(const std::string& path, const CsvOptions& options) {
             column.values = values->second;
             column.integer = options.encoding == CategoryEncoding::integer;
             if (values->second == std::vector<std::string>{"#"}) column = hashed_column(name);
+            if (values->second == std::vector<std::string>{"?"}) column = unnamed_column(name);
         } else if (const auto format = options.dates.find(name); format != options.dates.end()) {
             column.kind = Column::Kind::date;
             column.format = format->second;

@@ -22,7 +22,8 @@ struct CsvOptions {
     bool regression = false;  ///< the label column holds numbers
     std::string id = {};      ///< column; empty: row numbers
     std::set<std::string> drop = {};  ///< columns left out
-    /// Public list of values by column; "#" alone: nobody has stated one (hashed_column).
+    /// Public list of values by column; "#" or "?" alone: nobody has stated one (hashed_column,
+    /// unnamed_column).
     std::map<std::string, std::vector<std::string>> categories = {};
     CategoryEncoding encoding = CategoryEncoding::one_hot;
     std::map<std::string, std::string> dates = {};  ///< format by column: "%d.%m.%Y"

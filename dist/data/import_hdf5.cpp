@@ -30,6 +30,7 @@ class Hdf5Source : public RecordSource {
         : file_(hdf5::File::open_read(path)), features_(file_.dataset("x_" + split)) {
         static_cast<PublicFacts&>(info_) = read_facts(file_, split);
         info_.path = path + ":" + split;
+        info_.names = read_names(file_);
         if (features_.shape().size() < 2 || features_.size() == 0) {
             throw Error(ExitCode::input, "has no rows of features",
                         "x_SPLIT is [rows, features], with at least one of each", path + ":x_" + split);

@@ -214,6 +214,19 @@ bool come_by_person(const std::vector<NamedSource>& sources, const ImportOptions
                        [](const NamedSource& named) { return named.source->info().ids_ascend; });
 }
 
+/// Texts that nobody has named have their places in the list of one file, of rows as they stand.
+void require_one_list(const std::vector<NamedSource>& sources, const ImportOptions& options) {
+    const SourceInfo& info = sources[0].source->info();
+    if (!info.table || !info.table->has_unnamed()) return;
+    if (sources.size() > 1)
+        throw Error(ExitCode::usage, "has categories that nobody has named, which one file is read for",
+                    "import one file, with --test-fraction", info.path);
+    if (options.persons && options.persons->summarises())
+        throw Error(ExitCode::usage, "categories that nobody has named have no mean or last",
+                    "keep rows of each person, --rows-at-most V, or take buckets: --categories 'COLUMN=#'",
+                    "--aggregate");
+}
+
 /// Routes records to their splits and writes them slab by slab; of persons with several rows once all rows
 /// have been seen, or where they come by person, all of that person.
 class SplitWriter {
@@ -475,6 +488,7 @@ std::string id_note_of(IdKind ids, const SourceInfo& info) {
 
 void write_facts(DatasetWriter& writer, const PublicFacts& facts, const SourceInfo& info) {
     writer.set_facts(facts);
+    writer.set_names(info.names);
     if (!info.image_shape.empty()) writer.set_image_shape(info.image_shape);
     if (info.class_names.empty()) return;
     std::string names;
@@ -489,6 +503,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     ensure(!sources.empty() && sources.size() < 256, "an import has sources");
     require_fraction(options.test_fraction);
     require_alike(sources);
+    require_one_list(sources, options);
     const SourceInfo& info = sources[0].source->info();
     const std::optional<Range> target_range = target_range_of(info, options.target_range);
     const std::vector<Range> ranges = choose_ranges(sources, options);

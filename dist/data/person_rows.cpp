@@ -110,17 +110,28 @@ PersonRows::PersonRows(const PersonRule& rule, std::size_t columns, bool wide, s
 
 void PersonRows::add(std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target,
                      double order) {
-    std::vector<double> content(features);
-    content.insert(content.end(), {static_cast<double>(label), order});
-    rows_.push_back({id, id_of_content(content, true, target), order, rows_.size()});
+    contents_.insert(contents_.end(), features.begin(), features.end());
+    contents_.insert(contents_.end(), {static_cast<double>(label), order});
+    rows_.push_back({id, 0, order, rows_.size()});
     features_.append(features.data());
     labels_.push_back(label);
     targets_.push_back(target);
+    if (contents_.size() >= hashed_together * (columns_ + 2)) hash_contents();
+}
+
+void PersonRows::hash_contents() {
+    const std::size_t width = columns_ + 2, count = contents_.size() / width, first = rows_.size() - count;
+#pragma omp parallel for schedule(static) if (count == hashed_together)
+    for (std::size_t i = 0; i < count; ++i)
+        rows_[first + i].hash =
+            id_of_content(std::span(contents_).subspan(i * width, width), true, targets_[first + i]);
+    contents_.clear();
 }
 
 /// hash(seed; id, content, j), j the row's number among the person's equal rows: a function of the person's
 /// own rows, whichever of equal ones is called the first.
 void PersonRows::hash_rows() {
+    hash_contents();
     std::sort(rows_.begin(), rows_.end(), [](const Row& one, const Row& other) {
         return std::tie(one.id, one.hash, one.at) < std::tie(other.id, other.hash, other.at);
     });

@@ -19,8 +19,11 @@ class PersonRows {
     void add(std::uint64_t id, const std::vector<double>& features, std::int32_t label, double target,
              double order);
 
-    /// Are there rows, all of them of other persons than the one whose row comes next?
-    bool ends_before(std::uint64_t id) const { return !rows_.empty() && rows_.back().id != id; }
+    /// Are there rows enough to be hashed together, all of them of other persons than the one whose row comes
+    /// next?
+    bool ends_before(std::uint64_t id) const {
+        return rows_.size() >= hashed_together && rows_.back().id != id;
+    }
 
     using Visit = std::function<void(std::uint64_t id, const std::vector<double>& features,
                                      std::int32_t label, double target)>;
@@ -31,11 +34,13 @@ class PersonRows {
     std::uint64_t visit(const Visit& use);
 
   private:
+    static constexpr std::size_t hashed_together = 4096;  // rows, by all threads
     struct Row {
         std::uint64_t id, hash;
         double order;
         std::size_t at;
     };
+    void hash_contents();  ///< of what is in contents_, which is empty then
     void hash_rows();
     std::vector<double> features_of(const Row& row) const;
     void summarise(std::span<const Row> rows, const Visit& use) const;
@@ -46,7 +51,8 @@ class PersonRows {
     FeatureMatrix features_;
     std::vector<std::int32_t> labels_;
     std::vector<double> targets_;
-    std::vector<Row> rows_;  ///< hash: of the content, until visit()
+    std::vector<Row> rows_;         ///< hash: of the content, until visit()
+    std::vector<double> contents_;  ///< [the last of rows_, columns + 2], not yet hashed
 };
 
 }  // namespace holdfast

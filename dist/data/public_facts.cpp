@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "dist/data/person_rule.hpp"
 #include "dist/files/hdf5.hpp"
@@ -124,12 +125,13 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 // Texts too long for an attribute.
 constexpr const char* schema_name = "holdfast_schema";
 constexpr const char* measured_name = "holdfast_measured";
+constexpr const char* names_name = "holdfast_private_names";
 
 /// Empty where there is none.
 std::string read_text(const hdf5::File& file, const char* name, const char* what) {
     if (!file.has(name)) return "";
     const hdf5::Dataset dataset = file.dataset(name);
-    constexpr std::uint64_t most = 1 << 26;  // bytes
+    constexpr std::uint64_t most = std::uint64_t{1} << 32;  // bytes
     if (dataset.shape().size() != 1 || dataset.size() > most)
         throw Error(ExitCode::input, std::string("is no ") + what, "make the file again",
                     file.path() + ":" + name);
@@ -255,6 +257,20 @@ void require_population(const std::string& name) {
 
 std::string schema_text(const hdf5::File& file) {
     return read_text(file, schema_name, "schema");
+}
+
+PrivateNames read_names(const hdf5::File& file) {
+    const std::string text = read_text(file, names_name, "list of names");
+    try {
+        return text.empty() ? PrivateNames() : nlohmann::json::parse(text).get<PrivateNames>();
+    } catch (const nlohmann::json::exception&) {
+        throw Error(ExitCode::input, "its list of names is damaged", "import the table again",
+                    file.path() + ":" + names_name);
+    }
+}
+
+void write_names(hdf5::File& file, const PrivateNames& names) {
+    if (!names.empty()) write_text(file, names_name, nlohmann::json(names).dump());
 }
 
 PublicFacts read_facts(const hdf5::File& file, const std::string& split) {

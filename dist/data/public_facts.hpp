@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ struct PublicFacts {
     std::string measured = "";    ///< what was drawn, the very text that the ledger keeps; empty: nothing was
 };
 
+/// The texts of columns that nobody has named, by column, in the order in which they were found; features are
+/// places in it. It is private, and stays in the dataset's file.
+using PrivateNames = std::map<std::string, std::vector<std::string>>;
+
 /// The attribute's values and the screen's: "public", "private", "none", "unknown", "measured".
 const char* name_of(Scaling scaling);
 /// "given", "content", "row number".
@@ -85,6 +90,9 @@ void require_population(const std::string& name);
 PublicFacts read_facts(const hdf5::File& file, const std::string& split);
 /// PublicFacts::schema of a dataset file. Error (input): damaged.
 std::string schema_text(const hdf5::File& file);
+/// Error (input): damaged.
+PrivateNames read_names(const hdf5::File& file);
+void write_names(hdf5::File& file, const PrivateNames& names);
 /// What is unknown, not stated or the default is left out.
 void write_facts(hdf5::File& file, const PublicFacts& facts);
 

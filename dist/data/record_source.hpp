@@ -42,6 +42,7 @@ struct SourceInfo : PublicFacts {
     std::string id_note;          ///< where the ids come from
     std::optional<Schema> table;  ///< of a table whose columns have names
     std::vector<std::string> ignored;  ///< columns that it does not name
+    PrivateNames names;                ///< of unnamed columns, as far as it was read
 };
 
 /// Reads a foreign file record by record, never more of it than a slab at a time.

@@ -39,7 +39,9 @@ json json_of(const Column& column) {
     json object = {{"name", column.name}, {"type", name_of(column.kind)}};
     if (column.kind == Column::Kind::category) {
         if (column.buckets > 0) object["buckets"] = column.buckets;
-        if (column.buckets == 0 || !column.integer) object["values"] = column.values;
+        if (column.named) object["named"] = true;
+        const bool listed = column.buckets == 0 ? !column.is_unnamed() : !column.integer;
+        if (listed) object["values"] = column.values;
         if (column.integer) object["encoding"] = "integer";
     } else if (is_known(column.range)) {
         object["range"] = json_of(column.range);
@@ -103,9 +105,10 @@ void require_only(const json& object, const std::set<std::string>& known, const 
 Column column_of(const json& object, std::size_t index, bool withheld) {
     const std::string prefix = "column[" + std::to_string(index) + "].";
     if (!object.is_object()) throw "field \"column[" + std::to_string(index) + "]\" must be an object";
-    require_only(object,
-                 {"name", "type", "range", "values", "buckets", "encoding", "format", "unit", "missing"},
-                 prefix);
+    require_only(
+        object,
+        {"name", "type", "range", "values", "buckets", "named", "encoding", "format", "unit", "missing"},
+        prefix);
     const JsonFields fields(object, prefix, false);
     Column column;
     column.name = fields.text("name", true);
@@ -120,11 +123,17 @@ Column column_of(const json& object, std::size_t index, bool withheld) {
                              *fields.find("buckets", true));
             if (column.values.empty()) column = hashed_column(column.name, column.buckets);
         }
+        column.named = flag_of(fields, "named");
+        if (column.named && column.buckets > 0)
+            fields.wrong("named", "without buckets", *fields.find("named", true));
+        if (column.is_unnamed()) column = unnamed_column(column.name);
         const std::string encoding = fields.text("encoding");
         column.integer = encoding == "integer" || (column.integer && encoding.empty());
+        if (column.named) column.integer = column.values.empty();
         if (!encoding.empty() && encoding != "integer" && encoding != "onehot")
             fields.wrong("encoding", "onehot or integer", encoding);
-        if (column.values.empty() && !withheld) throw "field \"" + prefix + "values\" lists no category";
+        if (column.values.empty() && !column.named && !withheld)
+            throw "field \"" + prefix + "values\" lists no category";
     } else if (type == "date") {
         column.kind = Column::Kind::date;
         column.format = fields.find("format", false) ? fields.text("format") : iso_date;
@@ -223,6 +232,16 @@ Column hashed_column(const std::string& name, std::size_t buckets) {
     return column;
 }
 
+Column unnamed_column(const std::string& name) {
+    return {.name = name, .kind = Column::Kind::category, .integer = true, .named = true};
+}
+
+std::string name_of_cell(const std::string& cell) {
+    const bool ascii = std::all_of(cell.begin(), cell.end(), [](char c) { return (c & 0x80) == 0; });
+    if (ascii) return cell;
+    return json::parse(json(cell).dump(-1, ' ', false, json::error_handler_t::replace)).get<std::string>();
+}
+
 std::size_t Column::bucket_at(const std::string& cell) const {
     const std::size_t bucket = id_of_text(cell) % buckets;
     if (values.size() == buckets) return bucket;
@@ -234,6 +253,11 @@ std::size_t Schema::features() const {
     std::size_t count = 0;
     for (const Column& column : columns) count += column.features();
     return count;
+}
+
+bool Schema::has_unnamed() const {
+    return std::any_of(columns.begin(), columns.end(),
+                       [](const Column& column) { return column.is_unnamed(); });
 }
 
 std::size_t Schema::record_features() const {
@@ -261,6 +285,8 @@ std::vector<Range> Schema::feature_ranges() const {
     for (const Column& column : columns) {
         if (column.kind != Column::Kind::category)
             ranges.push_back(column.range);
+        else if (column.is_unnamed())
+            ranges.push_back(unknown_range);
         else if (column.integer)
             ranges.push_back({0, std::max<double>(1, static_cast<double>(column.values.size()) - 1)});
         else
@@ -285,7 +311,7 @@ bool Schema::same_features(const Schema& other) const {
                       [](const Column& one, const Column& two) {
                           return one.name == two.name && one.kind == two.kind && one.range == two.range &&
                                  one.values == two.values && one.integer == two.integer &&
-                                 one.buckets == two.buckets;
+                                 one.buckets == two.buckets && one.named == two.named;
                       });
 }
 

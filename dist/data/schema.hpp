@@ -26,21 +26,30 @@ struct Column {
     /// falls into, of so many, "#0", "#1", …; or as the last of `values`, if its bucket is none of them. 0:
     /// as itself.
     std::size_t buckets = 0;
+    /// Of a category whose values nobody has stated: they are those that holdfast measure names, and the last
+    /// of `values`, for any other cell; until then none, and a record has the place of its cell in a list
+    /// that the dataset keeps to itself (PrivateNames).
+    bool named = false;
     std::string format = {};             ///< of a date: "%d.%m.%Y"
     std::string unit = {};               ///< for people
     std::optional<double> missing = {};  ///< what a missing number or date counts as; none: an error
 
     std::size_t features() const { return kind == Kind::category && !integer ? values.size() : 1; }
+    bool is_unnamed() const { return named && values.empty(); }
     /// Where the cell stands in `values`, of a column with buckets.
     std::size_t bucket_at(const std::string& cell) const;
 };
 
 /// Buckets of a column of unknown values; the value of all that are not counted apart.
 inline constexpr std::size_t usual_buckets = 256;
-inline constexpr const char* other_buckets = "#other";
+inline constexpr const char* other_values = "#other";
 std::string bucket_name(std::size_t bucket);
 /// One feature, the place of the bucket: as it is before anything is known of the column.
 Column hashed_column(const std::string& name, std::size_t buckets = usual_buckets);
+/// One feature, the place of the cell among those that were found: likewise.
+Column unnamed_column(const std::string& name);
+/// What a cell of such a column is called, in UTF-8: other bytes are replaced.
+std::string name_of_cell(const std::string& cell);
 
 /// What the cells of a table mean: how a row becomes features and a label. It goes with the dataset, its runs
 /// and its models, so that whoever asks them names columns and not positions.
@@ -61,6 +70,9 @@ struct Schema {
     bool measured = false;  ///< ranges were drawn from private records, and paid for: of that table alone
     bool withheld = false;  ///< of what was found nothing is here: no row can be read by it
 
+    /// Is there a column of categories that nobody has named? What is made of them is no public function of
+    /// a record.
+    bool has_unnamed() const;
     std::size_t features() const;                    ///< of a row
     std::size_t record_features() const;             ///< of a record, which a person's rows may make
     std::vector<Range> record_ranges() const;        ///< [record_features()]; unknown: as it is

@@ -16,6 +16,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::uint64_t slab_rows = 16384;
+constexpr std::size_t records_worth_threads = 1024;
 
 /// A record on its way: [id, row, label, features], and behind them its target, if it has one.
 class Packet {
@@ -212,16 +213,19 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
 
 void RecordDigest::add(const Records& records) {
     const Packet packet(records.features, !records.targets.empty());
-    std::vector<std::byte> bytes;
+    std::uint64_t sums[4] = {};
+#pragma omp parallel for schedule(static) reduction(+ : sums) if (records.size() >= records_worth_threads)
     for (std::size_t i = 0; i < records.size(); ++i) {
-        bytes.clear();
+        std::vector<std::byte> bytes;
+        bytes.reserve(packet.size());
         packet.append(records, i, bytes);
         if (!rows_) std::memset(bytes.data() + 8, 0, 8);
         std::uint64_t hash[4];
         crypto_generichash(reinterpret_cast<unsigned char*>(hash), sizeof hash,
                            reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), nullptr, 0);
-        for (int part = 0; part < 4; ++part) sums_[part] += hash[part];
+        for (int part = 0; part < 4; ++part) sums[part] += hash[part];
     }
+    for (int part = 0; part < 4; ++part) sums_[part] += sums[part];
 }
 
 std::string RecordDigest::hex(const Communicator& world) const {

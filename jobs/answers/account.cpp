@@ -55,9 +55,11 @@ void check_gaussian(const Request& request) {
     if (request.fixed)
         throw Error(ExitCode::usage, "answers of a fixed epsilon compose by the optimal bound",
                     "leave --fixed or --composition out", "--composition");
-    if (request.budget_delta == 0)
-        throw Error(ExitCode::usage, "an account of Gaussian privacy needs a delta",
-                    "give a --budget-delta such as 1e-6", "--budget-delta");
+    if (!(request.delta_apart >= 0 && request.delta_apart < request.budget_delta))
+        throw Error(ExitCode::usage,
+                    "an account of Gaussian privacy needs a delta, of which less is set apart",
+                    "give a --budget-delta such as 1e-6, and no more than a part of it as --delta-apart",
+                    "--budget-delta");
 }
 
 /// What can be refused before anything is read or made: a ledger that is not there would be made.
@@ -186,10 +188,8 @@ nlohmann::json as_json(const Balance& balance) {
         {"spent_delta", shown(balance.spent.delta)}, {"answers", balance.spent.answers},
         {"payments", nlohmann::json::array()},       {"versions", nlohmann::json::array()}};
     if (budget.fixed_epsilon) object["fixed_epsilon"] = shown(*budget.fixed_epsilon);
-    if (budget.renyi_order) {
-        object["renyi_order"] = *budget.renyi_order;
-        object["delta_apart"] = shown(budget.delta_apart);
-    }
+    if (budget.renyi_order) object["renyi_order"] = *budget.renyi_order;
+    if (budget.renyi_order || budget.gaussian) object["delta_apart"] = shown(budget.delta_apart);
     for (const MonthSpending& one : balance.months)
         object["months"].push_back({{"month", one.month},
                                     {"spent_epsilon", shown(one.spent.epsilon)},
@@ -328,8 +328,10 @@ Run declare_account(const Command& command) {
         .needs(budget)
         .show_default();
     command
-        .add_option("--delta-apart", request->delta_apart,
-                    "With renyi: the part of --budget-delta for answers that have a delta of their own")
+        .add_option(
+            "--delta-apart", request->delta_apart,
+            "The part of --budget-delta that, with renyi, is for answers that have a delta of their own, "
+            "with gdp for names that measure publishes")
         .needs(budget);
     command.add_option("--relation", request->relation, "Which neighbours the budget counts")
         .one_of({"add_remove", "substitute"})

@@ -18,6 +18,7 @@
 #include "dist/data/import_records.hpp"
 #include "dist/data/schema.hpp"
 #include "dist/data/statistics.hpp"
+#include "dist/files/hdf5.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
@@ -36,7 +37,7 @@ struct Request {
     std::string data, ledger, out;
     bool count = false, ranges = false, categories = false;
     std::int64_t bins = 0;
-    std::optional<double> share, epsilon, delta;
+    std::optional<double> share, epsilon, delta, names_delta;
 };
 
 // Of the total's mu^2 (models/mathematics.md, measured constants): what each takes unless --share says.
@@ -46,7 +47,9 @@ constexpr double hidden_deviations = 8, told_apart_deviations = 32;  // persons 
 // Fewer have ranges alone, by noise on one level, of which they are so many, for as much as this.
 constexpr double few_deviations = 16, few_hidden_deviations = 5, few_told_apart_deviations = 12;
 constexpr double most_share_of_few = 0.3;
+constexpr double names_share_of_delta = 0.1;
 constexpr std::uint64_t slab_rows = 16384;
+constexpr std::size_t block_rows = 512;  // of which all columns lie in a cache
 
 // What is asked for ----------------------------------------------------------------------------------------
 
@@ -63,6 +66,8 @@ void check_request(const Request& request) {
     if (request.epsilon && !(*request.epsilon > 0 && std::isfinite(*request.epsilon)))
         refuse_usage("not a positive number", "give what measuring and training may cost in all",
                      "--epsilon");
+    if (request.names_delta && !(*request.names_delta > 0 && *request.names_delta < 1))
+        refuse_usage("not in (0, 1)", "give a value such as 1e-6", "--names-delta");
     if (request.delta && !(*request.delta > 0 && *request.delta < 1))
         refuse_usage("not in (0, 1)", "give a value such as 1e-5", "--delta");
 }
@@ -96,31 +101,40 @@ std::vector<Range> stated_ranges(const DatasetInfo& info) {
     return schema ? schema->record_ranges() : std::vector<Range>(info.features, unknown_range);
 }
 
-/// The features whose range nobody has stated: all but categories.
-std::vector<std::size_t> open_features(const DatasetInfo& info) {
-    const std::vector<Range> ranges = stated_ranges(info);
-    std::vector<std::size_t> features;
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-        if (!is_known(ranges[i])) features.push_back(i);
-    return features;
-}
-
-/// The features that are buckets of hashed text, of which nothing is known.
-std::vector<std::size_t> hashed_features(const DatasetInfo& info) {
+/// The features of such columns, by their places; none of a record that several rows made.
+std::vector<std::size_t> features_of(const DatasetInfo& info,
+                                     const std::function<bool(const Column&)>& is_one) {
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
     std::vector<std::size_t> features;
     if (!schema || (schema->persons && schema->persons->summarises())) return features;
     std::size_t at = 0;
     for (const Column& column : schema->columns) {
-        if (column.buckets == counted_buckets && column.integer) features.push_back(at);
+        if (is_one(column)) features.push_back(at);
         at += column.features();
     }
     return features;
 }
 
+/// Those of which nothing is known: of text, buckets of a hash and places in a list that is private, and
+/// numbers whose range nobody has stated.
+struct OpenFeatures {
+    std::vector<std::size_t> numbers, hashed, unnamed;
+};
+
+OpenFeatures open_features(const DatasetInfo& info) {
+    OpenFeatures open;
+    open.hashed = features_of(
+        info, [](const Column& column) { return column.buckets == counted_buckets && column.integer; });
+    open.unnamed = features_of(info, [](const Column& column) { return column.is_unnamed(); });
+    const std::vector<Range> ranges = stated_ranges(info);
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+        if (!is_known(ranges[i]) && !std::binary_search(open.unnamed.begin(), open.unnamed.end(), i))
+            open.numbers.push_back(i);
+    return open;
+}
+
 /// What of the table is to be measured, without its cost: what is asked for, or all that is not public.
-MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, std::size_t open,
-                         std::size_t hashed) {
+MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, const OpenFeatures& open) {
     const bool stated = info.expected_records > 0 && !info.count_found,
                scaled = info.scaling != Scaling::none;
     const bool any = request.count || request.ranges || request.categories || request.bins > 0;
@@ -139,13 +153,21 @@ MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, std::s
                          ? "import it with --source-scaling none, if they are as they were recorded"
                          : "leave --ranges and --bins out",
                      info.path);
-    wanted.columns = ranges ? open : 0;
-    if (request.categories && hashed == 0)
-        refuse_usage("no column is of hashed text", "import it so: --categories 'COLUMN=#'", "--categories");
-    const bool categories = request.categories || (!any && hashed > 0);
+    wanted.columns = ranges ? open.numbers.size() : 0;
+    const bool text = !open.hashed.empty() || !open.unnamed.empty();
+    if (request.categories && !text)
+        refuse_usage("no column is of text whose values nobody has stated",
+                     "import it so: --categories 'COLUMN=#' takes buckets of a hash, 'COLUMN=?' names",
+                     "--categories");
+    const bool categories = request.categories || (!any && text);
     if (categories && scaled)
-        refuse_usage("its buckets are scaled already", "import the table without --scale", info.path);
-    wanted.categories = categories ? hashed : 0;
+        refuse_usage("its categories are scaled already", "import the table without --scale", info.path);
+    if (wanted.columns > 0 && !categories && !open.unnamed.empty())
+        refuse_usage("it has categories that nobody has named, and what is scaled is not measured again",
+                     "measure them together: --ranges --categories", "--categories");
+    wanted.categories = categories ? open.hashed.size() : 0;
+    wanted.names = categories ? open.unnamed.size() : 0;
+    wanted.rows = std::max<std::uint64_t>(1, info.rows_at_most);
     return wanted;
 }
 
@@ -158,7 +180,8 @@ struct Total {
 };
 
 Total total_of(const Request& request, const Budget& budget, const std::string& ledger) {
-    Total total{budget.epsilon, budget.delta, 0};
+    Total total{budget.epsilon, budget.gaussian ? Rational(budget.delta - budget.delta_apart) : budget.delta,
+                0};
     if (request.epsilon) total.epsilon = decimal_value(*request.epsilon, "--epsilon");
     if (request.delta) total.delta = decimal_value(*request.delta, "--delta");
     if (budget.delta == 0)
@@ -182,7 +205,11 @@ Total total_of(const Request& request, const Budget& budget, const std::string& 
 MeasureRequest priced(MeasureRequest wanted, const Request& request, const Total& total) {
     const double of_count = wanted.count ? count_share : 0;
     double of_ranges = 0;
-    if (wanted.columns + wanted.categories > 0)
+    if (wanted.names > 0)
+        wanted.names_delta = request.names_delta
+                                 ? decimal_value(*request.names_delta, "--names-delta")
+                                 : Rational(decimal_value(names_share_of_delta, "") * total.delta);
+    if (wanted.columns + wanted.categories + wanted.names > 0)
         of_ranges = total.epsilon < decimal_value(little_epsilon, "") ? ranges_share_of_little : ranges_share;
     const Rational all = decimal_value(of_count, "") + decimal_value(of_ranges, "");
     const Rational times =
@@ -197,7 +224,7 @@ MeasureRequest priced(MeasureRequest wanted, const Request& request, const Total
 std::vector<MeasureRequest> parts_of(const MeasureRequest& wanted, const Budget& budget) {
     if (!wanted.count || wanted.columns == 0 || !(budget.gaussian || budget.renyi_order)) return {wanted};
     MeasureRequest count = wanted, columns = wanted;
-    count.columns = count.categories = 0;
+    count.columns = count.categories = count.names = 0;
     columns.count = false;
     return {count, columns};
 }
@@ -209,7 +236,7 @@ MeasureRequest fitted_to(double persons, MeasureRequest wanted, const Request& r
         return wanted;
     wanted.levels = 1;
     if (request.share) return wanted;
-    const double levels = static_cast<double>(wanted.columns + wanted.categories),
+    const double levels = static_cast<double>(wanted.columns + wanted.categories + wanted.names),
                  sigma = persons / few_told_apart_deviations,
                  reach = wanted.relation == name_of(Relation::substitute) ? 2 : 1;
     const double share =
@@ -247,7 +274,8 @@ struct Cost {
 };
 
 /// By sums of the parts, or where costs add by mu^2 of the whole.
-Cost cost_of(const std::vector<Payment>& payments, const Total& total, const Budget& budget) {
+Cost cost_of(const std::vector<Payment>& payments, const Rational& names_delta, const Total& total,
+             const Budget& budget) {
     Cost cost;
     for (const Payment& payment : payments) {
         cost.epsilon += payment.epsilon;
@@ -258,6 +286,7 @@ Cost cost_of(const std::vector<Payment>& payments, const Total& total, const Bud
         cost.delta = stated_delta(budget, total);
         cost.epsilon = gaussian_epsilon(sqrt_upper(cost.mu_squared), cost.delta);
     }
+    cost.delta += names_delta;
     return cost;
 }
 
@@ -300,7 +329,7 @@ std::string share_that_would_do(const MeasureRequest& request, const MeasureLaw&
 void refuse_hidden(const MeasureRequest& request, const MeasureLaw& law, const Total& total, double persons,
                    const char* charged) {
     const double enough = ranges_alone(request) ? few_hidden_deviations : hidden_deviations;
-    if (request.count || request.columns + request.categories == 0 || persons == 0 ||
+    if (request.count || request.columns + request.categories + request.names == 0 || persons == 0 ||
         persons >= enough * law.sigma)
         return;
     throw Error(ExitCode::budget,
@@ -315,8 +344,8 @@ void refuse_beside(const Ledger& ledger, const std::string& population, const Bu
                    const Total& total, const Rational& before, const std::string& path) {
     const Spending spent = *ledger.spending(population);
     if (!budget.gaussian || spent.epsilon == 0) return;
-    const Rational all = gaussian_mu(budget.epsilon, budget.delta),
-                   gone = gaussian_mu(spent.epsilon, budget.delta);
+    const Rational delta = budget.delta - budget.delta_apart;
+    const Rational all = gaussian_mu(budget.epsilon, delta), gone = gaussian_mu(spent.epsilon, delta);
     const Rational left = all * all - gone * gone, rounding = total.mu_squared / 1000000;
     if (total.mu_squared - before <= left + (before > 0 ? rounding : Rational(0))) return;
     const double fits =
@@ -361,14 +390,47 @@ std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& pe
                                   std::size_t last) {
     std::vector<ColumnCounts> counts(last - first);
     const std::uint64_t rows = reader.info().rows;
+    std::vector<std::int64_t> shares;
     for (std::uint64_t begin = 0; begin < rows; begin += slab_rows) {
         const Records slab = reader.read(begin, std::min(slab_rows, rows - begin));
-        for (std::size_t row = 0; row < slab.size(); ++row) {
-            const std::int64_t share = persons.share(begin + row);
+        shares.resize(slab.size());
+        for (std::size_t row = 0; row < slab.size(); ++row) shares[row] = persons.share(begin + row);
+            // Each thread has columns of its own, and sums of whole numbers: in no order.
+#pragma omp parallel if (slab.size() >= block_rows)
+        for (std::size_t block = 0; block < slab.size(); block += block_rows) {
+            const std::size_t end = std::min(block + block_rows, slab.size());
+#pragma omp for schedule(static) nowait
             for (std::size_t i = first; i < last; ++i)
-                counts[i - first].add(slab.features.at(row, features[i]), share);
+                for (std::size_t row = block; row < end; ++row)
+                    counts[i - first].add(slab.features.at(row, features[i]), shares[row]);
         }
     }
+    return counts;
+}
+
+/// One pass over the records for a feature of text: person by person, whose rows stand side by side.
+NameCounts counted_names(const DatasetReader& reader, const std::vector<std::string>& names,
+                         std::size_t feature) {
+    const DatasetInfo& info = reader.info();
+    NameCounts counts(names);
+    std::vector<std::size_t> places;
+    std::uint64_t person = 0;
+    for (std::uint64_t begin = 0; begin < info.rows; begin += slab_rows) {
+        const Records slab = reader.read(begin, std::min(slab_rows, info.rows - begin));
+        for (std::size_t row = 0; row < slab.size(); ++row) {
+            const double place = slab.features.at(row, feature);
+            if (!(place >= 0 && place < static_cast<double>(names.size()) && place == std::floor(place)))
+                throw Error(ExitCode::input, "has categories that its list of names does not have",
+                            "import the table again", info.path);
+            if (info.rows_at_most <= 1 || slab.ids[row] != person) {
+                counts.add_person(places);
+                places.clear();
+            }
+            person = slab.ids[row];
+            places.push_back(static_cast<std::size_t>(place));
+        }
+    }
+    counts.add_person(places);
     return counts;
 }
 
@@ -379,48 +441,102 @@ struct Measured {
     bool charged = false;
     MeasureRequest columns;  ///< as they were asked for in the end
     MeasureLaw law;          ///< of all parts
+    Rational names_delta = 0;
     std::vector<Payment> payments;
 };
 
 /// Whose account pays, and of which records.
 struct Payer {
     Ledger& ledger;
-    std::string path, population, digest;
+    std::string path, population, digest, data;
     Account account;
     Total total;
+    Rational names_delta;  ///< that it will pay in all
 };
+
+/// Of names also by the private list of them, which the digest of the records does not know.
+std::string token_for(const Payment& payment, const Payer& payer, const MeasureRequest& part) {
+    nlohmann::json request = {payment.mechanism, payer.population, payer.digest, payment.parameters};
+    if (part.names > 0) request.push_back(read_names(hdf5::File::open_read(payer.data)));
+    return payer.ledger.token_of(request.dump());
+}
+
+/// Where the account cannot pay the delta of names, nothing is begun.
+void refuse_without_delta(const Rational& delta, const Payer& payer, const std::string& charged) {
+    const Budget& budget = payer.account.budget;
+    const bool apart = budget.gaussian || budget.renyi_order;
+    const Spending spent = *payer.ledger.spending(payer.population);
+    // What is not set apart counts as spent once anything is that has no delta of its own.
+    const bool has_rest = budget.gaussian ? spent.epsilon > 0 : budget.renyi_order && spent.delta > 0;
+    const Rational of_rest = has_rest ? Rational(budget.delta - budget.delta_apart) : Rational(0);
+    const Rational left = (apart ? budget.delta_apart : budget.delta) - (spent.delta - of_rest);
+    if (delta <= left) return;
+    throw Error(
+        ExitCode::budget,
+        "names cost a delta of " + decimal_text(delta) + ", and of what this account " +
+            (apart ? "sets apart " : "has ") + (left > 0 ? decimal_text(left) : "nothing") +
+            " is left: " + charged + " was charged",
+        std::string(apart ? "open accounts with --delta-apart, " : "") +
+            "ask for less by --names-delta, or take buckets of a hash: import --categories 'COLUMN=#'",
+        payer.path);
+}
+
+std::optional<Payment> payment_of_names(const MeasureRequest& part, const MeasureLaw& law,
+                                        const std::string& guarantee, const Payer& payer) {
+    if (part.names == 0) return std::nullopt;
+    Payment payment = payment_for_names(part, law);
+    payment.guarantee = guarantee;
+    payment.token = token_for(payment, payer, part);
+    return payment;
+}
+
+/// The list of a feature's texts, private.
+std::vector<std::string> names_of(const DatasetInfo& info, std::size_t feature) {
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    std::size_t at = 0;
+    for (const Column& column : schema->columns) {
+        if (at == feature) return read_names(hdf5::File::open_read(info.path))[column.name];
+        at += column.features();
+    }
+    throw Error(ExitCode::input, "has no column for a feature", "import the table again", info.path);
+}
 
 /// One part, charged, then counted and drawn, then kept in the ledger, and shown as it is kept there.
 void buy(Measured& measured, const MeasureRequest& part, const Payer& payer, const DatasetReader& reader,
          const Persons& persons, const std::vector<std::size_t>& features, double known) {
     const DatasetInfo& info = reader.info();
     const MeasureLaw law = MeasureLaw::of(part);
-    const bool first = measured.payments.empty();
-    refuse_hidden(part, law, payer.total, known, first ? "nothing" : "nothing but the count");
+    const bool first = measured.payments.empty(),
+               of_columns = part.columns + part.categories + part.names > 0;
+    const char* charged = first ? "nothing" : "nothing but the count";
+    refuse_hidden(part, law, payer.total, known, charged);
     Payment payment = payment_for(part, law, stated_delta(payer.account.budget, payer.total));
     const Rational before = measured.law.mu_squared;
     measured.law.mu_squared += law.mu_squared;
     // Of all constants that the ledger keeps under this payment, those of parts before with them.
-    payment.guarantee =
-        claim_about_constants(facts_of(info, false), counted_by(payer.account), measured.law.mu_squared)
-            .to_json()
-            .dump();
-    payment.token = payer.ledger.token_of(
-        nlohmann::json{measured_mechanism, payer.population, payer.digest, payment.parameters}.dump());
-    if (!payer.ledger.paid(payer.digest, payment.token))
+    payment.guarantee = claim_about_constants(facts_of(info, false), counted_by(payer.account),
+                                              measured.law.mu_squared, part.names_delta)
+                            .to_json()
+                            .dump();
+    payment.token = token_for(payment, payer, part);
+    const std::optional<Payment> of_names = payment_of_names(part, law, payment.guarantee, payer);
+    if (!payer.ledger.paid(payer.digest, payment.token)) {
         refuse_beside(payer.ledger, payer.population, payer.account.budget, payer.total, before, payer.path);
+        if (payer.names_delta > 0) refuse_without_delta(payer.names_delta, payer, charged);
+    }
     const BoughtText bought = payer.ledger.buy(payer.digest, payment, [&] {
+        if (of_names) payer.ledger.pay(payer.digest, *of_names);
         SystemRandomBits bits;
-        std::vector<std::size_t> places =
-            part.columns + part.categories > 0 ? features : std::vector<std::size_t>();
+        const std::vector<std::size_t> places = of_columns ? features : std::vector<std::size_t>();
         MeasuredConstants drawn = draw_constants(
             part, law,
             {static_cast<std::int64_t>(persons.count()), static_cast<std::uint64_t>(known), places,
-             info.features},
+             info.features, other_values},
             [&](std::size_t begin, std::size_t end) {
                 return counted(reader, persons, features, begin, end);
             },
-            bits);
+            bits,
+            [&](std::size_t feature) { return counted_names(reader, names_of(info, feature), feature); });
         if (!first) drawn.count = measured.constants.count;
         drawn.token = payment.token;
         return drawn.to_json().dump();
@@ -429,8 +545,10 @@ void buy(Measured& measured, const MeasureRequest& part, const Payer& payer, con
     measured.text = bought.text;
     measured.charged = measured.charged || bought.charged;
     if (part.count) measured.law.count_sigma = law.count_sigma;
-    if (part.columns + part.categories > 0) {
+    if (of_columns) {
         measured.law.sigma = law.sigma;
+        measured.law.names = law.names;
+        measured.names_delta = part.names_delta;
         measured.columns = part;
     }
     measured.payments.push_back(std::move(payment));
@@ -444,24 +562,24 @@ std::size_t law_of_columns(const MeasuredConstants& constants) {
                                                   [](const auto& column) { return column.has_value(); }));
 }
 
-/// A split in which each feature that is a bucket of hashed text becomes one for each frequent bucket, and
-/// one for all others.
-class SplitOfFrequent final : public RecordSource {
+/// A split in which each feature of text becomes one for each bucket or name that came out, and one for all
+/// others.
+class SplitOfCategories final : public RecordSource {
   public:
-    SplitOfFrequent(std::unique_ptr<RecordSource> source, const MeasuredConstants& constants)
+    SplitOfCategories(std::unique_ptr<RecordSource> source, const MeasuredConstants& constants)
         : source_(std::move(source)), constants_(constants), info_(source_->info()) {
         std::vector<Range> known;
         std::optional<Schema> schema = kept_schema(info_.schema, info_.path);
-        ensure(schema.has_value(), "hashed text is known by its schema");
-        name_buckets(*schema);
+        ensure(schema.has_value(), "text is known by its schema");
+        name_values(*schema);
         info_.schema = to_json(*schema).dump();
         info_.feature_names = schema->feature_names();
         for (std::size_t i = 0; i < constants.columns.size(); ++i) {
-            const std::size_t features = features_of(i);
             const Range own = info_.known_ranges.empty() ? unknown_range : info_.known_ranges[i];
-            known.insert(known.end(), features, features > 1 || is_hashed(i) ? Range{0, 1} : own);
+            known.insert(known.end(), is_text(i) ? constants_.columns[i]->features() : 1,
+                         is_text(i) ? Range{0, 1} : own);
         }
-        if (!info_.known_ranges.empty()) info_.known_ranges = known;
+        info_.known_ranges = known;
     }
     const SourceInfo& info() const override { return info_; }
     void rewind() override { source_->rewind(); }
@@ -469,15 +587,15 @@ class SplitOfFrequent final : public RecordSource {
         const bool more = source_->next(record);
         std::vector<double> features;
         for (std::size_t i = 0; more && i < record.features.size(); ++i) {
-            if (!is_hashed(i)) {
+            if (!is_text(i)) {
                 features.push_back(record.features[i]);
                 continue;
             }
-            const std::vector<std::size_t>& buckets = *constants_.columns[i]->buckets;
+            const std::vector<std::size_t>& values = values_[i];
             const auto found =
-                std::find(buckets.begin(), buckets.end(), static_cast<std::size_t>(record.features[i]));
-            for (std::size_t b = 0; b <= buckets.size(); ++b)
-                features.push_back(static_cast<std::size_t>(found - buckets.begin()) == b ? 1 : 0);
+                std::find(values.begin(), values.end(), static_cast<std::size_t>(record.features[i]));
+            for (std::size_t b = 0; b <= values.size(); ++b)
+                features.push_back(static_cast<std::size_t>(found - values.begin()) == b ? 1 : 0);
         }
         record.features = std::move(features);
         problems = source_->problems;
@@ -485,28 +603,39 @@ class SplitOfFrequent final : public RecordSource {
     }
 
   private:
-    bool is_hashed(std::size_t i) const { return constants_.columns[i] && constants_.columns[i]->buckets; }
-    std::size_t features_of(std::size_t i) const {
-        return is_hashed(i) ? constants_.columns[i]->buckets->size() + 1 : 1;
-    }
-    void name_buckets(Schema& schema) const {
+    bool is_text(std::size_t i) const { return constants_.columns[i] && constants_.columns[i]->is_text(); }
+    /// The columns' values, and what a raw feature says of each; the private list goes.
+    void name_values(Schema& schema) {
+        values_.resize(constants_.columns.size());
         std::size_t at = 0;
         for (Column& column : schema.columns) {
             const std::size_t features = column.features();
-            if (is_hashed(at)) {
+            if (is_text(at)) {
+                const MeasuredColumn& measured = *constants_.columns[at];
                 column.values.clear();
-                for (const std::size_t bucket : *constants_.columns[at]->buckets)
-                    column.values.push_back(bucket_name(bucket));
-                column.values.emplace_back(other_buckets);
+                if (measured.buckets) {
+                    values_[at] = *measured.buckets;
+                    for (const std::size_t bucket : *measured.buckets)
+                        column.values.push_back(bucket_name(bucket));
+                } else {
+                    column.values = *measured.names;
+                    const std::vector<std::string>& names = info_.names[column.name];
+                    for (const std::string& name : column.values)
+                        values_[at].push_back(static_cast<std::size_t>(
+                            std::find(names.begin(), names.end(), name) - names.begin()));
+                }
+                column.values.emplace_back(other_values);
                 column.integer = false;
             }
             at += features;
         }
+        info_.names.clear();
     }
 
     std::unique_ptr<RecordSource> source_;
     const MeasuredConstants& constants_;
     SourceInfo info_;
+    std::vector<std::vector<std::size_t>> values_;  ///< [features of a raw record], of text
 };
 
 /// What the features are scaled by: what was measured, and what the values of a category fix.
@@ -517,7 +646,7 @@ std::map<std::string, Range> ranges_by_name(const MeasuredConstants& constants, 
     const std::vector<Range> known = stated_ranges(info);
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::optional<MeasuredColumn>& column = constants.columns[i];
-        if (column && column->buckets) continue;  // one-hot, scaled as it is
+        if (column && column->is_text()) continue;  // one-hot, scaled as it is
         if (!ranges.emplace(names[i], column ? Range{column->lowest, column->highest} : known[i]).second)
             throw Error(ExitCode::input, "has two columns named '" + names[i] + "'", "rename one of them",
                         info.path);
@@ -536,11 +665,13 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
     options.ranges = ranges_by_name(measured.constants, info, sources.front().source->info().feature_names);
     for (NamedSource& source : sources) {
         if (std::none_of(measured.constants.columns.begin(), measured.constants.columns.end(),
-                         [](const auto& column) { return column && column->buckets; }))
+                         [](const auto& column) { return column && column->is_text(); }))
             break;
-        source.source = std::make_unique<SplitOfFrequent>(std::move(source.source), measured.constants);
-        for (const std::string& name : source.source->info().feature_names)
-            if (name.find("=#") != std::string::npos) options.ranges.emplace(name, Range{0, 1});
+        source.source = std::make_unique<SplitOfCategories>(std::move(source.source), measured.constants);
+        const SourceInfo& split = source.source->info();
+        for (std::size_t i = 0; i < split.feature_names.size(); ++i)
+            if (is_known(split.known_ranges[i]))
+                options.ranges.emplace(split.feature_names[i], split.known_ranges[i]);
     }
     if (info.rows_at_most > 1) options.persons.emplace(PersonRule{.rows_at_most = info.rows_at_most});
     options.measured = measured.text;
@@ -555,7 +686,7 @@ void write_scaled(const Request& request, const DatasetInfo& info, const Measure
 /// Columns that noise has hidden, and bins that it would blur.
 void warn_of_noise(const Context& context, const Total& total, const Measured& measured, double persons) {
     const MeasureRequest& request = measured.columns;
-    if (request.columns + request.categories == 0) return;
+    if (request.columns + request.categories + request.names == 0) return;
     const auto hidden =
         std::count_if(measured.constants.columns.begin(), measured.constants.columns.end(),
                       [](const std::optional<MeasuredColumn>& column) { return column && !column->seen; });
@@ -578,8 +709,19 @@ nlohmann::json as_json(const Request& request, const Measured& measured, const C
         object["expected_records"] = measured.constants.records();
     }
     if (measured.law.sigma > 0) object["column_sigma"] = measured.law.sigma;
+    if (measured.names_delta > 0) {
+        object["names_delta"] = shown(measured.names_delta);
+        object["names_threshold"] = measured.law.names.persons();
+    }
     object["left_for_training"] = {{"epsilon", left.epsilon}, {"delta", left.delta}};
     return object;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + (name.empty() ? "(missing)" : name);
+    return text;
 }
 
 std::string as_text(const Request& request, const DatasetInfo& info, const Measured& measured,
@@ -608,6 +750,12 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
         if (const auto& buckets = constants.columns[i]->buckets) {
             text +=
                 "    " + name + ": " + std::to_string(buckets->size()) + " frequent buckets of hashed text\n";
+            continue;
+        }
+        if (const auto& names = constants.columns[i]->names) {
+            text += "    " + name + ": " + std::to_string(names->size()) + " names of about " +
+                    std::to_string(std::lround(law.names.persons())) + " persons and more" +
+                    (names->empty() ? "" : ": " + joined(*names)) + "\n";
             continue;
         }
         std::snprintf(line, sizeof line, ": %.6g to %.6g%s\n", constants.columns[i]->lowest,
@@ -649,11 +797,12 @@ void measure(const Context& context, const Request& request) {
     const DatasetInfo& info = reader.info();
     check_table(info);
     require_unique_ids(reader);
-    std::vector<std::size_t> features = open_features(info);
-    const std::vector<std::size_t> hashed = hashed_features(info);
-    MeasureRequest wanted = wanted_of(request, info, features.size(), hashed.size());
-    if (wanted.columns == 0) features.clear();
-    if (wanted.categories > 0) features.insert(features.end(), hashed.begin(), hashed.end());
+    const OpenFeatures open = open_features(info);
+    MeasureRequest wanted = wanted_of(request, info, open);
+    std::vector<std::size_t> features;
+    if (wanted.columns > 0) features = open.numbers;
+    if (wanted.categories > 0) features.insert(features.end(), open.hashed.begin(), open.hashed.end());
+    if (wanted.names > 0) features.insert(features.end(), open.unnamed.begin(), open.unnamed.end());
     const std::string digest = digest_of_records(reader);
     Ledger ledger(request.ledger);
     const std::optional<std::string> population = ledger.population_of(digest);
@@ -667,11 +816,13 @@ void measure(const Context& context, const Request& request) {
     // 2. How much noise the share pays for; each part charged, drawn and kept before the next.
     wanted.relation = account.relation;
     const Total total = total_of(request, account.budget, request.ledger);
-    const Payer payer{ledger, request.ledger, *population, digest, account, total};
+    const MeasureRequest all = priced(wanted, request, total);
+    const Payer payer{ledger,    request.ledger, *population, digest,
+                      info.path, account,        total,       all.names_delta};
     const Persons whose(reader);
     Measured drawn;
     auto persons = static_cast<double>(stated_count(info));
-    for (const MeasureRequest& part : parts_of(priced(wanted, request, total), account.budget)) {
+    for (const MeasureRequest& part : parts_of(all, account.budget)) {
         buy(drawn, fitted_to(persons, part, request, total), payer, reader, whose, features, persons);
         if (drawn.constants.count) persons = static_cast<double>(drawn.constants.records());
     }
@@ -683,7 +834,7 @@ void measure(const Context& context, const Request& request) {
                        {scaled.id_kind, scaled.contents, true});
 
     // 4. What was measured, what it cost, and what is left.
-    const Cost cost = cost_of(drawn.payments, total, account.budget);
+    const Cost cost = cost_of(drawn.payments, drawn.names_delta, total, account.budget);
     const Left left = left_of(total, account.budget, cost);
     warn_of_noise(context, total, drawn, persons);
     context.print(as_json(request, drawn, cost, left),
@@ -707,8 +858,13 @@ Run declare_measure(const Command& command) {
     command.add_flag("--ranges", request->ranges, "Ranges of the columns, and edges between bins (likewise)");
     command.add_flag(
         "--categories", request->categories,
-        "Which buckets of columns of hashed text (import --categories 'COLUMN=#') are frequent: each "
-        "becomes a feature, and all others one together (likewise)");
+        "Which values of text columns that nobody has stated are frequent: names (import --categories "
+        "'COLUMN=?') or buckets of a hash ('COLUMN=#'). Each becomes a feature, and all others one together "
+        "(likewise)");
+    command.add_option("--names-delta", request->names_delta,
+                       "What names cost besides, of accounts by renyi and gdp from what they set apart "
+                       "(--delta-apart): whoever is alone with a name shows it with no more probability "
+                       "(default: a tenth of the total's delta)");
     command.add_option("--bins", request->bins,
                        "8 or 16 bins a column, which training with features.map = bins then takes (default: "
                        "4 to 16, as the noise leaves them to be told apart)");

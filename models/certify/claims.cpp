@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "dist/data/schema.hpp"
 #include "kernels/base/error.hpp"
 #include "models/nets/public_model.hpp"
 
@@ -213,14 +214,30 @@ Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsi
     return claim;
 }
 
+namespace {
+
+/// Categories that nobody has named yet are places in a list that was found in private records.
+Scaling claimed_scaling(Scaling scaling, const std::string& schema) {
+    const std::optional<Schema> kept = kept_schema(schema, "dataset");
+    return kept && kept->has_unnamed() ? Scaling::private_data : scaling;
+}
+
+}  // namespace
+
 DataFacts facts_of(const PublicFacts& facts, bool public_records) {
-    return {facts.scaling,     facts.ids,  public_records,     facts.dealt,
-            facts.count_found, facts.unit, facts.rows_at_most, !facts.measured.empty()};
+    return {claimed_scaling(facts.scaling, facts.schema),
+            facts.ids,
+            public_records,
+            facts.dealt,
+            facts.count_found,
+            facts.unit,
+            facts.rows_at_most,
+            !facts.measured.empty()};
 }
 
 DataFacts facts_of(const RunManifest& manifest) {
     const DatasetFacts& dataset = manifest.dataset;
-    return {dataset.scaling,
+    return {claimed_scaling(dataset.scaling, dataset.schema),
             dataset.ids,
             manifest.public_records.records > 0,
             dataset.dealt,
@@ -265,13 +282,18 @@ Guarantee claim_about_counts(std::string statement, const DataFacts& facts, Rela
 
 }  // namespace
 
-Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared) {
+Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared,
+                                const Rational& names_delta) {
     constexpr int parts = 1000000;  // rounded up to one of them
     const Rational mu = Rational(ceil(Rational(sqrt_upper(mu_squared) * parts))) / parts;
     return claim_about_counts(
         "the constants that were measured, and all that is computed from them alone, are mu-Gaussian "
         "differentially private for mu = " +
-            decimal_text(mu),
+            decimal_text(mu) +
+            (names_delta == 0 ? ""
+                              : ", but for a delta of " + decimal_text(names_delta) +
+                                    ", at most the probability that somebody shows a category that nobody "
+                                    "else has"),
         facts, relation);
 }
 

@@ -192,7 +192,16 @@ awk 'BEGIN { srand(9); split("Basel Bern Chur Genf Sion", towns, " "); print "id
 import towns.csv towns.h5 --id id --categories 'town=#' --test-fraction 0.25
 open_account towns towns.h5 "${gdp[@]}"
 "$holdfast" measure --data towns.h5 --ledger towns.db --out measured-towns.h5 --json --quiet >towns.json 2>err.txt || fail "text is not measured: $(cat err.txt)"
-[[ $(json towns.json 'len(o["columns"][0]["buckets"])') == 5 ]] || fail "not the five towns: $(<towns.json)"
+# Theirs are among them; another is, by the threshold, in one draw of a hundred, and two in one of ten thousand.
+python3 - <<'PY' || fail "not the five towns: $(<towns.json)"
+import hashlib
+import json
+key = b"holdfast record id".ljust(24, b"\0") + b"\1" + bytes(7)
+hashes = [hashlib.blake2b(town.encode(), digest_size=16, key=key).digest() for town in ("Basel", "Bern", "Chur", "Genf", "Sion")]
+towns = {int.from_bytes(found[:8], "little") % 256 for found in hashes}
+buckets = json.load(open("towns.json"))["columns"][0]["buckets"]
+assert len(towns) == 5 and towns <= set(buckets) and len(buckets) <= 6 and buckets == sorted(set(buckets)), (towns, buckets)
+PY
 "$holdfast" measure --data towns.h5 --ledger towns.db --out again-towns.h5 --json --quiet >again.json
 [[ $(json again.json 'o["charged"]') == False ]] || fail "asked again, charged again"
 cmp measured-towns.h5 again-towns.h5 || fail "asked again, other buckets"
@@ -204,6 +213,56 @@ must predict --model towns-model.h5 towns.csv --accuracy
 awk '$1 == "accuracy" { exit !($2 > 0.85) }' out.txt || fail "the towns are not told apart: $(<out.txt)"
 strings -n 4 measured-towns.h5 towns-model.h5 towns.db | grep -c -e Basel -e hamlet >found.txt
 [[ $(<found.txt) == 0 ]] || fail "a town's name is published"
-refused 2 'no column is of hashed text' measure --data raw.h5 --ledger one.db --out no.h5 --categories
+refused 2 'no column is of text' measure --data raw.h5 --ledger one.db --out no.h5 --categories
+
+# Names of it, for a delta that the account sets apart: of those that many have, and of nobody else; the list stays at home.
+import towns.csv texts.h5 --id id --categories 'town=?' --test-fraction 0.25
+refused 2 'one file is read for' import towns.csv --id id --label ill --population ward --categories 'town=?' --test towns.csv --out no.h5
+refused 2 'no mean or last' import towns.csv --person id --label ill --population ward --categories 'town=?' --aggregate mean --out no.h5
+open_account none texts.h5 "${gdp[@]}"
+refused 6 'and of what this account sets apart nothing is left: nothing was charged' measure --data texts.h5 --ledger none.db --out no.h5
+[[ $(spent none) == '0.0 0' ]] || fail "charged $(spent none) for nothing"
+refused 2 'measure them together' measure --data texts.h5 --ledger none.db --out no.h5 --ranges
+open_account names texts.h5 "${gdp[@]}" --delta-apart 2e-6
+"$holdfast" measure --data texts.h5 --ledger names.db --out named.h5 --json --quiet >names.json 2>err.txt || fail "text is not named: $(cat err.txt)"
+[[ $(json names.json '" ".join(o["columns"][0]["names"]), round(1e7 * o["names_delta"], 6), o["charged"]') == 'Basel Bern Chur Genf Sion 8.0 True' ]] ||
+    fail "not the five towns: $(<names.json)"
+once=$(spent names)
+[[ $(json account.json 'round(1e7 * o["spent_delta"], 6), o["payments"].__len__()') == '88.0 3' ]] || fail "names cost no delta: $(<account.json)"
+OMP_NUM_THREADS=3 "$holdfast" measure --data texts.h5 --ledger names.db --out again-named.h5 --json --quiet >again.json || fail "not named again"
+cmp named.h5 again-named.h5 || fail "asked again, other names, or by more threads"
+[[ $(spent names) == "$once" && $(json again.json 'o["charged"]') == False ]] || fail "asked again, charged again"
+must train --data named.h5 --out named --ledger names.db --set 'network.hidden=[]' --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.9 --set noise.delta=8e-6 --set training.epochs=30
+grep -q '^proved' out.txt || fail "not proved: $(<out.txt)"
+must publish --run named --ledger names.db --out named-model.h5
+must predict --model named-model.h5 towns.csv --accuracy
+awk '$1 == "accuracy" { exit !($2 > 0.85) }' out.txt || fail "the named towns are not told apart: $(<out.txt)"
+must statement --ledger names.db
+tr -s '\n ' ' ' <out.txt | grep -q 'STATUS proved.*measured_names' || fail "the statement: $(<out.txt)"
+grep -q Basel named/manifest.json || fail "the model does not know the towns"
+for file in named.h5 named-model.h5 names.db named/manifest.json; do
+    [[ $(strings -n 4 $file | grep -c hamlet) == 0 ]] || fail "$file has the name of one person"
+done
+# Before it is measured, what is trained on it has features that its list made.
+must train --data texts.h5 --out listed --set 'network.hidden=[]' --set training.expected_records=6000
+grep -q 'as published.*categories found' out.txt && ! strings -n 4 listed/*.json | grep -q -e hamlet -e Basel || fail "a list that nobody named: $(<out.txt)"
+# Other texts in the same places are another draw; accounts of the other rules.
+sed 's/Basel/Bale/' towns.csv >renamed.csv
+import renamed.csv renamed.h5 --id id --categories 'town=?' --test-fraction 0.25
+must measure --data renamed.h5 --ledger names.db --out renamed-named.h5 --epsilon 0.2 --json
+[[ $(json out.txt '"Bale" in o["columns"][0]["names"], o["charged"]') == 'True True' ]] || fail "names of another list: $(<out.txt)"
+open_account sums texts.h5 --budget-delta 1e-5
+must measure --data texts.h5 --ledger sums.db --out summed.h5 --names-delta 2e-6 --json
+[[ $(json out.txt 'round(1e7 * o["cost"]["delta"], 6), len(o["columns"][0]["names"])') == '30.0 5' ]] || fail "by sums: $(<out.txt)"
+open_account orders texts.h5 --budget-delta 1e-5 --composition renyi --delta-apart 1e-6
+must measure --data texts.h5 --ledger orders.db --out ordered.h5
+refused 6 'sets apart nothing is left: nothing' measure --data renamed.h5 --ledger orders.db --out no.h5
+# A person's rows are one person: with hardly any noise, nobody alone shows a name by having many of them.
+awk 'BEGIN { print "id,town,ill"; for (i = 0; i < 200; ++i) for (j = 0; j <= i % 4; ++j) printf "%d,%s,%d\n", i, i % 2 ? "odd" : "even", i % 3 == 0
+    for (j = 0; j < 4; ++j) print "999,lonely,1" }' >visits.csv
+import visits.csv visits.h5 --person id --rows-at-most 4 --categories 'town=?'
+must account --ledger visits.db --data visits.h5 --budget 100 --budget-delta 1e-5 --composition gdp --delta-apart 1e-6
+must measure --data visits.h5 --ledger visits.db --out visited.h5 --share 0.9 --names-delta 1e-6 --json
+[[ $(json out.txt 'o["columns"][0]["names"], o["names_threshold"] < 2') == "['even', 'odd'] True" ]] || fail "names of one person's rows: $(<out.txt)"
 
 exit $((failures > 0))

@@ -141,6 +141,10 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     towns = {"town": np.where(y == 1, "Basel", np.where(age % 2 == 0, "Chur", "Sion")), "age": age}
     hashed = holdfast.PrivateClassifier(1, population="towns").fit(towns, y, ids=np.arange(count))
     assert hashed.guarantee_["status"] == "proved" and hashed.score(towns, y) > 0.95, (hashed.guarantee_, hashed.score(towns, y))
+    named = holdfast.PrivateClassifier(1, population="towns", text="names").fit(towns, y, ids=np.arange(count))
+    assert named.guarantee_["status"] == "proved" and named.score(towns, y) > 0.95, (named.guarantee_, named.score(towns, y))
+    assert named.schema_["column"][0]["values"] == ["Basel", "Chur", "Sion", "#other"], named.schema_["column"][0]
+    assert np.array_equal(named.model_.labels(named.model_.table(towns)), named.predict(towns)), "read by itself, other answers"
     # The ranges are public, the count is not.
     schema = holdfast.Schema.from_public({"age": (0, 100), "amount": (0, 10000)}, classes=[0, 1], missing={"amount": 0})
     counted = holdfast.PrivateClassifier(1, schema=schema).fit(X, y, ids=np.arange(count))

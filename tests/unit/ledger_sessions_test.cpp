@@ -485,6 +485,39 @@ TEST_F(GaussianAccountTest, WhatHasNoMuIsRefused) {
     EXPECT_EQ(ledger.spending("people")->payments, 1);
 }
 
+TEST_F(GaussianAccountTest, ADeltaAloneIsOfWhatIsSetApart) {
+    Ledger ledger(path);
+    Account terms = gaussian(1, Rational(1, 100000));
+    terms.budget.delta_apart = Rational(1, 1000000);
+    ledger.add_version("people", "a", {}, terms);
+    const Rational rest(9, 1000000), all = gaussian_mu(1, rest);
+    EXPECT_TRUE(ledger.pay("a", payment("names", 0, Rational(3, 5000000))));
+    EXPECT_EQ(ledger.spending("people")->delta, Rational(3, 5000000));
+    EXPECT_EQ(ledger.spending("people")->epsilon, 0);
+    const Error more = error_of([&] { ledger.pay("a", payment("more names", 0, Rational(1, 2000000))); });
+    EXPECT_EQ(more.code(), ExitCode::budget);
+    EXPECT_THAT(more.hint(), HasSubstr("4e-07 is left"));
+    Payment training = payment("training", 1, rest, "noisy_training");
+    training.mu_squared = all * all + Rational(1, power_of_two(200));
+    EXPECT_EQ(error_of([&] { ledger.pay("a", training); }).code(), ExitCode::budget);
+    training.mu_squared = all * all;
+    EXPECT_TRUE(ledger.pay("a", training));  // read at what is not set apart, to the last bit
+    EXPECT_TRUE(ledger.pay("a", payment("more names", 0, Rational(1, 2500000))));
+    EXPECT_EQ(ledger.spending("people")->delta, Rational(1, 100000));
+    EXPECT_GT(ledger.spending("people")->epsilon, Rational(999999, 1000000));
+    // One that is almost no mu has one all the same, and nothing apart pays for it.
+    training.token = "little";
+    training.epsilon = 0;
+    training.mu_squared = Rational(1, power_of_two(200));
+    EXPECT_EQ(error_of([&] { ledger.pay("a", training); }).code(), ExitCode::budget);
+    Account none = gaussian(1, Rational(1, 100000));
+    ledger.add_version("others", "b", {}, none);
+    EXPECT_EQ(error_of([&] { ledger.pay("b", payment("names", 0, Rational(1, 10000000))); }).code(),
+              ExitCode::budget);
+    none.budget.delta_apart = none.budget.delta;
+    EXPECT_EQ(error_of([&] { ledger.open_account("third", none); }).code(), ExitCode::usage);
+}
+
 TEST_F(GaussianAccountTest, IsOpenedWithADeltaAndOneRule) {
     Ledger ledger(path);
     EXPECT_EQ(error_of([&] { ledger.open_account("p", gaussian(1, 0)); }).code(), ExitCode::usage);

@@ -3,6 +3,7 @@
 #include "dist/data/person_rows.hpp"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <map>
@@ -56,6 +57,32 @@ std::vector<PersonRule> rules() {
             {.rows_at_most = 2, .keep_last = true, .order = "day"},
             {.rows_at_most = 4, .order = "day", .summaries = {S::last, S::mean, S::min, S::max, S::count}},
             {.summaries = {S::mean}}};
+}
+
+// Where they come person by person, many are made together, whenever there are enough; on any number of
+// threads.
+TEST(PersonRows, ManyPersonsTogetherAreTheSameOneAfterTheOther) {
+    const std::vector<Row> rows = visits(9, 5000, 5);
+    for (const PersonRule& rule : rules()) {
+        std::vector<Row> together, apart;
+        omp_set_num_threads(3);
+        PersonRows some(rule, names.size(), true, 5);
+        const auto keep = [&](std::uint64_t id, const std::vector<double>& features, std::int32_t label,
+                              double) {
+            apart.push_back({id, features, label, 0});
+        };
+        std::size_t times = 0;
+        for (const Row& row : rows) {
+            if (some.ends_before(row.id)) some.visit(keep), ++times;
+            some.add(row.id, row.features, row.label, 0, row.order);
+        }
+        some.visit(keep);
+        omp_set_num_threads(1);
+        together = records_of(rule, rows);
+        EXPECT_GT(times, 1U);
+        EXPECT_LT(times, 10U);
+        EXPECT_EQ(apart, together);
+    }
 }
 
 TEST(PersonRecords, AreThoseOfTheirOwnRowsInAnyOrder) {

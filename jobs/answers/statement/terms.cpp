@@ -113,9 +113,11 @@ Json composition_section(const Budget& budget) {
                  "mathematics, renyi filter (releases without a curve)"}};
     if (rule == "gdp")
         return {{"rule", rule},
+                {"delta_set_apart", shown(budget.delta_apart)},
                 {"meaning",
                  "Each release is told apart no better than two normal laws mu apart; the sum of all mu^2 "
-                 "stays below that of the budget. A pure answer counts as randomised response does. "
+                 "stays below that of the budget at its delta less what is set apart, from which a release "
+                 "takes a delta that it has besides. A pure answer counts as randomised response does. "
                  "Questions, mechanisms and amounts may be chosen as answers come."},
                 {"theorem",
                  "Dong, Roth, Su 2022 (Gaussian differential privacy); Smith, Thakurta 2022 (adaptive "

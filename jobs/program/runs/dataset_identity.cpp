@@ -11,6 +11,7 @@ namespace holdfast {
 namespace {
 
 constexpr std::uint64_t slab_rows = 16384;
+constexpr std::size_t rows_worth_threads = 1024;
 
 }  // namespace
 
@@ -60,11 +61,13 @@ DatasetIdentity identify(const DatasetReader& reader) {
     for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
         const Records slab = reader.read(first, std::min(slab_rows, info.rows - first));
         digest.add(slab);
-        std::vector<double> features(info.features);
+        identity.contents.resize(first + slab.size());
+#pragma omp parallel for schedule(static) if (slab.size() >= rows_worth_threads)
         for (std::size_t row = 0; row < slab.size(); ++row) {
+            std::vector<double> features(info.features);
             for (std::size_t column = 0; column < features.size(); ++column)
                 features[column] = slab.features.at(row, column);
-            identity.contents.push_back(id_of_content(features, true, std::int32_t{0}));
+            identity.contents[first + row] = id_of_content(features, true, std::int32_t{0});
         }
         if (info.ids != IdKind::row_number)
             identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());

@@ -44,12 +44,11 @@ std::vector<std::vector<double>> measured_edges(const DatasetInfo& info) {
         schema ? schema->record_ranges() : std::vector<Range>(constants.columns.size(), Range{0, 1});
     std::vector<std::vector<double>> edges;
     for (const std::optional<MeasuredColumn>& column : constants.columns) {
-        const std::size_t features = column && column->buckets ? column->buckets->size() + 1 : 1;
-        for (std::size_t i = 0; i < features; ++i) {
+        for (std::size_t i = 0; i < (column ? column->features() : 1); ++i) {
             const std::size_t at = edges.size();
             ensure(at < ranges.size(), "what was measured are the columns of the schema");
-            edges.push_back(column && !column->buckets ? scaled_edges(*column, info.wide)
-                                                       : edges_of_values(ranges[at]));
+            edges.push_back(column && !column->is_text() ? scaled_edges(*column, info.wide)
+                                                         : edges_of_values(ranges[at]));
         }
     }
     ensure(edges.size() == ranges.size(), "what was measured are the columns of the schema");

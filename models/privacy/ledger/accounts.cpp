@@ -14,6 +14,8 @@
 namespace holdfast {
 namespace {
 
+constexpr std::size_t ids_worth_threads = 4096;
+
 bool same(const Account& a, const Account& b) {
     return a.budget.epsilon == b.budget.epsilon && a.budget.delta == b.budget.delta &&
            a.budget.fixed_epsilon == b.budget.fixed_epsilon && a.budget.renyi_order == b.budget.renyi_order &&
@@ -33,9 +35,9 @@ std::string text_of(const Account& terms) {
 
 /// A Renyi filter that could ever be charged.
 void check_renyi(const Budget& budget) {
-    if (budget.delta_apart != 0 && !budget.renyi_order)
-        throw Error(ExitCode::usage, "only a Renyi account sets a delta apart", "leave it out",
-                    "delta apart");
+    if (budget.delta_apart != 0 && !budget.renyi_order && !budget.gaussian)
+        throw Error(ExitCode::usage, "only an account of Renyi or Gaussian privacy sets a delta apart",
+                    "leave it out", "delta apart");
     if (!budget.renyi_order) return;
     const std::int64_t order = *budget.renyi_order;
     if (budget.fixed_epsilon)
@@ -60,8 +62,9 @@ void check_gaussian(const Budget& budget) {
     if (!budget.gaussian) return;
     if (budget.fixed_epsilon || budget.renyi_order)
         throw Error(ExitCode::usage, "an account composes by one rule", "choose one of them", "composition");
-    if (budget.delta == 0)
-        throw Error(ExitCode::usage, "an account of Gaussian privacy needs a delta",
+    if (budget.delta_apart < 0 || budget.delta_apart >= budget.delta)
+        throw Error(ExitCode::usage,
+                    "an account of Gaussian privacy needs a delta, and sets apart less than all of it",
                     "give a delta such as 1e-6", "delta");
 }
 
@@ -189,16 +192,16 @@ std::vector<std::byte> people_key(const LedgerDatabase& database) {
 
 // Ascending: neighbours in the table are then written together.
 std::vector<std::int64_t> hashes_of(std::span<const std::uint64_t> ids, std::span<const std::byte> key) {
-    std::vector<std::int64_t> hashes;
-    hashes.reserve(ids.size());
-    for (const std::uint64_t id : ids) {
+    std::vector<std::int64_t> hashes(ids.size());
+#pragma omp parallel for schedule(static) if (ids.size() >= ids_worth_threads)
+    for (std::size_t at = 0; at < ids.size(); ++at) {
         unsigned char bytes[8], digest[crypto_generichash_BYTES_MIN];
-        for (int i = 0; i < 8; ++i) bytes[i] = static_cast<unsigned char>(id >> 8 * i);
+        for (int i = 0; i < 8; ++i) bytes[i] = static_cast<unsigned char>(ids[at] >> 8 * i);
         crypto_generichash(digest, sizeof digest, bytes, sizeof bytes,
                            reinterpret_cast<const unsigned char*>(key.data()), key.size());
         std::uint64_t hash = 0;
         for (int i = 0; i < 8; ++i) hash |= std::uint64_t{digest[i]} << 8 * i;
-        hashes.push_back(static_cast<std::int64_t>(hash));
+        hashes[at] = static_cast<std::int64_t>(hash);
     }
     std::sort(hashes.begin(), hashes.end());
     hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());

@@ -31,6 +31,12 @@ Rational mu_squared_of(const Rational& epsilon, const Rational& delta) {
     return mu * mu;
 }
 
+/// Of a payment: nothing where that is a delta alone.
+std::optional<Rational> rho_of_gaussian(const std::optional<Rational>& mu_squared, const Rational& epsilon) {
+    if (mu_squared) return mu_squared;
+    return epsilon > 0 ? std::optional(mu_squared_of(epsilon, 0)) : std::nullopt;
+}
+
 Cost cost_of_answer(const Budget& budget, const Rational& epsilon, const Rational& delta) {
     Cost cost{epsilon, delta, std::nullopt};
     if (budget.renyi_order && delta == 0)
@@ -43,8 +49,7 @@ Cost cost_of_answer(const Budget& budget, const Rational& epsilon, const Rationa
 Cost cost_of_payment(const Budget& budget, const Payment& payment) {
     Cost cost{payment.epsilon, payment.delta, std::nullopt};
     if (budget.renyi_order && !payment.curve.empty()) cost.rho = payment.curve[place_of(*budget.renyi_order)];
-    if (budget.gaussian)
-        cost.rho = payment.mu_squared ? *payment.mu_squared : mu_squared_of(payment.epsilon, 0);
+    if (budget.gaussian) cost.rho = rho_of_gaussian(payment.mu_squared, payment.epsilon);
     return cost;
 }
 
@@ -96,16 +101,18 @@ Sums sums_of(const LedgerDatabase& database, const StoredAccount& account, const
                   std::nullopt};
         if (!payments.is_null(2)) cost.rho = parse_rational(payments.text(2), "ledger");
         if (budget.gaussian)
-            cost.rho = payments.is_null(3) ? mu_squared_of(cost.epsilon, 0)
-                                           : parse_rational(payments.text(3), "ledger");
+            cost.rho = rho_of_gaussian(payments.is_null(3)
+                                           ? std::nullopt
+                                           : std::optional(parse_rational(payments.text(3), "ledger")),
+                                       cost.epsilon);
         sums.add(cost);
         ++sums.payments;
     }
     return sums;
 }
 
-/// The delta at which a Renyi filter reads its rho: fixed at opening. One taken from what the other releases
-/// happened to leave would let answers decide how a second delta is spent.
+/// The delta at which a Renyi filter reads its rho, a Gaussian one its mu: fixed at opening. One taken from
+/// what the other releases happened to leave would let answers decide how a second delta is spent.
 Rational delta_of_rho(const Budget& budget) {
     return budget.delta - budget.delta_apart;
 }
@@ -119,11 +126,11 @@ void cost_of_fixed(Spending& spending) {
     spending.delta = spending.budget.delta;
 }
 
-/// All of the delta, once anything is spent; the epsilon that the sum of mu^2 has there.
+/// All of its delta, once anything is spent; the epsilon that the sum of mu^2 has there.
 void cost_of_gaussian(const Rational& mu_squared, Spending& spending) {
-    spending.delta = spending.budget.delta;
-    spending.epsilon =
-        std::min(spending.budget.epsilon, gaussian_epsilon(sqrt_upper(mu_squared), spending.budget.delta));
+    const Rational delta = delta_of_rho(spending.budget);
+    spending.delta += delta;
+    spending.epsilon = std::min(spending.budget.epsilon, gaussian_epsilon(sqrt_upper(mu_squared), delta));
 }
 
 Spending spending_of(const Budget& budget, const Sums& sums) {
@@ -141,7 +148,9 @@ Spending spending_of(const Budget& budget, const Sums& sums) {
 bool fits(const Budget& budget, Sums sums, const Cost& cost, std::int64_t more) {
     sums.add(cost, more);
     sums.answers += more;  // of a payment it makes no difference: fixed_epsilon takes none
-    if (budget.gaussian) return sums.rho.value_or(0) <= mu_squared_of(budget.epsilon, budget.delta);
+    if (budget.gaussian)
+        return sums.rho.value_or(0) <= mu_squared_of(budget.epsilon, delta_of_rho(budget)) &&
+               sums.delta <= budget.delta_apart;
     const Spending spending = spending_of(budget, sums);
     return spending.epsilon <= budget.epsilon && spending.delta <= budget.delta;
 }
@@ -176,6 +185,9 @@ std::string left_text(const Rational& left) {
 
 /// What a payment may still cost.
 std::string left_of(const Budget& budget, const Sums& sums, const Cost& cost) {
+    if (budget.gaussian && !cost.rho)
+        return "of the delta set apart (account --delta-apart) " +
+               left_text(budget.delta_apart - sums.delta) + " is left";
     if (!cost.rho) {
         const Spending spent = spending_of(budget, sums);
         return "epsilon " + left_text(budget.epsilon - spent.epsilon) + ", delta " +
@@ -183,7 +195,8 @@ std::string left_of(const Budget& budget, const Sums& sums, const Cost& cost) {
     }
     if (budget.gaussian)
         return "it adds " + decimal_text(*cost.rho) + " to mu^2, and " +
-               left_text(mu_squared_of(budget.epsilon, budget.delta) - sums.rho.value_or(0)) + " is left";
+               left_text(mu_squared_of(budget.epsilon, delta_of_rho(budget)) - sums.rho.value_or(0)) +
+               " is left";
     const std::int64_t order = *budget.renyi_order;
     const Rational most = renyi_budget(order, budget.epsilon - sums.epsilon, delta_of_rho(budget));
     return "at the Renyi order " + std::to_string(order) + " it costs " + decimal_text(*cost.rho) + ", and " +
@@ -261,7 +274,7 @@ void refuse_unless_affordable(const LedgerDatabase& database, const StoredAccoun
                         decimal_text(*budget.fixed_epsilon) + " each, and for nothing else",
                     "use a population whose account was opened without --fixed", database.path());
     }
-    if (budget.gaussian && payment.delta > 0 && !payment.mu_squared)
+    if (budget.gaussian && payment.delta > 0 && payment.epsilon > 0 && !payment.mu_squared)
         throw has_no_mu(payment.mechanism, database);
     const Sums sums = sums_of(database, account);
     const Cost cost = cost_of_payment(budget, payment);

@@ -35,11 +35,12 @@ struct Budget {
     /// epsilon of rho at delta - delta_apart, plus the sum of those epsilons
     /// (models/mathematics.md, renyi filter).
     std::optional<std::int64_t> renyi_order = std::nullopt;
-    /// With `renyi_order`: the delta set apart, once and for all, for what has no curve.
+    /// With `renyi_order`: the delta set apart, once and for all, for what has no curve; with `gaussian`, for
+    /// payments of no epsilon, which are a delta alone.
     Rational delta_apart = 0;
     /// A filter of Gaussian privacy: what is mu-Gaussian private adds mu^2, pure answers that of randomised
-    /// response, and nothing else can be paid. The sum is at most gaussian_mu(epsilon, delta)^2
-    /// (models/mathematics.md, gaussian filter).
+    /// response, and nothing else but a delta can be paid. The sum is at most
+    /// gaussian_mu(epsilon, delta - delta_apart)^2 (models/mathematics.md, gaussian filter).
     bool gaussian = false;
 };
 

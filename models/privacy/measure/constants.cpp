@@ -41,6 +41,7 @@ Rational squared(double sigma) {
 json json_of(const std::optional<MeasuredColumn>& column) {
     if (!column) return nullptr;
     if (column->buckets) return {{"buckets", *column->buckets}};
+    if (column->names) return {{"names", *column->names}};
     json object = {{"range", {column->lowest, column->highest}}, {"edges", column->edges}};
     if (!column->seen) object["seen"] = false;
     return object;
@@ -49,44 +50,58 @@ json json_of(const std::optional<MeasuredColumn>& column) {
 std::optional<MeasuredColumn> column_of(const json& object) {
     if (object.is_null()) return std::nullopt;
     if (object.contains("buckets")) return MeasuredColumn{.buckets = object["buckets"]};
+    if (object.contains("names")) return MeasuredColumn{.names = object["names"]};
     MeasuredColumn column{object.at("range").at(0), object.at("range").at(1), object.at("edges"),
                           object.value("seen", true)};
     if (!(column.lowest < column.highest)) throw std::range_error("range");
     return column;
 }
 
+json parameters_of_names(const MeasureRequest& request, const MeasureLaw& law) {
+    return {{"names", request.names},
+            {"names_delta", shown(request.names_delta)},
+            {"names_threshold", law.names.persons()},
+            {"rows_at_most", request.rows}};
+}
+
 }  // namespace
 
 const char* const measured_mechanism = "measured_constants";
+const char* const named_mechanism = "measured_names";
 
 MeasureLaw MeasureLaw::of(const MeasureRequest& request) {
     MeasureLaw law;
-    if (!request.count && request.columns + request.categories == 0)
+    const std::size_t levels = request.columns * request.levels + request.categories + request.names;
+    if (!request.count && levels == 0)
         throw Error(ExitCode::usage, "nothing is left to be measured", "leave the command out", "--count");
     if (request.count) {
         law.count_sigma = sigma_for(1, request.count_mu_squared);
         law.mu_squared += count_reach_squared(request.relation) / squared(law.count_sigma);
     }
-    if (request.columns + request.categories > 0) {
-        const std::size_t levels = request.columns * request.levels + request.categories;
+    if (levels > 0) {
         const Rational reach =
             as_rational(static_cast<std::int64_t>(levels)) * reach_squared(request.relation);
         law.sigma = sigma_for(reach, request.columns_mu_squared);
         law.mu_squared += reach / squared(law.sigma);
     }
+    if (request.names > 0)
+        law.names = NameLaw::of(law.sigma,
+                                request.names_delta / as_rational(static_cast<std::int64_t>(request.names)),
+                                request.rows);
     return law;
 }
 
 Payment payment_for(const MeasureRequest& request, const MeasureLaw& law, const Rational& delta) {
     json parameters = {{"relation", request.relation}, {"noise", "gaussian"}};
     if (request.count) parameters["count_sigma"] = law.count_sigma;
-    if (request.columns + request.categories > 0) {
+    if (request.columns + request.categories + request.names > 0) {
         parameters["columns"] = request.columns;
         parameters["column_sigma"] = law.sigma;
         parameters["bins"] = request.bins;
         if (request.levels < TreeLaw::levels) parameters["levels"] = request.levels;
     }
     if (request.categories > 0) parameters["categories"] = request.categories;
+    if (request.names > 0) parameters.update(parameters_of_names(request, law));
     return {"",
             gaussian_epsilon(sqrt_upper(law.mu_squared), delta),
             delta,
@@ -95,6 +110,12 @@ Payment payment_for(const MeasureRequest& request, const MeasureLaw& law, const 
             parameters.dump(),
             "",
             law.mu_squared};
+}
+
+Payment payment_for_names(const MeasureRequest& request, const MeasureLaw& law) {
+    json parameters = {{"relation", request.relation}};
+    parameters.update(parameters_of_names(request, law));
+    return {"", 0, request.names_delta, {}, named_mechanism, parameters.dump(), "", std::nullopt};
 }
 
 json MeasuredConstants::to_json() const {
@@ -126,16 +147,20 @@ std::size_t bins_told_apart(double persons, double sigma) {
 
 MeasuredConstants draw_constants(const MeasureRequest& request, const MeasureLaw& law,
                                  const MeasuredTable& table, const CountColumns& count_columns,
-                                 RandomBits& bits) {
-    ensure(table.features.size() == request.columns + request.categories,
+                                 RandomBits& bits, const CountNames& count_names) {
+    const std::size_t with_buckets = request.columns + request.categories;
+    ensure(table.features.size() == with_buckets + request.names,
            "every column that is asked for has a place");
     MeasuredConstants drawn;
     if (request.count) drawn.count = table.persons + GaussianNoise(law.count_sigma).draw(bits);
     const auto persons = static_cast<double>(request.count ? drawn.records() : table.stated);
     drawn.columns.resize(table.all);
-    for (std::size_t i = request.columns; i < table.features.size(); ++i)
+    for (std::size_t i = request.columns; i < with_buckets; ++i)
         drawn.columns[table.features[i]] = MeasuredColumn{
             .buckets = draw_buckets(count_columns(i, i + 1).front(), law.sigma, request.categories, bits)};
+    for (std::size_t i = with_buckets; i < table.features.size(); ++i)
+        drawn.columns[table.features[i]] =
+            MeasuredColumn{.names = draw_names(count_names(table.features[i]), law.names, table.other, bits)};
     if (request.columns == 0) return drawn;
     const bool edges = request.levels == TreeLaw::levels;
     if (edges) drawn.bins = request.bins > 0 ? request.bins : bins_told_apart(persons, law.sigma);

@@ -8,6 +8,7 @@
 
 #include "models/privacy/ledger/ledger.hpp"
 #include "models/privacy/measure/column_tree.hpp"
+#include "models/privacy/measure/name_counts.hpp"
 
 namespace holdfast {
 
@@ -20,6 +21,9 @@ struct MeasureRequest {
     Rational count_mu_squared = 0, columns_mu_squared = 0;  ///< what each may cost, at most
     std::size_t categories =
         0;  ///< columns of hashed text whose frequent buckets are asked for; of the second's cost
+    std::size_t names = 0;     ///< columns of text whose frequent values are to be named; likewise
+    Rational names_delta = 0;  ///< which that costs besides, for all of them together
+    std::uint64_t rows = 1;    ///< of a person, at most
     std::size_t levels = TreeLaw::levels;  ///< of a column: all, or of few persons the first, without edges
 
     static constexpr std::size_t least_bins = 4, most_bins = 16;
@@ -30,6 +34,7 @@ struct MeasureRequest {
 struct MeasureLaw {
     double count_sigma = 0, sigma = 0;  ///< in persons; 0: not drawn
     Rational mu_squared = 0;            ///< of all draws together, exactly: no more than was asked for
+    NameLaw names = {};
 
     /// Errors (usage): nothing is asked for, or the noise is beyond all counts.
     static MeasureLaw of(const MeasureRequest& request);
@@ -38,8 +43,12 @@ struct MeasureLaw {
 /// Without token and guarantee. `delta`: at which its epsilon is stated.
 Payment payment_for(const MeasureRequest& request, const MeasureLaw& law, const Rational& delta);
 
-/// The mechanism of that payment.
+/// Of the delta that names cost besides: a payment of no epsilon. Likewise without token and guarantee.
+Payment payment_for_names(const MeasureRequest& request, const MeasureLaw& law);
+
+/// The mechanisms of those payments.
 extern const char* const measured_mechanism;
+extern const char* const named_mechanism;
 
 /// A column's range and edges, in its own units.
 struct MeasuredColumn {
@@ -47,6 +56,11 @@ struct MeasuredColumn {
     std::vector<double> edges = {};
     bool seen = true;  ///< false: noise hid all of it, and the range is [0, 1]
     std::optional<std::vector<std::size_t>> buckets = {};  ///< of hashed text: the frequent ones, ascending
+    std::optional<std::vector<std::string>> names = {};    ///< of text: those that came out, ascending
+
+    bool is_text() const { return buckets || names; }
+    /// Of text: one for each bucket or name, and one for all others.
+    std::size_t features() const { return buckets ? buckets->size() + 1 : names ? names->size() + 1 : 1; }
 };
 
 /// What was drawn: public constants from then on.
@@ -67,18 +81,22 @@ struct MeasuredConstants {
 /// once. [last - first]
 using CountColumns = std::function<std::vector<ColumnCounts>(std::size_t first, std::size_t last)>;
 
+/// Counts persons by their names in a feature, by its place.
+using CountNames = std::function<NameCounts(std::size_t feature)>;
+
 /// Of a table: how many persons there are, and what is known of it anyway.
 struct MeasuredTable {
     std::int64_t persons = 0;
     std::uint64_t stated = 0;           ///< the public number of persons, where the count is not asked for
-    std::vector<std::size_t> features;  ///< [request.columns], their places; behind them [request.categories]
+    std::vector<std::size_t> features;  ///< [request.columns + categories + names], their places, so in order
     std::size_t all = 0;                ///< features, measured or not
+    std::string other = "";             ///< what all that has no name is called
 };
 
 /// Draws the count, then columns in their order.
 MeasuredConstants draw_constants(const MeasureRequest& request, const MeasureLaw& law,
                                  const MeasuredTable& table, const CountColumns& count_columns,
-                                 RandomBits& bits);
+                                 RandomBits& bits, const CountNames& count_names = nullptr);
 
 /// How many bins a column of so many persons gets under this noise: the least power of two above
 /// persons/(8 sigma), within [least_bins, most_bins].

@@ -20,6 +20,9 @@ from .table_models import TableClassifier, TableModel, given_schema, stages
 from .tables import Schema
 
 
+NAMES_PART = 0.1  # of delta: what names of categories cost
+
+
 class PrivateModel(TableModel):
     """A model under differential privacy: trained with noise, or given noise, paid for by a ledger, and published."""
 
@@ -37,6 +40,8 @@ class PrivateModel(TableModel):
         """
         if self.ledger is not None and self.population is None:
             raise ValueError("a ledger keeps the budget of people: say whose it is, population=NAME")
+        if self.text not in ("buckets", "names"):
+            raise ValueError(f"text={self.text!r}: buckets of a hash or names are measured of columns of text")
         self._measures = self.delta > 0
         with driver.private_folder() as folder, stages(self.verbose) as say:
             facts = self._import(folder, say, X, y, ids)
@@ -73,7 +78,9 @@ class PrivateModel(TableModel):
 
     def _measure(self, folder: str, run: Any, ledger: str) -> dict:
         """data.h5 becomes what was measured of it, for a part of epsilon; returns what the program says."""
-        measured = run("measure", "--data", "data.h5", "--ledger", ledger, "--epsilon", self.epsilon, "--delta", self.delta, "--out", "measured.h5")
+        names = self.delta * NAMES_PART if self._names else 0.0
+        words = ["--delta", self.delta - names, *(["--names-delta", names] if names else [])]
+        measured = run("measure", "--data", "data.h5", "--ledger", ledger, "--epsilon", self.epsilon, *words, "--out", "measured.h5")
         os.replace(os.path.join(folder, "measured.h5"), os.path.join(folder, "data.h5"))
         seen = [column.get("seen", True) for column in measured["columns"] if column]
         if seen and 2 * sum(seen) <= len(seen):
@@ -92,7 +99,8 @@ class PrivateModel(TableModel):
             except driver.UsageError:  # none yet
                 pass
         epsilon, delta = self.budget or (self.epsilon, self.delta)
-        return ["--budget", epsilon, "--budget-delta", delta, "--composition", rule]
+        apart = ["--delta-apart", delta * NAMES_PART] if self._names and rule != "basic" else []
+        return ["--budget", epsilon, "--budget-delta", delta, "--composition", rule, *apart]
 
     def _take_model(self, path: str | os.PathLike) -> None:
         self.model_ = models.read_model(path)
@@ -198,6 +206,8 @@ class PrivateClassifier(PrivateModel, TableClassifier):
         this model costs.
     columns : "amounts" (amounts, counts, flags, categories) or "coordinates" (signed, as of an embedding).
     features : "auto": the columns or bins of them, whichever `holdfast advise` expects more of; "columns"; "bins".
+    text : of columns of text whose values no schema states, "buckets" of a public hash are measured, or "names", those that
+        many persons have, for a tenth of delta: where people are to read them, or where frequent values are many.
     configuration : None: what `holdfast advise` advises, from public numbers alone. Else a dict {"section.key": value} of
         public settings of `holdfast train` beside that, or the path of a configuration (TOML) in place of it.
     verbose : says every command, by tqdm where that is installed.
@@ -215,7 +225,8 @@ class PrivateClassifier(PrivateModel, TableClassifier):
     def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
                  expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
                  ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
-                 columns: str = "amounts", features: str = "auto", configuration: Any = None, verbose: bool = False):
+                 columns: str = "amounts", features: str = "auto", text: str = "buckets",
+                 configuration: Any = None, verbose: bool = False):
         self.epsilon = epsilon
         self.delta = delta
         self.schema = schema
@@ -228,6 +239,7 @@ class PrivateClassifier(PrivateModel, TableClassifier):
         self.budget = budget
         self.columns = columns
         self.features = features
+        self.text = text
         self.configuration = configuration
         self.verbose = verbose
 
@@ -264,7 +276,8 @@ class PrivateRegressor(RegressorMixin, PrivateModel):
     def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, target_range: tuple[float, float] | None = None,
                  expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
                  ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
-                 columns: str = "amounts", features: str = "auto", configuration: Any = None, verbose: bool = False):
+                 columns: str = "amounts", features: str = "auto", text: str = "buckets",
+                 configuration: Any = None, verbose: bool = False):
         self.epsilon = epsilon
         self.delta = delta
         self.schema = schema
@@ -277,6 +290,7 @@ class PrivateRegressor(RegressorMixin, PrivateModel):
         self.budget = budget
         self.columns = columns
         self.features = features
+        self.text = text
         self.configuration = configuration
         self.verbose = verbose
 

@@ -69,6 +69,9 @@ def place_of(schema, column, cell):
     text = cell if isinstance(cell, str) else f"{cell:g}" if isinstance(cell, (float, np.floating)) else str(cell)
     if text in column["values"]:
         return column["values"].index(text)
+    if column.get("named"):  # under privacy: the last stands for all others
+        text = "" if is_missing(schema, text) else text
+        return column["values"].index(text) if text in column["values"] else len(column["values"]) - 1
     if is_missing(schema, text):
         return column["values"].index("") if "" in column["values"] else column.get("missing")
     return None

@@ -33,6 +33,8 @@ class TableModel(BaseEstimator):
     guarantee_: dict[str, Any]
     schema_: Schema | None
     rows_at_most: int | None = None  # of a person
+    text = "buckets"  # or "names": what is measured of text columns
+    _names = False  # are there names to be measured?
     _measures = False  # are ranges and a count that nobody stated drawn under privacy?
 
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
@@ -105,7 +107,9 @@ class TableModel(BaseEstimator):
             return None
         try:
             rows = [] if self.rows_at_most is None else ["--rows-at-most", self.rows_at_most]
-            text = [option for name in hashed if name != id_column for option in ("--categories", f"{name}=#")]
+            asked = "?" if self.text == "names" else "#"
+            text = [option for name in hashed if name != id_column for option in ("--categories", f"{name}={asked}")]
+            self._names = self.text == "names" and bool(text)
             return run("import", "table.csv", "--label", label, *words, *text, "--person", id_column, *rows, "--missing", "zero", *self._count(), "--population", self.population or "unnamed", "--out", "data.h5")
         except (driver.InputError, driver.UsageError):
             return None
