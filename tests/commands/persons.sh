@@ -154,8 +154,12 @@ refused 2 'not what rows are answered by' answer --answer most --epsilon 0.5
 cut -d, -f2- visits.csv > nameless.csv
 refused 3 'whose rows they are' "$holdfast" certify --run asked --queries nameless.csv --answer vote
 "$holdfast" train --data visits.h5 "${common[@]}" --out by-radius --set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5 > /dev/null || fail "not trained"
-refused 2 'no boxes bound the mean' "$holdfast" certify --run by-radius --queries visits.h5:test --answer mean
-"$holdfast" certify --run by-radius --queries visits.h5:test --answer vote > /dev/null || fail "no votes by radius"
+for unit in vote mean; do
+    "$holdfast" certify --run by-radius --queries visits.h5:test --answer $unit > said.txt || fail "no $unit by radius"
+    grep -q ", $test_persons queries" said.txt || fail "certify by radius does not count persons by $unit: $(cat said.txt)"
+    mpirun -n 3 "$holdfast" certify --run by-radius --queries visits.h5:test --answer $unit > three.txt 2> err.txt || fail "no $unit on three ranks: $(cat err.txt)"
+    cmp -s said.txt three.txt || fail "another $unit on three ranks"
+done
 
 # 9. A network for everybody, without all their rows.
 "$holdfast" fleet --data visits.h5 --out fleet --set network.hidden=[3] --set training.epochs=2 --records 6 --quiet > said.txt || fail "no fleet"
