@@ -1,6 +1,6 @@
-// attack --seed S --count N [--single | --fixed [--activation-bits 8]] [--one-step | --persons]: N enclosure, N poisoning
-// and N smoothness problems, and as many of persons with several rows and of one step, each several attacks;
-// exit 0 only without violations.
+// attack --seed S --count N [--single | --fixed [--activation-bits 8]] [--one-step | --persons]: N enclosure,
+// N poisoning and N smoothness problems, and as many of persons with several rows and of one step, each
+// several attacks; exit 0 only without violations.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
