@@ -357,28 +357,32 @@ TEST(RowsClippedAfter, AreTheMeanOfTheirGradientsShortenedAsAWhole) {
     EXPECT_GT(whole, 5);
 }
 
-/// Rows that pull against each other leave a short mean, which no clip shortens: clipped each by its part
-/// they lose what is beyond it. Added without weights they leave the clip.
-TEST(RowsClippedAfter, CancelFirstAndAreNoSum) {
+/// Of two rows whose gradients are long and apart the mean fills the clip, where rows that are each clipped
+/// by their part do not; and rows that are each clipped to the whole, and added, leave it.
+TEST(RowsClippedAfter, WasteLessOfTheClipAndAreNoSum) {
     Settings settings = of_rows_alone();
     settings.network.hidden = {};
     const Training training(settings);
-    Records rows = records_of(4, 20);
-    rows.labels = {0, 1, 0, 0};
-    for (std::size_t i = 0; i < features; ++i)
-        rows.features.wide_values()[features + i] = rows.features.at(0, i) * 1.01;
-    Records pair = rows;
-    pair.ids = {1, 1, 2, 2};
-    weigh_persons(pair, most_rows, "test");
-    const double both = training.share(training.vector_of_rows(pair, {0, 1}));
-    EXPECT_GT(both, 0);
-    std::vector<std::int64_t> added(training.parameters.size());
-    for (const std::uint32_t row : {2, 3}) {
-        const std::vector<std::int64_t> one = training.vector_of_rows(rows, {row});
-        EXPECT_TRUE(training.within_clip(one));
-        for (std::size_t p = 0; p < added.size(); ++p) added[p] += one[p];
+    const Records rows = records_of(40, 20);
+    Records pairs = rows;
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs.ids[i] = i / 2;
+    weigh_persons(pairs, most_rows, "test");
+    int longer = 0, beyond = 0;
+    for (std::uint32_t i = 0; i < rows.size(); i += 2) {
+        const std::vector<std::int64_t> one = training.vector_of(rows, i),
+                                        other = training.vector_of(rows, i + 1);
+        std::vector<std::int64_t> sum(one.size()), mean(one.size());
+        for (std::size_t p = 0; p < sum.size(); ++p) {
+            sum[p] = one[p] + other[p];
+            mean[p] = sum[p] / 2;
+        }
+        const double after = training.share(training.vector_of_rows(pairs, {i, i + 1}));
+        ASSERT_LE(after, 1);
+        longer += after > 1.2 * training.share(mean) ? 1 : 0;
+        beyond += training.within_clip(sum) ? 0 : 1;
     }
-    EXPECT_FALSE(training.within_clip(added)) << "each clipped to the whole, and added";
+    EXPECT_GT(longer, 3);
+    EXPECT_GT(beyond, 3);
 }
 
 TEST(RowsClippedAfter, AreRefusedWhereTheyAreNotDefined) {
