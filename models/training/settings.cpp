@@ -449,8 +449,8 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
             "0: that",
             &S::rows_at_most, 0, most_rows_of_a_person),
         text("clip_rows",
-             "a person's rows: each is clipped by its part, before they are added, or (after) their mean is, "
-             "once, by noisy training of the cross-entropy: for few persons and little epsilon",
+             "a person's rows are clipped before | after their mean is taken: each by its part, or the mean, "
+             "once, by noisy training of the cross-entropy, for few persons and little epsilon",
              &S::clip_rows, {"before", "after"}),
         option("class_weights",
                "what a record of each label counts by, public numbers; [0.1, 1] for a class of 9 in 10 that "
