@@ -5,6 +5,7 @@
 //   holdfast account --ledger ward.db --data raw.h5 --budget 1 --budget-delta 1e-5 --composition gdp
 //   holdfast measure --data raw.h5 --ledger ward.db --out patients.h5
 //   holdfast measure --data raw.h5 --ledger ward.db --ranges --bins 16 --share 0.1 --out patients.h5
+//   holdfast measure --data patients.h5 --ledger ward.db --features 10 --out ten.h5
 
 #include <spdlog/logger.h>
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "dist/data/schema.hpp"
 #include "dist/data/statistics.hpp"
 #include "dist/files/hdf5.hpp"
+#include "jobs/data/measure/chosen_columns.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
@@ -37,6 +39,7 @@ struct Request {
     std::string data, ledger, out;
     bool count = false, ranges = false, categories = false;
     std::int64_t bins = 0;
+    std::optional<std::uint64_t> features;  ///< columns to choose
     std::optional<double> share, epsilon, delta, names_delta;
 };
 
@@ -789,6 +792,9 @@ std::string next_of(const Request& request, const DatasetInfo& info, double pers
 }
 
 void measure(const Context& context, const Request& request) {
+    if (request.features)
+        return choose_columns(context, {request.data, request.ledger, request.out, *request.features,
+                                        request.share, request.epsilon, request.delta});
     // 1. What is asked for, of whom, and whether there is an account that can pay.
     check_request(request);
     if (!context.world.is_root()) return context.world.barrier();
@@ -868,9 +874,15 @@ Run declare_measure(const Command& command) {
     command.add_option("--bins", request->bins,
                        "8 or 16 bins a column, which training with features.map = bins then takes (default: "
                        "4 to 16, as the noise leaves them to be told apart)");
+    const Argument chosen = command.add_option(
+        "--features", request->features,
+        "None of these: of a dataset whose ranges are public or measured, choose so many columns that tell "
+        "its labels apart, and leave the others out");
+    for (const char* other : {"--count", "--ranges", "--categories", "--bins"})
+        chosen.excludes(command.option(other));
     command.add_option("--share", request->share,
                        "Part of the total's mu^2 that it may cost (default: 0.01 for the count, 0.04 for "
-                       "ranges and bins, or 0.15 where the total is below epsilon 0.3)");
+                       "ranges and bins, or 0.15 where the total is below epsilon 0.3; 0.1 for --features)");
     command.add_option("--epsilon", request->epsilon,
                        "The total that measuring and training may cost (default: the account's budget)");
     command.add_option("--delta", request->delta, "and its delta");

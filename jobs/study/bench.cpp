@@ -43,6 +43,7 @@ struct Request {
     std::string workload = "blobs", relation = "add_remove", clip = "elementwise", levels = "20",
                 backend = "auto", transport = "auto", precision = "double", loss = "binary_cross_entropy";
     int repeats = 3, threads = 0, activation_bits = 16;
+    std::uint64_t rows = 1;  ///< of a person
     std::size_t records = 100000, features = 188;
     std::size_t networks = 2801, inputs = 7, width = 50, queries = 256;  // of a vote
 };
@@ -85,17 +86,21 @@ std::vector<std::int64_t> levels_of(const std::string& text) {
     return levels;
 }
 
-/// This rank's share, by the hash that a training shares its records out by; the same records on any ranks.
-Records random_records(const Workload& workload, const Communicator& world) {
+/// This rank's share, by the hash that a training shares its records out by; the same records on any ranks,
+/// or the same rows, so many of one person.
+Records random_records(const Workload& workload, const Communicator& world,
+                       std::uint64_t rows_of_person = 1) {
     Records records{FeatureMatrix(workload.features, false), {}, {}, {}};
     const KeyedHash hash{7};
     const Assignment assignment(7);
     const auto ranks = static_cast<std::uint64_t>(world.size()),
                rank = static_cast<std::uint64_t>(world.rank());
-    for (std::uint64_t id = 0; id < workload.records; ++id) {
-        if (assignment.block(id, ranks) == rank) records.ids.push_back(id);
+    for (std::uint64_t row = 0; row < workload.records; ++row) {
+        if (assignment.block(row / rows_of_person, ranks) != rank) continue;
+        records.rows.push_back(row);
+        records.ids.push_back(row / rows_of_person);
     }
-    records.rows = records.ids;
+    if (rows_of_person > 1) weigh_persons(records, rows_of_person, "bench");
     records.labels.resize(records.size());
     std::vector<float>& values = records.features.values();
     values.resize(records.size() * workload.features);
@@ -103,7 +108,7 @@ Records random_records(const Workload& workload, const Communicator& world) {
     for (std::size_t i = 0; i < records.size(); ++i) {
         float* row = values.data() + i * workload.features;
         for (std::size_t j = 0; j < workload.features; ++j)
-            row[j] = static_cast<float>(hash.uniform(0, records.ids[i] * workload.features + j) -
+            row[j] = static_cast<float>(hash.uniform(0, records.rows[i] * workload.features + j) -
                                         (workload.features == 6 ? 0.5 : 0.0));
         records.labels[i] = row[0] + row[1] > (workload.features == 6 ? 0.0F : 1.0F) ? 1 : 0;
     }
@@ -225,6 +230,27 @@ Settings settings_of(const Workload& workload, const Request& request) {
     return settings;
 }
 
+/// Of the same rows, so many of a person.
+Settings of_persons(Settings settings, std::uint64_t rows_of_person) {
+    settings.training.rows_at_most = static_cast<std::int64_t>(rows_of_person);
+    settings.training.expected_records /= settings.training.rows_at_most;
+    return settings;
+}
+
+/// Seconds of persons' rows, and of as many single ones beside.
+nlohmann::json beside_rows(std::uint64_t rows, double persons, double singles) {
+    return {{"rows", rows},
+            {"seconds", persons},
+            {"seconds_of_single_rows", singles},
+            {"ratio", persons / singles}};
+}
+std::string text_beside_rows(std::uint64_t rows, double persons, double singles) {
+    char text[160];
+    std::snprintf(text, sizeof text, "persons of %llu rows %8.4f s, %5.3f times as many single rows\n",
+                  static_cast<unsigned long long>(rows), persons, persons / singles);
+    return text;
+}
+
 Settings noisy_settings_of(const Settings& plain, NoiseSettings::Law law) {
     Settings settings = plain;
     settings.training.kind = "noisy";
@@ -247,14 +273,20 @@ void bench_step(const Context& context, const Request& request) {
     TrainingPlan plain = plan;
     plain.levels = {0};
     const BlockCommunicator sums(context.world, context.world, {request.transport, plan.backend->name()});
-    const Records records = random_records(workload, context.world);
+    const Records records = random_records(workload, context.world),
+                  persons = random_records(workload, context.world, request.rows);
+    const TrainingPlan of_rows =
+        make_plan(of_persons(settings, request.rows), {.features = workload.features}, plan.backend);
 
     // 2. Plain and certified steps in turn, the fastest of each.
-    double plain_seconds = 1e300, certified_seconds = 1e300;
+    double plain_seconds = 1e300, certified_seconds = 1e300, persons_seconds = 1e300;
     for (int repeat = 0; repeat < request.repeats; ++repeat) {
         plain_seconds = std::min(plain_seconds, seconds_of(plain, records, workload.steps, sums.group()));
         certified_seconds =
             std::min(certified_seconds, seconds_of(plan, records, workload.steps, sums.group()));
+        if (request.rows > 1)
+            persons_seconds =
+                std::min(persons_seconds, seconds_of(of_rows, persons, workload.steps, sums.group()));
     }
 
     // 3. Beside what the machine can do. A level's two bounds take at least a multiply-add each where the
@@ -270,26 +302,26 @@ void bench_step(const Context& context, const Request& request) {
     getrusage(RUSAGE_SELF, &usage);
     std::int64_t peak[] = {std::int64_t{usage.ru_maxrss} * 1024};
     context.world.max(peak);
-    const nlohmann::json result = {{"workload", request.workload},
-                                   {"relation", request.relation},
-                                   {"clip", request.clip},
-                                   {"levels", request.levels},
-                                   {"precision", request.precision},
-                                   {"activation_bits", request.activation_bits},
-                                   {"backend", plan.backend->name()},
-                                   {"ranks", context.world.size()},
-                                   {"transport", sums.group().transport()},
-                                   {"threads", threads},
-                                   {"steps", workload.steps},
-                                   {"certified_seconds", certified_seconds},
-                                   {"plain_seconds", plain_seconds},
-                                   {"ratio", ratio},
-                                   {"peak_bytes", peak[0]},
-                                   {"data_bytes", workload.records * workload.features * sizeof(float)},
-                                   {"blas_core", blas_core()},
-                                   {"dgemm_gflops", 2e-9 * rate},
-                                   {"plain_fraction_of_dgemm", plain_fraction},
-                                   {"certified_fraction_of_dgemm", certified_fraction}};
+    nlohmann::json result = {{"workload", request.workload},
+                             {"relation", request.relation},
+                             {"clip", request.clip},
+                             {"levels", request.levels},
+                             {"precision", request.precision},
+                             {"activation_bits", request.activation_bits},
+                             {"backend", plan.backend->name()},
+                             {"ranks", context.world.size()},
+                             {"transport", sums.group().transport()},
+                             {"threads", threads},
+                             {"steps", workload.steps},
+                             {"certified_seconds", certified_seconds},
+                             {"plain_seconds", plain_seconds},
+                             {"ratio", ratio},
+                             {"peak_bytes", peak[0]},
+                             {"data_bytes", workload.records * workload.features * sizeof(float)},
+                             {"blas_core", blas_core()},
+                             {"dgemm_gflops", 2e-9 * rate},
+                             {"plain_fraction_of_dgemm", plain_fraction},
+                             {"certified_fraction_of_dgemm", certified_fraction}};
     char text[320];
     std::snprintf(text, sizeof text,
                   "%-6s %-10s %-11s levels %-6s certified %8.4f s  plain %8.4f s  a level costs %5.2f plain "
@@ -299,7 +331,12 @@ void bench_step(const Context& context, const Request& request) {
                   100 * certified_fraction,
                   plan.backend->name() == "cuda" ? "the GPU's" : blas_core().c_str(),
                   static_cast<long long>(peak[0] / (1024 * 1024)));
-    context.print(result, text);
+    std::string words = text;
+    if (request.rows > 1) {
+        result["persons"] = beside_rows(request.rows, persons_seconds, certified_seconds);
+        words += text_beside_rows(request.rows, persons_seconds, certified_seconds);
+    }
+    context.print(result, words);
 }
 
 void bench_noisy(const Context& context, const Request& request) {
@@ -318,38 +355,48 @@ void bench_noisy(const Context& context, const Request& request) {
                        drawless = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::none)),
                        noisy = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::gaussian));
     const BlockCommunicator sums(context.world, context.world, {request.transport, backend->name()});
-    const Records records = random_records(workload, context.world);
+    const Records records = random_records(workload, context.world),
+                  persons = random_records(workload, context.world, request.rows);
+    const TrainingPlan of_rows =
+        plan_of(of_persons(noisy_settings_of(plain_settings, NoiseSettings::Law::none), request.rows));
 
     // 2. In turn, the fastest of each.
-    double plain_seconds = 1e300, drawless_seconds = 1e300, noisy_seconds = 1e300;
+    double plain_seconds = 1e300, drawless_seconds = 1e300, noisy_seconds = 1e300, persons_seconds = 1e300;
     for (int repeat = 0; repeat < request.repeats; ++repeat) {
         const auto keep_least = [](double& least, double seconds) { least = std::min(least, seconds); };
         keep_least(plain_seconds, seconds_of(plain, records, workload.steps, sums.group()));
         keep_least(drawless_seconds, noisy_seconds_of(drawless, records, workload.steps, sums.group()));
         keep_least(noisy_seconds, noisy_seconds_of(noisy, records, workload.steps, sums.group()));
+        if (request.rows > 1)
+            keep_least(persons_seconds, noisy_seconds_of(of_rows, persons, workload.steps, sums.group()));
     }
 
     // 3. In plain steps.
     const double ratio = drawless_seconds / plain_seconds, ratio_with_draws = noisy_seconds / plain_seconds;
-    const nlohmann::json result = {{"workload", request.workload},
-                                   {"precision", request.precision},
-                                   {"backend", backend->name()},
-                                   {"ranks", context.world.size()},
-                                   {"threads", omp_get_max_threads()},
-                                   {"steps", workload.steps},
-                                   {"parameters", plain.network.parameters()},
-                                   {"plain_seconds", plain_seconds},
-                                   {"noisy_seconds_without_draws", drawless_seconds},
-                                   {"noisy_seconds", noisy_seconds},
-                                   {"ratio_without_draws", ratio},
-                                   {"ratio", ratio_with_draws}};
+    nlohmann::json result = {{"workload", request.workload},
+                             {"precision", request.precision},
+                             {"backend", backend->name()},
+                             {"ranks", context.world.size()},
+                             {"threads", omp_get_max_threads()},
+                             {"steps", workload.steps},
+                             {"parameters", plain.network.parameters()},
+                             {"plain_seconds", plain_seconds},
+                             {"noisy_seconds_without_draws", drawless_seconds},
+                             {"noisy_seconds", noisy_seconds},
+                             {"ratio_without_draws", ratio},
+                             {"ratio", ratio_with_draws}};
     char text[240];
     std::snprintf(
         text, sizeof text,
         "%-9s noisy %8.4f s, without its draws %8.4f s  plain %8.4f s  so %5.2f plain steps, without "
         "draws %5.2f\n",
         request.workload.c_str(), noisy_seconds, drawless_seconds, plain_seconds, ratio_with_draws, ratio);
-    context.print(result, text);
+    std::string words = text;
+    if (request.rows > 1) {
+        result["persons"] = beside_rows(request.rows, persons_seconds, drawless_seconds);
+        words += text_beside_rows(request.rows, persons_seconds, drawless_seconds);
+    }
+    context.print(result, words);
 }
 
 decltype(cblas_sgemv)* gemv_of(float) {
@@ -521,6 +568,9 @@ Command add_kind(const Command& command, const std::string& name, const std::str
 /// Of the kinds that take whole steps.
 void add_workload(const Command& kind, Request& request) {
     kind.add_option("--workload", request.workload, "blobs, imdb, amex or amex_full (5.5 million records)")
+        .show_default();
+    kind.add_option("--rows", request.rows, "Beside them, the same rows as persons of so many each")
+        .positive()
         .show_default();
     kind.add_option("--transport", request.transport, "As run.transport of train")
         .one_of({"auto", "mpi", "nccl"})

@@ -57,7 +57,8 @@ const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
 const char* const measured_settings_condition =
-    "no setting, no seed, no constant of scaling but those measured and paid for, and no column, category or "
+    "no setting, no seed, no constant of scaling or column but those measured and paid for, and no category "
+    "or "
     "class was chosen by looking at the private records";
 const char* const queries_condition = "the queries concern nobody whose records are private";
 const char* const answered_condition =
@@ -67,13 +68,13 @@ const char* const answered_condition =
 namespace {
 
 constexpr const char* measured_condition =
-    "its neighbours are datasets at the constants (ranges, number of records) that were measured from this "
-    "one, "
-    "as they are: what one record changes in the constants themselves, the (epsilon, delta) paid for them "
+    "its neighbours are datasets at the constants (ranges, number of records, columns) that were measured "
+    "from this one, as they are: what one record changes in the constants themselves, the (epsilon, delta) "
+    "paid for them "
     "covers";
 constexpr const char* measured_beside =
-    "; the constants (ranges, number of records) of its data were drawn from the same records under privacy, "
-    "and are paid for apart, from the same account";
+    "; the constants (ranges, number of records, columns) of its data were drawn from the same records under "
+    "privacy, and are paid for apart, from the same account";
 constexpr const char* given_ids = "an id names one person, whatever other records there are";
 constexpr const char* content_ids =
     "no two records of either dataset are equal: an id is a hash of its record's content";
@@ -295,6 +296,15 @@ Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const
                                     ", at most the probability that somebody shows a category that nobody "
                                     "else has"),
         facts, relation);
+}
+
+Guarantee claim_about_columns(const DataFacts& facts, Relation relation, const Rational& epsilon) {
+    Guarantee claim =
+        claim_about_counts("which columns were chosen, and all that is computed from that alone, is (" +
+                               decimal_text(epsilon) + ", 0)-differentially private",
+                           facts, relation);
+    state_scaling(facts.scaling, "what the choice cost does not cover", claim);
+    return claim;
 }
 
 Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Rational& epsilon,

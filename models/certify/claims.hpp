@@ -53,6 +53,8 @@ Guarantee claim_about_publication(const RecordClaim& basis, const Rational& epsi
 /// A claim on constants that are drawn from a table under noise: mu-Gaussian private. Likewise the one way.
 Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const Rational& mu_squared,
                                 const Rational& names_delta = 0);
+/// A claim on the columns of a table that were chosen by pure draws of so much together. Likewise.
+Guarantee claim_about_columns(const DataFacts& facts, Relation relation, const Rational& epsilon);
 /// A claim on what is told of scores of persons who were held out, by models that were paid for: of a noisy
 /// table, or of the score that the best of several was chosen by.
 Guarantee claim_about_scores(const DataFacts& facts, Relation relation, const Rational& epsilon,

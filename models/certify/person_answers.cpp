@@ -9,8 +9,6 @@
 namespace holdfast {
 namespace {
 
-/// Outputs as whole numbers, rounded and clamped: non-decreasing, so that their sums have no order.
-constexpr double outputs_per_unit = 0x1p26, greatest_output = 0x1p20;
 std::int64_t units_of(double output) {
     const double inside = output >= -greatest_output ? std::min(output, greatest_output) : -greatest_output;
     return std::llrint(inside * outputs_per_unit);
@@ -41,27 +39,6 @@ struct Scores {
     }
 };
 
-/// One logit is that of class 1, beside 0 for class 0.
-std::vector<std::int64_t> scores_of(const std::vector<double>& outputs, std::size_t width, std::size_t first,
-                                    std::size_t end, std::size_t classes) {
-    std::vector<std::int64_t> scores(classes);
-    for (std::size_t r = first; r < end; ++r) {
-        for (std::size_t c = 0; c < width; ++c)
-            scores[classes - width + c] += units_of(outputs[r * width + c]);
-    }
-    return scores;
-}
-
-void check_rows(std::span<const std::size_t> starts) {
-    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
-        if (starts[i + 1] - starts[i] > most_rows_of_a_mean)
-            throw Error(
-                ExitCode::input,
-                "a person of more rows than the " + std::to_string(most_rows_of_a_mean) + " that a mean adds",
-                "ask for votes: --answer vote", "--answer");
-    }
-}
-
 /// Leading levels at which something holds go up by one, if it holds at `level` and did at all before.
 void extend(std::int64_t& leading, std::size_t level, bool holds) {
     if (holds && leading == static_cast<std::int64_t>(level)) ++leading;
@@ -80,10 +57,30 @@ std::optional<AnswerUnit> answer_unit_named(const std::string& name) {
     return std::nullopt;
 }
 
+std::vector<std::int64_t> added_outputs(const std::vector<double>& outputs, std::size_t width,
+                                        std::size_t first, std::size_t end, std::size_t classes) {
+    std::vector<std::int64_t> scores(classes);
+    for (std::size_t r = first; r < end; ++r) {
+        for (std::size_t c = 0; c < width; ++c)
+            scores[classes - width + c] += units_of(outputs[r * width + c]);
+    }
+    return scores;
+}
+
+void check_rows_of_means(std::span<const std::size_t> starts) {
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+        if (starts[i + 1] - starts[i] > most_rows_of_a_mean)
+            throw Error(
+                ExitCode::input,
+                "a person of more rows than the " + std::to_string(most_rows_of_a_mean) + " that a mean adds",
+                "ask for votes: --answer vote", "--answer");
+    }
+}
+
 Answers answers_of_persons(AnswerUnit unit, const Network& network, const Answers& rows,
                            std::span<const std::size_t> starts) {
     if (unit == AnswerUnit::row) return rows;
-    if (unit == AnswerUnit::mean) check_rows(starts);
+    if (unit == AnswerUnit::mean) check_rows_of_means(starts);
     const std::size_t width = network.outputs(), classes = network.classes();
     Answers persons;
     for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
@@ -96,7 +93,8 @@ Answers answers_of_persons(AnswerUnit unit, const Network& network, const Answer
             for (const std::int64_t votes : scores.lower)
                 persons.logits.push_back(static_cast<double>(votes) / count);
         } else {
-            scores.lower = scores_of(rows.logits, width, starts[i], starts[i + 1], std::max(classes, width));
+            scores.lower =
+                added_outputs(rows.logits, width, starts[i], starts[i + 1], std::max(classes, width));
             for (std::size_t c = scores.lower.size() - width; c < scores.lower.size(); ++c)
                 persons.logits.push_back(static_cast<double>(scores.lower[c]) / outputs_per_unit / count);
         }
@@ -133,7 +131,7 @@ Certificates votes_of_persons(const Certificates& rows, std::span<const std::siz
 
 MeansOfPersons::MeansOfPersons(const Network& network, std::span<const std::size_t> starts)
     : outputs_(network.outputs()), classes_(network.classes()), starts_(starts) {
-    check_rows(starts);
+    check_rows_of_means(starts);
     const std::size_t persons = starts.size() - 1;
     found_ = {std::vector<std::int32_t>(persons), std::vector<std::int64_t>(persons),
               std::vector<std::int64_t>(persons * classes_)};
@@ -141,8 +139,8 @@ MeansOfPersons::MeansOfPersons(const Network& network, std::span<const std::size
 
 void MeansOfPersons::add_level(const OutputBounds& rows) {
     for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
-        const Scores means{scores_of(rows.lower, outputs_, starts_[i], starts_[i + 1], classes_),
-                           scores_of(rows.upper, outputs_, starts_[i], starts_[i + 1], classes_)};
+        const Scores means{added_outputs(rows.lower, outputs_, starts_[i], starts_[i + 1], classes_),
+                           added_outputs(rows.upper, outputs_, starts_[i], starts_[i + 1], classes_)};
         if (level_ == 0) found_.labels[i] = means.winner();
         for (std::size_t j = 0; j < classes_; ++j)
             extend(found_.class_distances[i * classes_ + j], level_, means.beaten(j));

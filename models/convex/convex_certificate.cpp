@@ -36,24 +36,39 @@ class ConvexCertificate final : public Certificate {
 
     /// Whoever asks: there is nothing that could be asked sooner.
     Certificates distances(std::size_t member, const Records& queries, Asker, int device) const override {
-        // Where it was trained on GPUs, there may be none here: the bits are the same.
-        const auto backend = make_backend(backend_ == "cuda" ? "auto" : backend_, Precision::double_precision,
-                                          Product::exact, device);
-        std::vector<std::int64_t> point, lower, upper;
-        points_.read(member, 0, point, upper);
-        if (!removals()) return distances_.of(*backend, point, queries);
-        std::vector<std::int64_t> radii;
-        for (std::size_t level = 0; level < levels_.size(); ++level) {
-            points_.read(member, level, lower, upper);
-            radii.push_back(upper.front() - point.front());
-        }
-        return distances_.of_removals(*backend, point, radii, queries);
+        const Point point = point_of(member, device);
+        if (!removals()) return distances_.of(*point.backend, point.parameters, queries);
+        return distances_.of_removals(*point.backend, point.parameters, point.radii, queries);
+    }
+    std::optional<Certificates> means(std::size_t member, const Records& rows,
+                                      std::span<const std::size_t> starts, int device) const override {
+        const Point point = point_of(member, device);
+        return distances_.of_means(*point.backend, point.parameters, point.radii, rows, starts);
     }
 
     RecordClaim claim() const override { return convex_claim(settings_, facts_); }
     RecordClaim release_claim() const override { return convex_release_claim(settings_, facts_); }
 
   private:
+    /// What a member ended with; of removals how far each number of them may move it.
+    struct Point {
+        std::shared_ptr<const Backend> backend;
+        std::vector<std::int64_t> parameters, radii;
+    };
+    Point point_of(std::size_t member, int device) const {
+        // Where it was trained on GPUs, there may be none here: the bits are the same.
+        Point point{make_backend(backend_ == "cuda" ? "auto" : backend_, Precision::double_precision,
+                                 Product::exact, device),
+                    {},
+                    {}};
+        std::vector<std::int64_t> lower, upper;
+        points_.read(member, 0, point.parameters, upper);
+        for (std::size_t level = 0; removals() && level < levels_.size(); ++level) {
+            points_.read(member, level, lower, upper);
+            point.radii.push_back(upper.front() - point.parameters.front());
+        }
+        return point;
+    }
     bool removals() const { return settings_.certificate.relation == Relation::remove; }
 
     Settings settings_;

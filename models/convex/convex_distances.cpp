@@ -6,6 +6,7 @@
 
 #include "models/certify/answers.hpp"
 #include "models/certify/margins.hpp"
+#include "models/certify/person_answers.hpp"
 #include "models/convex/mapped_length.hpp"
 
 namespace holdfast {
@@ -15,14 +16,17 @@ constexpr std::int64_t greatest_cap = std::int64_t{1} << 20;
 /// Far above what underflow adds to any chain of 2^20 products, far below any margin that decides.
 constexpr double underflow = 0x1p-900;
 
-/// `beaten`: how many levels leave a gap as it is.
-template <typename Beaten>
-void add_to(Certificates& result, const std::vector<double>& logits, std::int64_t cap, Beaten beaten) {
-    const std::size_t classes = logits.size(),
-                      label = greatest_logit(classes, [&](std::size_t c) { return logits[c]; });
+/// What grid and quotient of a mean's gap may differ by, in both runs together: 4 2^-27, and less than 2^-29.
+constexpr double grid_of_means = 0x1p-24;
+
+/// `beaten`: how many levels leave a gap as it is, of scores of doubles or of whole numbers.
+template <typename Score, typename Beaten>
+void add_to(Certificates& result, const std::vector<Score>& scores, std::int64_t cap, Beaten beaten) {
+    const std::size_t classes = scores.size(),
+                      label = greatest_logit(classes, [&](std::size_t c) { return scores[c]; });
     std::int64_t nearest = cap + 1;
     for (std::size_t j = 0; j < classes; ++j) {
-        const std::int64_t levels = beaten(logits[label] - logits[j]);
+        const std::int64_t levels = beaten(scores[label] - scores[j]);
         if (j != label) nearest = std::min(nearest, levels);
         result.class_distances.push_back(levels);
     }
@@ -47,7 +51,9 @@ ConvexDistances::ConvexDistances(const Network& network, const ConvexRadius& rad
     const Rational chain =
         8 * as_rational(static_cast<std::int64_t>(network.inputs() + 4)) / power_of_two(53);
     rounding_ = round_up(chain * radius.row * unit);
+    margin_ = round_up(radius.margin * unit);
     margin_step_ = round_up((radius.margin + chain * radius.row) * unit);
+    row_ = round_up(radius.row * unit * (1 + chain));
     const Rational longest = (network.outputs() == 1 ? 1 : 2) * radius.row * unit * (1 + chain);
     const Integer cap = floor(longest / Rational(margin_step_));
     cap_ = cap < greatest_cap ? cap.get_si() : greatest_cap;
@@ -63,16 +69,22 @@ Certificates ConvexDistances::of(const Backend& backend, const std::vector<std::
                    [&](Upper length, double gap) { return steps_below(gap, step_of(length), cap_ + 1); });
 }
 
-Certificates ConvexDistances::of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
-                                          const std::vector<std::int64_t>& radii,
-                                          const Records& queries) const {
+std::vector<Upper> ConvexDistances::margins_moved(const std::vector<std::int64_t>& radii) const {
     const Upper rows = network_.outputs() == 1 ? Upper(1) : sqrt(Upper(2));
     std::vector<Upper> moved{Upper(0)};
     for (std::size_t k = 1; k < radii.size(); ++k) {
         const Upper units(std::nextafter(static_cast<double>(radii[k]), INFINITY));
-        moved.push_back(min(units * Upper(parameter_unit) * rows + Upper(rounding_),
-                            Upper(static_cast<double>(k)) * Upper(margin_step_)));
+        moved.push_back(units * Upper(parameter_unit) * rows);
     }
+    return moved;
+}
+
+Certificates ConvexDistances::of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                                          const std::vector<std::int64_t>& radii,
+                                          const Records& queries) const {
+    std::vector<Upper> moved = margins_moved(radii);
+    for (std::size_t k = 1; k < moved.size(); ++k)
+        moved[k] = min(moved[k] + Upper(rounding_), Upper(static_cast<double>(k)) * Upper(margin_step_));
     const auto levels_below = [&](Upper length, double gap) {
         const auto reaches = [&](Upper margin) {
             return (margin * length + Upper(underflow)).value() >= gap;
@@ -81,6 +93,48 @@ Certificates ConvexDistances::of_removals(const Backend& backend, const std::vec
         return gap > 0 ? static_cast<std::int64_t>(first - moved.begin()) : 0;
     };
     return counted(backend, parameters, queries, static_cast<std::int64_t>(radii.size()) - 1, levels_below);
+}
+
+ConvexDistances::Reach ConvexDistances::reach_of_mean(const Records& rows, std::size_t first,
+                                                      std::size_t end) const {
+    Reach reach{mean_length(network_, rows.features, first, end), Upper(0)};
+    for (std::size_t row = first; row < end; ++row) {
+        const Upper length = mapped_length(network_, rows.features, row);
+        reach.roundings = reach.roundings + length;
+        reach.bounded = reach.bounded && (Upper(row_) * length).value() < greatest_output;
+    }
+    reach.roundings = reach.roundings / static_cast<double>(end - first);
+    return reach;
+}
+
+Certificates ConvexDistances::of_means(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                                       const std::vector<std::int64_t>& radii, const Records& rows,
+                                       std::span<const std::size_t> starts) const {
+    check_rows_of_means(starts);
+    const std::vector<double> outputs = answers_of(network_, backend, parameters, rows).logits;
+    const std::vector<Upper> moved = margins_moved(radii);
+    const std::int64_t cap = radii.empty() ? cap_ : static_cast<std::int64_t>(radii.size()) - 1;
+    Certificates result;
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+        const Reach reach = reach_of_mean(rows, starts[i], starts[i + 1]);
+        const auto step = [&](Upper margin) {
+            return (margin * reach.length + Upper(rounding_) * reach.roundings + Upper(grid_of_means))
+                .value();
+        };
+        const auto levels_below = [&](std::int64_t units) -> std::int64_t {
+            const double gap = static_cast<double>(units) / outputs_per_unit /
+                               static_cast<double>(starts[i + 1] - starts[i]);
+            if (!reach.bounded || units <= 0) return 0;
+            if (radii.empty()) return steps_below(gap, step(Upper(margin_)), cap + 1);
+            const auto first = std::find_if(moved.begin() + 1, moved.end(),
+                                            [&](Upper margin) { return step(margin) >= gap; });
+            return first - moved.begin();
+        };
+        add_to(result,
+               added_outputs(outputs, network_.outputs(), starts[i], starts[i + 1], network_.classes()), cap,
+               levels_below);
+    }
+    return result;
 }
 
 Certificates ConvexDistances::counted(const Backend& backend, const std::vector<std::int64_t>& parameters,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
@@ -38,14 +39,31 @@ class ConvexDistances {
     Certificates of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
                              const std::vector<std::int64_t>& radii, const Records& queries) const;
 
+    /// Of persons, each with the rows [starts[i], starts[i + 1]) of `rows`, by the mean of their rows'
+    /// outputs (AnswerUnit::mean): labels, bit by bit those of answers_of_persons(), and distances; of
+    /// removals by their radii, where there are some (models/mathematics.md, convex means). Error (input): a
+    /// person of more rows than a mean adds.
+    Certificates of_means(const Backend& backend, const std::vector<std::int64_t>& parameters,
+                          const std::vector<std::int64_t>& radii, const Records& rows,
+                          std::span<const std::size_t> starts) const;
+
   private:
+    /// What a query's gap may be moved by: by its length as parameters are, by its rows' roundings as it is.
+    struct Reach {
+        Upper length, roundings;
+        bool bounded = true;  ///< no output of any run is beyond the grid of means
+    };
+    Reach reach_of_mean(const Records& rows, std::size_t first, std::size_t end) const;
+    /// How far radii[k] units move a margin's row, or k times one record: the less of both. [radii]
+    std::vector<Upper> margins_moved(const std::vector<std::int64_t>& radii) const;
     /// How many levels 0, 1, … of a query of this length leave a gap as it is.
     using CountLevels = std::function<std::int64_t(Upper length, double gap)>;
     Certificates counted(const Backend& backend, const std::vector<std::int64_t>& parameters,
                          const Records& queries, std::int64_t cap, const CountLevels& levels_below) const;
 
     const Network& network_;
-    double rounding_, margin_step_;  ///< of a query of length 1
+    double rounding_, margin_, margin_step_;  ///< of a query of length 1; the last is both
+    double row_;                              ///< no row of parameters is longer
     std::int64_t cap_;
 };
 

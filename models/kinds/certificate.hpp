@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "dist/data/dataset.hpp"
@@ -58,6 +61,13 @@ class Certificate {
         std::size_t /*member*/, const Records& /*queries*/, int /*device*/,
         const std::function<void(std::size_t level, const OutputBounds&)>& /*visit*/) const {
         return false;
+    }
+
+    /// Labels and distances of persons by the mean of their rows' outputs, where no boxes are needed for it:
+    /// person i has the rows [starts[i], starts[i + 1]); nothing: this kind has no such bound.
+    virtual std::optional<Certificates> means(std::size_t /*member*/, const Records& /*rows*/,
+                                              std::span<const std::size_t> /*starts*/, int /*device*/) const {
+        return std::nullopt;
     }
 
     /// May labels be released from its distances, at a price each? Else they come with the parameters.

@@ -59,10 +59,11 @@ NoisyTrainer::NoisyTrainer(const TrainingPlan& plan, Records records, const Reco
       public_batches_(plan.settings.training, public_records),
       sums_(plan, *records_, public_records),
       state_(std::move(state)) {
-    if (plan.settings.robust.used()) {
+    if (plan.settings.robust.used() || plan.settings.training.clips_after()) {
         if (public_records.size() > 0)
-            throw Error(ExitCode::usage, "copies are made of private records alone", "leave --public out",
-                        "robust.attack");
+            throw Error(ExitCode::usage, "copies, and means of rows, are made of private records alone",
+                        "leave --public out",
+                        plan.settings.robust.used() ? "robust.attack" : "training.clip_rows");
         robust_sums_.emplace(plan, *records_, secrets.augment);
     }
     ensure(plan.backend->precision() == plan.settings.training.precision,

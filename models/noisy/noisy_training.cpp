@@ -47,7 +47,7 @@ class NoisyTraining final : public Training {
         // Of a row that counts least, twice: rounding then takes no more than half of what a row may be.
         const TrainingSettings& training = plan.settings.training;
         Clip clip = plan.settings.clip;
-        if (training.weighs_rows()) clip.part = training.least_weight() / 2;
+        if (training.weighs_rows() && !training.clips_after()) clip.part = training.least_weight() / 2;
         if ((single ? NormRule<float>::inside(clip, parameters)
                     : NormRule<double>::inside(clip, parameters)) <= 0)
             throw Error(ExitCode::usage,

@@ -84,32 +84,38 @@ class RobustSums::Worker {
           x_(surrogate_.features()),
           moved_(x_.size()) {}
 
-    /// Is its label that of the parameters? Its vector is units() then.
-    bool take(std::uint32_t index) {
+    /// Are most rows' labels those of the parameters? The vector of their person is units() then.
+    bool take(std::span<const std::uint32_t> rows) {
         std::fill(gradient_.begin(), gradient_.end(), 0);
+        std::size_t right = 0;
+        SecretStream bits(of_.key_, of_.records_.ids[rows.front()], static_cast<std::uint32_t>(step_));
+        for (const std::uint32_t row : rows) right += add_row(row, bits) ? 1 : 0;
+        clip();
+        return 2 * right > rows.size();
+    }
+    const std::vector<std::int64_t>& units() const { return units_; }
+
+  private:
+    bool add_row(std::uint32_t row, SecretStream& bits) {
         for (std::size_t j = 0; j < x_.size(); ++j)
-            x_[j] = surrogate_.transform().inside(of_.records_.features.at(index, j));
-        const auto truth = static_cast<std::size_t>(of_.records_.labels[index]);
+            x_[j] = surrogate_.transform().inside(of_.records_.features.at(row, j));
+        weight_ = of_.records_.weights.empty() ? 1 : of_.records_.weights[row];
+        const auto truth = static_cast<std::size_t>(of_.records_.labels[row]);
         surrogate_.forward(x_, pass_);
         const auto greatest = std::max_element(pass_.logits.begin(), pass_.logits.end());
         const bool right = greatest == pass_.logits.begin() + static_cast<std::ptrdiff_t>(truth);
         if (attack_.name == "worst_case") {
             add_worst_case(truth);
         } else {
-            add_copies(truth, of_.records_.ids[index]);
+            add_copies(truth, of_.records_.ids[row], bits);
         }
-        clip();
         return right;
     }
-    const std::vector<std::int64_t>& units() const { return units_; }
-
-  private:
-    void add_copies(std::size_t truth, std::uint64_t id) {
+    void add_copies(std::size_t truth, std::uint64_t id, SecretStream& bits) {
         const RobustSettings& robust = settings_.robust;
         const bool attacked = attack_.name != "none";
         const auto copies = static_cast<double>(robust.copies);
         const double adversarial = attacked ? robust.weight / (1 + robust.weight) : 0;
-        SecretStream bits(of_.key_, id, static_cast<std::uint32_t>(step_));
         for (std::int64_t copy = 0; copy < robust.copies; ++copy) {
             if (adversarial < 1) {
                 moved_ = x_;
@@ -122,7 +128,7 @@ class RobustSums::Worker {
     void add(const std::vector<double>& x, std::size_t truth, double weight) {
         surrogate_.forward(x, pass_);
         cross_entropy_by_logits(pass_.logits, truth, by_logits_);
-        surrogate_.add_by_parameters(by_logits_, weight, pass_, gradient_);
+        surrogate_.add_by_parameters(by_logits_, weight * weight_, pass_, gradient_);
     }
     /// Box and Muller; what is drawn beyond the range the network counts as its end.
     void add_noise(SecretStream& bits) {
@@ -155,13 +161,13 @@ class RobustSums::Worker {
         double* of_truth = &gradient_[truth * (columns + 1)];
         for (std::size_t c = 0; c < classes; ++c) {
             if (c == truth) continue;
-            const double share = by_logits_[c], *seen = &seen_[c * columns];
+            const double share = weight_ * by_logits_[c], *seen = &seen_[c * columns];
             double* row = &gradient_[c * (columns + 1)];
             for (std::size_t i = 0; i < columns; ++i) {
-                row[i] = share * seen[i];
+                row[i] += share * seen[i];
                 of_truth[i] -= share * seen[i];
             }
-            row[columns] = share;
+            row[columns] += share;
             of_truth[columns] -= share;
         }
     }
@@ -186,6 +192,7 @@ class RobustSums::Worker {
     const Surrogate& surrogate_;
     const std::vector<double>& directions_;
     std::int64_t step_;
+    double weight_ = 1;  ///< of the row that is added
     double radius_;
     Norm norm_;
     Attack attack_;
@@ -218,11 +225,25 @@ std::vector<std::int64_t> summed(const std::vector<__int128>& mine, const Commun
     return result;
 }
 
+/// Where each person's rows begin among `indices`, and their number behind the last.
+std::vector<std::size_t> starts_of(std::span<const std::uint32_t> indices, const Records& records) {
+    std::vector<std::size_t> starts;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        const bool same =
+            i > 0 && records.rows_of_persons && records.ids[indices[i]] == records.ids[indices[i - 1]];
+        if (!same) starts.push_back(i);
+    }
+    starts.push_back(indices.size());
+    return starts;
+}
+
 }  // namespace
 
 RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int64_t step,
                           std::span<const std::uint32_t> indices, const Communicator& ranks) const {
     const Point point(plan_, parameters);
+    const std::vector<std::size_t> starts = starts_of(indices, records_);
+    const std::size_t persons = starts.size() - 1;
     const std::size_t entries = parameters.size() + 2;  // then how many records, and how many are right
     std::vector<__int128> total(entries);
     ThreadFailure failure;
@@ -233,10 +254,11 @@ RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int6
         std::vector<__int128> sums(entries);
         failure.guard([&] { worker.emplace(*this, point, step); });
 #pragma omp for schedule(dynamic, 16)
-        for (std::size_t i = 0; i < indices.size(); ++i) {
+        for (std::size_t i = 0; i < persons; ++i) {
             failure.guard([&] {
                 if (!worker) return;
-                sums[parameters.size() + 1] += worker->take(indices[i]) ? 1 : 0;
+                const auto rows = indices.subspan(starts[i], starts[i + 1] - starts[i]);
+                sums[parameters.size() + 1] += worker->take(rows) ? 1 : 0;
                 for (std::size_t p = 0; p < parameters.size(); ++p) sums[p] += worker->units()[p];
             });
         }
@@ -244,7 +266,7 @@ RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int6
         for (std::size_t p = 0; p < entries; ++p) total[p] += sums[p];
     }
     failure.rethrow();
-    total[parameters.size()] = static_cast<std::int64_t>(indices.size());
+    total[parameters.size()] = static_cast<std::int64_t>(persons);
     std::vector<std::int64_t> sums = summed(total, ranks);
     const std::int64_t right = sums.back(), taken = sums[parameters.size()];
     sums.resize(parameters.size());
@@ -252,10 +274,11 @@ RobustStep RobustSums::of(const std::vector<std::int64_t>& parameters, std::int6
 }
 
 std::vector<std::int64_t> RobustSums::vector_of(const std::vector<std::int64_t>& parameters,
-                                                std::int64_t step, std::uint32_t index) const {
+                                                std::int64_t step,
+                                                std::span<const std::uint32_t> rows) const {
     const Point point(plan_, parameters);
     Worker worker(*this, point, step);
-    worker.take(index);
+    worker.take(rows);
     return worker.units();
 }
 

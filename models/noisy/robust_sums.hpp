@@ -20,8 +20,9 @@ struct RobustStep {
     std::int64_t records = 0, correct = 0;
 };
 
-/// The sums of noisy training on noise copies and adversarial copies (section robust): in step t a record
-/// adds one vector, the mean over its copies of their gradients, clipped as a whole to a 2-norm of
+/// The sums of noisy training on noise copies and adversarial copies (section robust), or on the rows of
+/// persons that are clipped together (training.clip_rows): in step t a record adds one vector, the mean over
+/// its copies of their gradients, over its rows by their weights, clipped as a whole to a 2-norm of
 /// clip.norm_limit and rounded. It is a function of the record, of the parameters so far and of bits that the
 /// key draws under its id, whatever others there are (models/mathematics.md, one vector a record). In double,
 /// in plain loops, by the host.
@@ -30,13 +31,15 @@ class RobustSums {
     /// Plan, records and key must outlive it.
     RobustSums(const TrainingPlan& plan, const Records& records, const SecretKey& key);
 
-    /// Collective over the ranks; indices: this rank's records of the step.
+    /// Collective over the ranks; indices: this rank's records of the step, of a person all rows, side by
+    /// side.
     RobustStep of(const std::vector<std::int64_t>& parameters, std::int64_t step,
                   std::span<const std::uint32_t> indices, const Communicator& ranks) const;
 
-    /// What one record adds, [parameters] in grid units: of a 2-norm of at most Clip::weight_units().
+    /// What one record adds, or a person of these rows, [parameters] in grid units: of a 2-norm of at most
+    /// Clip::weight_units().
     std::vector<std::int64_t> vector_of(const std::vector<std::int64_t>& parameters, std::int64_t step,
-                                        std::uint32_t index) const;
+                                        std::span<const std::uint32_t> rows) const;
 
   private:
     struct Point;

@@ -84,6 +84,15 @@ void check_noisy_layers(const NetworkSettings& network) {
     }
 }
 
+/// What is clipped as one vector is computed by the host, of the cross-entropy.
+void check_one_vector(const Settings& settings, const std::string& what, const char* key) {
+    const Loss loss = settings.network.resolved_loss();
+    if (settings.network.classes == 1 || loss == Loss::hinge || loss == Loss::huber)
+        refuse(what + " are learnt by the cross-entropy", "set network.loss = \"cross_entropy\"", key);
+    if (settings.training.precision != Precision::double_precision)
+        refuse(what + " are learnt in double", "set training.precision = \"double\"", "training.precision");
+}
+
 void check_robust(const Settings& settings) {
     const RobustSettings& robust = settings.robust;
     if (!robust.used()) {
@@ -91,15 +100,10 @@ void check_robust(const Settings& settings) {
             refuse("nothing makes copies of records", "set robust.attack or robust.noise", "robust.attack");
         return;
     }
-    if (settings.network.classes == 1 || settings.network.resolved_loss() == Loss::hinge ||
-        settings.network.resolved_loss() == Loss::huber)
-        refuse("copies of records are learnt by the cross-entropy", "set network.loss = \"cross_entropy\"",
-               "network.loss");
-    if (settings.training.precision != Precision::double_precision)
-        refuse("copies of records are learnt in double", "set training.precision = \"double\"",
-               "training.precision");
-    if (settings.training.rows_of_persons())
-        refuse("copies are made of persons of one row", "import with --aggregate", "training.rows_at_most");
+    check_one_vector(settings, "copies of records", "network.loss");
+    if (settings.training.rows_of_persons() && !settings.training.clips_after())
+        refuse("the copies of a person's rows are clipped together", "set training.clip_rows = \"after\"",
+               "training.clip_rows");
     if (settings.features.map != FeatureSettings::Map::none || settings.features.norm_limit > 0)
         refuse("copies are made of features as they are, not as they are mapped",
                "set features.map = \"none\" and features.norm_limit = 0", "features.map");
@@ -143,6 +147,7 @@ void check_noisy(const Settings& settings) {
         refuse("noisy training draws its records and divides by a public number",
                "leave training.batching = \"hashed\" and training.normalise = \"expected\"",
                "training.batching");
+    if (training.clips_after()) check_one_vector(settings, "rows that are clipped together", "network.loss");
     check_robust(settings);
 }
 
@@ -443,6 +448,10 @@ std::vector<BasicOption<TrainingSettings>> training_options() {
             "public number of rows that a person has at most, as the dataset states it (import --person); "
             "0: that",
             &S::rows_at_most, 0, most_rows_of_a_person),
+        text("clip_rows",
+             "a person's rows are clipped before | after their mean is taken: each by its part, or the mean, "
+             "once, by noisy training of the cross-entropy, for few persons and little epsilon",
+             &S::clip_rows, {"before", "after"}),
         option("class_weights",
                "what a record of each label counts by, public numbers; [0.1, 1] for a class of 9 in 10 that "
                "is to count no more than the other; []: 1 each. Each in [2^-10, 1]",
@@ -640,6 +649,10 @@ void check_rows(const Settings& settings) {
         refuse_rows("no factors are weighed on integers",
                     "set clip.kind = \"elementwise\" or training.precision = \"single\"",
                     "training.precision");
+    if (training.clips_after() && !settings.noisy())
+        refuse_rows("their mean is clipped by noisy training alone",
+                    "leave training.clip_rows = \"before\", or set training.kind = \"noisy\"",
+                    "training.clip_rows");
     if (training.batching == Batching::sequential && !by_class)
         refuse_rows("a batch of rows in order cuts a person in two", "set training.batching = \"hashed\"",
                     "training.batching");

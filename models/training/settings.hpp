@@ -43,6 +43,9 @@ struct TrainingSettings {
     std::int64_t rows_at_most = 0;
     bool rows_of_persons() const { return rows_at_most > 1; }
     std::int64_t most_rows() const { return rows_of_persons() ? rows_at_most : 1; }  ///< of a person
+    /// The mean of a person's rows is clipped once, in place of each row by its part ("before").
+    std::string clip_rows = "before";
+    bool clips_after() const { return rows_of_persons() && clip_rows == "after"; }
     std::vector<double> class_weights =
         {};  ///< of each label, what its records count by, in (0, 1]; empty: 1
     bool weighs_rows() const { return rows_of_persons() || !class_weights.empty(); }

@@ -55,7 +55,8 @@ for settings in "--set clip.kind=factored" "--set clip.kind=record_norm" "--set 
     "--set certificate.budget=both --set certificate.relation=remove --set network.hidden=[3]" \
     "--set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1" \
     "--set training.precision=fixed" "--set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5" \
-    "--set training.kind=noisy --set noise.law=none --set clip.kind=norm"; do
+    "--set training.kind=noisy --set noise.law=none --set clip.kind=norm" \
+    "--set training.kind=noisy --set noise.law=none --set clip.kind=norm --set training.clip_rows=after --set robust.noise=0.1 --set robust.copies=2"; do
     rm -rf kind
     train --out kind $settings > said.txt 2> err.txt || fail "not trained: $settings: $(cat err.txt)"
 done
@@ -63,6 +64,18 @@ refused 2 'cuts a person' train --out no --set training.batching=sequential --se
 refused 2 'the dataset has 3' train --out no --set training.rows_at_most=5
 refused 2 'no factors are weighed' train --out no --set training.precision=fixed --set clip.kind=factored
 refused 2 'no device weighs' "$holdfast" fleet --data visits.h5 --out no --set network.hidden=[3] --backend cuda
+# The mean of a person's rows is clipped once, in any order and on any ranks; where no kind can, it says so.
+after=("${common[@]}" --set training.kind=noisy --set noise.law=none --set clip.kind=norm --set clip.norm_limit=0.1)
+"$holdfast" train --data visits.h5 --out before "${after[@]}" > /dev/null || fail "not trained"
+"$holdfast" train --data visits.h5 --out after "${after[@]}" --set training.clip_rows=after > /dev/null || fail "not clipped after"
+"$holdfast" train --data reversed.h5 --out after-r "${after[@]}" --set training.clip_rows=after > /dev/null || fail "not clipped after"
+mpirun -n 3 "$holdfast" train --data visits.h5 --out after-3 "${after[@]}" --set training.clip_rows=after > /dev/null || fail "not clipped after on three ranks"
+points() { grep -o '^ "digest": "[0-9a-f]*"' "$1/manifest.json"; }
+[[ -n $(points after) && $(points after) == "$(points after-r)" && $(points after) == "$(points after-3)" ]] || fail "clipped after: the order of rows, or ranks, changed it"
+[[ $(points after) != "$(points before)" ]] || fail "clipped after as before"
+for kind in boxes convex; do
+    refused 2 'clipped by noisy training alone' train --out no --set training.kind=$kind --set training.clip_rows=after
+done
 import --rows-at-most 16 --expected-records 600 --population ward --out wide.h5 > /dev/null || fail "not imported"
 refused 2 '16 rows of a person: their rounding' "$holdfast" train --data wide.h5 --out no --set training.kind=noisy --set noise.law=none --set training.precision=single --set clip.kind=norm --set network.hidden=[2000,2000]
 
@@ -154,8 +167,12 @@ refused 2 'not what rows are answered by' answer --answer most --epsilon 0.5
 cut -d, -f2- visits.csv > nameless.csv
 refused 3 'whose rows they are' "$holdfast" certify --run asked --queries nameless.csv --answer vote
 "$holdfast" train --data visits.h5 "${common[@]}" --out by-radius --set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5 > /dev/null || fail "not trained"
-refused 2 'no boxes bound the mean' "$holdfast" certify --run by-radius --queries visits.h5:test --answer mean
-"$holdfast" certify --run by-radius --queries visits.h5:test --answer vote > /dev/null || fail "no votes by radius"
+for unit in vote mean; do
+    "$holdfast" certify --run by-radius --queries visits.h5:test --answer $unit > said.txt || fail "no $unit by radius"
+    grep -q ", $test_persons queries" said.txt || fail "certify by radius does not count persons by $unit: $(cat said.txt)"
+    mpirun -n 3 "$holdfast" certify --run by-radius --queries visits.h5:test --answer $unit > three.txt 2> err.txt || fail "no $unit on three ranks: $(cat err.txt)"
+    cmp -s said.txt three.txt || fail "another $unit on three ranks"
+done
 
 # 9. A network for everybody, without all their rows.
 "$holdfast" fleet --data visits.h5 --out fleet --set network.hidden=[3] --set training.epochs=2 --records 6 --quiet > said.txt || fail "no fleet"

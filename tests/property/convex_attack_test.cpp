@@ -8,8 +8,11 @@
 #include <random>
 
 #include "kernels/base/error.hpp"
+#include "models/certify/answers.hpp"
+#include "models/certify/person_answers.hpp"
 #include "models/convex/convex_bounds.hpp"
 #include "models/convex/convex_distances.hpp"
+#include "models/convex/mapped_length.hpp"
 #include "models/convex/radius.hpp"
 #include "tests/support/convex_runs.hpp"
 
@@ -299,6 +302,130 @@ TEST(ConvexAttack, FindsAStepThatIsTooLong) {
     test::append(more, 999, {1}, 0);
     EXPECT_GT(test::squared_distance(runs.trained(balanced), runs.trained(more), 0, 2),
               25 * would_be * would_be);
+}
+
+// Means of persons' rows -----------------------------------------------------------------------------------
+
+/// Rows of queries, dealt to persons of one to four of them; some turned round, so that they cancel.
+struct Bags {
+    Records rows;
+    std::vector<std::size_t> starts{0};
+};
+
+Bags bags_of(Problem& problem, std::size_t persons, std::uint64_t seed) {
+    std::mt19937_64 engine(seed);
+    Bags bags{test::no_records(problem.columns())};
+    while (bags.starts.size() <= persons) {
+        const Records drawn = problem.queries(1 + engine() % 4);
+        const bool opposite = engine() % 3 == 0;
+        for (std::size_t i = 0; i < drawn.size(); ++i) {
+            std::vector<double> row;
+            for (std::size_t j = 0; j < problem.columns(); ++j)
+                row.push_back(drawn.features.at(opposite ? 0 : i, j) * (opposite && i % 2 == 1 ? -1 : 1));
+            test::append(bags.rows, bags.rows.size(), row, 0);
+        }
+        bags.starts.push_back(bags.rows.size());
+    }
+    return bags;
+}
+
+TEST(ConvexMeans, MoveByOneARecordAndHaveTheLabelsOfTheMean) {
+    std::int64_t decided = 0, longer = 0;
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        Problem problem(seed);
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const ConvexRuns runs(problem.settings_of(), problem.columns());
+        const ConvexRadius radius = convex_radius(problem.settings_of(), runs.plan.features,
+                                                  problem.settings_of().certificate.relation);
+        const Network& network = runs.plan.network;
+        const ConvexDistances distances(network, radius);
+        const Bags bags = bags_of(problem, 20, seed);
+        const Parameters nominal = runs.trained(problem.records());
+        const Certificates here = distances.of_means(*runs.plan.backend, nominal, {}, bags.rows, bags.starts);
+        EXPECT_EQ(here.labels,
+                  answers_of_persons(AnswerUnit::mean, network,
+                                     answers_of(network, *runs.plan.backend, nominal, bags.rows), bags.starts)
+                      .labels);
+        const Certificates of_rows = distances.of(*runs.plan.backend, nominal, bags.rows);
+        for (int neighbour = 0; neighbour < 4; ++neighbour) {
+            const Parameters other = runs.trained(problem.neighbour());
+            const Certificates there =
+                distances.of_means(*runs.plan.backend, other, {}, bags.rows, bags.starts);
+            for (std::size_t q = 0; q + 1 < bags.starts.size(); ++q) {
+                EXPECT_LE(std::abs(here.distances[q] - there.distances[q]), 1);
+                if (here.distances[q] + there.distances[q] < 1) continue;
+                EXPECT_EQ(here.labels[q], there.labels[q]);
+                ++decided;
+                const auto first = of_rows.distances.begin() + static_cast<std::ptrdiff_t>(bags.starts[q]),
+                           last = of_rows.distances.begin() + static_cast<std::ptrdiff_t>(bags.starts[q + 1]);
+                longer += here.distances[q] > *std::max_element(first, last) ? 1 : 0;
+            }
+            for (std::size_t d = 0; d < here.class_distances.size(); ++d)
+                EXPECT_LE(std::abs(here.class_distances[d] - there.class_distances[d]), 1);
+        }
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(decided, 500);
+    EXPECT_GT(longer, 0);  // than that of any row: their mean is shorter
+}
+
+TEST(ConvexMeans, NoRemovalChangesALabelThatIsCertified) {
+    std::int64_t certified = 0;
+    for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+        Problem problem(seed);
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Settings settings = problem.settings_of();
+        settings.certificate.relation = Relation::remove;
+        const ConvexRuns runs(settings, problem.columns());
+        const ConvexRadius radius = convex_radius(settings, runs.plan.features, Relation::remove);
+        ConvexTrainer trainer = runs.start(problem.records(), ConvexTrainer::fresh_state(runs.plan));
+        ConvexRuns::finish(trainer);
+        constexpr std::size_t most = 4;
+        const std::vector<std::int64_t> radii = trainer.removals()->radii(most, QuietCommunicator());
+        const ConvexDistances distances(runs.plan.network, radius);
+        const Bags bags = bags_of(problem, 20, seed);
+        const Certificates here =
+            distances.of_means(*runs.plan.backend, trainer.result(), radii, bags.rows, bags.starts);
+        for (std::size_t gone = 1; gone <= most && gone <= problem.records().size(); ++gone) {
+            std::vector<std::size_t> which;
+            for (std::size_t k = 0; k < gone; ++k) which.push_back((seed + k) % problem.records().size());
+            std::sort(which.begin(), which.end());
+            const Parameters other = runs.trained(without(problem.records(), which));
+            const Certificates there =
+                distances.of_means(*runs.plan.backend, other, radii, bags.rows, bags.starts);
+            for (std::size_t q = 0; q + 1 < bags.starts.size(); ++q) {
+                if (here.distances[q] < static_cast<std::int64_t>(gone)) continue;
+                EXPECT_EQ(here.labels[q], there.labels[q]);
+                ++certified;
+            }
+        }
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(certified, 200);
+}
+
+/// In plain loops over fractions: the mean of rows is no longer than it is said to be, and hardly shorter.
+TEST(ConvexMeans, HaveTheLengthOfTheMeanOfTheirRows) {
+    std::mt19937_64 engine(4);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    const ConvexRuns runs(test::convex_settings(), 3);
+    for (int trial = 0; trial < 300; ++trial) {
+        Records rows = test::no_records(3);
+        const std::size_t count = 1 + engine() % 30;
+        for (std::size_t i = 0; i < count; ++i)
+            test::append(rows, i, {uniform(engine), i % 2 == 0 ? 1e-9 : -1e-9, uniform(engine) * 0x1p-40}, 0);
+        Rational squares = 1;
+        for (std::size_t j = 0; j < 3; ++j) {
+            Rational sum = 0;
+            for (std::size_t i = 0; i < count; ++i)
+                sum += Rational(runs.plan.network.transform().apply<double>(rows.features.at(i, j)));
+            const Rational mean = sum / as_rational(static_cast<std::int64_t>(count));
+            squares += mean * mean;
+        }
+        const Rational said = mean_length(runs.plan.network, rows.features, 0, count).rational();
+        EXPECT_GE(said * said, squares);
+        EXPECT_LE(said * said, squares * Rational(1.0 + 0x1p-40));
+    }
 }
 
 }  // namespace

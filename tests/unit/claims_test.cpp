@@ -175,7 +175,8 @@ TEST(Claims, MeasuredConstantsAreNoGapAndACertificateIsAboutThem) {
         const Guarantee said = claim(measured);
         EXPECT_TRUE(said.is_proved()) << name << ": " << said.text();
         // What noise draws is private whatever the constants were; boxes and distances are at them.
-        EXPECT_EQ(everything(said).find("at the constants (ranges, number of records)") == std::string::npos,
+        EXPECT_EQ(everything(said).find("at the constants (ranges, number of records, columns)") ==
+                      std::string::npos,
                   name == "noisy")
             << name << ": " << said.text();
         EXPECT_EQ(said.statement().find("paid for apart") != std::string::npos, name == "noisy") << name;

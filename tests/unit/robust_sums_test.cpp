@@ -96,7 +96,11 @@ struct Training {
     }
     std::vector<std::int64_t> vector_of(const Records& records, std::uint32_t index,
                                         std::int64_t step = 2) const {
-        return RobustSums(plan, records, key).vector_of(parameters, step, index);
+        return vector_of_rows(records, {index}, step);
+    }
+    std::vector<std::int64_t> vector_of_rows(const Records& records, const std::vector<std::uint32_t>& rows,
+                                             std::int64_t step = 2) const {
+        return RobustSums(plan, records, key).vector_of(parameters, step, rows);
     }
     /// |v|^2 <= S^2, in integers.
     bool within_clip(const std::vector<std::int64_t>& vector) const { return share(vector) <= 1; }
@@ -247,6 +251,161 @@ TEST(RobustSums, OfTheWorstCaseAreItsGradient) {
     }
 }
 
+// Persons of several rows, clipped once
+// ----------------------------------------------------------------------
+
+constexpr std::int64_t most_rows = 4;
+
+/// Rows dealt to persons of one to four of them, side by side, each weighed.
+Records persons_of(Records rows) {
+    std::size_t row = 0;
+    for (std::size_t person = 0; row < rows.size(); ++person)
+        for (std::size_t i = 0; i <= person % most_rows && row < rows.size(); ++i)
+            rows.ids[row++] = 50 + person;
+    weigh_persons(rows, most_rows, "test");
+    return rows;
+}
+
+std::vector<std::uint32_t> rows_of(const Records& records, std::uint64_t id) {
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < records.size(); ++i)
+        if (records.ids[i] == id) rows.push_back(i);
+    return rows;
+}
+
+Settings clipped_after(Settings settings) {
+    settings.training.rows_at_most = most_rows;
+    settings.training.clip_rows = "after";
+    check(settings);
+    return settings;
+}
+
+Settings of_rows_alone() {
+    Settings settings = settings_of("none", 1);
+    settings.robust.noise = 0;
+    return clipped_after(settings);
+}
+
+TEST(RowsClippedAfter, APersonMoreAddsOneVectorWithinTheClip) {
+    std::vector<Settings> all_settings{of_rows_alone()};
+    for (const Settings& settings : cases()) all_settings.push_back(clipped_after(settings));
+    for (const Settings& settings : all_settings) {
+        const Training training(settings);
+        for (const double size : {1.0, 1e5}) {
+            const Records rows = records_of(30, size), all = persons_of(rows);
+            for (const std::uint64_t id : {50, 53, 57}) {
+                const std::vector<std::uint32_t> mine = rows_of(all, id);
+                std::vector<std::uint32_t> everybody(all.size()), others;
+                std::iota(everybody.begin(), everybody.end(), 0);
+                std::set_difference(everybody.begin(), everybody.end(), mine.begin(), mine.end(),
+                                    std::back_inserter(others));
+                const RobustSums sums(training.plan, all, training.key);
+                const auto of = [&](const std::vector<std::uint32_t>& indices) {
+                    return sums.of(training.parameters, 2, indices, *make_serial_communicator());
+                };
+                const RobustStep with = of(everybody), without = of(others);
+                const std::vector<std::int64_t> vector = training.vector_of_rows(all, mine);
+                EXPECT_EQ(difference(with.sums, without.sums), vector) << settings.robust.attack;
+                EXPECT_EQ(with.records, without.records + 1);
+                EXPECT_LE(with.correct - without.correct, 1);
+                EXPECT_TRUE(training.within_clip(vector));
+            }
+        }
+    }
+}
+
+/// The definition in plain loops (models/mathematics.md, rows clipped after) of a linear network: the sum of
+/// w (p - e_y) (x, 1) over the rows, shortened as a whole.
+TEST(RowsClippedAfter, AreTheMeanOfTheirGradientsShortenedAsAWhole) {
+    Settings settings = of_rows_alone();
+    settings.network.hidden = {};
+    const Training training(settings);
+    const double unit = std::ldexp(1.0, training.plan.gradient_scale().exponent);
+    int shortened = 0, whole = 0;
+    for (const double size : {0.05, 1.0, 20.0}) {
+        const Records all = persons_of(records_of(40, size));
+        for (std::uint64_t id = 50; id < 62; ++id) {
+            const std::vector<std::uint32_t> rows = rows_of(all, id);
+            std::vector<long double> mean(training.parameters.size());
+            for (const std::uint32_t row : rows) {
+                long double logits[3] = {}, total = 0;
+                for (std::size_t c = 0; c < 3; ++c)
+                    for (std::size_t i = 0; i <= features; ++i)
+                        logits[c] += static_cast<long double>(
+                                         parameter_value(training.parameters[c * (features + 1) + i])) *
+                                     (i < features ? all.features.at(row, i) : 1);
+                for (const long double logit : logits) total += std::exp(logit - logits[0]);
+                for (std::size_t c = 0; c < 3; ++c) {
+                    const long double share =
+                        std::exp(logits[c] - logits[0]) / total - (static_cast<int>(c) == all.labels[row]);
+                    for (std::size_t i = 0; i <= features; ++i)
+                        mean[c * (features + 1) + i] +=
+                            share * (i < features ? all.features.at(row, i) : 1) / rows.size();
+                }
+            }
+            long double squares = 0;
+            for (const long double entry : mean) squares += entry * entry;
+            const long double norm = std::sqrt(squares), limit = settings.clip.norm_limit;
+            (norm > limit ? shortened : whole) += 1;
+            const std::vector<std::int64_t> vector = training.vector_of_rows(all, rows);
+            for (std::size_t p = 0; p < vector.size(); ++p)
+                ASSERT_NEAR(static_cast<double>(vector[p]) * unit,
+                            static_cast<double>(mean[p] * std::min(1.0L, limit / norm)), 1e-6);
+        }
+    }
+    EXPECT_GT(shortened, 5);
+    EXPECT_GT(whole, 5);
+}
+
+/// Of two rows whose gradients are long and apart the mean fills the clip, where rows that are each clipped
+/// by their part do not; and rows that are each clipped to the whole, and added, leave it.
+TEST(RowsClippedAfter, WasteLessOfTheClipAndAreNoSum) {
+    Settings settings = of_rows_alone();
+    settings.network.hidden = {};
+    const Training training(settings);
+    const Records rows = records_of(40, 20);
+    Records pairs = rows;
+    for (std::size_t i = 0; i < pairs.size(); ++i) pairs.ids[i] = i / 2;
+    weigh_persons(pairs, most_rows, "test");
+    int longer = 0, beyond = 0;
+    for (std::uint32_t i = 0; i < rows.size(); i += 2) {
+        const std::vector<std::int64_t> one = training.vector_of(rows, i),
+                                        other = training.vector_of(rows, i + 1);
+        std::vector<std::int64_t> sum(one.size()), mean(one.size());
+        for (std::size_t p = 0; p < sum.size(); ++p) {
+            sum[p] = one[p] + other[p];
+            mean[p] = sum[p] / 2;
+        }
+        const double after = training.share(training.vector_of_rows(pairs, {i, i + 1}));
+        ASSERT_LE(after, 1);
+        longer += after > 1.2 * training.share(mean) ? 1 : 0;
+        beyond += training.within_clip(sum) ? 0 : 1;
+    }
+    EXPECT_GT(longer, 3);
+    EXPECT_GT(beyond, 3);
+}
+
+TEST(RowsClippedAfter, AreRefusedWhereTheyAreNotDefined) {
+    const auto refused = [](void (*change)(Settings&), const char* words) {
+        Settings settings = of_rows_alone();
+        change(settings);
+        EXPECT_NE(error_of([&] { check(settings); }).message().find(words), std::string::npos) << words;
+    };
+    refused([](Settings& s) { s.training.precision = Precision::single_precision; }, "in double");
+    refused(
+        [](Settings& s) {
+            s.network.loss = "hinge";
+            s.network.classes = 2;
+        },
+        "by the cross-entropy");
+    refused(
+        [](Settings& s) {
+            s.training.kind = "boxes";
+            s.clip.kind = Clip::Kind::elementwise;
+        },
+        "noisy training alone");
+}
+
 TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {
     const auto refused = [](void (*change)(Settings&), const char* words) {
         Settings settings = settings_of("worst_case", 1);
@@ -258,7 +417,7 @@ TEST(RobustSums, SettingsThatDoNotGoTogetherAreRefused) {
     refused([](Settings& s) { s.robust.input_radius = 0; }, "may move nothing");
     refused([](Settings& s) { s.training.precision = Precision::single_precision; }, "in double");
     refused([](Settings& s) { s.features.norm_limit = 1; }, "as they are mapped");
-    refused([](Settings& s) { s.training.rows_at_most = 3; }, "one row");
+    refused([](Settings& s) { s.training.rows_at_most = 3; }, "clipped together");
 }
 
 }  // namespace robust_sums_test

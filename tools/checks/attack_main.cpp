@@ -1,6 +1,6 @@
-// attack --seed S --count N [--single | --fixed [--activation-bits 8]] [--one-step]: N enclosure, N poisoning
-// and N smoothness problems, and as many of persons with several rows and of one step, each several attacks;
-// exit 0 only without violations.
+// attack --seed S --count N [--single | --fixed [--activation-bits 8]] [--one-step | --persons]: N enclosure,
+// N poisoning and N smoothness problems, and as many of persons with several rows and of one step, each
+// several attacks; exit 0 only without violations.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -24,16 +24,17 @@ int main(int argc, char** argv) {
     app.add_option("--activation-bits", activation_bits, "Of fixed precision")
         ->check(CLI::IsMember({16, 8}))
         ->capture_default_str();
-    bool one_step = false;
-    app.add_flag("--one-step", one_step, "Problems of one step alone");
+    bool one_step = false, persons = false;
+    CLI::Option* alone = app.add_flag("--one-step", one_step, "Problems of one step alone");
+    app.add_flag("--persons", persons, "Problems of persons with several rows alone")->excludes(alone);
     CLI11_PARSE(app, argc, argv);
     const Arithmetic arithmetic(precision, activation_bits);
     AttackReport total;
     // Problems are shared out; within one, threads would only wait for each other.
 #pragma omp parallel for schedule(dynamic)
     for (std::uint64_t s = seed; s < seed + count; ++s) {
-        AttackReport report = attack_one_step(s, 0, arithmetic);
-        if (!one_step) {
+        AttackReport report = persons ? attack_persons(s, 0, arithmetic) : attack_one_step(s, 0, arithmetic);
+        if (!one_step && !persons) {
             report.add(attack_enclosure(s, 0, arithmetic));
             report.add(attack_poison(s, 0, arithmetic));
             report.add(attack_smoothness(s, arithmetic));

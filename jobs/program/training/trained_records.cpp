@@ -34,7 +34,8 @@ std::vector<double> scaled_edges(const MeasuredColumn& column, bool wide) {
     return edges;
 }
 
-/// One list a column, of what was measured, and of the categories beside it; empty: nothing was.
+}  // namespace
+
 std::vector<std::vector<double>> measured_edges(const DatasetInfo& info) {
     if (info.measured.empty()) return {};
     const MeasuredConstants constants = MeasuredConstants::from_text(info.measured, info.path);
@@ -54,8 +55,6 @@ std::vector<std::vector<double>> measured_edges(const DatasetInfo& info) {
     ensure(edges.size() == ranges.size(), "what was measured are the columns of the schema");
     return edges;
 }
-
-}  // namespace
 
 Settings settle_facts(Settings settings, const DatasetInfo& info) {
     if (settings.training.expected_records == 0)

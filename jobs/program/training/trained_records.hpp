@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "dist/data/dataset.hpp"
 #include "dist/runs/manifest.hpp"
@@ -12,6 +13,9 @@ namespace holdfast {
 /// how many rows a person has, and for bins the edges that holdfast measure drew. Errors (usage): settings
 /// that do not go with that.
 Settings settle_facts(Settings settings, const DatasetInfo& info);
+
+/// Between the bins of every feature, as the records have them, where `measure` drew some; empty: it did not.
+std::vector<std::vector<double>> measured_edges(const DatasetInfo& info);
 
 /// Every public record, on every rank: they are few beside the private ones, and every member trains on all
 /// of them. None where no file is named. Error (input): other columns, or a label that is no class.

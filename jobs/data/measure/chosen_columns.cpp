@@ -1,0 +1,459 @@
+#include "jobs/data/measure/chosen_columns.hpp"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "dist/data/import_hdf5.hpp"
+#include "dist/data/import_records.hpp"
+#include "dist/data/schema.hpp"
+#include "dist/data/statistics.hpp"
+#include "jobs/program/next_command.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/runs/payer.hpp"
+#include "jobs/program/training/trained_records.hpp"
+#include "kernels/base/error.hpp"
+#include "kernels/ops/row_weight.hpp"
+#include "models/certify/claims.hpp"
+#include "models/privacy/accountant/gaussian.hpp"
+#include "models/privacy/accountant/renyi.hpp"
+#include "models/privacy/measure/column_tree.hpp"
+#include "models/privacy/measure/constants.hpp"
+#include "models/privacy/measure/feature_selection.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr double share_of_choice = 0.1;  // of the total, unless --share says
+constexpr std::size_t equal_bins = 16;   // of a column without measured edges
+constexpr std::uint64_t rows_at_once = 16384;
+// Gaps between scores that a draw overlooks are ln(columns)/rate persons: so many of them are too few.
+constexpr double hopeless_gaps = 2, doubtful_gaps = 20;
+
+// The columns ----------------------------------------------------------------------------------------------
+
+/// What is kept or left out together: a column of the table, or where no schema is known, a feature.
+struct Group {
+    std::string name;
+    std::vector<std::size_t> features;
+    bool one_hot = false;   ///< a category, one feature a value
+    bool candidate = true;  ///< else kept in any case
+};
+
+/// A column by which rows are ordered and the number of rows are what records are made by: they are kept.
+std::vector<Group> groups_of(const DatasetInfo& info, const std::optional<Schema>& schema) {
+    std::vector<Group> groups;
+    if (!schema) {
+        for (std::size_t i = 0; i < info.features; ++i)
+            groups.push_back(
+                {i < info.feature_names.size() ? info.feature_names[i] : "f" + std::to_string(i), {i}});
+        return groups;
+    }
+    const PersonRule rule = schema->persons.value_or(PersonRule{});
+    const bool counted = rule.says(RowSummary::count);
+    const std::size_t summaries = rule.summarises() ? rule.summaries.size() - (counted ? 1 : 0) : 1;
+    std::size_t at = 0;
+    for (const Column& column : schema->columns) {
+        Group group{column.name, {}, column.features() > 1 && !rule.summarises(), column.name != rule.order};
+        for (std::size_t i = 0; i < column.features() * summaries; ++i) group.features.push_back(at++);
+        groups.push_back(std::move(group));
+    }
+    if (counted) groups.push_back({"rows", {at++}, false, false});
+    ensure(at == info.features, "the features are those of the schema");
+    return groups;
+}
+
+/// [groups]: is it kept, where the candidates `chosen` are?
+std::vector<bool> kept_groups(const std::vector<Group>& groups, const std::vector<std::size_t>& chosen) {
+    std::vector<bool> kept;
+    std::size_t candidate = 0;
+    for (const Group& group : groups)
+        kept.push_back(!group.candidate || std::binary_search(chosen.begin(), chosen.end(), candidate++));
+    return kept;
+}
+
+/// Features, ascending.
+std::vector<std::size_t> features_of(const std::vector<Group>& groups, const std::vector<bool>& kept) {
+    std::vector<std::size_t> features;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        if (kept[g]) features.insert(features.end(), groups[g].features.begin(), groups[g].features.end());
+    return features;
+}
+
+// Scores ---------------------------------------------------------------------------------------------------
+
+/// How features become bins, and rows shares of their persons.
+class Scores {
+  public:
+    Scores(const DatasetReader& reader, const std::vector<Group>& groups, std::size_t classes)
+        : reader_(reader), groups_(groups), classes_(classes), edges_(measured_edges(reader.info())) {
+        const DatasetInfo& info = reader.info();
+        if (!edges_.empty()) return;
+        std::vector<double> equal;
+        for (std::size_t i = 1; i < equal_bins; ++i)
+            equal.push_back(info.range.low + (info.range.high - info.range.low) * static_cast<double>(i) /
+                                                 static_cast<double>(equal_bins));
+        edges_.assign(info.features, equal);
+    }
+
+    /// Persons by label, in shares. [classes]
+    std::vector<std::int64_t> labels() const {
+        std::vector<std::int64_t> counts(classes_);
+        for_each_row([&](const Records& slab, std::size_t row, std::int64_t share) {
+            counts[label_of(slab, row)] += share;
+        });
+        return counts;
+    }
+    /// Of every candidate, rows counting by their labels too. [candidates]
+    std::vector<std::int64_t> of(const std::vector<std::int64_t>& label_weights) const {
+        std::vector<std::vector<LabelCounts>> counts;
+        for (const Group& group : groups_) {
+            counts.emplace_back();
+            if (!group.candidate) continue;
+            if (group.one_hot) counts.back().emplace_back(group.features.size(), classes_);
+            for (const std::size_t f : group.features)
+                if (!group.one_hot) counts.back().emplace_back(edges_[f].size() + 1, classes_);
+        }
+        for_each_row([&](const Records& slab, std::size_t row, std::int64_t share) {
+            const std::size_t label = label_of(slab, row);
+            const std::int64_t part = share * label_weights[label] / whole_person;
+            for (std::size_t g = 0; g < groups_.size(); ++g)
+                add(counts[g], groups_[g], slab, row, label, part);
+        });
+        std::vector<std::int64_t> scores;
+        for (const std::vector<LabelCounts>& group : counts) {
+            if (group.empty()) continue;
+            std::int64_t greatest = 0;
+            for (const LabelCounts& feature : group) greatest = std::max(greatest, feature.score());
+            scores.push_back(greatest);
+        }
+        return scores;
+    }
+
+  private:
+    /// Whatever its label is, it has one of the classes.
+    std::size_t label_of(const Records& slab, std::size_t row) const {
+        return std::min(static_cast<std::size_t>(slab.labels[row]), classes_ - 1);
+    }
+    void add(std::vector<LabelCounts>& counts, const Group& group, const Records& slab, std::size_t row,
+             std::size_t label, std::int64_t part) const {
+        const auto value = [&](std::size_t f) { return slab.features.at(row, f); };
+        if (counts.empty()) return;
+        if (group.one_hot) {
+            const auto greatest = std::max_element(
+                group.features.begin(), group.features.end(),
+                [&](std::size_t one, std::size_t other) { return value(one) < value(other); });
+            counts.front().add(static_cast<std::size_t>(greatest - group.features.begin()), label, part);
+            return;
+        }
+        for (std::size_t i = 0; i < group.features.size(); ++i) {
+            const std::vector<double>& edges = edges_[group.features[i]];
+            const auto bin = std::upper_bound(edges.begin(), edges.end(), value(group.features[i]));
+            counts[i].add(static_cast<std::size_t>(bin - edges.begin()), label, part);
+        }
+    }
+    template <typename Visit>
+    void for_each_row(Visit visit) const {
+        const DatasetInfo& info = reader_.info();
+        Records whose;
+        if (info.rows_at_most > 1) {
+            whose.ids = reader_.read_ids(0, info.rows);
+            weigh_persons(whose, info.rows_at_most, info.path);
+        }
+        for (std::uint64_t begin = 0; begin < info.rows; begin += rows_at_once) {
+            const Records slab = reader_.read(begin, std::min(rows_at_once, info.rows - begin));
+            for (std::size_t row = 0; row < slab.size(); ++row)
+                visit(
+                    slab, row,
+                    whose.weights.empty() ? whole_person : part_of(whole_person, whose.weights[begin + row]));
+        }
+    }
+
+    const DatasetReader& reader_;
+    const std::vector<Group>& groups_;
+    std::size_t classes_;
+    std::vector<std::vector<double>> edges_;  ///< [features]
+};
+
+// The dataset ----------------------------------------------------------------------------------------------
+
+/// A split without the features that were not chosen.
+class ChosenFeatures final : public RecordSource {
+  public:
+    ChosenFeatures(std::unique_ptr<RecordSource> source, std::vector<std::size_t> features,
+                   const std::string& schema)
+        : source_(std::move(source)), features_(std::move(features)), info_(source_->info()) {
+        info_.schema = schema;
+        info_.feature_names = chosen_of(info_.feature_names);
+        if (!info_.known_ranges.empty()) info_.known_ranges = chosen_of(info_.known_ranges);
+    }
+    const SourceInfo& info() const override { return info_; }
+    void rewind() override { source_->rewind(); }
+    bool next(RawRecord& record) override {
+        const bool more = source_->next(record);
+        if (more) record.features = chosen_of(record.features);
+        problems = source_->problems;
+        return more;
+    }
+
+  private:
+    template <typename T>
+    std::vector<T> chosen_of(const std::vector<T>& all) const {
+        std::vector<T> chosen;
+        for (const std::size_t f : features_) chosen.push_back(all[f]);
+        return chosen;
+    }
+
+    std::unique_ptr<RecordSource> source_;
+    std::vector<std::size_t> features_;
+    SourceInfo info_;
+};
+
+std::string schema_without(std::optional<Schema> schema, const std::vector<bool>& kept,
+                           const std::vector<std::size_t>& features) {
+    if (!schema) return "";
+    std::vector<Column> columns;
+    for (std::size_t c = 0; c < schema->columns.size(); ++c)
+        if (kept[c]) columns.push_back(std::move(schema->columns[c]));
+    schema->columns = std::move(columns);
+    if (schema->persons && !schema->persons->ranges.empty()) {
+        std::vector<Range> ranges;
+        for (const std::size_t f : features) ranges.push_back(schema->persons->ranges[f]);
+        schema->persons->ranges = std::move(ranges);
+    }
+    return to_json(*schema).dump();
+}
+
+/// What the ledger keeps: the constants of the columns that stay, and which were chosen.
+std::string constants_text(const DatasetInfo& info, const std::string& token,
+                           const std::vector<Group>& groups, const std::vector<std::size_t>& chosen) {
+    const std::vector<std::size_t> features = features_of(groups, kept_groups(groups, chosen));
+    MeasuredConstants constants;
+    if (info.measured.empty())
+        constants.columns.resize(info.features);
+    else
+        constants = MeasuredConstants::from_text(info.measured, info.path);
+    std::vector<std::optional<MeasuredColumn>> columns;
+    std::size_t at = 0;
+    for (const std::optional<MeasuredColumn>& column : constants.columns) {
+        if (std::binary_search(features.begin(), features.end(), at)) columns.push_back(column);
+        at += column && column->buckets ? column->buckets->size() + 1 : 1;
+    }
+    constants.columns = std::move(columns);
+    constants.token = token;
+    nlohmann::json object = constants.to_json();
+    object["chosen"] = chosen;
+    return object.dump();
+}
+
+void write_chosen(const ColumnChoice& choice, const DatasetInfo& info, const std::string& text,
+                  const std::vector<std::size_t>& features, const std::string& schema) {
+    std::vector<NamedSource> sources;
+    for (const std::string& split : hdf5_splits(info.path))
+        sources.push_back(
+            {split, std::make_unique<ChosenFeatures>(open_hdf5_split(info.path, split, {}, info.has_targets),
+                                                     features, schema)});
+    std::stable_partition(sources.begin(), sources.end(),
+                          [&](const NamedSource& source) { return source.split == info.split; });
+    ImportOptions options;
+    if (info.rows_at_most > 1) options.persons.emplace(PersonRule{.rows_at_most = info.rows_at_most});
+    options.measured = text;
+    options.deflate = 0;  // what is trained on is read often
+    import_records(sources, options, choice.out);
+}
+
+// What it costs --------------------------------------------------------------------------------------------
+
+void check_choice(const ColumnChoice& choice) {
+    const auto refuse = [](const char* message, const char* hint, const char* where) {
+        throw Error(ExitCode::usage, message, hint, where);
+    };
+    if (choice.share && !(*choice.share > 0 && *choice.share < 1))
+        refuse("not in (0, 1)", "give the part of the total that it may cost, such as 0.1", "--share");
+    if (choice.epsilon && !(*choice.epsilon > 0 && std::isfinite(*choice.epsilon)))
+        refuse("not a positive number", "give what choosing and training may cost in all", "--epsilon");
+    if (choice.delta && !(*choice.delta >= 0 && *choice.delta < 1))
+        refuse("not in [0, 1)", "give a value such as 1e-5", "--delta");
+}
+
+void check_scaled(const DatasetInfo& info) {
+    const auto refuse = [&](const std::string& message, const std::string& hint) {
+        throw Error(ExitCode::input, message, hint, info.path);
+    };
+    if (info.population.empty())
+        refuse("does not say whose records it holds",
+               "make it again with: holdfast import … --population NAME");
+    if (info.ids == IdKind::row_number)
+        refuse("its records are known by row number: " + std::string(coverage_of(info.ids)),
+               "import it with --person, which names them");
+    if (info.scaling == Scaling::private_data)
+        refuse("its features were scaled by the private records themselves",
+               "import the table without --scale-from-data");
+    if (info.scaling != Scaling::public_constants && info.scaling != Scaling::measured)
+        refuse("its columns have no ranges",
+               "measure them first, and choose among the columns of what that writes, or import --scale");
+    if (!info.has_labels || info.has_targets)
+        refuse("columns are chosen by how well they tell labels apart, and it has none",
+               "leave --features out");
+    if (!info.image_shape.empty()) refuse("its columns are the places of a picture", "leave --features out");
+    if (!info.measured.empty() && nlohmann::json::parse(info.measured, nullptr, false).contains("chosen"))
+        refuse("its columns were chosen already", "train on it, or choose among those of the table before");
+}
+
+/// Sums of epsilon pay by epsilon, all others by mu^2.
+FeatureLaw law_for(const ColumnChoice& choice, const FeatureRequest& request, const Budget& budget) {
+    const Rational share = decimal_value(choice.share.value_or(share_of_choice), "--share"),
+                   epsilon = choice.epsilon ? decimal_value(*choice.epsilon, "--epsilon") : budget.epsilon,
+                   delta = choice.delta ? decimal_value(*choice.delta, "--delta") : budget.delta;
+    if (!budget.gaussian && !budget.renyi_order) return FeatureLaw::within_epsilon(request, share * epsilon);
+    if (budget.renyi_order) {
+        const Rational rho = renyi_budget(*budget.renyi_order, epsilon, delta - budget.delta_apart);
+        return FeatureLaw::within_mu_squared(request, share * 2 * rho / as_rational(*budget.renyi_order));
+    }
+    const Rational mu = gaussian_mu(epsilon, delta);
+    return FeatureLaw::within_mu_squared(request, share * mu * mu);
+}
+
+double gap_of(const FeatureRequest& request, const FeatureLaw& law) {
+    return std::log(static_cast<double>(request.columns)) / law.rate;
+}
+
+void refuse_noise(const FeatureRequest& request, const FeatureLaw& law, std::uint64_t persons) {
+    if (persons == 0 || static_cast<double>(persons) >= hopeless_gaps * gap_of(request, law)) return;
+    throw Error(ExitCode::budget,
+                "scores " + std::to_string(std::lround(gap_of(request, law))) +
+                    " persons apart would be told apart no more, of " + std::to_string(persons) +
+                    ": nothing was charged",
+                "allow a larger --share, choose fewer --features, or state public ones (import --drop)",
+                "--features");
+}
+
+/// What is left of the account, where that is one epsilon at its delta.
+std::optional<double> left_of(const Budget& budget, const Spending& spent) {
+    if (budget.renyi_order) return std::nullopt;
+    Rational left = budget.epsilon - spent.epsilon;
+    if (budget.gaussian) {
+        const Rational all = gaussian_mu(budget.epsilon, budget.delta),
+                       gone = spent.epsilon > 0 ? gaussian_mu(spent.epsilon, budget.delta) : Rational(0),
+                       rest = all * all - gone * gone;
+        left = rest > 0 ? gaussian_epsilon(Rational(std::sqrt(rest.get_d())), budget.delta) : Rational(0);
+    }
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4f", std::max(0.0, left.get_d() - 5e-5));
+    return std::strtod(text, nullptr);
+}
+
+// What is said ---------------------------------------------------------------------------------------------
+
+std::string text_of(const ColumnChoice& choice, const std::vector<Group>& groups,
+                    const std::vector<bool>& kept, const FeatureRequest& request, const FeatureLaw& law,
+                    bool charged, const std::string& guarantee) {
+    char line[200];
+    std::string text = choice.out + ": " + std::to_string(request.chosen) + " of " +
+                       std::to_string(request.columns) + " columns chosen\n";
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        if (kept[g]) text += "    " + groups[g].name + (groups[g].candidate ? "\n" : ", kept in any case\n");
+    std::snprintf(line, sizeof line, "  scores a few times %.3g persons apart are told apart\n",
+                  gap_of(request, law));
+    text += line;
+    std::snprintf(line, sizeof line, "cost epsilon %.4g (mu %.4g), %s\n", shown(law.epsilon),
+                  std::sqrt(law.mu_squared.get_d()), charged ? "charged" : "charged before: nothing now");
+    return text + line + Guarantee::text_of(nlohmann::json::parse(guarantee)) + "\n";
+}
+
+std::string next_of(const ColumnChoice& choice, const FeatureRequest& request, std::size_t features,
+                    std::uint64_t persons, double epsilon, const Budget& budget) {
+    if (persons == 0 || epsilon == 0) return "";
+    const auto number = [](double value) {
+        char digits[40];
+        std::snprintf(digits, sizeof digits, "%.10g", value);
+        return std::string(digits);
+    };
+    return next_command({"advise", "--records", std::to_string(persons), "--features",
+                         std::to_string(features), "--classes", std::to_string(request.classes), "--epsilon",
+                         number(epsilon), "--delta", number(shown(budget.delta)), "--kind", "noisy", "--data",
+                         choice.out, "--ledger", choice.ledger, "--out",
+                         beside_dataset(choice.out, "-advised.toml")});
+}
+
+}  // namespace
+
+void choose_columns(const Context& context, const ColumnChoice& choice) {
+    // 1. What there is to choose from, and who can pay.
+    check_choice(choice);
+    if (!context.world.is_root()) return context.world.barrier();
+    require_ledger(choice.ledger);
+    const DatasetReader reader(choice.data);
+    const DatasetInfo& info = reader.info();
+    check_scaled(info);
+    require_unique_ids(reader);
+    const std::string digest = digest_of_records(reader);
+    Ledger ledger(choice.ledger);
+    const std::string population = ledger.population_of(digest).value_or("");
+    const std::optional<Account> account = ledger.account(population);
+    check_payer(ledger,
+                {digest, info.path, {}, account ? account->relation : "", choice.ledger, info.measured});
+
+    // 2. The law of the draws: a charge that follows from public numbers.
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    const std::vector<Group> groups = groups_of(info, schema);
+    FeatureRequest request{account->relation, 0, choice.features,
+                           schema && schema->classes.size() > 2 ? schema->classes.size() : 2};
+    for (const Group& group : groups) request.columns += group.candidate ? 1 : 0;
+    if (request.chosen == 0 || request.chosen >= request.columns)
+        throw Error(ExitCode::usage, "it has " + std::to_string(request.columns) + " columns to choose from",
+                    "give a number from 1 to one less", "--features");
+    const FeatureLaw law = law_for(choice, request, account->budget);
+    const std::uint64_t persons = info.count_found ? 0 : info.expected_records;
+    refuse_noise(request, law, persons);
+
+    // 3. Charged, then counted and drawn, then kept.
+    const std::string before =
+        info.measured.empty() ? "" : MeasuredConstants::from_text(info.measured, info.path).token;
+    Payment payment = payment_for(request, law, before);
+    payment.guarantee =
+        claim_about_columns(facts_of(info, false), counted_by(*account), law.epsilon).to_json().dump();
+    payment.token =
+        ledger.token_of(nlohmann::json{measured_mechanism, population, digest, payment.parameters}.dump());
+    const BoughtText bought = ledger.buy(digest, payment, [&] {
+        SystemRandomBits bits;
+        const Scores scores(reader, groups, request.classes);
+        const std::vector<std::int64_t> weights = draw_label_weights(scores.labels(), law, bits);
+        return constants_text(info, payment.token, groups,
+                              draw_features(scores.of(weights), request.chosen, law, bits));
+    });
+
+    // 4. The dataset of these columns, another version of its population's data.
+    const std::vector<std::size_t> chosen = nlohmann::json::parse(bought.text).at("chosen");
+    const std::vector<bool> kept = kept_groups(groups, chosen);
+    const std::vector<std::size_t> features = features_of(groups, kept);
+    write_chosen(choice, info, bought.text, features, schema_without(schema, kept, features));
+    const DatasetIdentity written = identify(DatasetReader(choice.out + ":" + info.split));
+    ledger.add_version(population, written.digest, written.ids, std::nullopt,
+                       {written.id_kind, written.contents, true});
+
+    // 5. What was chosen, what it cost, and what is left.
+    if (persons > 0 && static_cast<double>(persons) < doubtful_gaps * gap_of(request, law))
+        context.log->warn("{} persons are few beside this noise: some columns may be chosen by chance",
+                          persons);
+    nlohmann::json object = {
+        {"path", choice.out},
+        {"charged", bought.charged},
+        {"columns", nlohmann::json::array()},
+        {"of", request.columns},
+        {"rate", law.rate},
+        {"cost", {{"epsilon", shown(law.epsilon)}, {"delta", 0}, {"mu_squared", shown(law.mu_squared)}}}};
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        if (kept[g] && groups[g].candidate) object["columns"].push_back(groups[g].name);
+    const std::optional<double> left = left_of(account->budget, *ledger.spending(population));
+    if (left) object["left_for_training"] = *left;
+    context.print(object,
+                  text_of(choice, groups, kept, request, law, bought.charged, payment.guarantee) +
+                      next_of(choice, request, features.size(), persons, left.value_or(0), account->budget));
+    context.world.barrier();
+}
+
+}  // namespace holdfast
