@@ -241,6 +241,10 @@ void require_unique_ids(const DatasetReader& reader) {
 std::vector<std::string> guarantee_notes(const DatasetStatistics& statistics) {
     const DatasetInfo& info = statistics.info;
     std::vector<std::string> notes{scaling_note(info.scaling), id_note(statistics)};
+    if (!info.measured.empty() && info.scaling == Scaling::public_constants)
+        notes.push_back(
+            "columns: chosen from the records under privacy and paid for; certificates are about neighbours "
+            "at these columns.");
     if ((info.has_labels || info.has_targets) && info.expected_records == 0) {
         notes.push_back(
             "public count: not stated; training takes the count it finds, which one record changes: its "

@@ -39,7 +39,7 @@ struct Request {
     std::string data, ledger, out;
     bool count = false, ranges = false, categories = false;
     std::int64_t bins = 0;
-    std::optional<std::uint64_t> features;  ///< columns to choose
+    std::optional<std::uint64_t> features, classes;  ///< columns to choose, and of how many labels
     std::optional<double> share, epsilon, delta, names_delta;
 };
 
@@ -794,7 +794,7 @@ std::string next_of(const Request& request, const DatasetInfo& info, double pers
 void measure(const Context& context, const Request& request) {
     if (request.features)
         return choose_columns(context, {request.data, request.ledger, request.out, *request.features,
-                                        request.share, request.epsilon, request.delta});
+                                        request.classes, request.share, request.epsilon, request.delta});
     // 1. What is asked for, of whom, and whether there is an account that can pay.
     check_request(request);
     if (!context.world.is_root()) return context.world.barrier();
@@ -880,6 +880,10 @@ Run declare_measure(const Command& command) {
         "its labels apart, and leave the others out");
     for (const char* other : {"--count", "--ranges", "--categories", "--bins"})
         chosen.excludes(command.option(other));
+    command
+        .add_option("--classes", request->classes,
+                    "of how many classes the labels are (default: those the dataset states, else 2)")
+        .needs(chosen);
     command.add_option("--share", request->share,
                        "Part of the total's mu^2 that it may cost (default: 0.01 for the count, 0.04 for "
                        "ranges and bins, or 0.15 where the total is below epsilon 0.3; 0.1 for --features)");

@@ -300,8 +300,10 @@ Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const
 
 Guarantee claim_about_columns(const DataFacts& facts, Relation relation, const Rational& epsilon) {
     Guarantee claim =
-        claim_about_counts("which columns were chosen, and all that is computed from that alone, is (" +
-                               decimal_text(epsilon) + ", 0)-differentially private",
+        claim_about_counts(std::string("which columns were chosen, ") +
+                               (facts.measured ? "at its other constants as they are, " : "") +
+                               "and all that is computed from that alone, is (" + decimal_text(epsilon) +
+                               ", 0)-differentially private" + (facts.measured ? measured_beside : ""),
                            facts, relation);
     state_scaling(facts.scaling, "what the choice cost does not cover", claim);
     return claim;

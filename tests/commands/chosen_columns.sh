@@ -61,6 +61,7 @@ must predict --model model.h5 --queries three.h5:test --accuracy --json
 must statement --ledger one.db
 tr -s '\n ' ' ' <out.txt | grep -q 'STATUS proved.*permute_and_flip' || fail "the statement: $(<out.txt)"
 # Certificates are about neighbours at these columns.
+grep -q 'columns: chosen from the records under privacy' <("$holdfast" inspect three.h5:test --quiet) || fail "inspect does not say who chose"
 must train --data three.h5 --out boxes --set 'network.hidden=[]' --set training.batches=1 --set certificate.levels=3
 grep -q '^proved.*its neighbours are datasets at the constants (ranges, number of records, columns)' out.txt || fail "boxes at columns that nobody named: $(<out.txt)"
 
@@ -74,6 +75,8 @@ must account --ledger one.db --data measured.h5
 refused 2 'was not charged for the constants' measure --data measured.h5 --ledger one.db --out none.h5 --features 3
 choose measured.h5 measured chosen.h5
 [[ $(json out.txt 'o["columns"]') == "['x3', 'x8', 'town']" ]] || fail "chosen of measured ranges: $(<out.txt)"
+grep -q 'at its other constants as they are' <("$holdfast" measure --data measured.h5 --ledger measured.db --out chosen.h5 --features 3 --quiet) ||
+    fail "the choice is said to be private where it goes by edges of the same persons"
 must train --data chosen.h5 --out bins "${noisy[@]}" --ledger measured.db --set features.map=bins --set features.keep=false
 [[ $(json bins/manifest.json '[len(e) for e in o["configuration"]["features.edges"]][2:], len(o["configuration"]["features.edges"][0]) > 2') == '[1, 1, 1] True' ]] ||
     fail "other edges: $(json bins/manifest.json 'o["configuration"]["features.edges"]')"
@@ -91,11 +94,22 @@ choose scaled.h5 replaced replaced.h5
 [[ $(json out.txt 'o["rate"]') == "$(python3 -c "import json; print(json.load(open('first.json'))['rate'] / 2)" | cut -c1-9)"* ]] || fail "a replaced person costs twice: $(<out.txt)"
 refused 2 '12 columns to choose from' measure --data scaled.h5 --ledger one.db --out none.h5 --features 12
 refused 2 '12 columns to choose from' measure --data scaled.h5 --ledger one.db --out none.h5 --features 0
+refused 2 '--classes' measure --data scaled.h5 --ledger one.db --out none.h5 --features 2 --classes 1
 refused 2 'not in (0, 1)' measure --data scaled.h5 --ledger one.db --out none.h5 --features 2 --share 1
 refused 2 'excludes' measure --data scaled.h5 --ledger one.db --out none.h5 --features 2 --count
 refused 3 'chosen already' measure --data three.h5 --ledger one.db --out none.h5 --features 2
 refused 6 'nothing was charged' measure --data scaled.h5 --ledger one.db --out none.h5 --features 2 --share 1e-6
 [[ $(spent one) == *' 2' ]] || fail "charged for nothing: $(spent one)"
+
+# Of four labels x0 tells 1, 2 and 3 apart, x1 only who is 0.
+awk 'BEGIN { srand(9); print "id,x0,x1,x2,y"; for (i = 0; i < 4000; ++i) { y = int(4 * rand())
+    print i "," (y + rand()) / 4 "," (rand() < 0.5 ? rand() : (y > 0) / 2 + rand() / 2) "," rand() "," y } }' >four.csv
+must import four.csv --id id --label y --population ward --scale '*=0:1' --expected-records 4000 --out four.h5
+open_account four four.h5 "${gdp[@]}"
+refused 3 'state how many there are: --classes' measure --data four.h5 --ledger four.db --out none.h5 --features 1
+[[ $(spent four) == *' 0' ]] || fail "charged for labels that nobody stated: $(spent four)"
+must measure --data four.h5 --ledger four.db --out none.h5 --features 1 --classes 4 --json
+[[ $(json out.txt 'o["columns"]') == "['x0']" ]] || fail "of four classes: $(<out.txt)"
 
 # 5. Persons of several rows: rows that are kept, and summaries of them. What orders rows stays.
 awk -F, 'NR == 1 { print "day," $0; next } { for (r = 0; r < 1 + NR % 3; ++r) print r "," $0 }' ward.csv >visits.csv

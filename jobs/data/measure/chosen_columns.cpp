@@ -134,9 +134,8 @@ class Scores {
     }
 
   private:
-    /// Whatever its label is, it has one of the classes.
     std::size_t label_of(const Records& slab, std::size_t row) const {
-        return std::min(static_cast<std::size_t>(slab.labels[row]), classes_ - 1);
+        return static_cast<std::size_t>(slab.labels[row]);
     }
     void add(std::vector<LabelCounts>& counts, const Group& group, const Records& slab, std::size_t row,
              std::size_t label, std::int64_t part) const {
@@ -303,14 +302,38 @@ void check_scaled(const DatasetInfo& info) {
         refuse("its columns were chosen already", "train on it, or choose among those of the table before");
 }
 
+/// As of a training: a label that is none of them is an error of the table.
+void require_labels(const DatasetReader& reader, std::size_t classes) {
+    const DatasetInfo& info = reader.info();
+    for (std::uint64_t begin = 0; begin < info.rows; begin += rows_at_once) {
+        const Records slab = reader.read(begin, std::min(rows_at_once, info.rows - begin));
+        for (std::size_t row = 0; row < slab.size(); ++row) {
+            if (slab.labels[row] >= 0 && static_cast<std::size_t>(slab.labels[row]) < classes) continue;
+            throw Error(ExitCode::input,
+                        "row " + std::to_string(begin + row) + " has no label of " + std::to_string(classes) +
+                            " classes",
+                        "state how many there are: --classes", info.path);
+        }
+    }
+}
+
+std::size_t classes_of(const ColumnChoice& choice, const std::optional<Schema>& schema) {
+    const std::size_t stated = schema && schema->classes.size() > 2 ? schema->classes.size() : 2;
+    const std::size_t classes = choice.classes.value_or(stated);
+    if (classes < 2 || classes > 100)
+        throw Error(ExitCode::usage, "not from 2 to 100", "give the public number of classes", "--classes");
+    return classes;
+}
+
 /// Sums of epsilon pay by epsilon, all others by mu^2.
 FeatureLaw law_for(const ColumnChoice& choice, const FeatureRequest& request, const Budget& budget) {
     const Rational share = decimal_value(choice.share.value_or(share_of_choice), "--share"),
                    epsilon = choice.epsilon ? decimal_value(*choice.epsilon, "--epsilon") : budget.epsilon,
-                   delta = choice.delta ? decimal_value(*choice.delta, "--delta") : budget.delta;
+                   delta = choice.delta ? decimal_value(*choice.delta, "--delta")
+                                        : Rational(budget.delta - budget.delta_apart);
     if (!budget.gaussian && !budget.renyi_order) return FeatureLaw::within_epsilon(request, share * epsilon);
     if (budget.renyi_order) {
-        const Rational rho = renyi_budget(*budget.renyi_order, epsilon, delta - budget.delta_apart);
+        const Rational rho = renyi_budget(*budget.renyi_order, epsilon, delta);
         return FeatureLaw::within_mu_squared(request, share * 2 * rho / as_rational(*budget.renyi_order));
     }
     const Rational mu = gaussian_mu(epsilon, delta);
@@ -336,10 +359,10 @@ std::optional<double> left_of(const Budget& budget, const Spending& spent) {
     if (budget.renyi_order) return std::nullopt;
     Rational left = budget.epsilon - spent.epsilon;
     if (budget.gaussian) {
-        const Rational all = gaussian_mu(budget.epsilon, budget.delta),
-                       gone = spent.epsilon > 0 ? gaussian_mu(spent.epsilon, budget.delta) : Rational(0),
+        const Rational delta = budget.delta - budget.delta_apart, all = gaussian_mu(budget.epsilon, delta),
+                       gone = spent.epsilon > 0 ? gaussian_mu(spent.epsilon, delta) : Rational(0),
                        rest = all * all - gone * gone;
-        left = rest > 0 ? gaussian_epsilon(Rational(std::sqrt(rest.get_d())), budget.delta) : Rational(0);
+        left = rest > 0 ? gaussian_epsilon(Rational(std::sqrt(rest.get_d())), delta) : Rational(0);
     }
     char text[32];
     std::snprintf(text, sizeof text, "%.4f", std::max(0.0, left.get_d() - 5e-5));
@@ -374,8 +397,8 @@ std::string next_of(const ColumnChoice& choice, const FeatureRequest& request, s
     };
     return next_command({"advise", "--records", std::to_string(persons), "--features",
                          std::to_string(features), "--classes", std::to_string(request.classes), "--epsilon",
-                         number(epsilon), "--delta", number(shown(budget.delta)), "--kind", "noisy", "--data",
-                         choice.out, "--ledger", choice.ledger, "--out",
+                         number(epsilon), "--delta", number(shown(budget.delta - budget.delta_apart)),
+                         "--kind", "noisy", "--data", choice.out, "--ledger", choice.ledger, "--out",
                          beside_dataset(choice.out, "-advised.toml")});
 }
 
@@ -400,8 +423,8 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
     // 2. The law of the draws: a charge that follows from public numbers.
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
     const std::vector<Group> groups = groups_of(info, schema);
-    FeatureRequest request{account->relation, 0, choice.features,
-                           schema && schema->classes.size() > 2 ? schema->classes.size() : 2};
+    FeatureRequest request{account->relation, 0, choice.features, classes_of(choice, schema)};
+    require_labels(reader, request.classes);
     for (const Group& group : groups) request.columns += group.candidate ? 1 : 0;
     if (request.chosen == 0 || request.chosen >= request.columns)
         throw Error(ExitCode::usage, "it has " + std::to_string(request.columns) + " columns to choose from",

@@ -11,7 +11,8 @@ namespace holdfast {
 /// What `measure --features` is asked.
 struct ColumnChoice {
     std::string data, ledger, out;
-    std::size_t features = 0;  ///< columns to keep
+    std::size_t features = 0;            ///< columns to keep
+    std::optional<std::size_t> classes;  ///< as the file's schema states them, else 2
     std::optional<double> share, epsilon, delta;
 };
 
