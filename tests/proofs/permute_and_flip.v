@@ -1,5 +1,6 @@
 (* Theorem permute and flip of models/mathematics.md: class j with a_j times the integral over t in [0, 1] of the product
-   of 1 - a_i t over the other classes i. That this is the law of "in random order, the first accepted" is by hand. *)
+   of 1 - a_i t over the other classes i. And that
+   this is the law of "in random order, the first accepted". *)
 From Coq Require Import Reals Lra Lia List Arith.
 From Coquelicot Require Import Coquelicot.
 Import ListNotations.
@@ -59,6 +60,79 @@ Proof.
   apply Rmult_le_compat; lra.
 Qed.
 
+(* ---- The formula is the law: of the classes left the next is any of them, alike; accepted it wins, refused it is out. ---- *)
+(* the sum over the classes of l, each with those that stay *)
+Fixpoint sum_out (l : list R) (g : R -> list R -> R) : R := match l with [] => 0 | a :: l => g a l + sum_out l (fun b rest => g b (a :: rest)) end.
+Fixpoint drawn (n : nat) (own : R) (l : list R) : R :=
+  match n with O => own | S n => (own + sum_out l (fun a rest => (1 - a) * drawn n own rest)) / INR (S (S n)) end.
+Lemma sum_out_ext l : forall g h, (forall a rest, S (length rest) = length l -> g a rest = h a rest) -> sum_out l g = sum_out l h.
+Proof. induction l as [|a l IH]; intros g h H; cbn [sum_out]; [reflexivity|]. rewrite (H a l eq_refl). f_equal. apply IH. intros b rest E. apply H. cbn. lia. Qed.
+Lemma sum_out_scale l c : forall g, sum_out l (fun a rest => c * g a rest) = c * sum_out l g.
+Proof. induction l as [|a l IH]; intros g; cbn [sum_out]; [ring|]. rewrite (IH (fun b rest => g b (a :: rest))). ring. Qed.
+Lemma sum_out_minus l : forall g h, sum_out l (fun a rest => g a rest - h a rest) = sum_out l g - sum_out l h.
+Proof. induction l as [|a l IH]; intros g h; cbn [sum_out]; [ring|]. rewrite (IH (fun b rest => g b (a :: rest)) (fun b rest => h b (a :: rest))). ring. Qed.
+Lemma each_back l t : sum_out l (fun a rest => (1 - a * t) * product rest t) = INR (length l) * product l t.
+Proof.
+  induction l as [|a l IH]; cbn [sum_out length product]; [simpl; ring|].
+  rewrite (sum_out_ext l _ (fun b rest => (1 - a * t) * ((1 - b * t) * product rest t))) by (intros; cbn [product]; ring). rewrite sum_out_scale, IH, S_INR. ring.
+Qed.
+Lemma product_derive l t : is_derive (product l) t (sum_out l (fun a rest => - a * product rest t)).
+Proof.
+  induction l as [|a l IH]; cbn [sum_out]; [apply (is_derive_const (V := R_NormedModule) 1 t)|].
+  rewrite (sum_out_ext l _ (fun b rest => (1 - a * t) * (- b * product rest t))) by (intros; cbn [product]; ring). rewrite sum_out_scale.
+  apply (is_derive_ext (fun t => (1 - a * t) * product l t)); [reflexivity|].
+  assert (D : is_derive (fun t => 1 - a * t) t (- a)) by (auto_derive; [exact I|ring]).
+  apply (is_derive_mult (fun t => 1 - a * t) (product l) t (- a) _ D IH). intros; apply Rmult_comm.
+Qed.
+Lemma sum_out_continuous l t : forall g : R -> list R -> R -> R, (forall a rest, continuous (g a rest) t) -> continuous (fun t => sum_out l (fun a rest => g a rest t)) t.
+Proof.
+  induction l as [|a l IH]; intros g H; cbn [sum_out]; [apply (continuous_const (V := R_UniformSpace))|].
+  apply (continuous_plus (V := R_NormedModule) (g a l)); [apply H|]. apply (IH (fun b rest => g b (a :: rest))). intros; apply H.
+Qed.
+Lemma sum_out_integral l : forall g : R -> list R -> R -> R, (forall a rest, ex_RInt (g a rest) 0 1) ->
+  is_RInt (fun t => sum_out l (fun a rest => g a rest t)) 0 1 (sum_out l (fun a rest => RInt (g a rest) 0 1)).
+Proof.
+  induction l as [|a l IH]; intros g H; cbn [sum_out].
+  - pose proof (is_RInt_const (V := R_NormedModule) 0 1 0) as Z0. unfold scal in Z0. simpl in Z0. unfold mult in Z0. simpl in Z0. rewrite Rmult_0_r in Z0. exact Z0.
+  - apply (is_RInt_plus (V := R_NormedModule) (g a l)); [apply (RInt_correct (V := R_CompleteNormedModule)); apply H|]. apply (IH (fun b rest => g b (a :: rest))). intros; apply H.
+Qed.
+Lemma integral_recursion l : INR (S (length l)) * RInt (product l) 0 1 = 1 + sum_out l (fun a rest => (1 - a) * RInt (product rest) 0 1).
+Proof.
+  set (g := fun t => INR (S (length l)) * product l t - sum_out l (fun a rest => (1 - a) * product rest t)).
+  assert (C : forall t, continuous g t).
+  { intros t. apply (continuous_minus (V := R_NormedModule) (fun t => INR (S (length l)) * product l t)).
+    - apply (continuous_scal_r (V := R_NormedModule) (INR (S (length l))) (product l)). apply product_continuous.
+    - apply (sum_out_continuous l t (fun a rest t => (1 - a) * product rest t)). intros. apply (continuous_scal_r (V := R_NormedModule) (1 - a) (product rest)). apply product_continuous. }
+  assert (D : forall t, is_derive (fun t => (t - 1) * product l t) t (g t)).
+  { intros t. assert (E : is_derive (fun t : R => t - 1) t 1) by (auto_derive; [exact I|ring]).
+    pose proof (is_derive_mult (fun t => t - 1) (product l) t 1 _ E (product_derive l t) Rmult_comm) as M.
+    replace (g t) with (plus (mult 1 (product l t)) (mult (t - 1) (sum_out l (fun a rest => - a * product rest t)))); [exact M|].
+    unfold g, plus, mult. simpl. change (match length l with O => 1 | S _ => INR (length l) + 1 end) with (INR (S (length l))). rewrite S_INR. pose proof (each_back l t) as B.
+    rewrite <- sum_out_scale.
+    rewrite (sum_out_ext l _ (fun a rest => (1 - a * t) * product rest t - (1 - a) * product rest t)) by (intros; ring). rewrite sum_out_minus, B. ring. }
+  pose proof (is_RInt_derive (V := R_CompleteNormedModule) (fun t => (t - 1) * product l t) g 0 1 ltac:(intros; apply D) ltac:(intros; apply C)) as F.
+  assert (P0 : product l 0 = 1) by (clear; induction l as [|a l IH]; cbn [product]; [|rewrite IH]; ring).
+  assert (J : is_RInt g 0 1 (INR (S (length l)) * RInt (product l) 0 1 - sum_out l (fun a rest => (1 - a) * RInt (product rest) 0 1))).
+  { apply (is_RInt_minus (V := R_NormedModule) (fun t => INR (S (length l)) * product l t)).
+    - apply (is_RInt_scal (V := R_NormedModule) (product l)). apply (RInt_correct (V := R_CompleteNormedModule)). apply integrable.
+    - rewrite (sum_out_ext l _ (fun a rest => RInt (fun t => (1 - a) * product rest t) 0 1)).
+      + apply (sum_out_integral l (fun a rest t => (1 - a) * product rest t)). intros. apply (ex_RInt_scal (V := R_NormedModule) (product rest)). apply integrable.
+      + intros a rest _. symmetry. apply (RInt_scal (V := R_CompleteNormedModule) (product rest) 0 1 (1 - a)). apply integrable. }
+  apply (is_RInt_unique (V := R_CompleteNormedModule)) in F, J. rewrite F in J. unfold minus, plus, opp in J. simpl in J. rewrite P0 in J.
+  change (match length l with O => 1 | S _ => INR (length l) + 1 end) with (INR (S (length l))) in J. lra.
+Qed.
+Theorem formula_is_the_law : forall n own l, length l = n -> drawn n own l = chance own l.
+Proof.
+  induction n as [|n IH]; intros own l H.
+  - destruct l; [|discriminate]. cbn [drawn]. unfold chance. rewrite (RInt_ext _ (fun _ => 1)) by reflexivity. rewrite RInt_const. unfold scal; simpl; unfold mult; simpl. ring.
+  - cbn [drawn]. rewrite (sum_out_ext l _ (fun a rest => own * ((1 - a) * RInt (product rest) 0 1))).
+    + rewrite sum_out_scale. unfold chance. pose proof (integral_recursion l) as Rec. rewrite H in Rec.
+      assert (Pos : 0 < INR (S (S n))) by (apply lt_0_INR; lia).
+      apply Rmult_eq_reg_r with (INR (S (S n))); [|lra]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra.
+      replace (own * RInt (product l) 0 1 * INR (S (S n))) with (own * (INR (S (S n)) * RInt (product l) 0 1)) by ring. rewrite Rec. ring.
+    + intros a rest E. rewrite IH by lia. unfold chance. ring.
+Qed.
+
 (* ---- An example, and a wrong statement refuted ---- *)
 Example permute_and_flip_example : chance 1 [/ 2; / 2] <= 2 * 2 * chance (/ 2) [1; / 4].
 Proof.
@@ -73,3 +147,8 @@ Proof.
   intros H. specialize (H 2 1 (/ 4) [] []). rewrite !constant in H.
   assert (1 <= 2 * / 4); [|lra]. apply H; try lra; repeat constructor; lra.
 Qed.
+Example formula_is_the_law_example : chance (/ 2) [1; / 4] = (/ 2 + (0 * ((/ 2 + (1 - / 4) * / 2) / 2) + (1 - / 4) * ((/ 2 + 0 * / 2) / 2))) / 3.
+Proof. rewrite <- (formula_is_the_law 2) by reflexivity. simpl. field. Qed.
+(* The product of what the others refuse, as if all came before. *)
+Fact formula_is_the_law_mutant : drawn 1 1 [1] <> 1 * product [1] 1.
+Proof. simpl. lra. Qed.
