@@ -37,7 +37,8 @@ np.save("asked.npy", asked)
 np.save("truth.npy", truth)
 holdfast.run("import", "asked.npy", "--labels", "truth.npy", "--scale", "*=0:1", "--out", "asked.h5")
 found = holdfast.run("certify", "--model", "network.h5", "--queries", "asked.h5:train", "--input-radius", "0.01,0.05", "--attack", "pgd,margin", "--out", "radii.csv")
-print(found)
+for row in found["radii"]:
+    print(f"within {row['radius']}: {row['certified']:.2f} proved right, {row['robust']:.2f} right whatever was tried")
 
 # %% PyTorch gives the same answers, and keeps them within each query's own radius.
 with open("radii.csv", encoding="utf-8") as file:
@@ -51,4 +52,4 @@ def answers(values):
 
 moved = asked + random.uniform(-1, 1, asked.shape) * radii[:, None]
 print(f"{(labels == truth).mean():.3f} right; half of the answers stand any move by {np.median(radii):.3f}")
-assert (answers(asked) == labels).all() and (answers(moved) == labels).all() and np.median(radii) > 0.05
+assert (answers(asked) == labels).all() and (answers(moved) == labels).all() and np.median(radii) >= 0.05
