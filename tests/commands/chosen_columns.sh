@@ -62,7 +62,7 @@ must statement --ledger one.db
 tr -s '\n ' ' ' <out.txt | grep -q 'STATUS proved.*permute_and_flip' || fail "the statement: $(<out.txt)"
 # Certificates are about neighbours at these columns.
 must train --data three.h5 --out boxes --set 'network.hidden=[]' --set training.batches=1 --set certificate.levels=3
-grep -q '^proved.*its neighbours are datasets at the constants (ranges, number of records, columns)' out.txt || fail "boxes at columns that nobody named: $(<out.txt)"
+grep -q '^proved.*its neighbours are datasets at the constants (ranges, number of records, categories, columns)' out.txt || fail "boxes at columns that nobody named: $(<out.txt)"
 
 # 3. Of measured ranges: their edges stay with the columns that do.
 import raw.h5
