@@ -214,17 +214,42 @@ bool come_by_person(const std::vector<NamedSource>& sources, const ImportOptions
                        [](const NamedSource& named) { return named.source->info().ids_ascend; });
 }
 
-/// Texts that nobody has named have their places in the list of one file, of rows as they stand.
-void require_one_list(const std::vector<NamedSource>& sources, const ImportOptions& options) {
+bool has_unnamed(const SourceInfo& info) {
+    const std::optional<Schema> schema = info.table ? info.table : kept_schema(info.schema, info.path);
+    return schema && schema->has_unnamed();
+}
+
+/// A text that nobody has named stands as its place in the list of one table, which other rows move: nothing
+/// may be made of it before it is named (models/mathematics.md, named categories).
+void require_places_kept(const std::vector<NamedSource>& sources, const ImportOptions& options) {
     const SourceInfo& info = sources[0].source->info();
-    if (!info.table || !info.table->has_unnamed()) return;
+    if (std::none_of(sources.begin(), sources.end(),
+                     [](const NamedSource& named) { return has_unnamed(named.source->info()); }))
+        return;
+    const auto refuse = [](const char* message, const char* hint, const std::string& where) {
+        throw Error(ExitCode::usage, message, hint, where);
+    };
+    if (!info.table)
+        refuse("has categories that nobody has named: their places in its list stay as they are",
+               "import the CSV again, or name them: holdfast measure", info.path);
     if (sources.size() > 1)
-        throw Error(ExitCode::usage, "has categories that nobody has named, which one file is read for",
-                    "import one file, with --test-fraction", info.path);
-    if (options.persons && options.persons->summarises())
-        throw Error(ExitCode::usage, "categories that nobody has named have no mean or last",
-                    "keep rows of each person, --rows-at-most V, or take buckets: --categories 'COLUMN=#'",
-                    "--aggregate");
+        refuse("has categories that nobody has named, which one file is read for",
+               "import one file, with --test-fraction", info.path);
+    if (takes_several(options))
+        refuse(
+            "categories that nobody has named do not say which rows of a person are kept, and have no mean",
+            "take buckets, --categories 'COLUMN=#', or import one row of each person, --id COLUMN",
+            options.persons->summarises() ? "--aggregate" : "--rows-at-most");
+    if (options.ids_from_content)
+        refuse("categories that nobody has named give no ids",
+               "name the records' ids, --id COLUMN, or take buckets: --categories 'COLUMN=#'",
+               "--id-from-content");
+    const bool stated = std::any_of(info.table->columns.begin(), info.table->columns.end(),
+                                    [](const Column& column) { return is_known(column.range); });
+    if (stated || !options.ranges.empty() || options.ranges_from_data)
+        refuse("categories that nobody has named have no range, and measure takes values as they are",
+               "leave ranges out, which holdfast measure finds too, or take buckets: --categories 'COLUMN=#'",
+               "--scale");
 }
 
 /// Routes records to their splits and writes them slab by slab; of persons with several rows once all rows
@@ -503,7 +528,7 @@ ImportSummary import_records(const std::vector<NamedSource>& sources, const Impo
     ensure(!sources.empty() && sources.size() < 256, "an import has sources");
     require_fraction(options.test_fraction);
     require_alike(sources);
-    require_one_list(sources, options);
+    require_places_kept(sources, options);
     const SourceInfo& info = sources[0].source->info();
     const std::optional<Range> target_range = target_range_of(info, options.target_range);
     const std::vector<Range> ranges = choose_ranges(sources, options);

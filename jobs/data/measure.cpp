@@ -126,6 +126,10 @@ struct OpenFeatures {
 
 OpenFeatures open_features(const DatasetInfo& info) {
     OpenFeatures open;
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    if (schema && schema->has_unnamed() && schema->persons && schema->persons->takes_several())
+        throw Error(ExitCode::input, "has categories that nobody has named, of several rows a person",
+                    "import the CSV again", info.path);
     open.hashed = features_of(
         info, [](const Column& column) { return column.buckets == counted_buckets && column.integer; });
     open.unnamed = features_of(info, [](const Column& column) { return column.is_unnamed(); });
@@ -165,12 +169,12 @@ MeasureRequest wanted_of(const Request& request, const DatasetInfo& info, const 
     const bool categories = request.categories || (!any && text);
     if (categories && scaled)
         refuse_usage("its categories are scaled already", "import the table without --scale", info.path);
-    if (wanted.columns > 0 && !categories && !open.unnamed.empty())
+    if (!categories && !open.unnamed.empty())
         refuse_usage("it has categories that nobody has named, and what is scaled is not measured again",
-                     "measure them together: --ranges --categories", "--categories");
+                     "measure all of it together: --categories, and --ranges and --count with it",
+                     "--categories");
     wanted.categories = categories ? open.hashed.size() : 0;
     wanted.names = categories ? open.unnamed.size() : 0;
-    wanted.rows = std::max<std::uint64_t>(1, info.rows_at_most);
     return wanted;
 }
 
@@ -411,13 +415,11 @@ std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& pe
     return counts;
 }
 
-/// One pass over the records for a feature of text: person by person, whose rows stand side by side.
+/// One pass over the records for a feature of text: a person has one.
 NameCounts counted_names(const DatasetReader& reader, const std::vector<std::string>& names,
                          std::size_t feature) {
     const DatasetInfo& info = reader.info();
     NameCounts counts(names);
-    std::vector<std::size_t> places;
-    std::uint64_t person = 0;
     for (std::uint64_t begin = 0; begin < info.rows; begin += slab_rows) {
         const Records slab = reader.read(begin, std::min(slab_rows, info.rows - begin));
         for (std::size_t row = 0; row < slab.size(); ++row) {
@@ -425,15 +427,9 @@ NameCounts counted_names(const DatasetReader& reader, const std::vector<std::str
             if (!(place >= 0 && place < static_cast<double>(names.size()) && place == std::floor(place)))
                 throw Error(ExitCode::input, "has categories that its list of names does not have",
                             "import the table again", info.path);
-            if (info.rows_at_most <= 1 || slab.ids[row] != person) {
-                counts.add_person(places);
-                places.clear();
-            }
-            person = slab.ids[row];
-            places.push_back(static_cast<std::size_t>(place));
+            counts.add_person(static_cast<std::size_t>(place));
         }
     }
-    counts.add_person(places);
     return counts;
 }
 
@@ -464,21 +460,33 @@ std::string token_for(const Payment& payment, const Payer& payer, const MeasureR
     return payer.ledger.token_of(request.dump());
 }
 
-/// Where the account cannot pay the delta of names, nothing is begun.
-void refuse_without_delta(const Rational& delta, const Payer& payer, const std::string& charged) {
+/// What an account has left for a delta alone.
+Rational delta_left(const Payer& payer) {
+    const Budget& budget = payer.account.budget;
+    if (budget.gaussian) {
+        Rational left = budget.delta_apart;
+        for (const LedgerPayment& payment : payer.ledger.payments(payer.population))
+            if (payment.mechanism == named_mechanism) left -= payment.delta;
+        return left;
+    }
+    const Spending spent = *payer.ledger.spending(payer.population);
+    // What a Renyi account does not set apart counts as spent with the first release.
+    return budget.renyi_order && spent.delta == 0 ? budget.delta_apart : Rational(budget.delta - spent.delta);
+}
+
+/// Where the account cannot pay the delta of names, beside what its rule takes for the constants, nothing is
+/// begun.
+void refuse_without_delta(const Payer& payer, const Payment& constants, const std::string& charged) {
     const Budget& budget = payer.account.budget;
     const bool apart = budget.gaussian || budget.renyi_order;
-    const Spending spent = *payer.ledger.spending(payer.population);
-    // What is not set apart counts as spent once anything is that has no delta of its own.
-    const bool has_rest = budget.gaussian ? spent.epsilon > 0 : budget.renyi_order && spent.delta > 0;
-    const Rational of_rest = has_rest ? Rational(budget.delta - budget.delta_apart) : Rational(0);
-    const Rational left = (apart ? budget.delta_apart : budget.delta) - (spent.delta - of_rest);
+    const Rational &delta = payer.names_delta,
+                   left = delta_left(payer) - (apart ? Rational(0) : constants.delta);
     if (delta <= left) return;
     throw Error(
         ExitCode::budget,
         "names cost a delta of " + decimal_text(delta) + ", and of what this account " +
-            (apart ? "sets apart " : "has ") + (left > 0 ? decimal_text(left) : "nothing") +
-            " is left: " + charged + " was charged",
+            (apart ? "sets apart " : "has beside the constants ") +
+            (left > 0 ? decimal_text(left) : "nothing") + " is left: " + charged + " was charged",
         std::string(apart ? "open accounts with --delta-apart, " : "") +
             "ask for less by --names-delta, or take buckets of a hash: import --categories 'COLUMN=#'",
         payer.path);
@@ -517,15 +525,17 @@ void buy(Measured& measured, const MeasureRequest& part, const Payer& payer, con
     const Rational before = measured.law.mu_squared;
     measured.law.mu_squared += law.mu_squared;
     // Of all constants that the ledger keeps under this payment, those of parts before with them.
-    payment.guarantee = claim_about_constants(facts_of(info, false), counted_by(payer.account),
-                                              measured.law.mu_squared, part.names_delta)
-                            .to_json()
-                            .dump();
+    DataFacts facts = facts_of(info, false);
+    facts.scaling = info.scaling;  // texts are counted by their names, whatever their places are
+    payment.guarantee =
+        claim_about_constants(facts, counted_by(payer.account), measured.law.mu_squared, part.names_delta)
+            .to_json()
+            .dump();
     payment.token = token_for(payment, payer, part);
     const std::optional<Payment> of_names = payment_of_names(part, law, payment.guarantee, payer);
     if (!payer.ledger.paid(payer.digest, payment.token)) {
         refuse_beside(payer.ledger, payer.population, payer.account.budget, payer.total, before, payer.path);
-        if (payer.names_delta > 0) refuse_without_delta(payer.names_delta, payer, charged);
+        if (payer.names_delta > 0) refuse_without_delta(payer, payment, charged);
     }
     const BoughtText bought = payer.ledger.buy(payer.digest, payment, [&] {
         if (of_names) payer.ledger.pay(payer.digest, *of_names);
@@ -756,7 +766,7 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
             continue;
         }
         if (const auto& names = constants.columns[i]->names) {
-            text += "    " + name + ": " + std::to_string(names->size()) + " names of about " +
+            text += "    " + name + ": " + std::to_string(names->size()) + " names, by a noisy count of " +
                     std::to_string(std::lround(law.names.persons())) + " persons and more" +
                     (names->empty() ? "" : ": " + joined(*names)) + "\n";
             continue;

@@ -57,8 +57,7 @@ const char* const public_records_condition =
     "the public records concern nobody whose records are private, and were not chosen by looking at "
     "those";
 const char* const measured_settings_condition =
-    "no setting, no seed, no constant of scaling or column but those measured and paid for, and no category "
-    "or "
+    "no setting, no seed, no constant of scaling, column or category but those measured and paid for, and no "
     "class was chosen by looking at the private records";
 const char* const queries_condition = "the queries concern nobody whose records are private";
 const char* const answered_condition =
@@ -68,13 +67,12 @@ const char* const answered_condition =
 namespace {
 
 constexpr const char* measured_condition =
-    "its neighbours are datasets at the constants (ranges, number of records, columns) that were measured "
-    "from this one, as they are: what one record changes in the constants themselves, the (epsilon, delta) "
-    "paid for them "
-    "covers";
+    "its neighbours are datasets at the constants (ranges, number of records, categories, columns) that were "
+    "measured from this one, as they are: what one record changes in the constants themselves, the (epsilon, "
+    "delta) paid for them covers";
 constexpr const char* measured_beside =
-    "; the constants (ranges, number of records, columns) of its data were drawn from the same records under "
-    "privacy, and are paid for apart, from the same account";
+    "; the constants (ranges, number of records, categories, columns) of its data were drawn from the same "
+    "records under privacy, and are paid for apart, from the same account";
 constexpr const char* given_ids = "an id names one person, whatever other records there are";
 constexpr const char* content_ids =
     "no two records of either dataset are equal: an id is a hash of its record's content";
@@ -287,7 +285,7 @@ Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const
                                 const Rational& names_delta) {
     constexpr int parts = 1000000;  // rounded up to one of them
     const Rational mu = Rational(ceil(Rational(sqrt_upper(mu_squared) * parts))) / parts;
-    return claim_about_counts(
+    Guarantee claim = claim_about_counts(
         "the constants that were measured, and all that is computed from them alone, are mu-Gaussian "
         "differentially private for mu = " +
             decimal_text(mu) +
@@ -296,6 +294,9 @@ Guarantee claim_about_constants(const DataFacts& facts, Relation relation, const
                                     ", at most the probability that somebody shows a category that nobody "
                                     "else has"),
         facts, relation);
+    // Values as they were recorded have no constants of their own.
+    if (facts.scaling != Scaling::none) state_scaling(facts.scaling, "what they cost does not cover", claim);
+    return claim;
 }
 
 Guarantee claim_about_columns(const DataFacts& facts, Relation relation, const Rational& epsilon) {

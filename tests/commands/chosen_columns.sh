@@ -63,7 +63,7 @@ tr -s '\n ' ' ' <out.txt | grep -q 'STATUS proved.*permute_and_flip' || fail "th
 # Certificates are about neighbours at these columns.
 grep -q 'columns: chosen from the records under privacy' <("$holdfast" inspect three.h5:test --quiet) || fail "inspect does not say who chose"
 must train --data three.h5 --out boxes --set 'network.hidden=[]' --set training.batches=1 --set certificate.levels=3
-grep -q '^proved.*its neighbours are datasets at the constants (ranges, number of records, columns)' out.txt || fail "boxes at columns that nobody named: $(<out.txt)"
+grep -q '^proved.*its neighbours are datasets at the constants (ranges, number of records, categories, columns)' out.txt || fail "boxes at columns that nobody named: $(<out.txt)"
 
 # 3. Of measured ranges: their edges stay with the columns that do.
 import raw.h5

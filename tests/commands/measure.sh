@@ -217,12 +217,26 @@ refused 2 'no column is of text' measure --data raw.h5 --ledger one.db --out no.
 
 # Names of it, for a delta that the account sets apart: of those that many have, and of nobody else; the list stays at home.
 import towns.csv texts.h5 --id id --categories 'town=?' --test-fraction 0.25
-refused 2 'one file is read for' import towns.csv --id id --label ill --population ward --categories 'town=?' --test towns.csv --out no.h5
-refused 2 'no mean or last' import towns.csv --person id --label ill --population ward --categories 'town=?' --aggregate mean --out no.h5
+# Before it is named a text has its place in a list that other rows move: nothing is made of it, and the file is not imported again.
+text=(--label ill --population ward --categories 'town=?' --out no.h5)
+refused 2 'one file is read for' import towns.csv --id id "${text[@]}" --test towns.csv
+for rule in '--aggregate mean' '--rows-at-most 2' '--rows-at-most 2 --keep last --order-by age' '--rows-at-most 2 --keep last --order-by town'; do
+    refused 2 'which rows of a person are kept' import towns.csv --person id "${text[@]}" $rule
+done
+refused 2 'give no ids' import towns.csv --id-from-content --drop id "${text[@]}"
+for scale in '--scale *=0:90' '--scale age=0:90' '--scale town=0:50 --scale age=0:90' --scale-from-data; do
+    refused 2 'have no range' import towns.csv --id id "${text[@]}" $scale
+done
+for options in '' '--scale town=0:50 --scale age=0:90' '--person id --aggregate mean' '--test texts.h5'; do
+    refused 2 'import the CSV again' import texts.h5 --out no.h5 $options
+done
 open_account none texts.h5 "${gdp[@]}"
 refused 6 'and of what this account sets apart nothing is left: nothing was charged' measure --data texts.h5 --ledger none.db --out no.h5
 [[ $(spent none) == '0.0 0' ]] || fail "charged $(spent none) for nothing"
-refused 2 'measure them together' measure --data texts.h5 --ledger none.db --out no.h5 --ranges
+for part in --ranges --count '--ranges --count'; do
+    refused 2 'measure all of it together' measure --data texts.h5 --ledger none.db --out no.h5 $part
+done
+refused 3 'name them first' measure --data texts.h5 --ledger none.db --out no.h5 --features 1
 open_account names texts.h5 "${gdp[@]}" --delta-apart 2e-6
 "$holdfast" measure --data texts.h5 --ledger names.db --out named.h5 --json --quiet >names.json 2>err.txt || fail "text is not named: $(cat err.txt)"
 [[ $(json names.json '" ".join(o["columns"][0]["names"]), round(1e7 * o["names_delta"], 6), o["charged"]') == 'Basel Bern Chur Genf Sion 8.0 True' ]] ||
@@ -257,12 +271,25 @@ must measure --data texts.h5 --ledger sums.db --out summed.h5 --names-delta 2e-6
 open_account orders texts.h5 --budget-delta 1e-5 --composition renyi --delta-apart 1e-6
 must measure --data texts.h5 --ledger orders.db --out ordered.h5
 refused 6 'sets apart nothing is left: nothing' measure --data renamed.h5 --ledger orders.db --out no.h5
-# A person's rows are one person: with hardly any noise, nobody alone shows a name by having many of them.
-awk 'BEGIN { print "id,town,ill"; for (i = 0; i < 200; ++i) for (j = 0; j <= i % 4; ++j) printf "%d,%s,%d\n", i, i % 2 ? "odd" : "even", i % 3 == 0
-    for (j = 0; j < 4; ++j) print "999,lonely,1" }' >visits.csv
-import visits.csv visits.h5 --person id --rows-at-most 4 --categories 'town=?'
-must account --ledger visits.db --data visits.h5 --budget 100 --budget-delta 1e-5 --composition gdp --delta-apart 1e-6
-must measure --data visits.h5 --ledger visits.db --out visited.h5 --share 0.9 --names-delta 1e-6 --json
-[[ $(json out.txt 'o["columns"][0]["names"], o["names_threshold"] < 2') == "['even', 'odd'] True" ]] || fail "names of one person's rows: $(<out.txt)"
+# What the constants cost beside names counts, of an account by sums before anything is charged; a count that is free does not.
+open_account scarce texts.h5 --budget-delta 1e-5
+refused 6 'has beside the constants .* is left: nothing was charged' measure --data texts.h5 --ledger scarce.db --out no.h5 --names-delta 9.9e-6
+[[ $(spent scarce) == '0.0 0' ]] || fail "charged $(spent scarce) for nothing"
+open_account swapped texts.h5 "${gdp[@]}" --delta-apart 1e-6 --relation substitute
+must measure --data texts.h5 --ledger swapped.db --out swapped.h5 --names-delta 1e-6 --json
+[[ $(json out.txt 'len(o["columns"][0]["names"])') == 5 ]] || fail "of persons replaced: $(<out.txt)"
+# With hardly any noise, who is alone with a name does not show it.
+awk 'BEGIN { print "id,town,ill"; for (i = 0; i < 200; ++i) printf "%d,%s,%d\n", i, i == 99 ? "lonely" : i % 2 ? "odd" : "even", i % 3 == 0 }' >few-towns.csv
+import few-towns.csv few-towns.h5 --id id --categories 'town=?'
+must account --ledger few-towns.db --data few-towns.h5 --budget 100 --budget-delta 1e-5 --composition gdp --delta-apart 1e-6
+must measure --data few-towns.h5 --ledger few-towns.db --out few-named.h5 --share 0.9 --names-delta 1e-6 --json
+[[ $(json out.txt 'o["columns"][0]["names"], o["names_threshold"] < 3') == "['even', 'odd'] True" ]] || fail "names of few: $(<out.txt)"
+# Columns that are chosen keep their own constants, beside a column of several features.
+open_account chosen texts.h5 "${gdp[@]}" --delta-apart 1e-6
+must measure --data texts.h5 --ledger chosen.db --out to-choose.h5
+must measure --data to-choose.h5 --ledger chosen.db --out chosen-town.h5 --features 1 --json
+[[ $(json out.txt 'o["columns"]') == "['town']" ]] || fail "chosen: $(<out.txt)"
+must train --data chosen-town.h5 --out chosen --ledger chosen.db --set 'network.hidden=[]' --set training.kind=noisy --set clip.kind=norm --set noise.epsilon=0.5 --set noise.delta=8e-6 --set features.map=bins --set features.keep=false
+[[ $(json chosen/manifest.json 'len(o["configuration"]["features.edges"])') == 6 ]] || fail "edges of a column that is gone: $(json chosen/manifest.json 'o["configuration"]["features.edges"]')"
 
 exit $((failures > 0))

@@ -116,6 +116,7 @@ def test_what_is_fitted_is_what_the_program_answers():
     refused(holdfast.InputError, "never had the head", ledger.check, head[::-1])
     refused(holdfast.UsageError, "no account of the population", ledger.spent, "others")
     refused(ValueError, "population=NAME", holdfast.PrivateClassifier(1, ledger="bank.ledger").fit, table, labels)
+    refused(ValueError, "of one row a person", holdfast.PrivateClassifier(1, text="names", rows_at_most=2).fit, table, labels)
 
 
 def test_what_is_not_stated_of_named_persons_is_measured():

@@ -175,9 +175,10 @@ TEST(Claims, MeasuredConstantsAreNoGapAndACertificateIsAboutThem) {
         const Guarantee said = claim(measured);
         EXPECT_TRUE(said.is_proved()) << name << ": " << said.text();
         // What noise draws is private whatever the constants were; boxes and distances are at them.
-        EXPECT_EQ(everything(said).find("at the constants (ranges, number of records, columns)") ==
-                      std::string::npos,
-                  name == "noisy")
+        EXPECT_EQ(
+            everything(said).find("at the constants (ranges, number of records, categories, columns)") ==
+                std::string::npos,
+            name == "noisy")
             << name << ": " << said.text();
         EXPECT_EQ(said.statement().find("paid for apart") != std::string::npos, name == "noisy") << name;
         EXPECT_NE(everything(said).find("but those measured and paid for"), std::string::npos) << name;
@@ -190,6 +191,12 @@ TEST(Claims, MeasuredConstantsAreNoGapAndACertificateIsAboutThem) {
     dealt.ids = IdKind::row_number;
     dealt.dealt = Dealt::row_number;
     EXPECT_FALSE(claim_about_constants(dealt, Relation::add_remove, Rational(1, 400)).is_proved());
+    // What is measured of values that private records have scaled already, as by the places of their texts.
+    DataFacts scaled = good;
+    scaled.scaling = Scaling::private_data;
+    EXPECT_FALSE(claim_about_constants(scaled, Relation::add_remove, Rational(1, 400)).is_proved());
+    scaled.scaling = Scaling::none;
+    EXPECT_TRUE(claim_about_constants(scaled, Relation::add_remove, Rational(1, 400)).is_proved());
 }
 
 TEST(Claims, RowNumbersAreAGapOfAllButWhatDrawsUnderASecretKeyAndWasNotDealt) {

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "dist/data/dataset.hpp"
+#include "dist/data/schema.hpp"
 #include "jobs/program/job.hpp"
 #include "kernels/base/error.hpp"
 #include "tests/support/run_job.hpp"
@@ -231,6 +233,42 @@ TEST(ImportJob, AGeneratedDatasetIsInspectedAndImportedAgain) {
     EXPECT_EQ(json["splits"][0]["rows"], 10);
     EXPECT_EQ(json["splits"][0]["scaling"], "public");
     EXPECT_EQ(json["splits"][0]["features"][2]["name"], "x1^2");
+}
+
+TEST(ImportJob, PlacesOfTextsInRowsThatWereKeptAreNotMeasured) {
+    // No import writes such a file: which rows are kept would follow from other persons' texts.
+    TemporaryFolder folder;
+    const std::string file = folder.file("a.h5"), ledger = folder.file("a.db");
+    PublicFacts facts;
+    facts.ids = IdKind::given;
+    facts.unit = Unit::person;
+    facts.population = "ward";
+    facts.scaling = Scaling::none;
+    Schema schema{.columns = {unnamed_column("town")}, .id = "id"};
+    const auto write = [&](const PersonRule& rule) {
+        schema.persons = rule;
+        facts.rows_at_most = rule.summarises() ? 1 : rule.rows_at_most;
+        facts.schema = to_json(schema).dump();
+        DatasetWriter writer(file);
+        writer.begin_split("train", 1, true);
+        Records records{FeatureMatrix(1, true), {}, {7, 8}, {0, 1}};
+        for (const double place : {0.0, 1.0}) records.features.append(&place);
+        writer.append(records);
+        writer.set_facts(facts);
+        writer.set_names({{"town", {"Basel", "Bern"}}});
+        writer.commit();
+    };
+    for (const PersonRule& rule :
+         {PersonRule{.rows_at_most = 2}, PersonRule{.summaries = {RowSummary::mean}}}) {
+        write(rule);
+        run_job(declare_account, {"--ledger", ledger, "--data", file, "--budget", "1", "--budget-delta",
+                                  "1e-5", "--composition", "gdp"});
+        EXPECT_THAT(
+            error_of(declare_measure, {"--data", file, "--ledger", ledger, "--out", folder.file("b.h5")})
+                .message(),
+            HasSubstr("of several rows a person"));
+        std::filesystem::remove(ledger);
+    }
 }
 
 TEST(ImportJob, UnknownKindsAreUsageErrors) {

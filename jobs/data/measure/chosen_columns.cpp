@@ -239,7 +239,7 @@ std::string constants_text(const DatasetInfo& info, const std::string& token,
     std::size_t at = 0;
     for (const std::optional<MeasuredColumn>& column : constants.columns) {
         if (std::binary_search(features.begin(), features.end(), at)) columns.push_back(column);
-        at += column && column->buckets ? column->buckets->size() + 1 : 1;
+        at += column ? column->features() : 1;
     }
     constants.columns = std::move(columns);
     constants.token = token;
@@ -288,6 +288,10 @@ void check_scaled(const DatasetInfo& info) {
     if (info.ids == IdKind::row_number)
         refuse("its records are known by row number: " + std::string(coverage_of(info.ids)),
                "import it with --person, which names them");
+    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
+    if (schema && schema->has_unnamed())
+        refuse("has categories that nobody has named",
+               "name them first, and choose among the columns of what that writes: holdfast measure");
     if (info.scaling == Scaling::private_data)
         refuse("its features were scaled by the private records themselves",
                "import the table without --scale-from-data");

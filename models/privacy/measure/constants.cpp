@@ -60,8 +60,7 @@ std::optional<MeasuredColumn> column_of(const json& object) {
 json parameters_of_names(const MeasureRequest& request, const MeasureLaw& law) {
     return {{"names", request.names},
             {"names_delta", shown(request.names_delta)},
-            {"names_threshold", law.names.persons()},
-            {"rows_at_most", request.rows}};
+            {"names_threshold", law.names.persons()}};
 }
 
 }  // namespace
@@ -86,8 +85,7 @@ MeasureLaw MeasureLaw::of(const MeasureRequest& request) {
     }
     if (request.names > 0)
         law.names = NameLaw::of(law.sigma,
-                                request.names_delta / as_rational(static_cast<std::int64_t>(request.names)),
-                                request.rows);
+                                request.names_delta / as_rational(static_cast<std::int64_t>(request.names)));
     return law;
 }
 

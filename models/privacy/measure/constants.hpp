@@ -23,7 +23,6 @@ struct MeasureRequest {
         0;  ///< columns of hashed text whose frequent buckets are asked for; of the second's cost
     std::size_t names = 0;     ///< columns of text whose frequent values are to be named; likewise
     Rational names_delta = 0;  ///< which that costs besides, for all of them together
-    std::uint64_t rows = 1;    ///< of a person, at most
     std::size_t levels = TreeLaw::levels;  ///< of a column: all, or of few persons the first, without edges
 
     static constexpr std::size_t least_bins = 4, most_bins = 16;

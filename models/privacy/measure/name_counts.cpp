@@ -1,7 +1,6 @@
 #include "models/privacy/measure/name_counts.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/base/error.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
@@ -11,15 +10,6 @@ namespace holdfast {
 namespace {
 
 constexpr std::int64_t greatest_count = std::int64_t{1} << 61;  // as GaussianNoise has it
-
-/// Of each of so many names: floor(2^16/sqrt names).
-std::int64_t share_of(std::uint64_t names) {
-    const std::uint64_t square = static_cast<std::uint64_t>(whole_person) * whole_person / names;
-    auto share = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(square)));
-    while (share * share > square) --share;
-    while ((share + 1) * (share + 1) <= square) ++share;
-    return static_cast<std::int64_t>(share);
-}
 
 /// x with a normal tail of no more than `tail` beyond it, and hardly less.
 Rational normal_quantile_above(const Rational& tail) {
@@ -35,26 +25,13 @@ Rational normal_quantile_above(const Rational& tail) {
 
 }  // namespace
 
-void NameCounts::add_person(std::span<const std::size_t> places) {
-    std::vector<std::size_t> different(places.begin(), places.end());
-    std::sort(different.begin(), different.end());
-    different.erase(std::unique(different.begin(), different.end()), different.end());
-    if (different.empty()) return;
-    const std::int64_t share = share_of(different.size());
-    for (const std::size_t place : different) shares_[place] += share;
-}
-
-NameLaw NameLaw::of(double sigma, const Rational& delta, std::uint64_t rows) {
+NameLaw NameLaw::of(double sigma, const Rational& delta) {
     if (delta <= 0 || delta >= 1)
         throw Error(ExitCode::usage, "names come out at a delta in (0, 1)", "give a value such as 1e-6",
                     "--names-delta");
-    // Of j names alone one comes out with no more than j times the tail of one; noise is rounded to shares.
-    Rational least = 0;
-    for (std::uint64_t names = 1; names <= rows; ++names) {
-        const Rational beyond = normal_quantile_above(delta / as_rational(static_cast<std::int64_t>(names)));
-        least = std::max(least, Rational(as_rational(share_of(names)) + Rational(1, 2) +
-                                         Rational(sigma) * whole_person * beyond));
-    }
+    // Noise is rounded to shares.
+    const Rational least = as_rational(whole_person) + Rational(1, 2) +
+                           Rational(sigma) * whole_person * normal_quantile_above(delta);
     return {sigma, static_cast<std::int64_t>(ceil(least).get_si())};
 }
 

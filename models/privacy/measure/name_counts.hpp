@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -11,15 +10,13 @@
 
 namespace holdfast {
 
-/// The persons of one column of text by the name that a cell has there, in shares: who has j different names
-/// adds floor(2^16/sqrt j) to each, so a vector of 2-norm 1 at most
+/// The persons of one column of text, a row each, by the name that the cell has there, in shares
 /// (models/mathematics.md, named categories).
 class NameCounts {
   public:
     /// names: different ones, whose places are counted; some may be nobody's.
     explicit NameCounts(std::vector<std::string> names) : names_(std::move(names)), shares_(names_.size()) {}
-    /// places: of a person's rows, in any order.
-    void add_person(std::span<const std::size_t> places);
+    void add_person(std::size_t place) { shares_[place] += whole_person; }
     std::size_t size() const { return names_.size(); }
     const std::string& name(std::size_t place) const { return names_[place]; }
     std::int64_t at(std::size_t place) const { return shares_[place]; }
@@ -34,9 +31,9 @@ struct NameLaw {
     double sigma = 0;            ///< in persons, of every name
     std::int64_t threshold = 0;  ///< in shares: a name comes out at so many, noise included, or more
 
-    /// The least threshold at which, of names that no other person has, a person of at most `rows` rows shows
-    /// one with a probability of `delta` at most. Error (usage): delta is not in (0, 1).
-    static NameLaw of(double sigma, const Rational& delta, std::uint64_t rows);
+    /// The least threshold at which a name that one person alone has comes out with a probability of `delta`
+    /// at most. Error (usage): delta is not in (0, 1).
+    static NameLaw of(double sigma, const Rational& delta);
     double persons() const { return static_cast<double>(threshold) / static_cast<double>(whole_person); }
 };
 

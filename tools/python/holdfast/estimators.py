@@ -42,6 +42,8 @@ class PrivateModel(TableModel):
             raise ValueError("a ledger keeps the budget of people: say whose it is, population=NAME")
         if self.text not in ("buckets", "names"):
             raise ValueError(f"text={self.text!r}: buckets of a hash or names are measured of columns of text")
+        if self.text == "names" and self.rows_at_most is not None:
+            raise ValueError("names are measured of one row a person: leave rows_at_most out, or take text='buckets'")
         self._measures = self.delta > 0
         with driver.private_folder() as folder, stages(self.verbose) as say:
             facts = self._import(folder, say, X, y, ids)
@@ -207,7 +209,8 @@ class PrivateClassifier(PrivateModel, TableClassifier):
     columns : "amounts" (amounts, counts, flags, categories) or "coordinates" (signed, as of an embedding).
     features : "auto": the columns or bins of them, whichever `holdfast advise` expects more of; "columns"; "bins".
     text : of columns of text whose values no schema states, "buckets" of a public hash are measured, or "names", those that
-        many persons have, for a tenth of delta: where people are to read them, or where frequent values are many.
+        many persons have, of one row each, for a tenth of delta: where people are to read them, or where frequent values are
+        many.
     configuration : None: what `holdfast advise` advises, from public numbers alone. Else a dict {"section.key": value} of
         public settings of `holdfast train` beside that, or the path of a configuration (TOML) in place of it.
     verbose : says every command, by tqdm where that is installed.
