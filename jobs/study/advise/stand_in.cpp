@@ -21,7 +21,8 @@ enum Stream : std::uint64_t {
     own = 4,
     factor = 5,
     label_noise = 6,
-    order = 7
+    order = 7,
+    own_class = 8
 };
 std::uint64_t stream_of(Stream stream, std::size_t index) {
     return static_cast<std::uint64_t>(index) << 16 | stream;
@@ -132,7 +133,8 @@ TypicalTable::TypicalTable(std::uint64_t seed, const PublicNumbers& numbers, con
         for (std::size_t j = 0; j < columns; ++j) {
             const bool linear = numbers.columns == Columns::coordinates || shape.agreeing;
             const double drawn = hash_.normal(stream_of(weight, j), c);
-            const bool told = numbers.is_regression() || (c > 0 && j % shape.factors == c - 1);
+            const std::size_t teller = shape.apart ? c : c - 1;
+            const bool told = numbers.is_regression() || j % shape.factors == teller;
             const double agreed = told ? std::abs(drawn) : 0;
             const double size = shape.agreeing ? agreed : drawn;
             effects_.push_back(
@@ -206,10 +208,16 @@ double TypicalTable::value(const Effect& effect, double standard) {
     }
 }
 
+double TypicalTable::factor_of(std::size_t index, std::uint64_t row) const {
+    const double drawn = hash_.normal(stream_of(factor, index), row);
+    if (!shape_.apart) return drawn;
+    return (hash_(own_class, row) % shape_.factors == index ? 1.5 : -0.5) + 0.3 * drawn;
+}
+
 std::vector<double> TypicalTable::standard_values(std::uint64_t row) const {
     std::vector<double> standard(columns_.size());
     for (std::size_t j = 0; j < columns_.size(); ++j) {
-        const double shared = hash_.normal(stream_of(factor, j % shape_.factors), row);
+        const double shared = factor_of(j % shape_.factors, row);
         standard[j] = shape_.common * shared +
                       std::sqrt(1 - shape_.common * shape_.common) * hash_.normal(stream_of(own, j), row);
     }
@@ -244,11 +252,12 @@ std::int64_t most_stand_in_records(const PublicNumbers& numbers) {
 }
 
 std::vector<StandIn> generated_stand_ins(const PublicNumbers& numbers, const std::string& path) {
-    const auto others = static_cast<std::size_t>(std::max<std::int64_t>(numbers.classes - 1, 1));
+    const bool several = numbers.classes > 2;
+    const std::size_t tellers = several ? static_cast<std::size_t>(numbers.classes) : 1;
     const std::pair<TableShape, std::uint64_t> tables[] = {
         {typical_table, stand_in_seed},
         {numbers.is_regression() ? alike_table : typical_table, stand_in_seed + 1},
-        {{"easy", others, 0.9, 0.1, 0, true}, stand_in_seed},
+        {{"easy", tellers, 0.9, 0.1, 0, true, several}, stand_in_seed},
         {{"hard", 6, 0.6, 1.5, 1.5, false}, stand_in_seed}};
     const std::int64_t records = most_stand_in_records(numbers);
     std::vector<StandIn> all;

@@ -33,6 +33,8 @@ struct TableShape {
     double chance;     ///< of the label's, beside what columns say, the part that no model can know
     double advantage;  ///< of the first class before all others
     bool agreeing;     ///< each factor tells a class from the first, and its columns say the same
+    bool apart =
+        false;  ///< each class has a factor, which is high of its rows alone: what it is nobody doubts
 };
 inline constexpr TableShape typical_table{"typical", 6, 0.6, 0.5, 0, false};
 /// Whose columns say much the same, as measures of one thing do.
@@ -66,6 +68,7 @@ class TypicalTable final : public Generator {
         std::uint64_t form;
         double size;
     };
+    double factor_of(std::size_t index, std::uint64_t row) const;
     std::vector<double> standard_values(std::uint64_t row) const;
     std::vector<double> scores(std::uint64_t row, const std::vector<double>& standard) const;
     double placed(const Column& column, double standard) const;
