@@ -29,12 +29,11 @@ struct StandIn {
 struct TableShape {
     const char* name;
     std::size_t factors;
-    double common;     ///< of a column's spread, the part that a factor has which it shares with others
-    double chance;     ///< of the label's, beside what columns say, the part that no model can know
-    double advantage;  ///< of the first class before all others
-    bool agreeing;     ///< each factor tells a class from the first, and its columns say the same
-    bool apart =
-        false;  ///< each class has a factor, which is high of its rows alone: what it is nobody doubts
+    double common;       ///< of a column's spread, the part that a factor has which it shares with others
+    double chance;       ///< of the label's, beside what columns say, the part that no model can know
+    double advantage;    ///< of the first class before all others
+    bool agreeing;       ///< each factor tells a class from the first, and its columns say the same
+    bool apart = false;  ///< each class has a factor, which is high of its rows alone
 };
 inline constexpr TableShape typical_table{"typical", 6, 0.6, 0.5, 0, false};
 /// Whose columns say much the same, as measures of one thing do.
