@@ -62,7 +62,7 @@ void balance_test(const std::string& path, const PublicNumbers& numbers) {
     const DatasetReader train(path, "train"), test(path, "test");
     const Records trained = train.read_all();
     const Records tests = of_equal_classes(test.read_all(), numbers.class_shares.size(), test_records);
-    const PublicFacts facts = train.info();
+    const PublicFacts& facts = train.info();
     write(path, facts, trained, tests);
 }
 
