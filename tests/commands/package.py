@@ -213,6 +213,15 @@ def elsewhere(path):
         os.environ["HOLDFAST_PROGRAM"] = kept
 
 
+def test_a_rare_class_is_told_where_shares_are_known():
+    X = random.uniform(0, 100, (2000, 2))
+    y = X.sum(axis=1) > 180
+    stated = dict(schema=(0, 100), classes=[False, True], expected_persons=2000)
+    model = holdfast.PrivateClassifier(1, class_shares=[0.98, 0.02], **stated).fit(X, y)
+    assert model.predict(X)[y].mean() > 0.7 and model.predict(X)[~y].mean() < 0.4
+    refused(holdfast.UsageError, "--class-shares", holdfast.PrivateClassifier(1, class_shares=[0.98], **stated).fit, X, y)
+
+
 def test_labels_and_frames_of_other_kinds():
     X, y = np.column_stack([table["income"], random.uniform(0, 1, 600)]), (labels == "bad")
     for kind in (bool, np.int8, np.float64, object):

@@ -198,6 +198,8 @@ class PrivateClassifier(PrivateModel, TableClassifier):
         (low, high), the range of every column of numbers, in the columns' own units. None: ranges are measured under
         privacy, for a part of epsilon, where ids are given and all columns are numbers; else found in the records.
     classes : the label's values, as public knowledge, where the schema does not list them. None: those of y.
+    class_shares : public shares of the classes, in the order of classes_, as [0.97, 0.03]: records then count so that all
+        classes count alike, and none is left out for being rare; probabilities are those of equal classes. None: as they are.
     expected_persons : number of records that anybody may know, a rounded one too. None: measured likewise, or found.
     ids : name of the column whose values name the persons. None: rows have no names, unless fit() is given them.
     rows_at_most : how many rows a person has at most, a public number; of who has more so many are kept, and each counts by
@@ -226,7 +228,8 @@ class PrivateClassifier(PrivateModel, TableClassifier):
     """
 
     def __init__(self, epsilon: float = 1.0, delta: float = 1e-5, *, schema: Any = None, classes: Sequence | None = None,
-                 expected_persons: int | None = None, ids: str | None = None, rows_at_most: int | None = None, population: str | None = None,
+                 class_shares: Sequence[float] | None = None, expected_persons: int | None = None, ids: str | None = None,
+                 rows_at_most: int | None = None, population: str | None = None,
                  ledger: str | os.PathLike | None = None, budget: tuple[float, float] | None = None,
                  columns: str = "amounts", features: str = "auto", text: str = "buckets",
                  configuration: Any = None, verbose: bool = False):
@@ -234,6 +237,7 @@ class PrivateClassifier(PrivateModel, TableClassifier):
         self.delta = delta
         self.schema = schema
         self.classes = classes
+        self.class_shares = class_shares
         self.expected_persons = expected_persons
         self.ids = ids
         self.rows_at_most = rows_at_most

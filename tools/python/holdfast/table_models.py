@@ -162,7 +162,9 @@ class TableModel(BaseEstimator):
         """Writes settings.toml; returns the kind of training: of "published" the advised one."""
         if self.configuration is None or isinstance(self.configuration, Mapping):
             features = getattr(self, "features", "auto")
-            text, kind = advice(facts["expected_records"], facts["features"], self._classes(), self.columns, features, epsilon, delta, kind)
+            known = getattr(self, "class_shares", None)
+            shares = "" if known is None else ",".join(str(float(share)) for share in known)
+            text, kind = advice(facts["expected_records"], facts["features"], self._classes(), self.columns, features, shares, epsilon, delta, kind)
         else:
             with open(self.configuration, encoding="utf-8") as file:
                 text = file.read()
@@ -251,11 +253,13 @@ class TableClassifier(ClassifierMixin, TableModel):
 
 
 @functools.lru_cache
-def advice(records: int, features: int, classes: int, columns: str, mapped: str, epsilon: float, delta: float, kind: str) -> tuple[str, str]:
+def advice(records: int, features: int, classes: int, columns: str, mapped: str, shares: str, epsilon: float, delta: float,
+           kind: str) -> tuple[str, str]:
     """(configuration, kind of training) that `holdfast advise` advises, of one kind or of those that are published: of public numbers alone,
     so asked once."""
     asked = ["--records", records, "--features", features, "--classes", classes, "--columns", columns, "--epsilon", epsilon, "--delta", delta, "--queries", 0]
-    said = driver.run("advise", *asked, "--kind", kind, *(["--map", mapped] if mapped != "auto" else []))
+    known = [*(["--map", mapped] if mapped != "auto" else []), *(["--class-shares", shares] if shares else [])]
+    said = driver.run("advise", *asked, "--kind", kind, *known)
     kind = said["advised"]["kind"] if kind == "published" else kind
     return said["configurations"][kind], kind
 
