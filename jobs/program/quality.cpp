@@ -143,6 +143,7 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
     for (std::size_t q = 0; q < truth.size(); ++q)
         ++quality.confusion[static_cast<std::size_t>(truth[q])][static_cast<std::size_t>(labels[q])];
     std::uint64_t right = 0, commonest = 0, occurring = 0;
+    double variance = 0;
     for (std::size_t c = 0; c < classes; ++c) {
         const std::vector<std::uint64_t>& row = quality.confusion[c];
         const std::uint64_t count = std::accumulate(row.begin(), row.end(), std::uint64_t{0});
@@ -150,7 +151,9 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
         commonest = std::max(commonest, count);
         if (count == 0) continue;
         ++occurring;
-        quality.balanced += static_cast<double>(row[c]) / static_cast<double>(count);
+        const double part = static_cast<double>(row[c]) / static_cast<double>(count);
+        quality.balanced += part;
+        variance += part * (1 - part) / static_cast<double>(count);
     }
     const auto n = static_cast<double>(quality.queries);
     const double z = two_sided_95, p = static_cast<double>(right) / n;
@@ -160,7 +163,9 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
     quality.lowest = std::max(0.0, centre - reach);
     quality.highest = std::min(1.0, centre + reach);
     quality.commonest = static_cast<double>(commonest) / n;
-    quality.balanced /= static_cast<double>(occurring);
+    quality.chance = 1 / static_cast<double>(occurring);
+    quality.balanced *= quality.chance;
+    quality.balanced_lowest = quality.balanced - z * quality.chance * std::sqrt(variance);
     if (!probabilities.empty()) quality.probabilities = probability_quality(probabilities, truth, classes);
     return quality;
 }
@@ -209,6 +214,7 @@ nlohmann::json to_json(const Quality& quality) {
                              {"commonest_class", quality.commonest},
                              {"balanced_accuracy", quality.balanced},
                              {"beats_guessing", quality.beats_guessing()},
+                             {"tells_classes_apart", quality.tells_classes_apart()},
                              {"confusion", quality.confusion}};
     if (const auto& probabilities = quality.probabilities)
         object.update({{"auc", probabilities->auc},
@@ -227,7 +233,13 @@ std::string text_of(const Quality& quality, const std::vector<std::string>& name
         line_of("who always says the commonest class: %.4f; balanced accuracy %.4f\n", quality.commonest,
                 quality.balanced) +
         (quality.probabilities ? text_of(*quality.probabilities) : "") + table_of(quality, names);
-    return quality.beats_guessing() ? text : text + no_better;
+    if (quality.beats_guessing()) return text;
+    return text +
+           (quality.tells_classes_apart()
+                ? line_of("Always saying the commonest class is right as often or more; with all classes "
+                          "counted alike it is %.4f.\n",
+                          quality.chance)
+                : no_better);
 }
 
 }  // namespace holdfast

@@ -26,11 +26,15 @@ struct Quality {
     std::uint64_t queries = 0;
     double accuracy = 0, lowest = 0, highest = 0;  ///< its interval of 95% (Wilson), over such queries
     double commonest = 0;                          ///< of who always says the commonest class
-    double balanced = 0;  ///< mean over the classes that occur of the part that is right
+    double balanced = 0;         ///< mean over the classes that occur of the part that is right
+    double balanced_lowest = 0;  ///< where its interval of 95% begins
+    double chance = 1;           ///< the balanced accuracy of who guesses
     std::optional<ProbabilityQuality> probabilities;  ///< unset: the loss makes none
 
     /// Is it sure, at that interval, to be better than the commonest class?
     bool beats_guessing() const { return lowest > commonest; }
+    /// And with all classes counted alike, which is what weights of classes are for?
+    bool tells_classes_apart() const { return balanced_lowest > chance; }
 };
 
 /// labels, truth: [queries], at least one; both below `classes`. probabilities: [queries, classes], or none.

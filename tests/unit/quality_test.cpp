@@ -60,6 +60,17 @@ TEST(Quality, SaysWhenAModelIsWorthless) {
     EXPECT_THAT(text_of(good, {"well", "ill"}), Not(HasSubstr("not shown")));
     EXPECT_THAT(text_of(good, {"well", "ill"}), HasSubstr("ill"));
     EXPECT_EQ(to_json(good)["beats_guessing"], true);
+    EXPECT_FALSE(guess.tells_classes_apart());
+    // Of 5 in 100 all are found, and 10 others taken for them: seldom right enough, yet no guess.
+    std::fill(truth.begin(), truth.end(), 0);
+    std::fill(truth.begin(), truth.begin() + 5, 1);
+    std::vector<std::int32_t> weighed = truth;
+    std::fill(weighed.begin() + 5, weighed.begin() + 15, 1);
+    const Quality rare = quality_of(weighed, truth, 2);
+    EXPECT_FALSE(rare.beats_guessing());
+    EXPECT_NEAR(rare.balanced_lowest, 0.947 - 1.96 * 0.5 * std::sqrt(85.0 / 95 * 10 / 95 / 95), 1e-3);
+    EXPECT_THAT(text_of(rare), Not(HasSubstr("not shown")));
+    EXPECT_THAT(text_of(rare), HasSubstr("counted alike it is 0.5000"));
 }
 
 TEST(Quality, OfProbabilities) {

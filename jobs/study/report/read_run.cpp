@@ -40,6 +40,13 @@ double number_field(const Facts& object, const char* name) {
     return number(field(object, name), name);
 }
 
+bool flag_field(const Facts& object, const char* name, bool otherwise) {
+    const Facts& value = field(object, name);
+    if (value.is_null()) return otherwise;
+    if (!value.is_boolean()) wrong_type(name, "true or false", value);
+    return value.get<bool>();
+}
+
 std::string text_field(const Facts& object, const char* name) {
     const Facts& value = field(object, name);
     if (value.is_null()) return "";
@@ -227,7 +234,8 @@ RunEvaluation parse_evaluation(const Facts& json) {
         .calibration_error = number_field(quality, "calibration_error"),
         .explained = number_field(quality, "explained_variance"),
         .squared_error = number_field(quality, "mean_squared_error"),
-        .beats_guessing = quality.value("beats_guessing", true),
+        .beats_guessing = flag_field(quality, "beats_guessing", true),
+        .tells_classes_apart = flag_field(quality, "tells_classes_apart", false),
         .certified_single = by_position(number_list(certified, "single"), number_list(json, "levels")),
         .certified_ensemble = by_key(certified, "ensemble", "k", "fraction"),
         .distance_single = by_position(number_list(distances, "single"), {}),

@@ -91,7 +91,7 @@ struct RunEvaluation {
     double commonest, balanced;                         ///< likewise
     double auc, brier, log_loss, calibration_error;     ///< of its probabilities, where there are some
     double explained, squared_error;                    ///< of a regression
-    bool beats_guessing;                                ///< for sure, at 95%
+    bool beats_guessing, tells_classes_apart;           ///< for sure, at 95%
     Distribution certified_single, certified_ensemble;  ///< fraction by k
     Distribution distance_single, distance_ensemble;    ///< number of queries by h
     std::vector<double> epsilons;

@@ -27,8 +27,9 @@ std::string how_good(const RunFiles& run) {
     if (!run.evaluation) return big("Not measured yet.") + "The command below measures it.";
     const RunEvaluation& found = *run.evaluation;
     const std::string no_better =
-        found.beats_guessing
-            ? ""
+        found.beats_guessing ? ""
+        : found.tells_classes_apart
+            ? " With all classes counted alike it is right in " + percent_text(found.balanced) + "."
             : " " + element("span class=\"warning\"",
                             "This model is not shown to be better than guessing: a larger epsilon, more "
                             "records, fewer columns or tighter public ranges help.");
