@@ -214,10 +214,11 @@ Distributed distribute(const DatasetReader& reader, const ProcessGrid& grid, con
 void RecordDigest::add(const Records& records) {
     const Packet packet(records.features, !records.targets.empty());
     std::uint64_t sums[4] = {};
-#pragma omp parallel for schedule(static) reduction(+ : sums) if (records.size() >= records_worth_threads)
+    std::vector<std::byte> bytes;
+#pragma omp parallel for schedule(static) firstprivate(bytes) reduction(+ : sums) \
+    if (records.size() >= records_worth_threads)
     for (std::size_t i = 0; i < records.size(); ++i) {
-        std::vector<std::byte> bytes;
-        bytes.reserve(packet.size());
+        bytes.clear();
         packet.append(records, i, bytes);
         if (!rows_) std::memset(bytes.data() + 8, 0, 8);
         std::uint64_t hash[4];

@@ -21,6 +21,7 @@
 #include "dist/data/statistics.hpp"
 #include "dist/files/hdf5.hpp"
 #include "jobs/data/measure/chosen_columns.hpp"
+#include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/job.hpp"
 #include "jobs/program/next_command.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
@@ -77,13 +78,7 @@ void check_request(const Request& request) {
 
 /// Records that can be measured: whose they are is known, and who is among them follows from ids.
 void check_table(const DatasetInfo& info) {
-    if (info.population.empty())
-        throw Error(ExitCode::input, "does not say whose records it holds",
-                    "make it again with: holdfast import … --population NAME", info.path);
-    if (info.ids == IdKind::row_number)
-        throw Error(ExitCode::input,
-                    "its records are known by row number: " + std::string(coverage_of(info.ids)),
-                    "import it with --person, which names them", info.path);
+    require_persons(info);
     if (!info.measured.empty())
         throw Error(ExitCode::input, "its constants were measured already",
                     "train on it, or measure the table that it was made of", info.path);
@@ -91,11 +86,6 @@ void check_table(const DatasetInfo& info) {
         throw Error(ExitCode::input, "its features were scaled by the private records themselves",
                     "import the table without --scale-from-data: values are then kept as they are",
                     info.path);
-}
-
-/// The public number of persons; 0: there is none, as where it was found.
-std::uint64_t stated_count(const DatasetInfo& info) {
-    return info.count_found ? 0 : info.expected_records;
 }
 
 /// [features], by the schema of the table; unknown: nobody has stated one.
@@ -367,29 +357,6 @@ void refuse_beside(const Ledger& ledger, const std::string& population, const Bu
 }
 
 // The draw -------------------------------------------------------------------------------------------------
-
-/// Whose the rows of a dataset are.
-class Persons {
-  public:
-    explicit Persons(const DatasetReader& reader) {
-        const DatasetInfo& info = reader.info();
-        count_ = info.rows;
-        if (info.rows_at_most <= 1) return;
-        Records rows;
-        rows.ids = reader.read_ids(0, info.rows);
-        count_ = weigh_persons(rows, info.rows_at_most, info.path);
-        weights_ = std::move(rows.weights);
-    }
-    std::uint64_t count() const { return count_; }
-    /// Of a person's unit, what a row adds to a cell: all rows together no more than it.
-    std::int64_t share(std::uint64_t row) const {
-        return weights_.empty() ? whole_person : part_of(whole_person, weights_[row]);
-    }
-
-  private:
-    std::uint64_t count_;
-    std::vector<double> weights_;  ///< [rows]; empty: 1 each
-};
 
 /// One pass over the records for columns [first, last) of those that are asked for.
 std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& persons,
@@ -788,17 +755,8 @@ std::string as_text(const Request& request, const DatasetInfo& info, const Measu
 }
 
 std::string next_of(const Request& request, const DatasetInfo& info, double persons, const Left& left) {
-    const std::optional<Schema> schema = kept_schema(info.schema, info.path);
-    const std::size_t classes = schema && schema->classes.size() > 2 ? schema->classes.size() : 2;
-    const auto text = [](double value) {
-        char digits[40];
-        std::snprintf(digits, sizeof digits, "%.10g", value);
-        return std::string(digits);
-    };
-    return next_command({"advise", "--records", text(persons), "--features", std::to_string(info.features),
-                         "--classes", std::to_string(classes), "--epsilon", text(left.epsilon), "--delta",
-                         text(left.delta), "--kind", "noisy", "--data", request.out, "--ledger",
-                         request.ledger, "--out", beside_dataset(request.out, "-advised.toml")});
+    return next_advice({static_cast<std::uint64_t>(persons), info.features, stated_classes(info),
+                        left.epsilon, left.delta, request.out, request.ledger});
 }
 
 void measure(const Context& context, const Request& request) {

@@ -237,19 +237,32 @@ Settings of_persons(Settings settings, std::uint64_t rows_of_person) {
     return settings;
 }
 
-/// Seconds of persons' rows, and of as many single ones beside.
-nlohmann::json beside_rows(std::uint64_t rows, double persons, double singles) {
-    return {{"rows", rows},
-            {"seconds", persons},
-            {"seconds_of_single_rows", singles},
-            {"ratio", persons / singles}};
-}
-std::string text_beside_rows(std::uint64_t rows, double persons, double singles) {
-    char text[160];
-    std::snprintf(text, sizeof text, "persons of %llu rows %8.4f s, %5.3f times as many single rows\n",
-                  static_cast<unsigned long long>(rows), persons, persons / singles);
-    return text;
-}
+/// The same rows as persons of so many each, where that is asked for: they take as much memory again.
+struct BesideRows {
+    TrainingPlan plan;
+    Records records;
+    double seconds = 1e300;  ///< of the fastest so far
+
+    static std::optional<BesideRows> of(const Request& request, const Workload& workload,
+                                        const Communicator& world, const Settings& settings,
+                                        std::shared_ptr<const Backend> backend) {
+        if (request.rows <= 1) return std::nullopt;
+        return BesideRows{make_plan(of_persons(settings, request.rows), {.features = workload.features},
+                                    std::move(backend)),
+                          random_records(workload, world, request.rows)};
+    }
+    /// Beside the seconds of as many single rows.
+    void show(std::uint64_t rows, double singles, nlohmann::json& result, std::string& words) const {
+        result["persons"] = {{"rows", rows},
+                             {"seconds", seconds},
+                             {"seconds_of_single_rows", singles},
+                             {"ratio", seconds / singles}};
+        char text[160];
+        std::snprintf(text, sizeof text, "persons of %llu rows %8.4f s, %5.3f times as many single rows\n",
+                      static_cast<unsigned long long>(rows), seconds, seconds / singles);
+        words += text;
+    }
+};
 
 Settings noisy_settings_of(const Settings& plain, NoiseSettings::Law law) {
     Settings settings = plain;
@@ -273,20 +286,19 @@ void bench_step(const Context& context, const Request& request) {
     TrainingPlan plain = plan;
     plain.levels = {0};
     const BlockCommunicator sums(context.world, context.world, {request.transport, plan.backend->name()});
-    const Records records = random_records(workload, context.world),
-                  persons = random_records(workload, context.world, request.rows);
-    const TrainingPlan of_rows =
-        make_plan(of_persons(settings, request.rows), {.features = workload.features}, plan.backend);
+    const Records records = random_records(workload, context.world);
+    std::optional<BesideRows> persons =
+        BesideRows::of(request, workload, context.world, settings, plan.backend);
 
     // 2. Plain and certified steps in turn, the fastest of each.
-    double plain_seconds = 1e300, certified_seconds = 1e300, persons_seconds = 1e300;
+    double plain_seconds = 1e300, certified_seconds = 1e300;
     for (int repeat = 0; repeat < request.repeats; ++repeat) {
         plain_seconds = std::min(plain_seconds, seconds_of(plain, records, workload.steps, sums.group()));
         certified_seconds =
             std::min(certified_seconds, seconds_of(plan, records, workload.steps, sums.group()));
-        if (request.rows > 1)
-            persons_seconds =
-                std::min(persons_seconds, seconds_of(of_rows, persons, workload.steps, sums.group()));
+        if (persons)
+            persons->seconds = std::min(
+                persons->seconds, seconds_of(persons->plan, persons->records, workload.steps, sums.group()));
     }
 
     // 3. Beside what the machine can do. A level's two bounds take at least a multiply-add each where the
@@ -332,10 +344,7 @@ void bench_step(const Context& context, const Request& request) {
                   plan.backend->name() == "cuda" ? "the GPU's" : blas_core().c_str(),
                   static_cast<long long>(peak[0] / (1024 * 1024)));
     std::string words = text;
-    if (request.rows > 1) {
-        result["persons"] = beside_rows(request.rows, persons_seconds, certified_seconds);
-        words += text_beside_rows(request.rows, persons_seconds, certified_seconds);
-    }
+    if (persons) persons->show(request.rows, certified_seconds, result, words);
     context.print(result, words);
 }
 
@@ -355,20 +364,21 @@ void bench_noisy(const Context& context, const Request& request) {
                        drawless = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::none)),
                        noisy = plan_of(noisy_settings_of(plain_settings, NoiseSettings::Law::gaussian));
     const BlockCommunicator sums(context.world, context.world, {request.transport, backend->name()});
-    const Records records = random_records(workload, context.world),
-                  persons = random_records(workload, context.world, request.rows);
-    const TrainingPlan of_rows =
-        plan_of(of_persons(noisy_settings_of(plain_settings, NoiseSettings::Law::none), request.rows));
+    const Records records = random_records(workload, context.world);
+    std::optional<BesideRows> persons =
+        BesideRows::of(request, workload, context.world,
+                       noisy_settings_of(plain_settings, NoiseSettings::Law::none), backend);
 
     // 2. In turn, the fastest of each.
-    double plain_seconds = 1e300, drawless_seconds = 1e300, noisy_seconds = 1e300, persons_seconds = 1e300;
+    double plain_seconds = 1e300, drawless_seconds = 1e300, noisy_seconds = 1e300;
     for (int repeat = 0; repeat < request.repeats; ++repeat) {
         const auto keep_least = [](double& least, double seconds) { least = std::min(least, seconds); };
         keep_least(plain_seconds, seconds_of(plain, records, workload.steps, sums.group()));
         keep_least(drawless_seconds, noisy_seconds_of(drawless, records, workload.steps, sums.group()));
         keep_least(noisy_seconds, noisy_seconds_of(noisy, records, workload.steps, sums.group()));
-        if (request.rows > 1)
-            keep_least(persons_seconds, noisy_seconds_of(of_rows, persons, workload.steps, sums.group()));
+        if (persons)
+            keep_least(persons->seconds,
+                       noisy_seconds_of(persons->plan, persons->records, workload.steps, sums.group()));
     }
 
     // 3. In plain steps.
@@ -392,10 +402,7 @@ void bench_noisy(const Context& context, const Request& request) {
         "draws %5.2f\n",
         request.workload.c_str(), noisy_seconds, drawless_seconds, plain_seconds, ratio_with_draws, ratio);
     std::string words = text;
-    if (request.rows > 1) {
-        result["persons"] = beside_rows(request.rows, persons_seconds, drawless_seconds);
-        words += text_beside_rows(request.rows, persons_seconds, drawless_seconds);
-    }
+    if (persons) persons->show(request.rows, drawless_seconds, result, words);
     context.print(result, words);
 }
 

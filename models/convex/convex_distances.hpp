@@ -54,7 +54,7 @@ class ConvexDistances {
         bool bounded = true;  ///< no output of any run is beyond the grid of means
     };
     Reach reach_of_mean(const Records& rows, std::size_t first, std::size_t end) const;
-    /// How far radii[k] units move a margin's row, or k times one record: the less of both. [radii]
+    /// How far radii[k] units move a margin's row. [radii]
     std::vector<Upper> margins_moved(const std::vector<std::int64_t>& radii) const;
     /// How many levels 0, 1, … of a query of this length leave a gap as it is.
     using CountLevels = std::function<std::int64_t(Upper length, double gap)>;

@@ -193,24 +193,37 @@ Records without(const Records& records, const std::vector<std::size_t>& gone) {
     return rest;
 }
 
+Settings removing(Settings settings) {
+    settings.certificate.relation = Relation::remove;
+    return settings;
+}
+
+/// A problem trained, and how far up to `most` removals may move it.
+struct Removals {
+    Problem problem;
+    ConvexRuns runs{removing(problem.settings_of()), problem.columns()};
+    ConvexRadius radius = convex_radius(runs.plan.settings, runs.plan.features, Relation::remove);
+    Parameters nominal;
+    std::vector<std::int64_t> radii;
+    ConvexDistances distances{runs.plan.network, radius};
+
+    Removals(std::uint64_t seed, std::size_t most) : problem(seed) {
+        ConvexTrainer trainer = runs.start(problem.records(), ConvexTrainer::fresh_state(runs.plan));
+        ConvexRuns::finish(trainer);
+        nominal = trainer.result();
+        radii = trainer.removals()->radii(most, QuietCommunicator());
+    }
+};
+
 TEST(ConvexAttack, NoRemovalGoesBeyondItsRadiusAndNoCertifiedLabelChanges) {
     double reached = 0, of_uniform = 0;
     std::int64_t certified = 0;
     for (std::uint64_t seed = 1; seed <= 1500; ++seed) {
-        Problem problem(seed);
         SCOPED_TRACE("seed " + std::to_string(seed));
-        Settings settings = problem.settings_of();
-        settings.certificate.relation = Relation::remove;
-        const ConvexRuns runs(settings, problem.columns());
-        const ConvexRadius radius = convex_radius(settings, runs.plan.features, Relation::remove);
-        ConvexTrainer trainer = runs.start(problem.records(), ConvexTrainer::fresh_state(runs.plan));
-        ConvexRuns::finish(trainer);
-        const Parameters nominal = trainer.result();
-        constexpr std::size_t most = 6;
-        const std::vector<std::int64_t> radii = trainer.removals()->radii(most, QuietCommunicator());
+        Removals removals(seed, 6);
+        auto& [problem, runs, radius, nominal, radii, distances] = removals;
         EXPECT_TRUE(std::is_sorted(radii.begin(), radii.end()));
         of_uniform = std::max(of_uniform, static_cast<double>(radii[1]) / radius.all.get_d());
-        const ConvexDistances distances(runs.plan.network, radius);
         const Records queries = problem.queries(20);
         const Certificates here = distances.of_removals(*runs.plan.backend, nominal, radii, queries);
         for (std::size_t attack = 0; attack < 6 && problem.records().size() > 0; ++attack) {
@@ -372,20 +385,13 @@ TEST(ConvexMeans, MoveByOneARecordAndHaveTheLabelsOfTheMean) {
 TEST(ConvexMeans, NoRemovalChangesALabelThatIsCertified) {
     std::int64_t certified = 0;
     for (std::uint64_t seed = 1; seed <= 500; ++seed) {
-        Problem problem(seed);
         SCOPED_TRACE("seed " + std::to_string(seed));
-        Settings settings = problem.settings_of();
-        settings.certificate.relation = Relation::remove;
-        const ConvexRuns runs(settings, problem.columns());
-        const ConvexRadius radius = convex_radius(settings, runs.plan.features, Relation::remove);
-        ConvexTrainer trainer = runs.start(problem.records(), ConvexTrainer::fresh_state(runs.plan));
-        ConvexRuns::finish(trainer);
         constexpr std::size_t most = 4;
-        const std::vector<std::int64_t> radii = trainer.removals()->radii(most, QuietCommunicator());
-        const ConvexDistances distances(runs.plan.network, radius);
+        Removals removals(seed, most);
+        auto& [problem, runs, radius, nominal, radii, distances] = removals;
         const Bags bags = bags_of(problem, 20, seed);
         const Certificates here =
-            distances.of_means(*runs.plan.backend, trainer.result(), radii, bags.rows, bags.starts);
+            distances.of_means(*runs.plan.backend, nominal, radii, bags.rows, bags.starts);
         for (std::size_t gone = 1; gone <= most && gone <= problem.records().size(); ++gone) {
             std::vector<std::size_t> which;
             for (std::size_t k = 0; k < gone; ++k) which.push_back((seed + k) % problem.records().size());

@@ -11,12 +11,11 @@
 #include "dist/data/import_records.hpp"
 #include "dist/data/schema.hpp"
 #include "dist/data/statistics.hpp"
-#include "jobs/program/next_command.hpp"
+#include "jobs/data/measure/table_of_persons.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/runs/payer.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "kernels/base/error.hpp"
-#include "kernels/ops/row_weight.hpp"
 #include "models/certify/claims.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
 #include "models/privacy/accountant/renyi.hpp"
@@ -89,7 +88,11 @@ std::vector<std::size_t> features_of(const std::vector<Group>& groups, const std
 class Scores {
   public:
     Scores(const DatasetReader& reader, const std::vector<Group>& groups, std::size_t classes)
-        : reader_(reader), groups_(groups), classes_(classes), edges_(measured_edges(reader.info())) {
+        : reader_(reader),
+          persons_(reader),
+          groups_(groups),
+          classes_(classes),
+          edges_(measured_edges(reader.info())) {
         const DatasetInfo& info = reader.info();
         if (!edges_.empty()) return;
         std::vector<double> equal;
@@ -99,10 +102,15 @@ class Scores {
         edges_.assign(info.features, equal);
     }
 
-    /// Persons by label, in shares. [classes]
+    /// Persons by label, in shares. [classes] Error (input): a label that is none of them, as of a training.
     std::vector<std::int64_t> labels() const {
         std::vector<std::int64_t> counts(classes_);
         for_each_row([&](const Records& slab, std::size_t row, std::int64_t share) {
+            if (slab.labels[row] < 0 || label_of(slab, row) >= classes_)
+                throw Error(ExitCode::input,
+                            "row " + std::to_string(slab.rows[row]) + " has no label of " +
+                                std::to_string(classes_) + " classes",
+                            "state how many there are: --classes", reader_.info().path);
             counts[label_of(slab, row)] += share;
         });
         return counts;
@@ -156,22 +164,15 @@ class Scores {
     }
     template <typename Visit>
     void for_each_row(Visit visit) const {
-        const DatasetInfo& info = reader_.info();
-        Records whose;
-        if (info.rows_at_most > 1) {
-            whose.ids = reader_.read_ids(0, info.rows);
-            weigh_persons(whose, info.rows_at_most, info.path);
-        }
-        for (std::uint64_t begin = 0; begin < info.rows; begin += rows_at_once) {
-            const Records slab = reader_.read(begin, std::min(rows_at_once, info.rows - begin));
-            for (std::size_t row = 0; row < slab.size(); ++row)
-                visit(
-                    slab, row,
-                    whose.weights.empty() ? whole_person : part_of(whole_person, whose.weights[begin + row]));
+        const std::uint64_t rows = reader_.info().rows;
+        for (std::uint64_t begin = 0; begin < rows; begin += rows_at_once) {
+            const Records slab = reader_.read(begin, std::min(rows_at_once, rows - begin));
+            for (std::size_t row = 0; row < slab.size(); ++row) visit(slab, row, persons_.share(begin + row));
         }
     }
 
     const DatasetReader& reader_;
+    Persons persons_;
     const std::vector<Group>& groups_;
     std::size_t classes_;
     std::vector<std::vector<double>> edges_;  ///< [features]
@@ -282,12 +283,7 @@ void check_scaled(const DatasetInfo& info) {
     const auto refuse = [&](const std::string& message, const std::string& hint) {
         throw Error(ExitCode::input, message, hint, info.path);
     };
-    if (info.population.empty())
-        refuse("does not say whose records it holds",
-               "make it again with: holdfast import … --population NAME");
-    if (info.ids == IdKind::row_number)
-        refuse("its records are known by row number: " + std::string(coverage_of(info.ids)),
-               "import it with --person, which names them");
+    require_persons(info);
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
     if (schema && schema->has_unnamed())
         refuse("has categories that nobody has named",
@@ -306,24 +302,8 @@ void check_scaled(const DatasetInfo& info) {
         refuse("its columns were chosen already", "train on it, or choose among those of the table before");
 }
 
-/// As of a training: a label that is none of them is an error of the table.
-void require_labels(const DatasetReader& reader, std::size_t classes) {
-    const DatasetInfo& info = reader.info();
-    for (std::uint64_t begin = 0; begin < info.rows; begin += rows_at_once) {
-        const Records slab = reader.read(begin, std::min(rows_at_once, info.rows - begin));
-        for (std::size_t row = 0; row < slab.size(); ++row) {
-            if (slab.labels[row] >= 0 && static_cast<std::size_t>(slab.labels[row]) < classes) continue;
-            throw Error(ExitCode::input,
-                        "row " + std::to_string(begin + row) + " has no label of " + std::to_string(classes) +
-                            " classes",
-                        "state how many there are: --classes", info.path);
-        }
-    }
-}
-
-std::size_t classes_of(const ColumnChoice& choice, const std::optional<Schema>& schema) {
-    const std::size_t stated = schema && schema->classes.size() > 2 ? schema->classes.size() : 2;
-    const std::size_t classes = choice.classes.value_or(stated);
+std::size_t classes_of(const ColumnChoice& choice, const DatasetInfo& info) {
+    const std::size_t classes = choice.classes ? *choice.classes : stated_classes(info);
     if (classes < 2 || classes > 100)
         throw Error(ExitCode::usage, "not from 2 to 100", "give the public number of classes", "--classes");
     return classes;
@@ -394,16 +374,8 @@ std::string text_of(const ColumnChoice& choice, const std::vector<Group>& groups
 std::string next_of(const ColumnChoice& choice, const FeatureRequest& request, std::size_t features,
                     std::uint64_t persons, double epsilon, const Budget& budget) {
     if (persons == 0 || epsilon == 0) return "";
-    const auto number = [](double value) {
-        char digits[40];
-        std::snprintf(digits, sizeof digits, "%.10g", value);
-        return std::string(digits);
-    };
-    return next_command({"advise", "--records", std::to_string(persons), "--features",
-                         std::to_string(features), "--classes", std::to_string(request.classes), "--epsilon",
-                         number(epsilon), "--delta", number(shown(budget.delta - budget.delta_apart)),
-                         "--kind", "noisy", "--data", choice.out, "--ledger", choice.ledger, "--out",
-                         beside_dataset(choice.out, "-advised.toml")});
+    return next_advice({persons, features, request.classes, epsilon, shown(budget.delta - budget.delta_apart),
+                        choice.out, choice.ledger});
 }
 
 }  // namespace
@@ -427,17 +399,19 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
     // 2. The law of the draws: a charge that follows from public numbers.
     const std::optional<Schema> schema = kept_schema(info.schema, info.path);
     const std::vector<Group> groups = groups_of(info, schema);
-    FeatureRequest request{account->relation, 0, choice.features, classes_of(choice, schema)};
-    require_labels(reader, request.classes);
+    FeatureRequest request{account->relation, 0, choice.features, classes_of(choice, info)};
     for (const Group& group : groups) request.columns += group.candidate ? 1 : 0;
     if (request.chosen == 0 || request.chosen >= request.columns)
         throw Error(ExitCode::usage, "it has " + std::to_string(request.columns) + " columns to choose from",
                     "give a number from 1 to one less", "--features");
     const FeatureLaw law = law_for(choice, request, account->budget);
-    const std::uint64_t persons = info.count_found ? 0 : info.expected_records;
+    const std::uint64_t persons = stated_count(info);
     refuse_noise(request, law, persons);
 
-    // 3. Charged, then counted and drawn, then kept.
+    const Scores scores(reader, groups, request.classes);
+    const std::vector<std::int64_t> labels = scores.labels();
+
+    // 3. Charged, then drawn, then kept.
     const std::string before =
         info.measured.empty() ? "" : MeasuredConstants::from_text(info.measured, info.path).token;
     Payment payment = payment_for(request, law, before);
@@ -447,8 +421,7 @@ void choose_columns(const Context& context, const ColumnChoice& choice) {
         ledger.token_of(nlohmann::json{measured_mechanism, population, digest, payment.parameters}.dump());
     const BoughtText bought = ledger.buy(digest, payment, [&] {
         SystemRandomBits bits;
-        const Scores scores(reader, groups, request.classes);
-        const std::vector<std::int64_t> weights = draw_label_weights(scores.labels(), law, bits);
+        const std::vector<std::int64_t> weights = draw_label_weights(labels, law, bits);
         return constants_text(info, payment.token, groups,
                               draw_features(scores.of(weights), request.chosen, law, bits));
     });

@@ -62,9 +62,9 @@ DatasetIdentity identify(const DatasetReader& reader) {
         const Records slab = reader.read(first, std::min(slab_rows, info.rows - first));
         digest.add(slab);
         identity.contents.resize(first + slab.size());
-#pragma omp parallel for schedule(static) if (slab.size() >= rows_worth_threads)
+        std::vector<double> features(info.features);
+#pragma omp parallel for schedule(static) firstprivate(features) if (slab.size() >= rows_worth_threads)
         for (std::size_t row = 0; row < slab.size(); ++row) {
-            std::vector<double> features(info.features);
             for (std::size_t column = 0; column < features.size(); ++column)
                 features[column] = slab.features.at(row, column);
             identity.contents[first + row] = id_of_content(features, true, std::int32_t{0});

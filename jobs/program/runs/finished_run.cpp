@@ -155,27 +155,29 @@ std::vector<Certificates> certify_members(const Context& context, const Finished
         return members;
     }
     const auto [first, last] = share_of(context.world, questions.rows.size());
-    const Records all = run.features(part_of(questions.rows, 0, questions.rows.size())),
-                  mine = run.features(part_of(questions.rows, first, last));
+    const Records mine = run.features(part_of(questions.rows, first, last));
+    std::optional<Records> all;
     const int device = choose_device(run.how.backend, context.world);
     std::vector<Certificates> members;
     for (std::size_t member = 0; member < run.members(); ++member) {
-        if (std::optional<Certificates> means = run.certificate->means(
-                member, all, questions.starts, device)) {  // on every rank: it is little
-            members.push_back(std::move(*means));
-            continue;
-        }
-        MeansOfPersons means(run.network, questions.starts);
+        MeansOfPersons boxes(run.network, questions.starts);
         const bool has_boxes = run.certificate->output_bounds(
             member, mine, device, [&](std::size_t, const OutputBounds& bounds) {
-                means.add_level(
+                boxes.add_level(
                     {gathered(context.world, bounds.lower), gathered(context.world, bounds.upper)});
             });
-        if (!has_boxes)
+        if (has_boxes) {
+            members.push_back(boxes.certificates());
+            continue;
+        }
+        // Of all rows on every rank: it is little.
+        if (!all) all = run.features(part_of(questions.rows, 0, questions.rows.size()));
+        std::optional<Certificates> means = run.certificate->means(member, *all, questions.starts, device);
+        if (!means)
             throw Error(
                 ExitCode::usage, "no boxes bound the mean of a person's rows in this kind of training",
                 "give --answer vote, or one row a person: holdfast import --aggregate mean", "--answer");
-        members.push_back(means.certificates());
+        members.push_back(std::move(*means));
     }
     return members;
 }
