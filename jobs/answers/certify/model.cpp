@@ -58,10 +58,23 @@ std::string table_of(const InputCertificates& certificates) {
     return text;
 }
 
-InputCertificates certificates_of(const Model& model, const Backend& backend, Norm norm,
-                                  const std::vector<double>& radii, const Records& queries) {
-    return norm == Norm::linf ? certify_boxes(model, backend, radii, queries)
-                              : certify_linear_radii(model, backend, queries);
+/// The same on all ranks: root makes it where there is none.
+SecretKey service_key(const Communicator& world, const std::string& path) {
+    if (world.is_root() && !std::filesystem::exists(path)) SecretKey::fresh().write_new(path);
+    world.barrier();
+    return SecretKey::read(path);
+}
+
+/// question.smoothing: of the whole file.
+InputCertificates certificates_of(const ModelQuestion& question, const StoredModel& stored, const Backend& backend,
+                                  const SecretKey* key, const std::vector<double>& radii, const Records& queries) {
+    const Norm norm = norm_named(question.norm);
+    if (key != nullptr) return certify_smoothed(stored.model, backend, norm, question.smoothing, *key, queries);
+    if (norm == Norm::l1)
+        throw Error(ExitCode::usage, "radii in l1 are proved of a smoothed model alone",
+                    "give the noise, --smoothing .5, or ask --norm linf or l2", "--norm");
+    return norm == Norm::linf ? certify_boxes(stored.model, backend, radii, queries)
+                              : certify_linear_radii(stored.model, backend, queries);
 }
 
 /// truth: [queries]. Within a certified radius no attack may succeed.
