@@ -115,9 +115,12 @@ Norm norm_named(const std::string& name) {
 
 const char* distance_in(Norm norm) {
     switch (norm) {
-        case Norm::linf: return "the largest difference of a feature";
-        case Norm::l2: return "the length of the difference";
-        case Norm::l1: return "the sum of the differences of all features";
+        case Norm::linf:
+            return "the largest difference of a feature";
+        case Norm::l2:
+            return "the length of the difference";
+        case Norm::l1:
+            return "the sum of the differences of all features";
     }
     return "";
 }
@@ -170,9 +173,9 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
 }
 
 Guarantee input_claim(Norm norm) {
-    Guarantee claim = Guarantee::proved(
-        std::string("at every input within its radius of a query, in ") + distance_in(norm) +
-        ", this program gives the label that it gives at the query");
+    Guarantee claim =
+        Guarantee::proved(std::string("at every input within its radius of a query, in ") +
+                          distance_in(norm) + ", this program gives the label that it gives at the query");
     require_as_moved(claim);
     return claim;
 }

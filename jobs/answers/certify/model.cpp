@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -66,10 +67,12 @@ SecretKey service_key(const Communicator& world, const std::string& path) {
 }
 
 /// question.smoothing: of the whole file.
-InputCertificates certificates_of(const ModelQuestion& question, const StoredModel& stored, const Backend& backend,
-                                  const SecretKey* key, const std::vector<double>& radii, const Records& queries) {
+InputCertificates certificates_of(const ModelQuestion& question, const StoredModel& stored,
+                                  const Backend& backend, const SecretKey* key,
+                                  const std::vector<double>& radii, const Records& queries) {
     const Norm norm = norm_named(question.norm);
-    if (key != nullptr) return certify_smoothed(stored.model, backend, norm, question.smoothing, *key, queries);
+    if (key != nullptr)
+        return certify_smoothed(stored.model, backend, norm, question.smoothing, *key, queries);
     if (norm == Norm::l1)
         throw Error(ExitCode::usage, "radii in l1 are proved of a smoothed model alone",
                     "give the noise, --smoothing .5, or ask --norm linf or l2", "--norm");
@@ -147,20 +150,29 @@ std::string text_of(const ModelQuestion& question, const std::vector<double>& ra
 
 }  // namespace
 
-void certify_model(const Context& context, const ModelQuestion& question) {
+void certify_model(const Context& context, ModelQuestion question) {
     // 1. The model, and queries that fit it.
     const Norm norm = norm_named(question.norm);
     const std::vector<double> radii = ascending(question.radii);
-    const auto [model, digest] = read_model(question.model);
+    const StoredModel stored = read_model(question.model);
+    const auto& [model, digest] = stored;
     const Records all = read_queries(context, {model.feature_map(), model.schema}, question.queries);
     const bool labelled = !all.labels.empty();
     if (labelled) require_labels(all, model.network.classes(), question.queries);
+    const bool smoothed = !question.service_key.empty();
+    question.smoothing.queries = all.size();
+    std::optional<SecretKey> key;
+    if (smoothed) {
+        leave_no_core_file();
+        key = smoothing_key(service_key(context.world, question.service_key), model, digest, all);
+    }
 
     // 2. Certificates of this rank's queries, and attacks on them.
     const auto [first, last] = share_of(context.world, all.size());
     const Records queries = part_of(all, first, last);
     const auto backend = make_backend("cpu", model.precision);
-    const InputCertificates mine = certificates_of(model, *backend, norm, radii, queries);
+    const InputCertificates mine =
+        certificates_of(question, stored, *backend, smoothed ? &*key : nullptr, radii, queries);
     const std::vector<std::int32_t> truth =
         labelled ? std::vector<std::int32_t>(all.labels.begin() + static_cast<std::ptrdiff_t>(first),
                                              all.labels.begin() + static_cast<std::ptrdiff_t>(last))
@@ -173,7 +185,7 @@ void certify_model(const Context& context, const ModelQuestion& question) {
                                          gathered(context.world, mine.radii)};
     if (!question.out.empty() && context.world.is_root())
         write_file_atomically(question.out, std::string_view(table_of(certificates)));
-    const Guarantee claim = input_claim(norm);
+    const Guarantee claim = smoothed ? smoothing_claim(norm, question.smoothing) : input_claim(norm);
     nlohmann::json rows = nlohmann::json::array();
     const auto fraction = [&](std::int64_t count) {
         return static_cast<double>(count) / static_cast<double>(all.size());
@@ -185,14 +197,20 @@ void certify_model(const Context& context, const ModelQuestion& question) {
             row["attacks"][question.attacks[a]] = fraction(counts.attacked[i][a]);
         rows.push_back(row);
     }
-    const nlohmann::json object = {{"model", digest},
-                                   {"norm", question.norm},
-                                   {"queries", all.size()},
-                                   {"labelled", labelled},
-                                   {"clean", fraction(counts.clean)},
-                                   {"radii", rows},
-                                   {"robustness", claim.to_json()},
-                                   {"privacy", model.guarantee}};
+    const auto abstentions = std::count(certificates.labels.begin(), certificates.labels.end(), abstention);
+    nlohmann::json object = {{"model", digest},
+                             {"norm", question.norm},
+                             {"queries", all.size()},
+                             {"labelled", labelled},
+                             {"clean", fraction(counts.clean)},
+                             {"radii", rows},
+                             {"robustness", claim.to_json()},
+                             {"privacy", model.guarantee}};
+    if (smoothed)
+        object["smoothing"] = {{"noise", question.smoothing.noise},
+                               {"draws", question.smoothing.draws},
+                               {"alpha", question.smoothing.alpha},
+                               {"abstentions", abstentions}};
     context.print(object, text_of(question, radii, counts, all.size(), labelled) +
                               "robustness at the query: " + claim.text() +
                               "\nprivacy of records: " + Guarantee::text_of(model.guarantee));
