@@ -106,6 +106,9 @@ def test_what_is_fitted_is_what_the_program_answers():
     assert model.spent_["spent_epsilon"] == 4 and "epsilon: 4" in model.statement_
     for words in ("epsilon 4", "proved: ", "This holds where ", "account of 'bank' has spent epsilon 4"):
         assert words in model.explain(), model.explain()
+    shapes = model.shapes(page="shapes.html")
+    assert {column["name"] for column in shapes["columns"]} == {"income", "home", "debt"} and shapes["outputs"] == ["log-odds of bad"], shapes
+    assert shapes["columns"][0]["name"] == "income" and os.path.exists("shapes.html")
     error = refused(holdfast.BudgetExhausted, "does not fit: nothing was charged", model_of(ledger="bank.ledger").fit, table, labels)
     assert error.code == 6 and "are left" in error.hint
     refused(holdfast.BudgetExhausted, "was opened with epsilon 4", model_of(ledger="bank.ledger", budget=(9, 1e-5)).fit, table, labels)
