@@ -27,7 +27,7 @@ namespace {
 
 struct Request {
     std::string run, queries, bounds = "interval", answer = "row";
-    std::string model, norm = "linf", out;
+    std::string model, norm = "linf", out, page;
     std::vector<double> input_radius;
     std::vector<std::string> attacks;
     std::uint64_t attack_steps = 40, attack_restarts = 2;
@@ -337,12 +337,16 @@ Run declare_certify(const Command& command) {
         .add_option("--out", request->out,
                     "Of a model, a table for its owner alone: row,label,radius of each query")
         .needs(model);
+    command
+        .add_option("--page", request->page,
+                    "Of a model, an HTML page for its owner alone: shares by radius, certified and attacked")
+        .needs(model);
     return [request](const Context& context) {
         if (!request->model.empty())
             return certify_model(context,
                                  {request->model, request->queries, request->norm, request->input_radius,
                                   request->attacks, request->attack_steps, request->attack_restarts,
-                                  request->smoothing, request->service_key, request->out});
+                                  request->smoothing, request->service_key, request->page, request->out});
         certify_job(context, *request);
     };
 }

@@ -94,6 +94,7 @@ assert said["smoothing"]["abstentions"] == sum(row["label"] == "-1" for row in r
 assert "at least 1 - 0.01" in said["robustness"]["statement"] and "150 queries" in said["robustness"]["statement"]
 END
 done
+ask --model linear.h5 --norm l2 --input-radius .1,.3 --attack pgd,margin --page page.html > /dev/null && grep -q '>certified<' page.html && grep -q '>margin<' page.html && [ "$(stat -c %a page.html)" = 600 ] || fail "no picture"
 [ "$(stat -c %a service.key)" = 600 ] || fail "others may read the key of the noise"
 ask "${smoothed[@]/service.key/other.key}" --norm linf --out other.csv > /dev/null && ! cmp -s one.csv other.csv || fail "the key draws nothing"
 ask --model bins.h5 --norm l2 --input-radius .1 --smoothing .3 --service-key service.key --draws 500 > said.txt && grep -q 'most often under normal noise' said.txt || fail "no radius behind bins: $(cat said.txt)"

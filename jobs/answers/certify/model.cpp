@@ -8,6 +8,9 @@
 #include <optional>
 
 #include "dist/files/atomic_file.hpp"
+#include "jobs/program/page/chart.hpp"
+#include "jobs/program/page/html.hpp"
+#include "jobs/program/page/text.hpp"
 #include "jobs/program/queries.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
@@ -148,6 +151,39 @@ std::string text_of(const ModelQuestion& question, const std::vector<double>& ra
     return text;
 }
 
+/// Shares of right answers by radius, 0 first: the certificate, and above it each attack.
+std::string page_of(const ModelQuestion& question, const std::vector<double>& radii, const Counts& counts,
+                    std::size_t queries, bool labelled, const Guarantee& claim) {
+    LineChart chart{
+        .description = "Share of queries by how far they move",
+        .x = {.title = "radius in " + question.norm + ", units of the features", .lowest = 0.0},
+        .y = {.title = labelled ? "right" : "label stands", .lowest = 0.0, .highest = 1.0, .percent = true},
+        .width = html::full_width};
+    const auto add = [&](const std::string& name, const auto& count_at) {
+        Series line{.label = name, .x = {0}, .y = {static_cast<double>(counts.clean)}};
+        for (std::size_t i = 0; i < radii.size(); ++i) {
+            line.x.push_back(radii[i]);
+            line.y.push_back(static_cast<double>(count_at(i)));
+        }
+        for (double& share : line.y) share /= static_cast<double>(queries);
+        line.colour = static_cast<int>(chart.series.size()) % series_colours;
+        line.dots = true;
+        chart.series.push_back(line);
+    };
+    add("certified", [&](std::size_t i) { return counts.certified[i]; });
+    for (std::size_t a = 0; a < question.attacks.size(); ++a)
+        add(question.attacks[a], [&](std::size_t i) { return counts.attacked[i][a]; });
+    return html::page(
+        "Holdfast: " + question.model + " where queries move",
+        html::element("h1", "Where queries move") +
+            html::element("p", "How many of " + count_text(static_cast<long long>(queries)) + " answers of " +
+                                   html::code(question.model) +
+                                   " stand wherever the query moves within a radius, and what attacks "
+                                   "that know every parameter leave of them.") +
+            html::chart_card("", draw(chart)) + html::heading("What is certified", "") +
+            html::element("p", escape_html(claim.text())));
+}
+
 }  // namespace
 
 void certify_model(const Context& context, ModelQuestion question) {
@@ -186,6 +222,9 @@ void certify_model(const Context& context, ModelQuestion question) {
     if (!question.out.empty() && context.world.is_root())
         write_file_atomically(question.out, std::string_view(table_of(certificates)));
     const Guarantee claim = smoothed ? smoothing_claim(norm, question.smoothing) : input_claim(norm);
+    if (!question.page.empty() && context.world.is_root())
+        write_file_atomically(
+            question.page, std::string_view(page_of(question, radii, counts, all.size(), labelled, claim)));
     nlohmann::json rows = nlohmann::json::array();
     const auto fraction = [&](std::int64_t count) {
         return static_cast<double>(count) / static_cast<double>(all.size());

@@ -17,6 +17,7 @@ struct ModelQuestion {
     std::uint64_t steps = 0, restarts = 0;
     Smoothing smoothing;      ///< of noise 0: the model as it is
     std::string service_key;  ///< a file, made where it is not there: the key of the noise
+    std::string page;         ///< an HTML page: shares by radius; empty: none
     std::string out;          ///< a CSV table of the queries' radii; empty: none
 };
 
