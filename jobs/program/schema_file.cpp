@@ -83,11 +83,20 @@ Schema read_schema(const std::string& path) {
 std::optional<Schema> model_schema(const Model& model, const std::string& path) {
     if (path.empty()) return model.schema;
     Schema schema = read_schema(path);
+    const auto refuse = [&](const std::string& message) {
+        throw Error(ExitCode::input, message, "give the schema of the dataset that the model was trained on",
+                    path);
+    };
     if (schema.record_features() != model.feature_map().columns())
-        throw Error(ExitCode::input,
-                    std::to_string(schema.record_features()) + " features, but the model takes " +
-                        std::to_string(model.feature_map().columns()),
-                    "give the schema of the dataset that the model was trained on", path);
+        refuse(std::to_string(schema.record_features()) + " features, but the model takes " +
+               std::to_string(model.feature_map().columns()));
+    const auto same_name = [](const Column& one, const Column& other) { return one.name == other.name; };
+    const bool known = model.schema.has_value();
+    if (known && !std::equal(schema.columns.begin(), schema.columns.end(), model.schema->columns.begin(),
+                             model.schema->columns.end(), same_name))
+        refuse("other columns than the model was trained on, or in another order");
+    if (known && !model.schema->withheld && !schema.same_features(*model.schema))
+        refuse("its columns have other ranges or categories than those of the model");
     return schema;
 }
 

@@ -61,6 +61,7 @@ std::string text_of(const Shapes& shapes) {
     if (shapes.columns.size() > most_lines)
         text += "and " + std::to_string(shapes.columns.size() - most_lines) + " columns that change less\n";
     if (shapes.limited) text.append(limited_rows).append("\n");
+    if (shapes.unbounded) text.append(unbounded_columns).append("\n");
     return text;
 }
 

@@ -130,19 +130,6 @@ class Votes {
     std::vector<std::int64_t> places_;  ///< [queries, columns]
 };
 
-void require_sound(const Model& model, const Smoothing& how, double units) {
-    const auto refuse = [](const std::string& message, const std::string& hint, const char* option) {
-        throw Error(ExitCode::usage, message, hint, option);
-    };
-    if (model.network.is_regression())
-        refuse("a regression has no label that could change", "certify a model of classes", "--model");
-    if (!(units >= 1 && units <= GaussianNoise::greatest_sigma))
-        refuse("no such noise beside the range of the features",
-               "give a number above 0, in units of the features, as .25", "--smoothing");
-    if (!(how.alpha > 0 && how.alpha < 0.5))
-        refuse("alpha is a probability above 0 and below 1/2", "give .001, say", "--alpha");
-}
-
 /// The greatest x, less 2^-40, with Phi(x) <= share.
 Rational normal_quantile(const Rational& share) {
     Rational low = 0, high = 64;
@@ -162,6 +149,28 @@ double in_features(const Rational& units, double unit) {
 }
 
 }  // namespace
+
+void check_smoothing(const Model& model, const Smoothing& how) {
+    const auto refuse = [](const std::string& message, const std::string& hint, const char* option) {
+        throw Error(ExitCode::usage, message, hint, option);
+    };
+    if (model.network.is_regression())
+        refuse("a regression has no label that could change", "certify a model of classes", "--model");
+    const double unit = smoothing_unit(model);
+    if (!(unit >= 0x1p-900 && unit <= 0x1p900))
+        refuse("no grid fits the range of its features", "scale the columns to [0, 1], and train again",
+               "--model");
+    const double units = how.noise / unit;
+    if (!(units >= 1 && units <= GaussianNoise::greatest_sigma))
+        refuse("no such noise beside the range of the features",
+               "give a number above 0, in units of the features, as .25", "--smoothing");
+    if (!(how.alpha > 0 && how.alpha < 0.5))
+        refuse("alpha is a probability above 0 and below 1/2", "give .001, say", "--alpha");
+}
+
+double smoothing_unit(const Model& model) {
+    return Grid(model.feature_map().range()).unit();
+}
 
 Rational smoothed_radius(Norm norm, const Rational& share, const Rational& noise, std::uint64_t features) {
     if (share <= Rational(1, 2)) return 0;
@@ -192,8 +201,8 @@ SecretKey smoothing_key(const SecretKey& service, const Model& model, const std:
 InputCertificates certify_smoothed(const Model& model, const Backend& backend, Norm norm,
                                    const Smoothing& how, const SecretKey& key, const Records& queries) {
     // 1. The grid, and the noise on it.
+    check_smoothing(model, how);
     const Grid grid(model.feature_map().range());
-    require_sound(model, how, how.noise / grid.unit());
     const GridNoise noise(norm, how.noise / grid.unit());
     const Votes votes(model, backend, grid, noise, queries);
 
@@ -222,20 +231,24 @@ InputCertificates certify_smoothed(const Model& model, const Backend& backend, N
     return result;
 }
 
-Guarantee smoothing_claim(Norm norm, const Smoothing& how) {
+Guarantee smoothing_claim(const Model& model, Norm norm, const Smoothing& how) {
+    const auto text = [](double value) { return decimal_text(decimal_value(value, "")); };
+    const double unit = smoothing_unit(model),
+                 drawn = norm == Norm::l1 ? std::round(how.noise / unit) * unit : how.noise;
     Guarantee claim = Guarantee::proved(
-        "with a probability of at least 1 - " + decimal_text(decimal_value(how.alpha, "--alpha")) +
+        "with a probability of at least 1 - " + text(how.alpha) +
         " over what the service's key draws, of all " + std::to_string(how.queries) +
         " queries at once: at every input within its radius of a query, in " + distance_in(norm) +
-        ", the class that this model gives most often under " +
-        (norm == Norm::l1 ? "discrete Laplace noise of scale " : "normal noise of deviation ") +
-        decimal_text(decimal_value(how.noise, "--smoothing")) + " is the label named; " +
-        std::to_string(abstention) + " names none");
+        ", the class that this model gives most often, with each feature rounded to a multiple of " +
+        text(unit) + " and " +
+        (norm == Norm::l1 ? "discrete Laplace noise of scale "
+                          : "normal noise, rounded likewise, of deviation ") +
+        text(drawn) + ", is the label named; " + std::to_string(abstention) + " names none");
     require_as_moved(claim);
     claim.require(
-        "the queries, the noise, the number of draws and alpha were settled before anything drawn by this "
-        "key "
-        "for them was seen");
+        "the queries, the norm, the noise, the number of draws and alpha were settled before anything drawn "
+        "by "
+        "this key for them was seen: who picks among the answers of m files or settings has m times alpha");
     claim.require(
         "who settled them does not know the service's key, and cannot tell ChaCha20 and BLAKE2b under it "
         "from "

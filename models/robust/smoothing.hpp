@@ -12,7 +12,8 @@ namespace holdfast {
 /// answer is the class that the model gives most often under noise, and how often it does proves a radius, of
 /// any model.
 struct Smoothing {
-    double noise = 0;  ///< in units of the features: deviation, or of the discrete Laplace law the scale
+    double noise = 0;  ///< in units of the features: deviation, or of the discrete Laplace law the scale,
+                       ///< which is rounded to a multiple of the grid's unit
     std::uint64_t draws = 10000;  ///< of a certificate
     std::uint64_t guesses = 100;  ///< draws before them, which name the class that they are about
     double alpha = 0.001;       ///< with how much probability, at most, any certificate of the file is false
@@ -20,6 +21,9 @@ struct Smoothing {
 };
 
 inline constexpr std::int32_t abstention = -1;  ///< the label where the draws prove nothing
+
+/// Error (usage): a regression; noise or alpha out of bounds; a range of features that no grid fits.
+void check_smoothing(const Model& model, const Smoothing& how);
 
 /// In l2 and l-infinity by normal noise, in l1 by discrete Laplace noise, on a grid 2^-40 as wide as the
 /// public range or narrower. The label is that of the model smoothed, or abstention. key: of this file and
@@ -38,6 +42,8 @@ SecretKey smoothing_key(const SecretKey& service, const Model& model, const std:
 Rational smoothed_radius(Norm norm, const Rational& share, const Rational& noise, std::uint64_t features);
 
 /// What is promised of a smoothed answer.
-Guarantee smoothing_claim(Norm norm, const Smoothing& how);
+Guarantee smoothing_claim(const Model& model, Norm norm, const Smoothing& how);
+/// Of the grid, in units of the features.
+double smoothing_unit(const Model& model);
 
 }  // namespace holdfast

@@ -23,10 +23,12 @@ read_as price.h5 price --regression --target-range 0:400 --drop paid --drop sort
 learn() { # DATA OUT OPTION…
     "$holdfast" pretrain --quiet --data "$1" --out "$2" --set training.epochs=20 --set "network.hidden=[]" "${@:3}" > /dev/null || fail "pretrain $2"
 }
+read_as codes.h5 paid --classes 'good|bad' --drop sort --drop price --encode integer
 bins=(--set features.map=bins --set "features.edges=[0.1,0.25,0.5,0.75]")
 learn two.h5 lines.h5
 learn two.h5 bins.h5 "${bins[@]}"
 learn two.h5 both.h5 "${bins[@]}" --set features.keep=true
+learn codes.h5 codes-model.h5
 learn two.h5 limited.h5 --set features.norm_limit=2 # longer than any row asked about
 learn two.h5 short.h5 --set features.norm_limit=0.1
 learn three.h5 three-bins.h5 "${bins[@]}" --set network.classes=3 --set network.loss=cross_entropy
@@ -42,7 +44,7 @@ income,home,debt
 100,,50
 12.5,rent,0
 END
-for model in lines bins both limited three-bins price-bins; do
+for model in lines codes-model bins both limited three-bins price-bins; do
     "$holdfast" explain --model $model.h5 --json --out $model.html > shapes.json || fail "explain $model"
     "$holdfast" predict --model $model.h5 asked.csv --quiet > answers.csv || fail "$model: no answers"
     python3 - << 'END' || fail "$model adds otherwise: $(cat answers.csv)"
@@ -89,6 +91,8 @@ done
     "$holdfast" import table.csv --quiet --schema found.toml --test-fraction 0.5 --out found.h5 > /dev/null || fail "import as found"
 learn found.h5 found-model.h5
 "$holdfast" explain --model found-model.h5 > said.txt && grep -q '^column 0 ' said.txt && ! grep -q rent said.txt || fail "tells what was found: $(cat said.txt)"
+sed 's/name = "debt"/name = "dept"/' found.toml > other.toml
+"$holdfast" explain --model found-model.h5 --schema other.toml 2> err.txt && fail "takes another table's names" || grep -q 'other columns than the model' err.txt || fail "$(cat err.txt)"
 "$holdfast" explain --model found-model.h5 --schema found.toml | grep -q '^home .* at own' || fail "no names for the owner"
 
 # 3. What cannot be explained so.

@@ -95,9 +95,10 @@ assert "at least 1 - 0.01" in said["robustness"]["statement"] and "150 queries" 
 END
 done
 ask --model linear.h5 --norm l2 --input-radius .1,.3 --attack pgd,margin --page page.html > /dev/null && grep -q '>certified<' page.html && grep -q '>margin<' page.html && [ "$(stat -c %a page.html)" = 600 ] || fail "no picture"
+ask --model linear.h5 --norm l2 --input-radius .1 --smoothing .5 --service-key service.key --draws 5 --json > few.json && grep -q '"abstentions":150' few.json && grep -q '"clean":0.0' few.json || fail "no answer counts as one that stands: $(cat few.json)"
 [ "$(stat -c %a service.key)" = 600 ] || fail "others may read the key of the noise"
 ask "${smoothed[@]/service.key/other.key}" --norm linf --out other.csv > /dev/null && ! cmp -s one.csv other.csv || fail "the key draws nothing"
-ask --model bins.h5 --norm l2 --input-radius .1 --smoothing .3 --service-key service.key --draws 500 > said.txt && grep -q 'most often under normal noise' said.txt || fail "no radius behind bins: $(cat said.txt)"
+ask --model bins.h5 --norm l2 --input-radius .1 --smoothing .3 --service-key service.key --draws 500 > said.txt && grep -q 'normal noise, rounded likewise, of deviation 0.3' said.txt || fail "no radius behind bins: $(cat said.txt)"
 
 # 5. What cannot be.
 refused() { # CODE WORDS OPTIONS…
@@ -116,7 +117,9 @@ refused 2 'no such norm: l3' --model linear.h5 --norm l3 --input-radius .1
 refused 2 'smoothed model alone' --model linear.h5 --norm l1 --input-radius .1
 refused 2 '--service-key' --model linear.h5 --input-radius .1 --smoothing .5
 refused 2 'no such noise' --model linear.h5 --input-radius .1 --smoothing 0 --service-key service.key
-refused 2 'alpha' --model linear.h5 --input-radius .1 --smoothing .5 --service-key service.key --alpha .7
+refused 2 'alpha' --model linear.h5 --input-radius .1 --smoothing .5 --service-key no.key --alpha .7
+[ ! -e no.key ] || fail "a key is made for what is refused"
+refused 4 'file name' --model linear.h5 --input-radius .1 --smoothing .5 --service-key ""
 refused 2 'attack' --model linear.h5 --input-radius .1 --smoothing .5 --service-key service.key --attack pgd
 refused 3 'key' --model linear.h5 --input-radius .1 --smoothing .5 --service-key blobs.h5
 refused 2 'attack' --model linear.h5 --input-radius .1 --attack guess

@@ -143,6 +143,31 @@ TEST(Smoothing, LabelsStandWhereQueriesMove) {
     EXPECT_GT(certified, 60U);
 }
 
+TEST(Smoothing, AbstainsWhereHalfOfTheDrawsAreNone) {
+    const Model model = half_plane();
+    const auto backend = make_backend("cpu");
+    const Records border = records_of({{.8, -.6}}), far = records_of({{7, 7}});
+    const double unit = smoothing_unit(model);
+    EXPECT_EQ(unit, 0x1p-36);
+    for (const double noise : {unit, .5, 1e6}) {
+        const Smoothing how{.noise = noise, .draws = 2000, .guesses = 100, .alpha = 1e-6, .queries = 1};
+        if (noise > unit) {  // less finds that the border lies between points of the grid
+            const InputCertificates found =
+                certify_smoothed(model, *backend, Norm::l2, how, SecretKey::known_to_all(8), border);
+            EXPECT_EQ(found.labels[0], abstention) << noise;
+            EXPECT_EQ(found.radii[0], 0);
+        }
+        const InputCertificates there =
+            certify_smoothed(model, *backend, Norm::l2, how, SecretKey::known_to_all(8), far);
+        EXPECT_EQ(there.labels[0], noise > 1 ? abstention : 1) << "noise of many ranges leaves two ends";
+    }
+    // Of all hits the radius is what so many draws can show, and no more.
+    const Smoothing sure{.noise = .5, .draws = 1000, .guesses = 10, .alpha = .001, .queries = 1};
+    const InputCertificates found =
+        certify_smoothed(model, *backend, Norm::l2, sure, SecretKey::known_to_all(8), far);
+    EXPECT_NEAR(found.radii[0], .5 * 2.46326, 1e-5);
+}
+
 TEST(Smoothing, WhatIsAskedAgainIsAnsweredAlike) {
     const Model model = half_plane();
     const auto backend = make_backend("cpu");

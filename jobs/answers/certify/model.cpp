@@ -90,7 +90,7 @@ Counts counted(const Model& model, const Backend& backend, const ModelQuestion& 
     Counts counts(radii.size(), question.attacks.size());
     std::vector<char> right;
     for (std::size_t q = 0; q < truth.size(); ++q)
-        right.push_back(certificates.labels[q] == truth[q] ? 1 : 0);
+        right.push_back(truth[q] != abstention && certificates.labels[q] == truth[q] ? 1 : 0);
     const auto number = [](const std::vector<char>& flags) {
         return std::count(flags.begin(), flags.end(), 1);
     };
@@ -173,15 +173,15 @@ std::string page_of(const ModelQuestion& question, const std::vector<double>& ra
     add("certified", [&](std::size_t i) { return counts.certified[i]; });
     for (std::size_t a = 0; a < question.attacks.size(); ++a)
         add(question.attacks[a], [&](std::size_t i) { return counts.attacked[i][a]; });
-    return html::page(
-        "Holdfast: " + question.model + " where queries move",
-        html::element("h1", "Where queries move") +
-            html::element("p", "How many of " + count_text(static_cast<long long>(queries)) + " answers of " +
-                                   html::code(question.model) +
-                                   " stand wherever the query moves within a radius, and what attacks "
-                                   "that know every parameter leave of them.") +
-            html::chart_card("", draw(chart)) + html::heading("What is certified", "") +
-            html::element("p", escape_html(claim.text())));
+    const std::string answers = count_text(static_cast<long long>(queries)) + " answers of " +
+                                html::code(question.model) +
+                                (question.smoothing.noise != 0 ? ", given most often under noise," : "");
+    std::string lead = "How many of " + answers + " stand wherever the query moves within a radius";
+    if (!question.attacks.empty()) lead += ", and what attacks that know every parameter leave of them";
+    return html::page("Holdfast: " + question.model + " where queries move",
+                      html::element("h1", "Where queries move") + html::element("p", lead + ".") +
+                          html::chart_card("", draw(chart)) + html::heading("What is certified", "") +
+                          html::element("p", escape_html(claim.text())));
 }
 
 }  // namespace
@@ -195,10 +195,11 @@ void certify_model(const Context& context, ModelQuestion question) {
     const Records all = read_queries(context, {model.feature_map(), model.schema}, question.queries);
     const bool labelled = !all.labels.empty();
     if (labelled) require_labels(all, model.network.classes(), question.queries);
-    const bool smoothed = !question.service_key.empty();
+    const bool smoothed = question.smoothing.noise != 0 || !question.service_key.empty();
     question.smoothing.queries = all.size();
     std::optional<SecretKey> key;
     if (smoothed) {
+        check_smoothing(model, question.smoothing);
         leave_no_core_file();
         key = smoothing_key(service_key(context.world, question.service_key), model, digest, all);
     }
@@ -221,7 +222,7 @@ void certify_model(const Context& context, ModelQuestion question) {
                                          gathered(context.world, mine.radii)};
     if (!question.out.empty() && context.world.is_root())
         write_file_atomically(question.out, std::string_view(table_of(certificates)));
-    const Guarantee claim = smoothed ? smoothing_claim(norm, question.smoothing) : input_claim(norm);
+    const Guarantee claim = smoothed ? smoothing_claim(model, norm, question.smoothing) : input_claim(norm);
     if (!question.page.empty() && context.world.is_root())
         write_file_atomically(
             question.page, std::string_view(page_of(question, radii, counts, all.size(), labelled, claim)));
@@ -246,10 +247,9 @@ void certify_model(const Context& context, ModelQuestion question) {
                              {"robustness", claim.to_json()},
                              {"privacy", model.guarantee}};
     if (smoothed)
-        object["smoothing"] = {{"noise", question.smoothing.noise},
-                               {"draws", question.smoothing.draws},
-                               {"alpha", question.smoothing.alpha},
-                               {"abstentions", abstentions}};
+        object["smoothing"] = {{"noise", question.smoothing.noise},     {"draws", question.smoothing.draws},
+                               {"guesses", question.smoothing.guesses}, {"unit", smoothing_unit(model)},
+                               {"alpha", question.smoothing.alpha},     {"abstentions", abstentions}};
     context.print(object, text_of(question, radii, counts, all.size(), labelled) +
                               "robustness at the query: " + claim.text() +
                               "\nprivacy of records: " + Guarantee::text_of(model.guarantee));

@@ -71,7 +71,8 @@ std::string shapes_page(const Shapes& shapes, const std::string& model, const st
         "one of them adds to the " +
         escape_html(outputs) +
         ", beside its own mean over what is shown; the column that can change most comes first." +
-        (shapes.limited ? std::string(" ") + limited_rows : "");
+        (shapes.limited ? std::string(" ") + limited_rows : "") +
+        (shapes.unbounded ? std::string(" ") + unbounded_columns : "");
     return page(
         "Holdfast: what " + model + " says",
         element("h1", "What each column says") + element("p", lead) + element("div class=\"halves\"", cards) +

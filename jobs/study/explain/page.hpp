@@ -9,6 +9,11 @@ namespace holdfast {
 inline constexpr const char* limited_rows =
     "Where a row is longer than the model's norm limit all columns count less, by one factor.";
 
+inline constexpr const char* unbounded_columns =
+    "No range of the columns is stated: numbers are shown from 0 to 1, or about the edges of their bins, and "
+    "can "
+    "change the answer more beyond.";
+
 /// One self-contained page: what the model promises, then a picture a column. model: the name of its file;
 /// guarantee: in words.
 std::string shapes_page(const Shapes& shapes, const std::string& model, const std::string& guarantee);

@@ -75,14 +75,22 @@ class Table {
   private:
     void add(const Column& column) {
         const bool places = column.kind == Column::Kind::category;
+        if (column.kind == Column::Kind::date && is_known(column.range))
+            return add(column.name, years(column.range), "year");
         if (!places) return add(column.name, column.range, column.unit);
         Shape shape{.name = column.name, .values = column.values};
         std::vector<double> features;  // of one feature its place, of one each a one where it is
         if (column.integer) {
-            features.resize(column.values.size());
-            std::iota(features.begin(), features.end(), 0.0);
+            const std::size_t last = column.values.size() - 1;
+            for (std::size_t place = 0; place <= last; ++place)
+                features.push_back(last == 0 ? 0 : static_cast<double>(place) / static_cast<double>(last));
         }
         add(std::move(shape), std::move(features), column.features());
+    }
+    /// Days since 1970-01-01 as years.
+    static Range years(Range days) {
+        constexpr double year = 365.2425;
+        return {1970 + days.lowest / year, 1970 + days.highest / year};
     }
     void add(const std::string& name, Range range, const std::string& unit = "") {
         const std::size_t feature = middle_.size();
@@ -177,7 +185,7 @@ Shapes shapes_of(const Model& model, const std::optional<Schema>& schema) {
         answers_of(network, *backend, model.parameters, map(table.rows())).logits;
 
     // 2. What each adds beside the mean of its column.
-    Shapes shapes{names_of(network, schema), table.columns(), limited};
+    Shapes shapes{names_of(network, schema), table.columns(), limited, map.range() == default_feature_range};
     const double* row = logits.data();
     for (Shape& shape : shapes.columns) {
         shape.adds.assign(shapes.outputs.size(), std::vector<double>(shape.places()));

@@ -26,6 +26,7 @@ struct Shapes {
     std::vector<Shape> columns;        ///< the greatest span first
     bool
         limited;  ///< where a row is longer than the model's norm limit all of them count less, by one factor
+    bool unbounded;  ///< no range is stated: numbers are shown from 0 to 1, or about the edges of their bins
 };
 
 /// Of a model that adds up what its columns say: no hidden layer, features as they are or in bins. A number

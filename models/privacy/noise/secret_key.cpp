@@ -58,7 +58,9 @@ class KeyFile {
             throw Error(ExitCode::input, "not a regular file", "name a key file of this program", path_);
         if ((status.st_mode & 077) != 0) {
             throw Error(ExitCode::input, "others may read or write this key",
-                        "a key that others may have read protects nothing: start the run anew", path_);
+                        "a key that others may have read protects nothing: start the run anew, or name "
+                        "another key file",
+                        path_);
         }
     }
     /// True if the file is exactly as long as `bytes`, which then hold it.
@@ -134,7 +136,7 @@ SecretKey SecretKey::read(const std::string& path) {
     if (!complete || !std::equal(magic.begin(), magic.end(), image.bytes.begin()) ||
         !std::equal(sum.begin(), sum.end(), image.bytes.begin() + checksum_at)) {
         throw Error(ExitCode::input, "not a key of this program, or a damaged one",
-                    "restore the file, or start the run anew", path);
+                    "restore the file, start the run anew, or name another key file", path);
     }
     SecretKey key;
     std::copy_n(image.bytes.begin() + magic.size(), size, key.bytes_.get());
