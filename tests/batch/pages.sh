@@ -18,8 +18,8 @@ mkdir bin
 printf '#!/bin/bash\n' > bin/cmake
 printf '#!/bin/bash\nprintf "%%s installed\\n" %s\n' "${build_packages[*]}" > bin/dpkg-query
 for python in ${HOLDFAST_PYTHON:-python3 /usr/bin/python3}; do
-    "$python" -c 'import numpy, h5py' 2> /dev/null || continue
-    printf '#!/bin/bash\nexec %s "$@"\n' "$(command -v "$python")" > bin/python3
+    python=$(type -P "$python") && "$python" -c 'import numpy, h5py' 2> /dev/null || continue
+    printf '#!/bin/bash\nexec %s "$@"\n' "$python" > bin/python3
     break
 done
 chmod +x bin/*

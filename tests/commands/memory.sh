@@ -24,7 +24,7 @@ tight "$holdfast" train --quiet "${more[@]}" --out quiet
 # NCCL, and what it needs of the GPU's driver, are not there until a GPU's sums are.
 LD_DEBUG=libs "$holdfast" --version > version.txt 2> libraries.txt || fail "--version"
 grep -q 'libnccl\|libcuda\.' libraries.txt && fail "loads $(grep -m 1 'libnccl\|libcuda\.' libraries.txt)"
-grep -q 'find library=libhdf5' libraries.txt || fail "the loader does not say what it loads"
+grep -q 'find library=libsqlite3' libraries.txt || fail "the loader does not say what it loads"
 # Out of memory is said, and has a code.
 (ulimit -v 600000; OMP_NUM_THREADS=1 exec "$holdfast" train --quiet --data blobs.h5 --set network.hidden=[20000] --set certificate.levels=200 --set certificate.budget=per_batch --set certificate.relation=substitute --out big > /dev/null 2> err.txt)
 code=$?

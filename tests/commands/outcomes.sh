@@ -46,7 +46,7 @@ outcomes() {
     while read -r mechanism needs; do
         local delta=0
         [[ $needs != *'; needs delta'* ]] || delta=1e-5
-        for epsilon in 1 50; do # within the budget, and beyond it
+        for epsilon in "${epsilons[@]}"; do
             echo "$mechanism at $epsilon:"
             rm -f "$name/fresh.db"
             cp "$name/ledger.db" "$name/fresh.db"
@@ -66,7 +66,7 @@ same() {
     outcomes "$second" "$@" > second.txt
     diff first.txt second.txt > difference.txt || fail "$first and $second with $*: $(head -5 difference.txt)"
     grep -q 'exit 0, 7 lines' first.txt || fail "$first with $*: nothing was released"
-    grep -q 'exit 6' first.txt || fail "$first with $*: no budget was refused"
+    [[ ${epsilons[*]} != *50* ]] || grep -q 'exit 6' first.txt || fail "$first with $*: no budget was refused"
     compared=$((compared + $(wc -l < first.txt)))
 }
 
@@ -81,7 +81,9 @@ world w9 1 9
 world w10 1 10
 
 small=("network.hidden=[4]" certificate.levels=6 training.epochs=2)
+epsilons=(1 50) # within the budget, and beyond it
 for neighbour in w90-with-huge w90-with-largest w90-with-tiny w89; do same w90 $neighbour "${small[@]}"; done
+epsilons=(1) # what a budget refuses is refused before a run is looked at
 # Deep networks in single precision, where bounds grow fastest.
 same w90 w90-with-huge "network.hidden=[9,9,9,9,9,9,9,9]" training.precision=single training.learning_rate=100 clip.gamma=10 certificate.levels=5
 same w90 w90-with-huge "${small[@]}" training.precision=fixed training.learning_rate=100

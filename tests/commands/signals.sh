@@ -3,6 +3,7 @@
 # it at a time, what the others left is waited for, and what training was paid with is in no core file.
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
+unset OMP_WAIT_POLICY # the program starts itself anew with it, and is the same process
 "$holdfast" synth blobs --records 400 --test 50 --seed 1 --out blobs.h5 --quiet > /dev/null
 "$holdfast" synth blobs --records 400 --test 600000 --seed 1 --out many.h5 --quiet > /dev/null
 train=("$holdfast" train --data blobs.h5 --quiet --set "network.hidden=[8]" --set certificate.levels=20 --set training.expected_records=400)
@@ -32,6 +33,7 @@ begin() { # FOLDER ARGUMENTS…: trains until its first checkpoint, and holds st
     kill -STOP $job
 }
 begin one
+grep -zqx OMP_WAIT_POLICY=passive "/proc/$job/environ" || fail "the program waits by spinning"
 ends "two at once" 2 "one: another job .*process $job on $(hostname), since .*let it end" "${train[@]}" "${slow[@]}" --out one --resume
 ends "started at once" 4 "one" "${train[@]}" "${slow[@]}" --out one
 touch one/.boxes.h5.0.partial

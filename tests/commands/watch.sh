@@ -18,6 +18,7 @@ has_lines() { [ "$(lines_of "$1")" -ge "$2" ]; }
 "${train[@]}" "${long[@]}" --out run > /dev/null 2> train.txt &
 trainer=$!
 await "lines of steps" has_lines run 3
+await "a checkpoint" compgen -G "run/checkpoints/*/[0-9]*" > /dev/null
 look run running
 said running "said['state'] == 'running' and said['members'] == 2 and said['steps'] == 1600" || fail "running: $(cat running.json)"
 said running "0 < said['steps_done'] < 1600 and said['steps_per_second'] > 0 and said['seconds_left'] > 0" || fail "no progress: $(cat running.json)"

@@ -23,12 +23,15 @@ without_later() { sed -E 's/"accuracy":[^{}]*"guarantee":\{[^{}]*\},"mechanism":
 # Of metrics.jsonl, what later programs say of layers left out: it decides nothing.
 without_layers() { sed -E 's/"(charge_share|layer_width_mean|layer_width_max|undecided)":\[[^]]*\],//g'; }
 
+# launcher RANKS: one starts by itself.
+launcher() { (($1 == 1)) || echo "mpirun -n $1"; }
+
 # digests NAME RANKS DATA SETTING…
 digests() {
     local name=$1 ranks=$2 data=$3 settings=()
     shift 3
     for setting in "$@"; do settings+=(--set "$setting"); done
-    local train=(mpirun -n "$ranks" "$holdfast" train --quiet --data "$data" --out "$name" --set training.expected_records=500 "${settings[@]}")
+    local train=($(launcher "$ranks") "$holdfast" train --quiet --data "$data" --out "$name" --set training.expected_records=500 "${settings[@]}")
     if [ "$name" = resumed ]; then # stopped after a checkpoint, as often as it takes
         "${train[@]}" --set run.checkpoint_steps=1 --set run.backend=reference > /dev/null 2>&1 & local launcher=$!
         until [ -n "$(ls "$name/checkpoints/0" 2> /dev/null | grep '^[0-9]*$')" ] || ! kill -0 $launcher 2> /dev/null; do sleep 0.01; done
@@ -49,7 +52,7 @@ left_out() {
     local name=$1 ranks=$2 data=$3 settings=()
     shift 3
     for setting in "$@"; do settings+=(--set "$setting"); done
-    mpirun -n "$ranks" "$holdfast" fleet --quiet --data "$data" --out "$name" --records 12 "${settings[@]}" > /dev/null 2> error.log ||
+    $(launcher "$ranks") "$holdfast" fleet --quiet --data "$data" --out "$name" --records 12 "${settings[@]}" > /dev/null 2> error.log ||
         { echo "$name does not train: $(cat error.log)"; return; }
     echo "$name networks $(grep -o '^ "digest": "[0-9a-f]*"' "$name/manifest.json" | cut -c13-44)"
     echo "$name votes $("$holdfast" evaluate --run "$name" --data "$data:test" --epsilon 0.1,1 --json --quiet | grep -o '"accuracy":\[[^]]*\]' | md5sum | cut -c1-32)"

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "models/privacy/accountant/gaussian_steps.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/sampled_pair.hpp"
 
 namespace holdfast {
@@ -16,7 +17,7 @@ using testing_support::SampledPair;
 TEST(AccountantProperty, TwoStepsLoseNoMoreThanTheyCostAndHardlyLess) {
     std::mt19937_64 random(1);
     std::uniform_real_distribution<double> uniform(0, 1);
-    for (int i = 0; i < 12; ++i) {
+    for (std::uint64_t i = 0; i < cases_of(4); ++i) {
         const bool substitute = i % 2 == 1;
         const double rate = std::round(1024 * std::pow(uniform(random), 3) + 1) / 1026;
         const double sigma = 0.6 * std::pow(10, uniform(random)),

@@ -89,7 +89,7 @@ void run(const fuzz::Target& target) {
     std::size_t refused = 0, in_library = 0, tried = 0;
     const auto start = std::chrono::steady_clock::now();
     const auto goes_on = [&] {
-        return length.count() > 0 ? std::chrono::steady_clock::now() - start < length : tried < cases_of(200);
+        return length.count() > 0 ? std::chrono::steady_clock::now() - start < length : tried < cases_of(100);
     };
     for (; goes_on() && !::testing::Test::HasFailure(); ++tried) {
         const std::string input = mutator.next(corpus);

@@ -1,6 +1,7 @@
 // Bounds of a loss over intervals of logits (models/mathematics.md, certified loss) against the exact loss.
 
 #include "models/certify/loss_bounds.hpp"
+#include "tests/support/effort.hpp"
 
 #include <gtest/gtest.h>
 #include <mpfr.h>
@@ -99,7 +100,7 @@ Draw draw(std::mt19937_64& engine, Loss loss) {
 TEST(LossBounds, HoldTheExactLossOfEveryPointAndAreTight) {
     std::mt19937_64 engine(5);
     for (const LossInfo& info : losses()) {
-        for (int i = 0; i < 2000; ++i) {
+        for (std::uint64_t i = 0; i < cases_of(500); ++i) {
             const Draw drawn = draw(engine, info.loss);
             const LossBounds bounds = loss_bounds(info.loss, drawn.lower, drawn.upper, drawn.target);
             ASSERT_LE(0, bounds.best);

@@ -72,7 +72,7 @@ TEST(MechanismPrivacy, NoLawOfADistanceExceedsItsEpsilonAtAnyDistance) {
                 if (classes > 2 && info.binary_only) continue;
                 for (const double delta : {0.0, 1e-30, 1e-6, 0.2, 0.9}) {
                     if (delta > 0 ? !info.takes_delta : info.needs_delta) continue;
-                    expect_private_over_distances(Mechanism(info.name, {epsilon, delta, classes, 120, 0}));
+                    expect_private_over_distances(Mechanism(info.name, {epsilon, delta, classes, 60, 0}));
                 }
             }
         }

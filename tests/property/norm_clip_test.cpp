@@ -12,6 +12,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/cuda/host_executed.hpp"
 #include "models/nets/network.hpp"
+#include "tests/support/effort.hpp"
 
 namespace holdfast {
 namespace norm_clip_test {
@@ -107,7 +108,7 @@ class NormClip : public testing::TestWithParam<Precision> {};
 
 TEST_P(NormClip, HoldsForEveryRecordAndIsReached) {
     bool reached = false;
-    for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    for (std::uint64_t seed = 0; seed < cases_of(40); ++seed) {
         const Problem problem = random_problem(seed);
         const auto all = backends(GetParam());
         const auto limit = static_cast<unsigned __int128>(problem.clip().scale(GetParam()).weight_units);
@@ -123,7 +124,7 @@ TEST_P(NormClip, HoldsForEveryRecordAndIsReached) {
 }
 
 TEST_P(NormClip, OfManyIsTheSumOfEach) {
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (std::uint64_t seed = 0; seed < cases_of(20); ++seed) {
         const Problem problem = random_problem(seed);
         for (const auto& backend : backends(GetParam())) {
             std::vector<std::int64_t> total(problem.network.parameters(), 0);

@@ -20,6 +20,7 @@
 #include "kernels/ops/loss_rule.hpp"
 #include "kernels/ops/pooling_rule.hpp"
 #include "kernels/reference/convolution.hpp"
+#include "tests/support/effort.hpp"
 #include "tests/support/tiny_float.hpp"
 
 namespace holdfast {
@@ -597,16 +598,20 @@ TEST(ReducedFormat, NetworkOfOneHiddenUnit) {
                  values_from(Float6(-3)));
 }
 TEST(ReducedFormat, NetworkOfTwoHiddenUnits) {
-    const std::vector<Float6> features = among<Float6>({-7.5, -1.625, -0.125, 0.0, 0.375, 2.75});
+    const std::vector<Float6> features = cases_of(1) == 1
+                                             ? among<Float6>({-1.625, 0.375})
+                                             : among<Float6>({-7.5, -1.625, -0.125, 0.0, 0.375, 2.75});
     walk_network("network 1-2-1, 6 bits", {1, 2}, Boxes(among<Float6>({-1.375, 0, 0.625})), features);
     walk_network("network 1-2-1, 6 bits", {1, 2}, Boxes(among<Float6>({-0.5, 0.25, 3.5})), features);
 }
 TEST(ReducedFormat, NetworkOfTwoFeatures) {
     for (const LossInfo& info : losses()) {
         if (!info.one_logit) continue;
-        walk_network("network 2-1, 5 bits", {2, 0, info.loss},
-                     Boxes(among<Float5>({-3.5, -0.75, 0, 0.5, 1.25, 6})),
-                     among<Float5>({-7, -2.5, -1.75, -1, -0.75, -0.25, 0, 0.25, 0.5, 1.25, 1.5, 3, 5, 7}));
+        walk_network(
+            "network 2-1, 5 bits", {2, 0, info.loss}, Boxes(among<Float5>({-3.5, -0.75, 0, 0.5, 1.25, 6})),
+            cases_of(1) == 1
+                ? among<Float5>({-7, -1.75, -0.75, 0, 0.25, 1.25, 3})
+                : among<Float5>({-7, -2.5, -1.75, -1, -0.75, -0.25, 0, 0.25, 0.5, 1.25, 1.5, 3, 5, 7}));
     }
 }
 

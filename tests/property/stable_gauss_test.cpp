@@ -62,12 +62,12 @@ bool within_gaussian(Law p, Law q, const Rational& mu) {
 
 TEST(StableGauss, NoTestTellsNeighboursApartBetterThanTwoNormalLaws) {
     for (const double mu : {0.3, 4.0}) {
-        for (const int classes : {2, 3, 10, 1000}) {
-            const Mechanism mechanism = with_mu(mu, classes, 60);
+        for (const int classes : {2, 3, 1000}) {
+            const Mechanism mechanism = with_mu(mu, classes, 40);
             const Rational exact = decimal_value(mu, "mu");
             ASSERT_TRUE(within_gaussian(law_at(mechanism, 0, 0), law_at(mechanism, 0, 1), exact))
                 << mu << " " << classes;
-            for (std::int64_t h = 0; h < 60; ++h) {
+            for (std::int64_t h = 0; h < 40; ++h) {
                 const Law near = law_at(mechanism, h, 0), far = law_at(mechanism, h + 1, 0);
                 ASSERT_TRUE(within_gaussian(near, far, exact)) << mu << " " << classes << " h " << h;
                 ASSERT_TRUE(within_gaussian(far, near, exact)) << mu << " " << classes << " h " << h;

@@ -79,15 +79,14 @@ TEST(FixedEngine, CutsSumsThatAnInt32WouldNotHold) {
 
 TEST(FixedEngine, TrainsToTheSameBytes) {
     const auto alone = make_serial_communicator();
+    std::size_t turn = 0;
     for (Settings settings : trainings()) {
+        const int bits = turn++ % 3 == 0 ? 8 : 16;
         settings.training.precision = Precision::fixed;
-        for (const int bits : {16, 8}) {
-            settings.training.activation_bits = bits;
-            const std::vector<std::byte> expected =
-                trained(settings, make_backend("cpu", fixed(bits)), *alone);
-            ASSERT_EQ(trained(settings, make_host_executed_backend(ample, fixed(bits)), *alone), expected);
-            ASSERT_EQ(trained(settings, make_host_executed_backend(200000, fixed(bits)), *alone), expected);
-        }
+        settings.training.activation_bits = bits;
+        const std::vector<std::byte> expected = trained(settings, make_backend("cpu", fixed(bits)), *alone);
+        ASSERT_EQ(trained(settings, make_host_executed_backend(ample, fixed(bits)), *alone), expected);
+        ASSERT_EQ(trained(settings, make_host_executed_backend(200000, fixed(bits)), *alone), expected);
     }
 }
 

@@ -16,7 +16,7 @@
 namespace holdfast {
 namespace memory_test {
 
-constexpr std::size_t features = 200, count = 600;
+constexpr std::size_t features = 200, count = 300;
 
 Settings settings_of(ChargeRule rule, Relation relation) {
     Settings settings;

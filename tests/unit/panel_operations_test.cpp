@@ -429,35 +429,39 @@ void Operations<Real>::accumulate_and_select() {
         }
         return panel;
     };
+    // Every pair of what is read, clipped and kept.
+    constexpr std::size_t counts[] = {1, 3, 250};
+    std::size_t turn = 0;
     for (const Reads reads : all_reads) {
+        ++turn;
         const PanelOfRecords panels[] = {panel_of(reads), panel_of(reads)};
         for (const Clip& clip : clips()) {
-            for (const std::size_t count : {1, 3, 250}) {
-                struct Sums {
-                    std::vector<std::int64_t> sums;
-                    LeastEntries least;
-                };
-                const auto by = [&](const PanelOperations<Real>& operations) {
-                    Sums found{std::vector<std::int64_t>(2 * shape.parameters(), 3),
-                               LeastEntries(shape.parameters() + 2, count)};
-                    const SelectionTarget target{found.least, 2};
-                    for (const PanelOfRecords& panel : panels) {
-                        const LayerScales<Real>* scales = clip.by_scales() ? &panel.scales : nullptr;
-                        operations.accumulate(
-                            {shape, clip, panel.delta.view(), panel.rows.view(), stride, records, scales},
-                            {found.sums.data(), found.sums.data() + shape.parameters()}, &target);
-                    }
-                    return found;
-                };
-                Sums wanted = by(*reference);
-                on_every_target([&] {
-                    Sums found = by(*tested);
-                    ASSERT_EQ(wanted.sums, found.sums);
-                    ASSERT_EQ(sorted_values(wanted.least), sorted_values(found.least));
-                    EXPECT_EQ(found.least.upper.values(2).size(), std::min<std::size_t>(count, 2 * records));
-                    EXPECT_TRUE(found.least.upper.values(0).empty());
-                });
-            }
+            const std::size_t count = counts[turn++ % std::size(counts)];
+            struct Sums {
+                std::vector<std::int64_t> sums;
+                LeastEntries least;
+            };
+            const auto by = [&](const PanelOperations<Real>& operations) {
+                Sums found{std::vector<std::int64_t>(2 * shape.parameters(), 3),
+                           LeastEntries(shape.parameters() + 2, count)};
+                const SelectionTarget target{found.least, 2};
+                for (const PanelOfRecords& panel : panels) {
+                    const LayerScales<Real>* scales = clip.by_scales() ? &panel.scales : nullptr;
+                    operations.accumulate(
+                        {shape, clip, panel.delta.view(), panel.rows.view(), stride, records, scales},
+                        {found.sums.data(), found.sums.data() + shape.parameters()}, &target);
+                }
+                return found;
+            };
+            Sums wanted = by(*reference);
+            const auto least = sorted_values(wanted.least);
+            on_every_target([&] {
+                Sums found = by(*tested);
+                ASSERT_EQ(wanted.sums, found.sums);
+                ASSERT_EQ(least, sorted_values(found.least));
+                EXPECT_EQ(found.least.upper.values(2).size(), std::min<std::size_t>(count, 2 * records));
+                EXPECT_TRUE(found.least.upper.values(0).empty());
+            });
         }
     }
 }
@@ -486,7 +490,9 @@ void Operations<Real>::gather_selections() {
         }
         return panel;
     };
+    std::size_t turn = 0;  // every pair of what is read, clipped and kept
     for (const Reads reads : all_reads) {
+        ++turn;
         const std::size_t layer = reads == Reads::activations ? 1 : 0;
         std::vector<PanelOfRecords> panels;
         panels.push_back(panel_of(reads, 5, 1));
@@ -496,40 +502,40 @@ void Operations<Real>::gather_selections() {
             EXPECT_EQ(tested->panels_together(network, clip, false), 1U);
             EXPECT_EQ(tested->panels_together(network, clip, true) > 10, !clip.by_scales());
             if (clip.by_scales()) continue;
-            for (const std::size_t count : {2, 20}) {
-                const auto product_of = [&](const PanelOfRecords& panel) -> OuterProduct<Real> {
-                    return {shape, clip, panel.delta.view(), panel.rows.view(), stride, panel.records};
-                };
-                const auto bounds = [&](std::vector<std::int64_t>& sums) -> SumBounds {
-                    return {sums.data(), sums.data() + shape.parameters()};
-                };
-                std::vector<std::int64_t> expected(2 * shape.parameters(), 3);
-                LeastEntries wanted(shape.parameters() + 2, count);
-                const SelectionTarget to_wanted{wanted, 2};
-                for (const PanelOfRecords& panel : panels)
-                    reference->accumulate(product_of(panel), bounds(expected), &to_wanted);
-                on_every_target([&] {
-                    std::vector<std::int64_t> actual(2 * shape.parameters(), 3);
-                    LeastEntries found(shape.parameters() + 2, count);
-                    const SelectionTarget to_found{found, 2};
-                    const auto gathered = tested->outer_sums(network, clip);
-                    for (std::size_t i = 0; i < panels.size(); ++i) {
-                        PanelOfRecords passing = panels[i];
-                        OuterProduct<Real> product = product_of(passing);
-                        if (layer == 0) product.z_rows = panels[i].rows.view();
-                        EXPECT_FALSE(gathered->add(layer, product, bounds(actual), nullptr));
-                        EXPECT_TRUE(gathered->add(layer, product, bounds(actual), &to_found));
-                        for (Panel<Real>* values : {&passing.delta.lower, &passing.delta.upper,
-                                                    &passing.rows.lower, &passing.rows.upper})
-                            std::fill(values->begin(), values->end(), std::numeric_limits<Real>::quiet_NaN());
-                        if (i == 0 || i == 10) gathered->finish();
-                    }
-                    gathered->finish();
-                    gathered->finish();
-                    ASSERT_EQ(expected, actual);
-                    ASSERT_EQ(sorted_values(wanted), sorted_values(found));
-                });
-            }
+            const std::size_t count = turn++ % 2 == 0 ? 2 : 20;
+            const auto product_of = [&](const PanelOfRecords& panel) -> OuterProduct<Real> {
+                return {shape, clip, panel.delta.view(), panel.rows.view(), stride, panel.records};
+            };
+            const auto bounds = [&](std::vector<std::int64_t>& sums) -> SumBounds {
+                return {sums.data(), sums.data() + shape.parameters()};
+            };
+            std::vector<std::int64_t> expected(2 * shape.parameters(), 3);
+            LeastEntries wanted(shape.parameters() + 2, count);
+            const SelectionTarget to_wanted{wanted, 2};
+            for (const PanelOfRecords& panel : panels)
+                reference->accumulate(product_of(panel), bounds(expected), &to_wanted);
+            const auto least = sorted_values(wanted);
+            on_every_target([&] {
+                std::vector<std::int64_t> actual(2 * shape.parameters(), 3);
+                LeastEntries found(shape.parameters() + 2, count);
+                const SelectionTarget to_found{found, 2};
+                const auto gathered = tested->outer_sums(network, clip);
+                for (std::size_t i = 0; i < panels.size(); ++i) {
+                    PanelOfRecords passing = panels[i];
+                    OuterProduct<Real> product = product_of(passing);
+                    if (layer == 0) product.z_rows = panels[i].rows.view();
+                    EXPECT_FALSE(gathered->add(layer, product, bounds(actual), nullptr));
+                    EXPECT_TRUE(gathered->add(layer, product, bounds(actual), &to_found));
+                    for (Panel<Real>* values : {&passing.delta.lower, &passing.delta.upper,
+                                                &passing.rows.lower, &passing.rows.upper})
+                        std::fill(values->begin(), values->end(), std::numeric_limits<Real>::quiet_NaN());
+                    if (i == 0 || i == 10) gathered->finish();
+                }
+                gathered->finish();
+                gathered->finish();
+                ASSERT_EQ(expected, actual);
+                ASSERT_EQ(least, sorted_values(found));
+            });
         }
     }
 }

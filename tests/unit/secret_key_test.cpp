@@ -70,6 +70,19 @@ TEST(SecretKey, IsInGuardedMemoryAndMovesWithoutACopy) {
     static_assert(!std::is_copy_constructible_v<SecretKey> && !std::is_copy_assignable_v<SecretKey>);
 }
 
+TEST(SecretKey, MemoryOfAKeyThatIsGoneIsGivenAgainEmptyAndGuarded) {
+    const unsigned char* place = nullptr;
+    {
+        const SecretKey key = SecretKey::fresh();
+        place = key.bytes().data();
+    }
+    const GuardedBytes again = guarded_bytes(SecretKey::size);
+    EXPECT_EQ(again.get(), place);
+    EXPECT_THAT(std::vector<int>(place, place + SecretKey::size), testing::Each(0));
+    EXPECT_THAT(memory_flags(place), HasSubstr(" dd "));
+    EXPECT_THAT(memory_flags(place), HasSubstr(" lo "));
+}
+
 /// Who asks for the memory of a key that is gone is ended by the kernel.
 TEST(SecretKeyDeathTest, IsGoneWithItsOwner) {
     const unsigned char* place = nullptr;

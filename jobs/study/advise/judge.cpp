@@ -65,7 +65,7 @@ class Answering {
 
     std::optional<double> by(const MechanismInfo& info, std::int64_t answers) const {
         if (answers == 0) return std::nullopt;
-        return answers_accuracy(info, sizes_, table_, AnswerShares(epsilon_, delta_, answers), made_)
+        return answers_accuracy(info, sizes_, table_, made_.shares(epsilon_, delta_, answers), made_)
             .accuracy;
     }
     std::optional<double> in_session(std::int64_t answers) const {

@@ -29,6 +29,7 @@ std::vector<LinkedLibrary> linked_libraries() {
     std::vector<LinkedLibrary> libraries{
         {"MPI", "MPI", "libmpi", MpiSession::library_version(), "BSD-3-Clause (Open MPI)", "ranks"},
         {"HDF5", "HDF5", "libhdf5", "", "BSD-3-Clause", "datasets, boxes, model files"},
+        {"libaec", "", "libsz", "", "BSD-2-Clause", "compressed datasets, for HDF5"},
         {"zlib", "ZLIB", "libz", "", "Zlib", "compressed tables"},
         {"SQLite", "SQLITE", "libsqlite3", "", "blessing (public domain)", "ledgers"},
         {"libsodium", "SODIUM", "libsodium", "", "ISC", "random bits, keys, digests"},

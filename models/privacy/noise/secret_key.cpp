@@ -10,7 +10,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
+#include <vector>
 
 #include "dist/files/atomic_file.hpp"
 #include "dist/files/digest.hpp"
@@ -82,6 +85,38 @@ class KeyFile {
     int file_;
 };
 
+/// Some of the blocks that were given back, which nobody may read or write until they are given again: a
+/// training of small models has thousands of keys, and to map, guard and lock pages for each takes longest.
+class GivenBack {
+  public:
+    static GivenBack& all() {
+        static auto* const blocks = new GivenBack;  // outlives every key
+        return *blocks;
+    }
+    /// One of this size, or none.
+    unsigned char* take(std::size_t size) {
+        const std::lock_guard lock(mutex_);
+        std::vector<unsigned char*>& of_size = blocks_[size];
+        if (of_size.empty() || sodium_mprotect_readwrite(of_size.back()) != 0) return nullptr;
+        unsigned char* const bytes = of_size.back();
+        of_size.pop_back();
+        return bytes;
+    }
+    /// False if there are enough, or it cannot be put out of reach.
+    bool keep(unsigned char* bytes, std::size_t size) {
+        const std::lock_guard lock(mutex_);
+        std::vector<unsigned char*>& of_size = blocks_[size];
+        if (of_size.size() >= most || sodium_mprotect_noaccess(bytes) != 0) return false;
+        of_size.push_back(bytes);
+        return true;
+    }
+
+  private:
+    static constexpr std::size_t most = 16;
+    std::mutex mutex_;
+    std::map<std::size_t, std::vector<unsigned char*>> blocks_;
+};
+
 /// BLAKE2b under the key of (domain, length of purpose, purpose, context): no two triples give one message.
 void keyed_hash(std::span<const unsigned char, SecretKey::size> key, std::string_view domain,
                 std::string_view purpose, std::string_view context,
@@ -97,16 +132,18 @@ void keyed_hash(std::span<const unsigned char, SecretKey::size> key, std::string
 }  // namespace
 
 void FreeGuarded::operator()(unsigned char* bytes) const {
-    sodium_free(bytes);
+    sodium_memzero(bytes, size);
+    if (!GivenBack::all().keep(bytes, size)) sodium_free(bytes);
 }
 
 GuardedBytes guarded_bytes(std::size_t size) {
     start_sodium();
     leave_no_core_file();
-    GuardedBytes bytes(static_cast<unsigned char*>(sodium_malloc(size)));
-    if (!bytes) throw std::bad_alloc();
-    sodium_memzero(bytes.get(), size);
-    return bytes;
+    unsigned char* bytes = GivenBack::all().take(size);
+    if (bytes == nullptr) bytes = static_cast<unsigned char*>(sodium_malloc(size));
+    if (bytes == nullptr) throw std::bad_alloc();
+    sodium_memzero(bytes, size);
+    return {bytes, {size}};
 }
 
 void leave_no_core_file() {

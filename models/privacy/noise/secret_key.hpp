@@ -10,8 +10,9 @@
 namespace holdfast {
 
 /// Zeroed memory for secrets: never swapped where the limit of locked memory allows it, in no core file,
-/// wiped when it is given back. It lies between pages that nobody may touch.
+/// wiped and out of reach once it is given back. It lies between pages that nobody may touch.
 struct FreeGuarded {
+    std::size_t size = 0;
     void operator()(unsigned char* bytes) const;
 };
 using GuardedBytes = std::unique_ptr<unsigned char[], FreeGuarded>;

@@ -55,6 +55,14 @@ const Mechanism& MadeMechanisms::of(const MechanismInfo& info, const MechanismPa
     return *made;
 }
 
+const AnswerShares& MadeMechanisms::shares(const Rational& epsilon, const Rational& delta,
+                                           std::int64_t answers) {
+    const auto found = shares_.find({epsilon, delta, answers});
+    if (found != shares_.end()) return found->second;
+    return shares_.emplace(std::tuple(epsilon, delta, answers), AnswerShares(epsilon, delta, answers))
+        .first->second;
+}
+
 AnswersFigure answers_accuracy(const MechanismInfo& info, const MechanismParameters& public_sizes,
                                const EvidenceTable& evidence, const AnswerShares& shares,
                                MadeMechanisms& made) {

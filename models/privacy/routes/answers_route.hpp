@@ -30,16 +30,18 @@ struct AnswersFigure {
     double epsilon = 0, delta = 0, mu = 0;
 };
 
-/// Mechanisms that were made: tables of the same parameters are computed once.
+/// Mechanisms that were made, and shares: tables of the same parameters are computed once.
 class MadeMechanisms {
   public:
     /// One of these parameters and no smaller cap, whose law of evidence within their cap is theirs.
     const Mechanism& of(const MechanismInfo& info, const MechanismParameters& parameters);
+    const AnswerShares& shares(const Rational& epsilon, const Rational& delta, std::int64_t answers);
 
   private:
     using Key =
         std::tuple<const MechanismInfo*, double, double, double, int, std::int64_t, std::optional<double>>;
     std::map<Key, std::unique_ptr<const Mechanism>> made_;
+    std::map<std::tuple<Rational, Rational, std::int64_t>, AnswerShares> shares_;
 };
 
 /// By the better of the compositions that the mechanism has. `public_sizes`: classes, cap and members.
