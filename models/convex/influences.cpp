@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "kernels/base/monotone_exp.hpp"
 #include "kernels/ops/loss_rule.hpp"
@@ -16,6 +17,8 @@ namespace {
 constexpr double never = std::numeric_limits<double>::infinity();
 /// Of a slope or a derivative computed by monotone_exp, far more than its error.
 constexpr double slack = 0x1p-30;
+/// Of one try to the next, how much further margins may move than was found.
+constexpr double further = 1.05;
 
 /// What a chain of so many roundings is off, of the sizes it adds: gamma_n <= 2 n u.
 Upper chain(std::size_t terms) {
@@ -159,7 +162,7 @@ Influences::Influences(const Settings& settings, const FeatureMap& features, con
     share_ = (most_records + 1 - static_cast<double>(records_)) / most_records / bounds_.normaliser();
     choose_coordinates(rows);
     add_up(theta);
-    set_levels();
+    set_levels(rows);
 }
 
 /// f(n - k) / B.
@@ -229,55 +232,64 @@ void Influences::add_up(std::span<const double> parameters) {
         pulled_[k] = share_without(gone(k)) * largest[k] + Upper::of_count(gone(k)) * of_rest;
 }
 
-// Of powers of two, and of the most: the levels between have the bounds of the next.
-void Influences::set_levels() {
-    std::size_t first = 0;
-    Upper reach;
-    while (first < levels_.size()) {
-        const std::size_t last = std::min(std::max<std::size_t>(1, 2 * first), levels_.size()) - 1;
-        const Level level = level_of(last, reach);
+// Of numbers a quarter apart, and of the most: the levels between have the bounds of the next.
+void Influences::set_levels(const std::vector<double>& rows) {
+    std::vector<std::size_t> last{0};
+    while (last.back() + 1 < levels_.size())
+        last.push_back(std::min(last.back() + 1 + last.back() / 4, levels_.size() - 1));
+    const std::vector<Drawn> records = drawn(rows, std::vector<double>(records_, 0), last);
+    std::vector<Upper> within(records_);
+    for (std::size_t i = 0; i < last.size(); ++i) {
+        for (std::size_t r = 0; r < records_; ++r)
+            within[r] = max(within[r], Upper(further) * (records[r].straight[i] + Upper(0x1p-900)));
+        const Level level = level_of(last[i], records, i, within);
         if (!level.shown) break;
+        const std::size_t first = i == 0 ? 0 : last[i - 1] + 1;
         std::fill(levels_.begin() + static_cast<std::ptrdiff_t>(first),
-                  levels_.begin() + static_cast<std::ptrdiff_t>(last) + 1, level);
-        first = last + 1;
+                  levels_.begin() + static_cast<std::ptrdiff_t>(last[i]) + 1, level);
     }
 }
 
-Influences::Level Influences::level_of(std::size_t removed, Upper& reach) const {
+/// within: [records] how far their margins move at most, as assumed: from what is likely to what is shown.
+Influences::Level Influences::level_of(std::size_t removed, const std::vector<Drawn>& records, std::size_t at,
+                                       std::vector<Upper>& within) const {
     constexpr int most_tries = 24;
-    constexpr double further = 1.05;
     const Upper pull = pulled_[removed] + rest_;
-    reach = max(reach, pull * Upper(further));
     const double box =
         settings_.convex.box > 0 ? settings_.convex.box : parameter_value<double>(parameter_limit_units);
     for (int tries = 0; tries < most_tries; ++tries) {
-        const Spectrum spectrum = spectrum_within(reach, removed);
+        const Spectrum spectrum = spectrum_within(within, removed);
         const double least = below(spectrum.least - spectrum.removed.value());
         if (!(least > 0)) return {};
-        const Upper needed = pull / least;
-        if (needed.value() < reach.value()) {
-            const Upper start = theta_ + metric_size_ * needed, longest = Upper(1) / least;
-            if (!(start.value() < 0.999 * box)) return {};
-            const double shortest = below(1 / spectrum.greatest.value()),
-                         middle = (shortest + longest.value()) / 2;
-            const Upper half =
-                max(Upper(longest.value() - middle), Upper(middle - shortest)) + Upper(middle * 0x1p-50);
-            return {true, middle, half, settled(start)};
+        const Upper reach = pull / least, start = theta_ + metric_size_ * reach, longest = Upper(1) / least;
+        const double shortest = below(1 / spectrum.greatest.value()),
+                     middle = (shortest + longest.value()) / 2;
+        const Upper half =
+            max(Upper(longest.value() - middle), Upper(middle - shortest)) + Upper(longest.value() * 0x1p-50);
+        bool holds = true;
+        for (std::size_t r = 0; r < records_; ++r) {
+            const Upper straight = Upper(middle) * records[r].straight[at] + half * records[r].length * pull,
+                        needed = min(straight, lengths_[r] * reach);
+            if (needed.value() < within[r].value()) continue;
+            holds = false;
+            within[r] = needed * Upper(further);
         }
-        reach = needed * Upper(further);
+        if (!(start.value() < 0.999 * box)) return {};
+        if (holds) return {true, middle, half, settled(start)};
     }
     return {};
 }
 
-/// Of the Hessians between the result and what is within reach of it, in coordinates.
-Influences::Spectrum Influences::spectrum_within(Upper reach, std::size_t removed) const {
+/// Of the Hessians between the result and where no record's margin has moved further, in coordinates.
+Influences::Spectrum Influences::spectrum_within(const std::vector<Upper>& within,
+                                                 std::size_t removed) const {
     const Upper share = share_without(gone(removed));
     std::vector<double> least(records_), greatest(records_);
     std::vector<Upper> leverages;
     Upper weighed, off;
     for (std::size_t r = 0; r < records_; ++r) {
         const Upper length = lengths_[r];
-        const Slopes slopes = slopes_within(margins_[r], (length * reach + margin_off_).value(), positive_[r],
+        const Slopes slopes = slopes_within(margins_[r], (within[r] + margin_off_).value(), positive_[r],
                                             settings_.convex.derivative_limit);
         least[r] = slopes.least;
         greatest[r] = slopes.greatest;
@@ -327,18 +339,18 @@ std::size_t Influences::shown() const {
     return count;
 }
 
-std::vector<std::vector<Upper>> Influences::moved(const Records& queries,
-                                                  std::span<const double> signs) const {
+/// What queries, given as rows, are drawn by towards 0, or of sign 0 either way, by the records that draw
+/// most: of so many of them.
+std::vector<Influences::Drawn> Influences::drawn(std::span<const double> rows, std::span<const double> signs,
+                                                 std::span<const std::size_t> counts) const {
     constexpr std::size_t together = 16;
-    const std::vector<double> given = rows_of(network_, queries.features);
-    std::vector<std::vector<Upper>> result(queries.size(), std::vector<Upper>(levels_.size(), Upper(never)));
-    const auto most = static_cast<double>(bounds_.most_records());
+    std::vector<Drawn> result(signs.size());
 #pragma omp parallel for schedule(dynamic)
-    for (std::size_t first = 0; first < queries.size(); first += together) {
-        const std::size_t count = std::min(together, queries.size() - first);
+    for (std::size_t first = 0; first < signs.size(); first += together) {
+        const std::size_t count = std::min(together, signs.size() - first);
         std::vector<double> columns(size_ * together, 0), parts(records_ * together), mapped(size_);
         for (std::size_t q = 0; q < count; ++q) {
-            multiply(metric_, &given[(first + q) * size_], mapped.data());
+            multiply(metric_, &rows[(first + q) * size_], mapped.data());
             for (std::size_t i = 0; i < size_; ++i)
                 columns[i * together + q] = signs[first + q] < 0 ? mapped[i] : -mapped[i];
         }
@@ -351,31 +363,61 @@ std::vector<std::vector<Upper>> Influences::moved(const Records& queries,
             for (std::size_t q = 0; q < together; ++q) parts[q * records_ + r] = pulls_[r] * sums[q];
         }
         for (std::size_t q = 0; q < count; ++q) {
-            double of_sum = 0;
-            for (std::size_t i = 0; i < size_; ++i) {
-                mapped[i] = columns[i * together + q];
-                of_sum -= mapped[i] * sum_[i];
-            }
-            const Upper size = length_of({&given[(first + q) * size_], size_}),
-                        off = chain(size_) * metric_size_ * size, length = length_of(mapped) + off;
-            const Upper part_off = chain(size_ + 2) * length * longest_ + length * row_off_ + longest_ * off +
-                                   pull_off_ * length * longest_;
-            const Upper drawn = (Upper(std::max(of_sum, 0.0)) + chain(size_) * length * sum_size_ +
-                                 length * sum_off_ + off * sum_size_) /
-                                most / bounds_.normaliser();
-            std::vector<double> mine(parts.begin() + static_cast<std::ptrdiff_t>(q * records_),
-                                     parts.begin() + static_cast<std::ptrdiff_t>((q + 1) * records_));
-            for (double& part : mine) part = std::max(part, 0.0);
-            const std::vector<Upper> largest = sums_of_largest(std::move(mine), levels_.size() - 1);
-            for (std::size_t k = 0; k < levels_.size(); ++k) {
-                const Level& level = levels_[k];
-                if (!level.shown) continue;
-                const Upper removed = Upper::of_count(gone(k));
-                const Upper straight = share_without(gone(k)) * (largest[k] + removed * part_off) +
-                                       removed * drawn + length * rest_;
-                result[first + q][k] = Upper(level.middle) * straight +
-                                       level.half * length * (pulled_[k] + rest_) + size * level.settled;
-            }
+            for (std::size_t i = 0; i < size_; ++i) mapped[i] = columns[i * together + q];
+            const std::span<const double> mine(&parts[q * records_], records_);
+            result[first + q] = drawn_by({&rows[(first + q) * size_], size_}, mapped, mine, counts);
+            if (signs[first + q] != 0) continue;
+            for (double& value : mapped) value = -value;
+            std::vector<double> opposite(mine.begin(), mine.end());
+            for (double& part : opposite) part = -part;
+            const Drawn other = drawn_by({&rows[(first + q) * size_], size_}, mapped, opposite, counts);
+            for (std::size_t i = 0; i < counts.size(); ++i)
+                result[first + q].straight[i] = max(result[first + q].straight[i], other.straight[i]);
+        }
+    }
+    return result;
+}
+
+/// mapped: against the side of the query; parts: what each record's gradient is along it.
+Influences::Drawn Influences::drawn_by(std::span<const double> row, std::span<const double> mapped,
+                                       std::span<const double> parts,
+                                       std::span<const std::size_t> counts) const {
+    double of_sum = 0;
+    for (std::size_t i = 0; i < size_; ++i) of_sum -= mapped[i] * sum_[i];
+    const Upper size = length_of(row), off = chain(size_) * metric_size_ * size,
+                length = length_of(mapped) + off;
+    const Upper part_off = chain(size_ + 2) * length * longest_ + length * row_off_ + longest_ * off +
+                           pull_off_ * length * longest_;
+    const Upper sum = Upper(std::max(of_sum, 0.0)) + chain(size_) * length * sum_size_ + length * sum_off_ +
+                      off * sum_size_;
+    const Upper of_rest = sum / static_cast<double>(bounds_.most_records()) / bounds_.normaliser();
+    std::vector<double> towards;
+    for (const double part : parts) {
+        if (part > 0) towards.push_back(part);
+    }
+    const std::vector<Upper> largest = sums_of_largest(std::move(towards), levels_.size() - 1);
+    Drawn result{{}, size, length};
+    for (const std::size_t k : counts) {
+        const Upper removed = Upper::of_count(gone(k));
+        result.straight.push_back(share_without(gone(k)) * (largest[k] + removed * part_off) +
+                                  removed * of_rest + length * rest_);
+    }
+    return result;
+}
+
+std::vector<std::vector<Upper>> Influences::moved(const Records& queries,
+                                                  std::span<const double> signs) const {
+    std::vector<std::size_t> counts(levels_.size());
+    std::iota(counts.begin(), counts.end(), 0);
+    std::vector<std::vector<Upper>> result;
+    for (const Drawn& query : drawn(rows_of(network_, queries.features), signs, counts)) {
+        result.emplace_back(levels_.size(), Upper(never));
+        for (std::size_t k = 0; k < levels_.size(); ++k) {
+            const Level& level = levels_[k];
+            if (level.shown)
+                result.back()[k] = Upper(level.middle) * query.straight[k] +
+                                   level.half * query.length * (pulled_[k] + rest_) +
+                                   query.size * level.settled;
         }
     }
     return result;

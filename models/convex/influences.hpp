@@ -47,9 +47,20 @@ class Influences {
     };
     void choose_coordinates(const std::vector<double>& rows);
     void add_up(std::span<const double> parameters);
-    void set_levels();
-    Level level_of(std::size_t removed, Upper& reach) const;
-    Spectrum spectrum_within(Upper reach, std::size_t removed) const;
+    /// How a query is drawn by the first 0, 1, … of counts: by the gradients that draw it most, and |x| and
+    /// |W x|.
+    struct Drawn {
+        std::vector<Upper> straight;
+        Upper size, length;
+    };
+    std::vector<Drawn> drawn(std::span<const double> rows, std::span<const double> signs,
+                             std::span<const std::size_t> counts) const;
+    Drawn drawn_by(std::span<const double> row, std::span<const double> mapped, std::span<const double> parts,
+                   std::span<const std::size_t> counts) const;
+    void set_levels(const std::vector<double>& rows);
+    Level level_of(std::size_t removed, const std::vector<Drawn>& records, std::size_t at,
+                   std::vector<Upper>& within) const;
+    Spectrum spectrum_within(const std::vector<Upper>& within, std::size_t removed) const;
     Upper settled(Upper start) const;
     Upper share_without(std::size_t removed) const;
     std::size_t gone(std::size_t level) const { return std::min(level, records_); }
