@@ -19,6 +19,8 @@ constexpr double never = std::numeric_limits<double>::infinity();
 constexpr double slack = 0x1p-30;
 /// Of one try to the next, how much further margins may move than was found.
 constexpr double further = 1.05;
+/// Of every record with every other's gradient: a minute of a core.
+constexpr double most_products = 1e11;
 
 /// What a chain of so many roundings is off, of the sizes it adds: gamma_n <= 2 n u.
 Upper chain(std::size_t terms) {
@@ -237,11 +239,17 @@ void Influences::set_levels(const std::vector<double>& rows) {
     std::vector<std::size_t> last{0};
     while (last.back() + 1 < levels_.size())
         last.push_back(std::min(last.back() + 1 + last.back() / 4, levels_.size() - 1));
-    const std::vector<Drawn> records = drawn(rows, std::vector<double>(records_, 0), last);
+    const auto pairs = static_cast<double>(records_) * static_cast<double>(records_ * size_);
+    std::vector<Drawn> records;
+    if (pairs <= most_products)
+        records = drawn(rows, std::vector<double>(records_, 0), last);
+    else
+        records.assign(records_, {std::vector<Upper>(last.size(), Upper(never)), {}, {}});
     std::vector<Upper> within(records_);
     for (std::size_t i = 0; i < last.size(); ++i) {
+        const Upper pull = pulled_[last[i]] + rest_;
         for (std::size_t r = 0; r < records_; ++r)
-            within[r] = max(within[r], Upper(further) * (records[r].straight[i] + Upper(0x1p-900)));
+            within[r] = max(within[r], Upper(further) * min(records[r].straight[i], lengths_[r] * pull));
         const Level level = level_of(last[i], records, i, within);
         if (!level.shown) break;
         const std::size_t first = i == 0 ? 0 : last[i - 1] + 1;
