@@ -269,7 +269,9 @@ Influences::Level Influences::level_of(std::size_t removed, const std::vector<Dr
         const Spectrum spectrum = spectrum_within(within, removed);
         const double least = below(spectrum.least - spectrum.removed.value());
         if (!(least > 0)) return {};
-        const Upper reach = pull / least, start = theta_ + metric_size_ * reach, longest = Upper(1) / least;
+        const Upper reach = pull / least, longest = Upper(1) / least,
+                    stretch = min(metric_size_, sqrt(spectrum.greatest / settings_.training.l2)),
+                    start = theta_ + stretch * reach;
         const double shortest = below(1 / spectrum.greatest.value()),
                      middle = (shortest + longest.value()) / 2;
         const Upper half =

@@ -307,7 +307,7 @@ class PlainInfluence {
             closed_ = true;
             Number squares_of_metric = 0;
             for (const Vector& row : metric_) squares_of_metric += product(row, row);
-            settle(length(theta_) + std::sqrt(squares_of_metric) * pull_ / bottom);
+            settle(length(theta_) + std::sqrt(std::min(squares_of_metric, top / lambda())) * pull_ / bottom);
             return;
         }
     }
