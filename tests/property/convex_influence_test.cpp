@@ -379,7 +379,7 @@ TEST(ConvexInfluence, CoversNoOtherTrainings) {
 TEST(ConvexInfluence, NoRemovalMovesALogitFurtherAndTheWorstNearlySoFar) {
     double reached = 0, best[InfluenceProblem::most + 1] = {};
     std::int64_t checked = 0, certified = 0;
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const InfluenceProblem problem(seed);
         ASSERT_TRUE(Influences::cover(problem.settings, problem.runs.plan.network, problem.records));
@@ -404,8 +404,8 @@ TEST(ConvexInfluence, NoRemovalMovesALogitFurtherAndTheWorstNearlySoFar) {
     EXPECT_GT(reached, 0.95);
     EXPECT_GT(best[2], 0.85);
     EXPECT_GT(best[InfluenceProblem::most], 0.6);
-    EXPECT_GT(checked, 20000);
-    EXPECT_GT(certified, 10000);
+    EXPECT_GT(checked, 10000);
+    EXPECT_GT(certified, 5000);
 }
 
 }  // namespace
