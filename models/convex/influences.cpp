@@ -37,21 +37,13 @@ Upper length_of(std::span<const double> values) {
     return sqrt(squares);
 }
 
-/// The sums of the 0, 1, …, most largest. [most + 1]
-template <typename Number>
-std::vector<Upper> sums_of_largest(std::vector<Number> values, std::size_t most) {
-    const auto greater = [](const Number& a, const Number& b) {
-        if constexpr (std::is_same_v<Number, Upper>)
-            return a.value() > b.value();
-        else
-            return a > b;
-    };
-    const auto kept = static_cast<std::ptrdiff_t>(std::min(most, values.size()));
-    if (values.size() > most) std::nth_element(values.begin(), values.begin() + kept, values.end(), greater);
-    std::sort(values.begin(), values.begin() + kept, greater);
+/// The sums of the 0, 1, …, most largest, of what is above 0. [most + 1]
+std::vector<Upper> sums_of_largest(std::span<const double> values, std::size_t most) {
+    std::vector<double> largest(std::min(most, values.size()));
+    std::partial_sort_copy(values.begin(), values.end(), largest.begin(), largest.end(), std::greater<>());
+    largest.resize(most, 0);
     std::vector<Upper> sums{Upper(0)};
-    for (std::size_t k = 0; k < most; ++k)
-        sums.push_back(k < values.size() ? sums.back() + Upper(values[k]) : sums.back());
+    for (const double value : largest) sums.push_back(sums.back() + Upper(std::max(value, 0.0)));
     return sums;
 }
 
@@ -209,13 +201,13 @@ void Influences::choose_coordinates(const std::vector<double>& rows) {
 /// W S, W times the gradient at the result, and how far any records' parts of it reach.
 void Influences::add_up(std::span<const double> parameters) {
     Upper sizes;
-    std::vector<Upper> pulled;
+    std::vector<double> pulled;
     sum_.assign(size_, 0);
     for (std::size_t r = 0; r < records_; ++r) {
         for (std::size_t i = 0; i < size_; ++i) sum_[i] += pulls_[r] * rows_[r * size_ + i];
         const Upper pull = Upper(std::abs(pulls_[r])) + pull_off_;
-        pulled.push_back(pull * lengths_[r]);
-        sizes = sizes + pulled.back();
+        pulled.push_back((pull * lengths_[r]).value());
+        sizes = sizes + Upper(pulled.back());
         sum_off_ = sum_off_ + pull * row_off_ + pull_off_ * lengths_[r];
     }
     sum_off_ = sum_off_ + chain(records_ + 2) * sizes;
@@ -228,7 +220,7 @@ void Influences::add_up(std::span<const double> parameters) {
     rest_ = length_of(gradient) + chain(size_ + 4) * Upper(settings_.training.l2) * metric_size_ * theta_ +
             Upper(share_ * (1 + 0x1p-40)) * (sum_off_ + chain(8) * sum_size_);
 
-    const std::vector<Upper> largest = sums_of_largest(std::move(pulled), levels_.size() - 1);
+    const std::vector<Upper> largest = sums_of_largest(pulled, levels_.size() - 1);
     const Upper of_rest = sum_size_ / static_cast<double>(bounds_.most_records()) / bounds_.normaliser();
     for (std::size_t k = 0; k < levels_.size(); ++k)
         pulled_[k] = share_without(gone(k)) * largest[k] + Upper::of_count(gone(k)) * of_rest;
@@ -295,7 +287,7 @@ Influences::Spectrum Influences::spectrum_within(const std::vector<Upper>& withi
                                                  std::size_t removed) const {
     const Upper share = share_without(gone(removed));
     std::vector<double> least(records_), greatest(records_);
-    std::vector<Upper> leverages;
+    std::vector<double> leverages;
     Upper weighed, off;
     for (std::size_t r = 0; r < records_; ++r) {
         const Upper length = lengths_[r];
@@ -303,7 +295,7 @@ Influences::Spectrum Influences::spectrum_within(const std::vector<Upper>& withi
                                             settings_.convex.derivative_limit);
         least[r] = slopes.least;
         greatest[r] = slopes.greatest;
-        leverages.push_back(share * Upper(slopes.least) * length * length);
+        leverages.push_back((share * Upper(slopes.least) * length * length).value());
         weighed = weighed + Upper(slopes.greatest) * length * length;
         off = off + Upper(slopes.greatest) * row_off_ * (Upper(2) * length + row_off_);
     }
@@ -322,7 +314,7 @@ Influences::Spectrum Influences::spectrum_within(const std::vector<Upper>& withi
     }
     const Upper rounded = off + chain(2) * Upper(greatest_trace);
     return {low.least_eigenvalue(off), Upper(greatest_trace) + Upper(-high.least_eigenvalue(rounded)),
-            sums_of_largest(std::move(leverages), removed).back()};
+            sums_of_largest(leverages, removed).back()};
 }
 
 /// How far from its minimum, of at most this length, a training ends: it begins at 0.
@@ -401,11 +393,7 @@ Influences::Drawn Influences::drawn_by(std::span<const double> row, std::span<co
     const Upper sum = Upper(std::max(of_sum, 0.0)) + chain(size_) * length * sum_size_ + length * sum_off_ +
                       off * sum_size_;
     const Upper of_rest = sum / static_cast<double>(bounds_.most_records()) / bounds_.normaliser();
-    std::vector<double> towards;
-    for (const double part : parts) {
-        if (part > 0) towards.push_back(part);
-    }
-    const std::vector<Upper> largest = sums_of_largest(std::move(towards), levels_.size() - 1);
+    const std::vector<Upper> largest = sums_of_largest(parts, levels_.size() - 1);
     Drawn result{{}, size, length};
     for (const std::size_t k : counts) {
         const Upper removed = Upper::of_count(gone(k));
