@@ -27,10 +27,12 @@ namespace {
 
 struct Request {
     std::string run, queries, data, bounds = "interval", answer = "row";
-    std::string model, norm = "linf", out;
+    std::string model, norm = "linf", out, page;
     std::vector<double> input_radius;
     std::vector<std::string> attacks;
     std::uint64_t attack_steps = 40, attack_restarts = 2;
+    Smoothing smoothing;
+    std::string service_key;
 
     std::string radius_text() const {
         char text[32];
@@ -320,7 +322,7 @@ Run declare_certify(const Command& command) {
         .add_option(
             "--norm", request->norm,
             "linf: every feature by as much, of any network; l2: the length of all, of models without "
-            "hidden layers")
+            "hidden layers; of a smoothed model these and l1, the sum of all")
         .show_default()
         .needs(model);
     const Argument attack =
@@ -340,15 +342,44 @@ Run declare_certify(const Command& command) {
         .show_default()
         .within<std::uint64_t>(1, 10000)
         .needs(attack);
+    const Argument smoothing =
+        command
+            .add_option(
+                "--smoothing", request->smoothing.noise,
+                "Certify the class that the model gives most often under noise of this deviation (of l1, "
+                "scale), in units of the features: any model has radii in l2 then, true with "
+                "probability 1 - alpha")
+            .needs(model)
+            .excludes(attack);
+    const Argument key =
+        command.add_option("--service-key", request->service_key,
+                           "Key file of the noise, made where there is none: what is asked again is "
+                           "answered alike, and nobody without it knows the draws");
+    key.needs(smoothing);
+    smoothing.needs(key);
+    command.add_option("--draws", request->smoothing.draws, "Of a smoothed query's certificate")
+        .show_default()
+        .within<std::uint64_t>(1, 10'000'000)
+        .needs(smoothing);
+    command
+        .add_option("--alpha", request->smoothing.alpha,
+                    "With how much probability any of the file's smoothed certificates may be false")
+        .show_default()
+        .needs(smoothing);
     command
         .add_option("--out", request->out,
                     "Of a model, a table for its owner alone: row,label,radius of each query")
         .needs(model);
+    command
+        .add_option("--page", request->page,
+                    "Of a model, an HTML page for its owner alone: shares by radius, certified and attacked")
+        .needs(model);
     return [request](const Context& context) {
         if (!request->model.empty())
-            return certify_model(
-                context, {request->model, request->queries, request->norm, request->input_radius,
-                          request->attacks, request->attack_steps, request->attack_restarts, request->out});
+            return certify_model(context,
+                                 {request->model, request->queries, request->norm, request->input_radius,
+                                  request->attacks, request->attack_steps, request->attack_restarts,
+                                  request->smoothing, request->service_key, request->page, request->out});
         certify_job(context, *request);
     };
 }

@@ -123,18 +123,6 @@ std::string table_of(const Model& model, const std::optional<Schema>& schema, co
     return text;
 }
 
-/// The model's own, or where that withholds what was found in private records, its owner's.
-std::optional<Schema> schema_of(const Model& model, const std::string& path) {
-    if (path.empty()) return model.schema;
-    Schema schema = read_schema(path);
-    if (schema.record_features() != model.feature_map().columns())
-        throw Error(ExitCode::input,
-                    std::to_string(schema.record_features()) + " features, but the model takes " +
-                        std::to_string(model.feature_map().columns()),
-                    "give the schema of the dataset that the model was trained on", path);
-    return schema;
-}
-
 nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
     nlohmann::json rows = nlohmann::json::array();
     for (auto row = answers.logits.begin(); row != answers.logits.end();
@@ -146,7 +134,7 @@ nlohmann::json logits_of(const Answers& answers, std::size_t outputs) {
 void predict(const Context& context, const Request& request) {
     // 1. The model, and queries that fit it.
     const auto [model, digest] = read_model(request.model);
-    const std::optional<Schema> schema = schema_of(model, request.schema);
+    const std::optional<Schema> schema = model_schema(model, request.schema);
     const Questions named = read_questions(context, {model.feature_map(), schema}, request.queries,
                                            request.answer, request.first);
     const bool votes = named.unit == AnswerUnit::vote;

@@ -44,6 +44,7 @@ Run declare_validate(const Command& command);
 Run declare_student(const Command& command);
 Run declare_statement(const Command& command);
 Run declare_report(const Command& command);
+Run declare_explain(const Command& command);
 Run declare_bench(const Command& command);
 Run declare_doctor(const Command& command);
 Run declare_completion(const Command& command);

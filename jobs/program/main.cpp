@@ -77,6 +77,8 @@ constexpr Job jobs[] = {
      "For the data owner: what every record of a leave-one-out fleet changed in every prediction",
      declare_influence},
     {"Study", "report", "One self-contained HTML page about a run", declare_report},
+    {"Study", "explain", "What each column adds to the answers of a published model, as a table and pictures",
+     declare_explain},
     {"Study", "bench", "Measure a training step beside its plain counterpart", declare_bench},
     {"Study", "doctor", "What this machine has, and what is wrong with it", declare_doctor},
     {"Program", "completion", "What bash or zsh sources to complete commands and options",

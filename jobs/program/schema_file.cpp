@@ -80,6 +80,17 @@ Schema read_schema(const std::string& path) {
                 path);
 }
 
+std::optional<Schema> model_schema(const Model& model, const std::string& path) {
+    if (path.empty()) return model.schema;
+    Schema schema = read_schema(path);
+    if (schema.record_features() != model.feature_map().columns())
+        throw Error(ExitCode::input,
+                    std::to_string(schema.record_features()) + " features, but the model takes " +
+                        std::to_string(model.feature_map().columns()),
+                    "give the schema of the dataset that the model was trained on", path);
+    return schema;
+}
+
 char delimiter_named(const std::string& text, const std::string& option) {
     if (text == "tab" || text == "\\t") return '\t';
     if (text.size() == 1) return text.front();

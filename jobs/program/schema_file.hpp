@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "dist/data/schema.hpp"
+#include "models/nets/model_file.hpp"
 
 namespace holdfast {
 
@@ -10,6 +12,10 @@ namespace holdfast {
 /// Errors (input): none there, not one; (usage): columns whose range, or classes whose list, is not filled in
 /// yet.
 Schema read_schema(const std::string& path);
+
+/// The model's own schema, or where that withholds what was found in private records, its owner's, if `path`
+/// names it. Error (input): of another number of features.
+std::optional<Schema> model_schema(const Model& model, const std::string& path);
 
 /// "," or "tab" or "\\t". Error (usage), naming the option: not one character.
 char delimiter_named(const std::string& text, const std::string& option);

@@ -109,7 +109,20 @@ class LinearRows {
 Norm norm_named(const std::string& name) {
     if (name == "linf") return Norm::linf;
     if (name == "l2") return Norm::l2;
-    throw Error(ExitCode::usage, "no such norm: " + name, "give linf or l2", "--norm");
+    if (name == "l1") return Norm::l1;
+    throw Error(ExitCode::usage, "no such norm: " + name, "give linf, l2 or l1", "--norm");
+}
+
+const char* distance_in(Norm norm) {
+    switch (norm) {
+        case Norm::linf:
+            return "the largest difference of a feature";
+        case Norm::l2:
+            return "the length of the difference";
+        case Norm::l1:
+            return "the sum of the differences of all features";
+    }
+    return "";
 }
 
 InputCertificates certify_boxes(const Model& model, const Backend& backend, std::span<const double> radii,
@@ -160,14 +173,17 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
 }
 
 Guarantee input_claim(Norm norm) {
-    Guarantee claim = Guarantee::proved(
-        std::string("at every input within its radius of a query, in ") +
-        (norm == Norm::linf ? "the largest difference of a feature" : "the length of the difference") +
-        ", this program gives the label that it gives at the query");
+    Guarantee claim =
+        Guarantee::proved(std::string("at every input within its radius of a query, in ") +
+                          distance_in(norm) + ", this program gives the label that it gives at the query");
+    require_as_moved(claim);
+    return claim;
+}
+
+void require_as_moved(Guarantee& claim) {
     claim.require(
         "the input reaches the program as it was moved: a radius is in the units of the features as the "
         "program holds them, and what is done before them is not in it");
-    return claim;
 }
 
 }  // namespace holdfast

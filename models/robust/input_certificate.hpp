@@ -14,9 +14,11 @@ namespace holdfast {
 
 /// How far apart two queries are, in the units of the features as the program holds them, each counted as the
 /// nearest end of the public range where it is beyond.
-enum class Norm { linf, l2 };
-/// "linf" or "l2"; Error (usage): none of them.
+enum class Norm { linf, l2, l1 };
+/// "linf", "l2" or "l1"; Error (usage): none of them.
 Norm norm_named(const std::string& name);
+/// "the length of the difference", or what else it is.
+const char* distance_in(Norm norm);
 
 /// How far each query may move until a published model could answer otherwise: post-processing, which no
 /// ledger pays for, whatever is asked.
@@ -38,5 +40,7 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
 
 /// What either promises: of answers at the query, not of records.
 Guarantee input_claim(Norm norm);
+/// What every radius leaves to whoever asks.
+void require_as_moved(Guarantee& claim);
 
 }  // namespace holdfast

@@ -78,7 +78,28 @@ grep -q '^privacy of records: proved: .*(1, 1e-05)-differentially private' said.
 "$holdfast" train --quiet --data blobs.h5 --set robust.attack=pgd --out boxed > /dev/null 2> err.txt && fail "boxes learn copies"
 grep -q 'robust.attack belongs to training.kind = "noisy"' err.txt || fail "$(cat err.txt)"
 
-# 4. What cannot be.
+# 4. The class given most often under noise: of any network, in any norm; the same for any number of ranks, and again.
+smoothed=(--model deep.h5 --input-radius .1,.3,.6 --smoothing .5 --service-key service.key --draws 2000 --alpha .01)
+for norm in l2 l1 linf; do
+    ask "${smoothed[@]}" --norm $norm --json --out one.csv > one.json || fail "smoothed in $norm"
+    mpirun -n 2 "$holdfast" certify --quiet --queries blobs.h5:test "${smoothed[@]}" --norm $norm --json --out two.csv > two.json || fail "smoothed in $norm on 2 ranks"
+    cmp -s one.json two.json && cmp -s one.csv two.csv || fail "two ranks, or a second time, say otherwise in $norm"
+    python3 - one.json one.csv << 'END' || fail "smoothed in $norm: $(cat one.json)"
+import csv, json, sys
+said, rows = json.load(open(sys.argv[1])), list(csv.DictReader(open(sys.argv[2])))
+certified = [row["certified"] for row in said["radii"]]
+assert said["clean"] > .9 and certified == sorted(certified, reverse=True) and certified[0] > max(.7, certified[2]), said
+assert all((int(row["label"]) == -1) == (float(row["radius"]) == 0) for row in rows)
+assert said["smoothing"]["abstentions"] == sum(row["label"] == "-1" for row in rows), said["smoothing"]
+assert "at least 1 - 0.01" in said["robustness"]["statement"] and "150 queries" in said["robustness"]["statement"]
+END
+done
+ask --model linear.h5 --norm l2 --input-radius .1,.3 --attack pgd,margin --page page.html > /dev/null && grep -q '>certified<' page.html && grep -q '>margin<' page.html && [ "$(stat -c %a page.html)" = 600 ] || fail "no picture"
+[ "$(stat -c %a service.key)" = 600 ] || fail "others may read the key of the noise"
+ask "${smoothed[@]/service.key/other.key}" --norm linf --out other.csv > /dev/null && ! cmp -s one.csv other.csv || fail "the key draws nothing"
+ask --model bins.h5 --norm l2 --input-radius .1 --smoothing .3 --service-key service.key --draws 500 > said.txt && grep -q 'most often under normal noise' said.txt || fail "no radius behind bins: $(cat said.txt)"
+
+# 5. What cannot be.
 refused() { # CODE WORDS OPTIONS…
     local code=$1 words=$2
     shift 2
@@ -91,7 +112,13 @@ refused 2 'above 0.*--input-radius|--input-radius.*above 0' --model linear.h5 --
 refused 2 'without hidden layers.*--norm linf' --model deep.h5 --norm l2 --input-radius .1
 refused 2 'no map of features' --model bins.h5 --input-radius .1
 refused 2 'features\.map = "none"' --model bins.h5 --norm l2 --input-radius .1
-refused 2 'no such norm: l1' --model linear.h5 --norm l1 --input-radius .1
+refused 2 'no such norm: l3' --model linear.h5 --norm l3 --input-radius .1
+refused 2 'smoothed model alone' --model linear.h5 --norm l1 --input-radius .1
+refused 2 '--service-key' --model linear.h5 --input-radius .1 --smoothing .5
+refused 2 'no such noise' --model linear.h5 --input-radius .1 --smoothing 0 --service-key service.key
+refused 2 'alpha' --model linear.h5 --input-radius .1 --smoothing .5 --service-key service.key --alpha .7
+refused 2 'attack' --model linear.h5 --input-radius .1 --smoothing .5 --service-key service.key --attack pgd
+refused 3 'key' --model linear.h5 --input-radius .1 --smoothing .5 --service-key blobs.h5
 refused 2 'attack' --model linear.h5 --input-radius .1 --attack guess
 refused 2 '--model' --run run --attack pgd
 refused 2 '--answer' --model linear.h5 --input-radius .1 --answer vote

@@ -1,5 +1,5 @@
 # Sourced at the top of a test script, whose first argument is the program: $holdfast is its path, $scratch an empty
-# folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for a minute;
+# folder to work in, gone at the end; fail WORDS counts $failures; reseal FILE…; await WORDS COMMAND… tries for three minutes;
 # releasable_mechanisms: a name and its needs a line; $support: the folder of this file.
 
 holdfast=$(realpath "$1")
@@ -31,10 +31,10 @@ fail() {
     echo "FAILED: $*"
     failures=$((failures + 1))
 }
-# await WORDS COMMAND…: until it succeeds, a minute at most.
+# await WORDS COMMAND…: until it succeeds, three minutes at most: other tests and builds may have the cores.
 await() {
     local i
-    for ((i = 0; i < 600; ++i)); do
+    for ((i = 0; i < 1800; ++i)); do
         "${@:2}" && return
         sleep 0.1
     done

@@ -37,7 +37,7 @@ SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 CredType=cred/munge
-AuthInfo=socket=$folder/munge/socket,cred_expire=2
+AuthInfo=socket=$folder/munge/socket,cred_expire=15
 MpiDefault=pmix
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -70,7 +70,7 @@ END
         fail "munged does not start: $(cat "$folder/munge/words")"
     slurmctld -c > "$folder/words" 2>&1 || fail "slurmctld does not start: $(cat "$folder/words")"
     for ((i = 1; i <= nodes; ++i)); do start_node "$i"; done
-    for ((i = 0; i < 300; ++i)); do
+    for ((i = 0; i < 1200; ++i)); do
         [ "$(sinfo --noheader --Node --states=idle 2> /dev/null | wc -l)" = "$nodes" ] && return
         sleep 0.1
     done

@@ -1,6 +1,6 @@
 // The charts of a report, and how it writes numbers.
 
-#include "jobs/study/report/chart.hpp"
+#include "jobs/program/page/chart.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

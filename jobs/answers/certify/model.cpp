@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "dist/files/atomic_file.hpp"
+#include "jobs/program/page/chart.hpp"
+#include "jobs/program/page/html.hpp"
+#include "jobs/program/page/text.hpp"
 #include "jobs/program/queries.hpp"
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
@@ -58,10 +62,25 @@ std::string table_of(const InputCertificates& certificates) {
     return text;
 }
 
-InputCertificates certificates_of(const Model& model, const Backend& backend, Norm norm,
+/// The same on all ranks: root makes it where there is none.
+SecretKey service_key(const Communicator& world, const std::string& path) {
+    if (world.is_root() && !std::filesystem::exists(path)) SecretKey::fresh().write_new(path);
+    world.barrier();
+    return SecretKey::read(path);
+}
+
+/// question.smoothing: of the whole file.
+InputCertificates certificates_of(const ModelQuestion& question, const StoredModel& stored,
+                                  const Backend& backend, const SecretKey* key,
                                   const std::vector<double>& radii, const Records& queries) {
-    return norm == Norm::linf ? certify_boxes(model, backend, radii, queries)
-                              : certify_linear_radii(model, backend, queries);
+    const Norm norm = norm_named(question.norm);
+    if (key != nullptr)
+        return certify_smoothed(stored.model, backend, norm, question.smoothing, *key, queries);
+    if (norm == Norm::l1)
+        throw Error(ExitCode::usage, "radii in l1 are proved of a smoothed model alone",
+                    "give the noise, --smoothing .5, or ask --norm linf or l2", "--norm");
+    return norm == Norm::linf ? certify_boxes(stored.model, backend, radii, queries)
+                              : certify_linear_radii(stored.model, backend, queries);
 }
 
 /// truth: [queries]. Within a certified radius no attack may succeed.
@@ -132,22 +151,64 @@ std::string text_of(const ModelQuestion& question, const std::vector<double>& ra
     return text;
 }
 
+/// Shares of right answers by radius, 0 first: the certificate, and above it each attack.
+std::string page_of(const ModelQuestion& question, const std::vector<double>& radii, const Counts& counts,
+                    std::size_t queries, bool labelled, const Guarantee& claim) {
+    LineChart chart{
+        .description = "Share of queries by how far they move",
+        .x = {.title = "radius in " + question.norm + ", units of the features", .lowest = 0.0},
+        .y = {.title = labelled ? "right" : "label stands", .lowest = 0.0, .highest = 1.0, .percent = true},
+        .width = html::full_width};
+    const auto add = [&](const std::string& name, const auto& count_at) {
+        Series line{.label = name, .x = {0}, .y = {static_cast<double>(counts.clean)}};
+        for (std::size_t i = 0; i < radii.size(); ++i) {
+            line.x.push_back(radii[i]);
+            line.y.push_back(static_cast<double>(count_at(i)));
+        }
+        for (double& share : line.y) share /= static_cast<double>(queries);
+        line.colour = static_cast<int>(chart.series.size()) % series_colours;
+        line.dots = true;
+        chart.series.push_back(line);
+    };
+    add("certified", [&](std::size_t i) { return counts.certified[i]; });
+    for (std::size_t a = 0; a < question.attacks.size(); ++a)
+        add(question.attacks[a], [&](std::size_t i) { return counts.attacked[i][a]; });
+    return html::page(
+        "Holdfast: " + question.model + " where queries move",
+        html::element("h1", "Where queries move") +
+            html::element("p", "How many of " + count_text(static_cast<long long>(queries)) + " answers of " +
+                                   html::code(question.model) +
+                                   " stand wherever the query moves within a radius, and what attacks "
+                                   "that know every parameter leave of them.") +
+            html::chart_card("", draw(chart)) + html::heading("What is certified", "") +
+            html::element("p", escape_html(claim.text())));
+}
+
 }  // namespace
 
-void certify_model(const Context& context, const ModelQuestion& question) {
+void certify_model(const Context& context, ModelQuestion question) {
     // 1. The model, and queries that fit it.
     const Norm norm = norm_named(question.norm);
     const std::vector<double> radii = ascending(question.radii);
-    const auto [model, digest] = read_model(question.model);
+    const StoredModel stored = read_model(question.model);
+    const auto& [model, digest] = stored;
     const Records all = read_queries(context, {model.feature_map(), model.schema}, question.queries);
     const bool labelled = !all.labels.empty();
     if (labelled) require_labels(all, model.network.classes(), question.queries);
+    const bool smoothed = !question.service_key.empty();
+    question.smoothing.queries = all.size();
+    std::optional<SecretKey> key;
+    if (smoothed) {
+        leave_no_core_file();
+        key = smoothing_key(service_key(context.world, question.service_key), model, digest, all);
+    }
 
     // 2. Certificates of this rank's queries, and attacks on them.
     const auto [first, last] = share_of(context.world, all.size());
     const Records queries = part_of(all, first, last);
     const auto backend = make_backend("cpu", model.precision);
-    const InputCertificates mine = certificates_of(model, *backend, norm, radii, queries);
+    const InputCertificates mine =
+        certificates_of(question, stored, *backend, smoothed ? &*key : nullptr, radii, queries);
     const std::vector<std::int32_t> truth =
         labelled ? std::vector<std::int32_t>(all.labels.begin() + static_cast<std::ptrdiff_t>(first),
                                              all.labels.begin() + static_cast<std::ptrdiff_t>(last))
@@ -160,7 +221,10 @@ void certify_model(const Context& context, const ModelQuestion& question) {
                                          gathered(context.world, mine.radii)};
     if (!question.out.empty() && context.world.is_root())
         write_file_atomically(question.out, std::string_view(table_of(certificates)));
-    const Guarantee claim = input_claim(norm);
+    const Guarantee claim = smoothed ? smoothing_claim(norm, question.smoothing) : input_claim(norm);
+    if (!question.page.empty() && context.world.is_root())
+        write_file_atomically(
+            question.page, std::string_view(page_of(question, radii, counts, all.size(), labelled, claim)));
     nlohmann::json rows = nlohmann::json::array();
     const auto fraction = [&](std::int64_t count) {
         return static_cast<double>(count) / static_cast<double>(all.size());
@@ -172,14 +236,20 @@ void certify_model(const Context& context, const ModelQuestion& question) {
             row["attacks"][question.attacks[a]] = fraction(counts.attacked[i][a]);
         rows.push_back(row);
     }
-    const nlohmann::json object = {{"model", digest},
-                                   {"norm", question.norm},
-                                   {"queries", all.size()},
-                                   {"labelled", labelled},
-                                   {"clean", fraction(counts.clean)},
-                                   {"radii", rows},
-                                   {"robustness", claim.to_json()},
-                                   {"privacy", model.guarantee}};
+    const auto abstentions = std::count(certificates.labels.begin(), certificates.labels.end(), abstention);
+    nlohmann::json object = {{"model", digest},
+                             {"norm", question.norm},
+                             {"queries", all.size()},
+                             {"labelled", labelled},
+                             {"clean", fraction(counts.clean)},
+                             {"radii", rows},
+                             {"robustness", claim.to_json()},
+                             {"privacy", model.guarantee}};
+    if (smoothed)
+        object["smoothing"] = {{"noise", question.smoothing.noise},
+                               {"draws", question.smoothing.draws},
+                               {"alpha", question.smoothing.alpha},
+                               {"abstentions", abstentions}};
     context.print(object, text_of(question, radii, counts, all.size(), labelled) +
                               "robustness at the query: " + claim.text() +
                               "\nprivacy of records: " + Guarantee::text_of(model.guarantee));

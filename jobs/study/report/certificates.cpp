@@ -1,8 +1,8 @@
 #include <cmath>
 #include <map>
 
+#include "jobs/program/page/chart.hpp"
 #include "jobs/program/page/html.hpp"
-#include "jobs/study/report/chart.hpp"
 #include "jobs/study/report/sections.hpp"
 
 namespace holdfast {

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <map>
 
+#include "jobs/program/page/chart.hpp"
 #include "jobs/program/page/guarantee_card.hpp"
 #include "jobs/program/page/html.hpp"
 #include "jobs/program/page/text.hpp"
-#include "jobs/study/report/chart.hpp"
 #include "jobs/study/report/sections.hpp"
 
 namespace holdfast {

@@ -3,9 +3,9 @@
 #include <limits>
 #include <map>
 
+#include "jobs/program/page/chart.hpp"
 #include "jobs/program/page/html.hpp"
 #include "jobs/program/page/text.hpp"
-#include "jobs/study/report/chart.hpp"
 #include "jobs/study/report/sections.hpp"
 
 namespace holdfast {

@@ -117,17 +117,20 @@ class PrivateModel(TableModel):
         check_is_fitted(self, "model_")
         with driver.private_folder() as folder:
             self._write_rows(folder, X)
-            with open(os.path.join(folder, "model.h5"), "wb") as file:
-                file.write(self._published)
-            owners = []
-            if self._is_withheld():
-                if self.schema_ is None:
-                    raise driver.UsageError("the ranges of its columns were found in private records, and stayed with their owner (load it with schema=…, who has it)")
-                self.schema_.write(os.path.join(folder, "schema.toml"))
-                owners = ["--schema", "schema.toml"]
-            said = driver.text("predict", "--model", "model.h5", "table.csv", *owners, folder=folder)
+            said = driver.text("predict", *self._model_words(folder), "table.csv", folder=folder)
         header, *rows = csv.reader(io.StringIO(said))
         return header, rows
+
+    def _model_words(self, folder: str) -> list[str]:
+        """The options that name the model, of files written to `folder`."""
+        with open(os.path.join(folder, "model.h5"), "wb") as file:
+            file.write(self._published)
+        if not self._is_withheld():
+            return ["--model", "model.h5"]
+        if self.schema_ is None:
+            raise driver.UsageError("the ranges of its columns were found in private records, and stayed with their owner (load it with schema=…, who has it)")
+        self.schema_.write(os.path.join(folder, "schema.toml"))
+        return ["--model", "model.h5", "--schema", "schema.toml"]
 
     def _is_withheld(self) -> bool:
         return bool((self.model_.schema or {}).get("withheld"))
@@ -181,6 +184,14 @@ class PrivateModel(TableModel):
         elif self.spent_:
             text += " No ledger was named: nothing remembers what other models of these people cost."
         return text
+
+    def shapes(self, page: str | os.PathLike | None = None) -> dict[str, Any]:
+        """What each column adds to the answers, as `holdfast explain --json` has it: {outputs: names, columns: [{name, span,
+        at (in the column's units) or values, adds [outputs][places], beside the column's mean}], …}, the greatest span first.
+        page: an HTML file to write, a picture a column."""
+        check_is_fitted(self, "model_")
+        with driver.private_folder() as folder:
+            return driver.run("explain", *self._model_words(folder), *([] if page is None else ["--out", os.path.abspath(page)]), folder=folder)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,10 +1,10 @@
-#include "jobs/study/report/svg.hpp"
+#include "jobs/program/page/svg.hpp"
 
 #include <array>
 #include <cstdio>
 
+#include "jobs/program/page/chart.hpp"
 #include "jobs/program/page/text.hpp"
-#include "jobs/study/report/chart.hpp"
 
 namespace holdfast::svg {
 

@@ -1,11 +1,11 @@
-#include "jobs/study/report/chart.hpp"
+#include "jobs/program/page/chart.hpp"
 
 #include <algorithm>
 
+#include "jobs/program/page/chart_labels.hpp"
+#include "jobs/program/page/chart_scale.hpp"
+#include "jobs/program/page/svg.hpp"
 #include "jobs/program/page/text.hpp"
-#include "jobs/study/report/chart_labels.hpp"
-#include "jobs/study/report/chart_scale.hpp"
-#include "jobs/study/report/svg.hpp"
 
 namespace holdfast {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "jobs/study/report/chart_scale.hpp"
+#include "jobs/program/page/chart_scale.hpp"
 
 namespace holdfast {
 

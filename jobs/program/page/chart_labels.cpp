@@ -1,8 +1,8 @@
-#include "jobs/study/report/chart_labels.hpp"
+#include "jobs/program/page/chart_labels.hpp"
 
 #include <algorithm>
 
-#include "jobs/study/report/svg.hpp"
+#include "jobs/program/page/svg.hpp"
 
 namespace holdfast {
 namespace {

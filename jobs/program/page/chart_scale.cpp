@@ -1,4 +1,4 @@
-#include "jobs/study/report/chart_scale.hpp"
+#include "jobs/program/page/chart_scale.hpp"
 
 #include "jobs/program/page/text.hpp"
 

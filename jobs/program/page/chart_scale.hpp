@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/study/report/chart.hpp"
+#include "jobs/program/page/chart.hpp"
 
 namespace holdfast {
 
