@@ -379,7 +379,7 @@ TEST(ConvexInfluence, CoversNoOtherTrainings) {
 TEST(ConvexInfluence, NoRemovalMovesALogitFurtherAndTheWorstNearlySoFar) {
     double reached = 0, best[InfluenceProblem::most + 1] = {};
     std::int64_t checked = 0, certified = 0;
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 21; seed <= 40; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const InfluenceProblem problem(seed);
         ASSERT_TRUE(Influences::cover(problem.settings, problem.runs.plan.network, problem.records));
