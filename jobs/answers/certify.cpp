@@ -26,7 +26,7 @@ namespace holdfast {
 namespace {
 
 struct Request {
-    std::string run, queries, bounds = "interval", answer = "row";
+    std::string run, queries, data, bounds = "interval", answer = "row";
     std::string model, norm = "linf", out, page;
     std::vector<double> input_radius;
     std::vector<std::string> attacks;
@@ -191,6 +191,29 @@ Guarantee moved_claim(const std::string& radius) {
                              "on");
 }
 
+/// Of how many removals the records that the run was trained on prove something, if they are named.
+std::optional<std::size_t> learnt_from(const Request& request, const FinishedRun& run) {
+    if (request.data.empty()) return std::nullopt;
+    if (!run.certificate->learns_from_records())
+        throw Error(
+            ExitCode::usage, "the records prove nothing more of this run",
+            "leave it out: it is for training.kind = \"convex\" and certificate.relation = \"remove\"",
+            "--data");
+    if (request.answer == "mean")
+        throw Error(ExitCode::usage, "means of rows are certified without the records",
+                    "leave --data or --answer out", "--data");
+    return learn_from_records(run, DatasetReader(request.data));
+}
+
+std::string text_of_learnt(std::size_t removals) {
+    if (removals > 0)
+        return "by the influence of the records on each query, up to " + std::to_string(removals) +
+               " of them, where that proves more\n";
+    return "by norms alone: the influence of records is known of one logit learnt by binary_cross_entropy "
+           "with "
+           "training.batches = 1, training.l2 above 0, no convex.l1, no class weights and one row a person\n";
+}
+
 void certify_job(const Context& context, const Request& request) {
     // 1. The run and the queries.
     if (request.run.empty())
@@ -202,6 +225,7 @@ void certify_job(const Context& context, const Request& request) {
     const FinishedRun run = FinishedRun::open(request.run);
     const Questions questions = read_questions(context, run.form(), request.queries, request.answer);
     const std::optional<double> radius = radius_of(request, run);
+    const std::optional<std::size_t> learnt = learnt_from(request, run);
     if (run.network.is_regression()) return certify_regression(context, run, questions);
     const Records queries = questions.answered();
     const bool relaxed =
@@ -240,6 +264,7 @@ void certify_job(const Context& context, const Request& request) {
                       fractions[level], ensemble[level]);
         text += line;
     }
+    if (learnt) text += text_of_learnt(*learnt);
     if (radius) text += "wherever a query moves within " + request.radius_text() + " of each feature, too\n";
     if (relaxed)
         text +=
@@ -250,6 +275,7 @@ void certify_job(const Context& context, const Request& request) {
         {"queries", queries.size()}, {"answer", request.answer}, {"bounds", relaxed ? "best" : "interval"},
         {"certified", table},        {"digest", digest},         {"guarantee", claim.to_json()}};
     if (radius) object["input_radius"] = *radius;
+    if (learnt) object["influence_of"] = *learnt;
     if (context.world.is_root()) run.folder.write_json("certificates.json", object);
     context.print(object, text + "distances " + digest.substr(0, 16) + " in " +
                               run.folder.file("distances.h5") + "\n" + claim.text() + "\n" +
@@ -270,6 +296,13 @@ Run declare_certify(const Command& command) {
         "their owner");
     run.excludes(model);
     command.add_option("--queries", request->queries, queries_help).required();
+    command
+        .add_option(
+            "--data", request->data,
+            "The dataset FILE[:SPLIT] that a run of training.kind = \"convex\" and certificate.relation = "
+            "\"remove\" was trained on, split train by default: distances then rest on the influence of "
+            "its records, where that proves more")
+        .excludes(model);
     add_answer_option(command, request->answer);
     model.excludes(command.option("--answer"));
     command

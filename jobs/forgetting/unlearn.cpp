@@ -484,7 +484,10 @@ void unlearn(const Context& context, const Request& request) {
     Report report;
     const bool doing = !request.out.empty() && plan.records() > 0;
     report_plan(run, plan, doing, report);
-    if (!request.queries.empty()) report_unchanged(context, run, plan, request.queries, report);
+    if (!request.queries.empty()) {
+        if (plan.records() > 0) learn_from_records(run, reader);
+        report_unchanged(context, run, plan, request.queries, report);
+    }
     if (plan.records() == 0) report.text += "all of it was forgotten before: nothing to do\n";
 
     // 4. The new run: what stays is taken over, the rest trained without the records.

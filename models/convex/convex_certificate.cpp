@@ -1,11 +1,13 @@
 #include "models/convex/convex_certificate.hpp"
 
 #include <numeric>
+#include <optional>
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "models/convex/convex_claim.hpp"
 #include "models/convex/convex_distances.hpp"
+#include "models/convex/influences.hpp"
 
 namespace holdfast {
 namespace {
@@ -34,11 +36,22 @@ class ConvexCertificate final : public Certificate {
     const std::vector<std::int64_t>& levels() const override { return levels_; }
     bool nested() const override { return true; }
 
+    bool learns_from_records() const override { return removals(); }
+    std::size_t set_records(std::size_t member, const Records& records) override {
+        if (!removals() || !Influences::cover(settings_, network_, records)) return 0;
+        influences_.resize(points_.members());
+        influences_[member].emplace(settings_, features_, network_, records, point_of(member, 0).parameters,
+                                    levels_.size() - 1);
+        return influences_[member]->shown();
+    }
+
     /// Whoever asks: there is nothing that could be asked sooner.
     Certificates distances(std::size_t member, const Records& queries, Asker, int device) const override {
         const Point point = point_of(member, device);
         if (!removals()) return distances_.of(*point.backend, point.parameters, queries);
-        return distances_.of_removals(*point.backend, point.parameters, point.radii, queries);
+        const bool known = member < influences_.size() && influences_[member].has_value();
+        return distances_.of_removals(*point.backend, point.parameters, point.radii, queries,
+                                      known ? &*influences_[member] : nullptr);
     }
     std::optional<Certificates> means(std::size_t member, const Records& rows,
                                       std::span<const std::size_t> starts, int device) const override {
@@ -79,6 +92,7 @@ class ConvexCertificate final : public Certificate {
     std::vector<std::int64_t> levels_;
     std::string backend_;
     BoxesReader points_;
+    std::vector<std::optional<Influences>> influences_;  ///< [members] of those whose records are known
 };
 
 }  // namespace

@@ -65,8 +65,9 @@ double ConvexDistances::step_of(Upper length) const {
 
 Certificates ConvexDistances::of(const Backend& backend, const std::vector<std::int64_t>& parameters,
                                  const Records& queries) const {
-    return counted(backend, parameters, queries, cap_,
-                   [&](Upper length, double gap) { return steps_below(gap, step_of(length), cap_ + 1); });
+    return counted(backend, parameters, queries, cap_, [&](std::size_t, Upper length, double gap) {
+        return steps_below(gap, step_of(length), cap_ + 1);
+    });
 }
 
 std::vector<Upper> ConvexDistances::margins_moved(const std::vector<std::int64_t>& radii) const {
@@ -80,17 +81,27 @@ std::vector<Upper> ConvexDistances::margins_moved(const std::vector<std::int64_t
 }
 
 Certificates ConvexDistances::of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
-                                          const std::vector<std::int64_t>& radii,
-                                          const Records& queries) const {
+                                          const std::vector<std::int64_t>& radii, const Records& queries,
+                                          const Influences* influences) const {
+    std::vector<std::vector<Upper>> influenced;
+    if (influences != nullptr) {
+        std::vector<double> signs;  // of the logit: class 0 of two has its opposite
+        const std::vector<double> values = deciding_values(network_, backend, parameters, queries);
+        for (std::size_t q = 0; q < queries.size(); ++q) signs.push_back(-values[2 * q]);
+        influenced = influences->moved(queries, signs);
+    }
     std::vector<Upper> moved = margins_moved(radii);
     for (std::size_t k = 1; k < moved.size(); ++k)
         moved[k] = min(moved[k] + Upper(rounding_), Upper(static_cast<double>(k)) * Upper(margin_step_));
-    const auto levels_below = [&](Upper length, double gap) {
-        const auto reaches = [&](Upper margin) {
-            return (margin * length + Upper(underflow)).value() >= gap;
-        };
-        const auto first = std::find_if(moved.begin() + 1, moved.end(), reaches);
-        return gap > 0 ? static_cast<std::int64_t>(first - moved.begin()) : 0;
+    const auto levels_below = [&](std::size_t q, Upper length, double gap) {
+        std::size_t first = 1;
+        while (first < moved.size()) {
+            Upper margin = moved[first] * length;
+            if (influences != nullptr) margin = min(margin, influenced[q][first] + Upper(rounding_) * length);
+            if ((margin + Upper(underflow)).value() >= gap) break;
+            ++first;
+        }
+        return gap > 0 ? static_cast<std::int64_t>(first) : 0;
     };
     return counted(backend, parameters, queries, static_cast<std::int64_t>(radii.size()) - 1, levels_below);
 }
@@ -147,7 +158,7 @@ Certificates ConvexDistances::counted(const Backend& backend, const std::vector<
         const auto first = computed.begin() + static_cast<std::ptrdiff_t>(q) * classes;
         const std::vector<double> logits(first, first + classes);
         const Upper length = mapped_length(network_, queries.features, q);
-        add_to(result, logits, cap, [&](double gap) { return levels_below(length, gap); });
+        add_to(result, logits, cap, [&](double gap) { return levels_below(q, length, gap); });
     }
     return result;
 }

@@ -9,6 +9,7 @@
 #include "dist/data/dataset.hpp"
 #include "kernels/ops/engine.hpp"
 #include "models/certify/stable_distance.hpp"
+#include "models/convex/influences.hpp"
 #include "models/convex/radius.hpp"
 #include "models/convex/upper.hpp"
 #include "models/nets/network.hpp"
@@ -35,9 +36,11 @@ class ConvexDistances {
                     const Records& queries) const;
     /// The same where the removal of k records moves all parameters by at most radii[k] units in the 2-norm,
     /// radii[0] = 0, or by k times the radius: distances up to the last k
-    /// (models/mathematics.md, convex removals).
+    /// (models/mathematics.md, convex removals). With the influences of a member's records, whichever bound
+    /// is less (influence of removals).
     Certificates of_removals(const Backend& backend, const std::vector<std::int64_t>& parameters,
-                             const std::vector<std::int64_t>& radii, const Records& queries) const;
+                             const std::vector<std::int64_t>& radii, const Records& queries,
+                             const Influences* influences = nullptr) const;
 
     /// Of persons, each with the rows [starts[i], starts[i + 1]) of `rows`, by the mean of their rows'
     /// outputs (AnswerUnit::mean): labels, bit by bit those of answers_of_persons(), and distances; of
@@ -57,7 +60,7 @@ class ConvexDistances {
     /// How far radii[k] units move a margin's row. [radii]
     std::vector<Upper> margins_moved(const std::vector<std::int64_t>& radii) const;
     /// How many levels 0, 1, … of a query of this length leave a gap as it is.
-    using CountLevels = std::function<std::int64_t(Upper length, double gap)>;
+    using CountLevels = std::function<std::int64_t(std::size_t query, Upper length, double gap)>;
     Certificates counted(const Backend& backend, const std::vector<std::int64_t>& parameters,
                          const Records& queries, std::int64_t cap, const CountLevels& levels_below) const;
 

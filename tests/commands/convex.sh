@@ -65,6 +65,36 @@ grep -q 'removals' err.txt || fail "no word of removals: $(cat err.txt)"
 certified() { python3 -c 'import json, sys; print(next(row["member"] for row in json.load(open(sys.argv[1] + "/certificates.json"))["certified"] if row["k"] == 50))' "$1"; }
 python3 -c 'import sys; sys.exit(float(sys.argv[1]) < float(sys.argv[2]))' "$(certified removals)" "$(certified run)" ||
     fail "removals are certified less than any change: $(certified removals), $(certified run)"
+"$holdfast" certify --run removals --queries blobs.h5 --data blobs.h5 --quiet > norms.txt 2> err.txt || fail "by norms: $(cat err.txt)"
+grep -q 'by norms alone' norms.txt || fail "no word of what the records do not prove: $(cat norms.txt)"
+"$holdfast" certify --run run --queries blobs.h5 --data blobs.h5 --quiet > /dev/null 2> err.txt && fail "records were asked of a run they say nothing of"
+grep -q 'certificate.relation = "remove"' err.txt || fail "no remedy: $(cat err.txt)"
+
+# By the records themselves, where the training is near its minimum: far more of them; of no other records.
+train_noisy() { "$holdfast" train --data noisy.h5 "${convex[@]}" "$@"; }
+full=(--set certificate.relation=remove --set training.batches=1 --set training.epochs=2000 --set training.l2=0.003 --set certificate.levels=300)
+awk 'BEGIN { print "id,a,b,y"; for (i = 1; i <= 1500; ++i) { a = i * 37 % 101 / 101; b = i * 53 % 97 / 97; print i "," a "," b "," (a - b + (i * 71 % 89 / 89 - 0.5) > 0) } }' > noisy.csv
+"$holdfast" import noisy.csv --label y --id id --population noisy --expected-records 1500 --out noisy.h5 --quiet > /dev/null || fail "cannot import noisy.csv"
+train_noisy --out near "${full[@]}" > /dev/null 2> err.txt || fail "full batches: $(cat err.txt)"
+"$holdfast" certify --run near --queries noisy.h5:train --quiet > /dev/null 2> err.txt || fail "full batches: $(cat err.txt)"
+summed() { python3 -c 'import json, sys; print(sum(row["member"] for row in json.load(open(sys.argv[1] + "/certificates.json"))["certified"]))' "$1"; }
+by_norms=$(summed near)
+"$holdfast" certify --run near --queries noisy.h5:train --data noisy.h5 --quiet > near.txt 2> err.txt || fail "with records: $(cat err.txt)"
+grep -q 'by the influence of the records' near.txt || fail "no word of influence: $(cat near.txt)"
+python3 -c 'import sys; sys.exit(float(sys.argv[1]) < 1.5 * float(sys.argv[2]))' "$(summed near)" "$by_norms" ||
+    fail "the records prove little: $(summed near), $by_norms"
+"$holdfast" certify --run near --queries noisy.h5:train --data blobs.h5 --quiet > /dev/null 2> err.txt
+(($? == 2)) || fail "other records: $(cat err.txt)"
+grep -q 'not the records that the run was trained on' err.txt || fail "other records: $(cat err.txt)"
+train_noisy --out near3 "${full[@]}" --set ensemble.members=3 > /dev/null 2> err.txt || fail "three members: $(cat err.txt)"
+mpirun -n 2 "$holdfast" certify --run near3 --queries noisy.h5:train --data noisy.h5 --quiet > near3.txt 2> err.txt || fail "three members: $(cat err.txt)"
+"$holdfast" certify --run near3 --queries noisy.h5:train --data noisy.h5 --quiet > alone3.txt 2> err.txt || fail "three members: $(cat err.txt)"
+cmp -s near3.txt alone3.txt || fail "distances depend on ranks: $(diff near3.txt alone3.txt)"
+seq 1 40 > gone.txt
+"$holdfast" unlearn --run near --data noisy.h5 --ids gone.txt --queries noisy.h5:train --quiet > unlearn.txt 2> err.txt || fail "unlearn: $(cat err.txt)"
+python3 -c 'import re, sys; stay, all = map(int, re.search(r"(\d+) of (\d+) queries keep", open("unlearn.txt").read()).groups()); sys.exit(stay < 0.8 * all)' ||
+    fail "few answers stay: $(cat unlearn.txt)"
+
 mpirun -n 2 "$holdfast" train --data blobs.h5 "${convex[@]}" --set certificate.relation=remove --set run.grid=1x1x2 --out removals2 > /dev/null 2> err.txt || fail "removals on two ranks: $(cat err.txt)"
 digest() { grep -o '"digest": "[0-9a-f]*"' "$1/manifest.json" | tail -1; }
 [[ $(digest removals) == "$(digest removals2)" ]] || fail "what removals may do depends on ranks"

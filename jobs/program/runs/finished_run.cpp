@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "dist/files/digest.hpp"
+#include "dist/layout/distribute.hpp"
 #include "dist/layout/process_grid.hpp"
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/training/trained_records.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/base/error.hpp"
 #include "models/kinds/kinds.hpp"
@@ -114,6 +117,26 @@ std::string FinishedRun::public_name() const {
                            manifest.dataset.range.high, manifest.program, manifest.version};
     if (const std::string& order = manifest.public_records.order; !order.empty()) rest.push_back(order);
     return StreamDigest::of(deciding_settings(named) + rest.dump());
+}
+
+std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader) {
+    if (!run.certificate->learns_from_records()) return 0;
+    const auto alone = make_serial_communicator();
+    std::vector<std::size_t> members(run.members());
+    std::iota(members.begin(), members.end(), 0);
+    Distributed all = distribute(
+        reader, ProcessGrid(*alone, "auto", members.size(), 1), *alone,
+        {members.size(), members, run.classes(), static_cast<std::uint64_t>(run.settings.training.seed)});
+    if (all.all.hex(*alone) != run.manifest.dataset.digest)
+        throw Error(ExitCode::usage, "these are not the records that the run was trained on",
+                    "name the dataset as it was then: " + run.manifest.dataset.path, reader.info().path);
+    std::size_t most = 0;
+    for (MemberRecords& member : all.held) {
+        const Records trained = as_trained(std::move(member.records), run.settings, run.features,
+                                           run.manifest.dataset.target_range);
+        most = std::max(most, run.certificate->set_records(member.member, trained));
+    }
+    return most;
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,

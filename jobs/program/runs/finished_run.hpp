@@ -40,6 +40,11 @@ struct FinishedRun {
     std::string public_name() const;
 };
 
+/// Lets the distances rest on the records that the run was trained on, where that proves more, for their
+/// owner: of how many changes, of the member it says most of. Every rank reads for itself. Error (usage):
+/// other records.
+std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader);
+
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared
 /// out.
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,
