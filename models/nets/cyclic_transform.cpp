@@ -41,10 +41,9 @@ void pass(std::uint64_t* values, std::size_t step, std::size_t next, std::size_t
             const std::uint64_t turn = Forth ? turns.forth[k * half / apart] : turns.back[k * half / apart];
             std::uint64_t *one = values + (first + k) * step, *other = one + apart * step;
             for (std::size_t row = 0; row < Side; ++row, one += next, other += next) {
-                const std::uint64_t a = *one;
-                const std::uint64_t b = Forth ? *other : product(*other, turn);
+                const std::uint64_t a = *one, b = Forth || k == 0 ? *other : product(*other, turn);
                 *one = sum(a, b);
-                *other = Forth ? product(difference(a, b), turn) : difference(a, b);
+                *other = Forth && k > 0 ? product(difference(a, b), turn) : difference(a, b);
             }
         }
     }

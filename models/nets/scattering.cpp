@@ -204,6 +204,15 @@ double Scattering::norm() const {
     return largest_ * std::sqrt(static_cast<double>(columns())) * (1 + 0x1p-10);
 }
 
+// A pixel is off by half a unit, and a modulus by less than 2, of which each image has as many as this.
+double Scattering::rounding() const {
+    constexpr double first = angles * (side * side + half * half), second = angles * angles * half * half;
+    const auto images = static_cast<double>(image_.channels);
+    const double units = std::sqrt(static_cast<double>(columns())) / 2 + 2 * std::sqrt(images * first) +
+                         2 * std::sqrt(images * second);
+    return std::ldexp(units, -Filters::grid_bits) * (1 + 0x1p-10);
+}
+
 std::int64_t Scattering::grey(double column) const {
     const double share = (column - range_.low) / (range_.high - range_.low);
     return std::llrint(std::ldexp(share, Filters::grid_bits));

@@ -60,6 +60,9 @@ class Scattering {
     /// The entries [outputs] of a record's columns, clamped to the range: channel by channel, mode by mode.
     void apply(const double* columns, double* entries) const;
 
+    /// How far its entries are, before the weights, from those of real numbers, in the 2-norm.
+    double rounding() const;
+
     /// A pixel in units of 2^-24 of the range.
     std::int64_t grey(double column) const;
     std::size_t rows() const { return (image_.height + 3) / 4; }  ///< of a scattered channel
