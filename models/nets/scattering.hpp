@@ -68,12 +68,18 @@ class Scattering {
     std::size_t rows() const { return (image_.height + 3) / 4; }  ///< of a scattered channel
     std::size_t width() const { return (image_.width + 3) / 4; }
 
-  private:
     /// A spatial mode: the product of a row's and a column's sine.
     struct Mode {
         std::size_t y, x;
         double weight;
     };
+    const std::vector<Mode>& modes() const { return modes_; }
+    /// [modes, positions] of an orthogonal map.
+    const std::vector<double>& sines_y() const { return sines_y_; }
+    const std::vector<double>& sines_x() const { return sines_x_; }
+    double largest_weight() const { return largest_; }  ///< of an entry
+
+  private:
     void scatter(const double* pixels, double*& entries) const;
     void add_channel(const std::int64_t* seen, double weight, double*& entries) const;
 
@@ -81,8 +87,8 @@ class Scattering {
     FeatureRange range_;
     Weights weights_;
     std::vector<Mode> modes_;
-    std::vector<double> sines_y_, sines_x_;  ///< [modes, positions] of an orthogonal map
-    double largest_ = 0;                     ///< of the entries' factors
+    std::vector<double> sines_y_, sines_x_;
+    double largest_ = 0;
 };
 
 }  // namespace holdfast

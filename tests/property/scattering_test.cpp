@@ -6,6 +6,11 @@
 #include <cmath>
 #include <random>
 
+#include "kernels/backends.hpp"
+#include "models/certify/answers.hpp"
+#include "models/robust/input_certificate.hpp"
+#include "models/robust/scattering_slope.hpp"
+
 namespace holdfast {
 namespace {
 
@@ -346,6 +351,164 @@ TEST(Scattering, BringsNoImagesFartherApart) {
         }
     }
     EXPECT_GE(best, 0.9) << "the bound is loose, or the images were";
+}
+
+// A linear model behind it --------------------------------------------------------------------------------
+
+constexpr std::size_t pixels_of_small = 64;
+
+Scattering small_map() {
+    return {{1, 8, 8}, {0, 1}, Scattering::usual_weights};
+}
+
+double value_of(const Scattering& map, const std::vector<double>& w, const std::vector<double>& pixels) {
+    const std::vector<double> entries = mapped(map, pixels);
+    double sum = 0;
+    for (std::size_t i = 0; i < w.size(); ++i) sum += w[i] * entries[i];
+    return sum;
+}
+
+/// By differences of the values.
+std::vector<double> gradient_at(const Scattering& map, const std::vector<double>& w, std::vector<double> pixels) {
+    constexpr double step = 1e-3;
+    const double from = value_of(map, w, pixels);
+    std::vector<double> gradient;
+    for (double& pixel : pixels) {
+        const double sign = pixel < 0.5 ? step : -step;
+        pixel += sign;
+        gradient.push_back((value_of(map, w, pixels) - from) / sign);
+        pixel -= sign;
+    }
+    return gradient;
+}
+
+/// Of one scattered channel alone, or of all.
+std::vector<double> random_weights(const Scattering& map, std::mt19937_64& random, int trial) {
+    std::vector<double> w(map.outputs());
+    const std::size_t each = w.size() / Scattering::channels;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+        const double drawn = std::normal_distribution<double>()(random);
+        const std::size_t channel = i / each;
+        const bool kept = trial % 3 == 0 || (trial % 3 == 1 ? channel == static_cast<std::size_t>(trial) % 17 : channel > 16);
+        w[i] = kept ? drawn : 0;
+    }
+    return w;
+}
+
+TEST(ScatteringSlopes, NoMoveOfAnImageChangesAWeightedSumFaster) {
+    const Scattering map = small_map();
+    std::mt19937_64 random(3);
+    double best = 0;
+    for (int trial = 0; trial < 12; ++trial) {
+        const std::vector<double> w = random_weights(map, random, trial);
+        const ScatteringSlope slope = slope_of(map, w);
+        const double lost = 2 * map.rounding() * slope.by_entries.value();
+        EXPECT_LE(slope.by_image.value(), slope.by_entries.value() * (1 + 1e-9)) << "no worse than lengths";
+        std::vector<double> x = random_pixels(pixels_of_small, random);
+        const std::vector<double> gradient = gradient_at(map, w, x);
+        const double length = distance(gradient, std::vector<double>(pixels_of_small));
+        for (const double far : {1e-5, 1e-2, 0.2}) {
+            std::vector<double> y = x;
+            for (std::size_t p = 0; p < y.size(); ++p) y[p] = std::clamp(y[p] + far * gradient[p] / length, 0., 1.);
+            const double change = std::abs(value_of(map, w, y) - value_of(map, w, x));
+            EXPECT_LE(change, slope.by_image.value() * distance(x, y) + lost);
+            best = std::max(best, change / (slope.by_image.value() * distance(x, y)));
+        }
+    }
+    EXPECT_GE(best, 0.5) << "the bound is loose";
+}
+
+Model model_of(const Scattering& map, const std::vector<double>& w, double bias) {
+    const FeatureMap features(map.columns(), {.range = map.range()}, map, false);
+    Network network(features.outputs(), {}, 2, Loss::binary_cross_entropy, features.network_input());
+    Model model{std::move(network), Precision::double_precision, {}, "elsewhere", "test", "1", {}, {}};
+    for (const double weight : w) model.parameters.push_back(parameter_units(weight));
+    model.parameters.push_back(parameter_units(bias));
+    model.features = features;
+    return model;
+}
+
+Records records_of(const std::vector<std::vector<double>>& rows) {
+    Records records{FeatureMatrix(rows.front().size(), true), {}, {}, {}};
+    for (const std::vector<double>& row : rows) {
+        records.features.append(row.data());
+        records.ids.push_back(records.ids.size());
+        records.rows.push_back(records.rows.size());
+    }
+    return records;
+}
+
+std::int32_t label_at(const Model& model, const Backend& backend, const std::vector<double>& pixels) {
+    return answers_of(model.network, backend, model.parameters, model.feature_map()(records_of({pixels}))).labels[0];
+}
+
+TEST(ScatteredRadii, NoClimbWithinThemChangesALabel) {
+    const auto backend = make_backend("cpu");
+    const Scattering map = small_map();
+    std::mt19937_64 random(4);
+    int beyond = 0;
+    for (int trial = 0; trial < 9; ++trial) {
+        const std::vector<double> w = random_weights(map, random, trial);
+        const std::vector<double> x = random_pixels(pixels_of_small, random);
+        const double margin = (trial % 2 == 0 ? 0.1 : -0.1) * slope_of(map, w).by_image.value();
+        const Model model = model_of(map, w, margin - value_of(map, w, x));
+        const InputCertificates found = certify_linear_radii(model, *backend, records_of({x}));
+        ASSERT_EQ(found.labels[0], margin > 0 ? 1 : 0);
+        ASSERT_GT(found.radii[0], 0.09);
+        for (const double part : {1 - 1e-9, 4.0}) {
+            const double radius = part * found.radii[0], sign = margin > 0 ? -1 : 1;
+            std::vector<double> y = x;
+            for (int step = 0; step < 4; ++step) {
+                const std::vector<double> gradient = gradient_at(map, w, y);
+                const double length = distance(gradient, std::vector<double>(pixels_of_small));
+                for (std::size_t p = 0; p < y.size(); ++p) y[p] += sign * radius / 2 * gradient[p] / length;
+                const double far = distance(x, y), back = far > radius ? radius / far * (1 - 1e-12) : 1;
+                for (std::size_t p = 0; p < y.size(); ++p) y[p] = std::clamp(x[p] + back * (y[p] - x[p]), 0., 1.);
+            }
+            const bool changed = label_at(model, *backend, y) != found.labels[0];
+            if (part < 1)
+                EXPECT_FALSE(changed);
+            else
+                beyond += changed ? 1 : 0;
+        }
+    }
+    EXPECT_GE(beyond, 4) << "four times as far changes labels";
+}
+
+/// A pixel at the end of its unit jumps with the least move.
+TEST(ScatteredRadii, HoldWhereTheMapRounds) {
+    const auto backend = make_backend("cpu");
+    const Scattering map = small_map();
+    std::mt19937_64 random(6);
+    const std::vector<double> w = random_weights(map, random, 0);
+    std::vector<double> x = random_pixels(pixels_of_small, random);
+    const double end = 0.5 + 0x1p-25;
+    x[27] = end - 0x1p-50;
+    std::vector<double> y = x;
+    y[27] = end + 0x1p-50;
+    const double here = value_of(map, w, x), there = value_of(map, w, y);
+    ASSERT_NE(here, there);
+    const Model model = model_of(map, w, -(here + there) / 2);
+    const InputCertificates found = certify_linear_radii(model, *backend, records_of({x}));
+    ASSERT_NE(label_at(model, *backend, y), found.labels[0]);
+    EXPECT_LE(found.radii[0], 0x1p-49);
+}
+
+TEST(ScatteredRadii, BehindALimitOfTheNormRestOnLengthsAlone) {
+    const auto backend = make_backend("cpu");
+    const Scattering map = small_map();
+    std::mt19937_64 random(8);
+    const std::vector<double> w = random_weights(map, random, 0), x = random_pixels(pixels_of_small, random);
+    Model model = model_of(map, w, 1 - value_of(map, w, x));
+    const double free = certify_linear_radii(model, *backend, records_of({x})).radii[0];
+    model.features = FeatureMap(map.columns(), {.range = map.range()}, map, false, 1e5);
+    model.network = Network(map.outputs(), {}, 2, Loss::binary_cross_entropy, model.features->network_input());
+    const double limited = certify_linear_radii(model, *backend, records_of({x})).radii[0];
+    EXPECT_GT(limited, 0);
+    double squares = 0;
+    for (const double weight : w) squares += weight * weight;
+    EXPECT_LE(limited, 1 / (map.largest_weight() * std::sqrt(squares)));
+    EXPECT_LT(limited, free);
 }
 
 }  // namespace
