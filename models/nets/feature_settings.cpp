@@ -170,7 +170,8 @@ Image image_for(const FeatureSettings& settings, std::size_t columns) {
 Scattering scattering_of(const FeatureSettings& settings, std::size_t columns, const InputTransform& input) {
     require_own_input(input, "a scattering takes pixels in units of their public range", "features.map");
     if (input.range == default_feature_range)
-        throw Error(ExitCode::usage, "a scattering needs the public range of a pixel, and the dataset states none",
+        throw Error(ExitCode::usage,
+                    "a scattering needs the public range of a pixel, and the dataset states none",
                     "import it with --scale", "features.map");
     const Image image = image_for(settings, columns);
     Scattering::Weights weights{};
@@ -272,14 +273,16 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
              &S::prefix),
         text("prefix_digest", "the digest of the model in it, as its run keeps it; \"\": any model",
              &S::prefix_digest),
-        option("image",
-               "of map scattering: [channels, height, width] of the columns' pixels, at most 32 x 32; []: one "
-               "channel, as high as wide",
-               &S::image, image_sides_of),
-        option("weights",
-               "of map scattering: public factors of the smoothed image, of its fine and coarse waves, and of "
-               "coarse ones after fine",
-               &S::weights, weights_of),
+        option(
+            "image",
+            "of map scattering: [channels, height, width] of the columns' pixels, at most 32 x 32; []: one "
+            "channel, as high as wide",
+            &S::image, image_sides_of),
+        option(
+            "weights",
+            "of map scattering: public factors of the smoothed image, of its fine and coarse waves, and of "
+            "coarse ones after fine",
+            &S::weights, weights_of),
         real("norm_limit",
              "a mapped record that is longer in the 2-norm is scaled to it; 0: none, and none is below 1e-6",
              &S::norm_limit, at_least(0, FeatureMap::greatest_norm_limit))};

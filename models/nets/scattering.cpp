@@ -14,10 +14,11 @@ using Filters = ScatteringFilters;
 using cyclic::Half;
 using cyclic::Whole;
 constexpr std::size_t side = Filters::side, half = Filters::half, angles = Filters::angles;
-constexpr std::size_t margin = 2;        ///< of an image on the torus; it is seen at every fourth row from there
-constexpr double low_pass_width = 3.2;   ///< of its Gaussian, in pixels
+constexpr std::size_t margin = 2;  ///< of an image on the torus; it is seen at every fourth row from there
+constexpr double low_pass_width = 3.2;    ///< of its Gaussian, in pixels
 constexpr double most_frequency = 0.625;  ///< of a mode: its squares' sum, where pi is 1
-constexpr double whitening = 0.25;        ///< a mode's weight: this power of what the low pass leaves of it, inverted
+constexpr double whitening =
+    0.25;  ///< a mode's weight: this power of what the low pass leaves of it, inverted
 
 // Filters -------------------------------------------------------------------------------------------------
 
@@ -34,7 +35,8 @@ Filters::Wavelet morlet(std::size_t angle, double width, double frequency, doubl
     double waves = 0, windows = 0;
     for (int y = -last; y <= last; ++y) {
         for (int x = -last; x <= last; ++x) {
-            const std::size_t at = static_cast<std::size_t>(y) % side * side + static_cast<std::size_t>(x) % side;
+            const std::size_t at =
+                static_cast<std::size_t>(y) % side * side + static_cast<std::size_t>(x) % side;
             const double along = to.cosine * x + to.sine * y, across = to.cosine * y - to.sine * x;
             const CirclePoint wave = circle_point(frequency * along);
             window[at] = gaussian(along * along + across * across / 4, width);
@@ -67,8 +69,8 @@ std::array<std::int64_t, Side> low_pass(double width, double gain) {
     return taps;
 }
 
-/// Factors for which no block of frequencies that are seen together grows: tests/property/scattering_test.cpp.
-/// A filter seen at every n-th row and column earns n.
+/// Factors for which no block of frequencies that are seen together grows:
+/// tests/property/scattering_test.cpp. A filter seen at every n-th row and column earns n.
 Filters filters() {
     constexpr double fine = 0.1348, coarse = 2 * 0.0321, below = 1 - 0x1p-12;
     Filters made{};
@@ -93,7 +95,8 @@ const Transformed& transformed() {
     static const Transformed all = [] {
         Transformed made{};
         const auto of = [](const Filters::Wavelet& wavelet) {
-            return Transformed::Wavelet{cyclic::filter_of(wavelet.real), cyclic::filter_of(wavelet.imaginary)};
+            return Transformed::Wavelet{cyclic::filter_of(wavelet.real),
+                                        cyclic::filter_of(wavelet.imaginary)};
         };
         const Filters& filters = Filters::shared();
         std::transform(filters.fine.begin(), filters.fine.end(), made.fine.begin(), of);
@@ -176,16 +179,23 @@ const ScatteringFilters& ScatteringFilters::shared() {
 std::string Scattering::problem(const Image& image, FeatureRange range, const Weights& weights) {
     if (image.channels < 1 || image.channels > 64 || std::min(image.height, image.width) < 1 ||
         std::max(image.height, image.width) > side)
-        return "an image of " + std::to_string(image.channels) + " channels of " + std::to_string(image.height) +
-               " x " + std::to_string(image.width) + " pixels, where 1 to 64 of at most 32 x 32 are wanted";
-    if (!(range.low < range.high && std::isfinite(range.high - range.low))) return "no public range of pixels";
+        return "an image of " + std::to_string(image.channels) + " channels of " +
+               std::to_string(image.height) + " x " + std::to_string(image.width) +
+               " pixels, where 1 to 64 of at most 32 x 32 are wanted";
+    if (!(range.low < range.high && std::isfinite(range.high - range.low)))
+        return "no public range of pixels";
     for (const double weight : weights)
-        if (!(weight >= least_weight && weight <= greatest_weight)) return "a weight that is not in 1e-3..1e3";
+        if (!(weight >= least_weight && weight <= greatest_weight))
+            return "a weight that is not in 1e-3..1e3";
     return "";
 }
 
 Scattering::Scattering(const Image& image, FeatureRange range, const Weights& weights)
-    : image_(image), range_(range), weights_(weights), sines_y_(sines_of(rows())), sines_x_(sines_of(width())) {
+    : image_(image),
+      range_(range),
+      weights_(weights),
+      sines_y_(sines_of(rows())),
+      sines_x_(sines_of(width())) {
     ensure(problem(image, range, weights).empty(), "an image fits");
     constexpr double pi = 0x1.921fb54442d18p+1, reach = low_pass_width / 4 * pi;
     for (std::size_t y = 0; y < rows(); ++y) {

@@ -28,8 +28,8 @@ std::uint64_t word_of(SecretStream& stream) {
     return word;
 }
 
-/// How far a move of the image by 1 brings the entries, squared: of a scattering's waves that are seen through
-/// a low pass, what that leaves of each mode. None: of other features, which move as they are moved.
+/// How far a move of the image by 1 brings the entries, squared: of a scattering's waves that are seen
+/// through a low pass, what that leaves of each mode. None: of other features, which move as they are moved.
 std::vector<double> reaches_of(const FeatureMap& map) {
     const auto* scattering = std::get_if<Scattering>(&map.derived());
     if (scattering == nullptr) return {};
@@ -39,10 +39,7 @@ std::vector<double> reaches_of(const FeatureMap& map) {
     std::vector<double> reaches;
     for (std::size_t image = 0; image < scattering->image().channels; ++image) {
         for (std::size_t channel = 0; channel < Scattering::channels; ++channel) {
-            const std::size_t kind = channel == 0            ? 0
-                                     : channel <= angles     ? 1
-                                     : channel <= 2 * angles ? 2
-                                                             : 3;
+            const std::size_t kind = channel == 0 ? 0 : channel <= angles ? 1 : channel <= 2 * angles ? 2 : 3;
             for (const Scattering::Mode& mode : scattering->modes()) {
                 const double factor = weights[kind] * mode.weight / range;
                 // A mode's weight is the fourth root of what the low pass leaves of it, inverted.
@@ -85,8 +82,7 @@ struct RobustSums::Point {
         : surrogate(plan.network, Precision::double_precision, parameters) {
         const RobustSettings& robust = plan.settings.robust;
         if (robust.attack == "worst_case")
-            directions =
-                directions_of(plan.network, plan.features, parameters, norm_named(robust.norm));
+            directions = directions_of(plan.network, plan.features, parameters, norm_named(robust.norm));
     }
     Surrogate surrogate;
     std::vector<double> directions;  // of the worst case

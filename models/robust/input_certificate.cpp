@@ -135,7 +135,7 @@ class LinearRows {
     std::vector<std::int64_t> rows_;  // [classes, columns]
     std::size_t classes_;
     double rounding_ = 0, underflow_ = 0;
-    Upper scale_, mapped_;  // mapped_: what a map's own rounding does, at both ends
+    Upper scale_, mapped_;               // mapped_: what a map's own rounding does, at both ends
     std::vector<Slope> slopes_, pairs_;  // [classes]; of c > j, one after the other
 };
 

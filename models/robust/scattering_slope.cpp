@@ -8,7 +8,7 @@ namespace {
 
 using Filters = ScatteringFilters;
 constexpr std::size_t angles = Filters::angles, spots = 64;  ///< at most so many positions
-constexpr double rounded = 1 + 0x1p-40;  ///< more than sums of 100 numbers gain in double
+constexpr double rounded = 1 + 0x1p-40;                      ///< more than sums of 100 numbers gain in double
 
 /// Of one scattered channel: |v|, and the length of the image that the low pass was applied to.
 struct Lengths {
@@ -50,8 +50,7 @@ Lengths lengths_of(const Scattering& map, const double* w, double weight, bool c
         squares += v * v;
         for (std::size_t y = 0; y < rows; ++y)
             for (std::size_t x = 0; x < width; ++x)
-                at[y * width + x] +=
-                    v * map.sines_y()[mode.y * rows + y] * map.sines_x()[mode.x * width + x];
+                at[y * width + x] += v * map.sines_y()[mode.y * rows + y] * map.sines_x()[mode.x * width + x];
     }
     const Upper whole(std::sqrt(squares) * rounded);
     const double seen = coarse ? length_behind(Filters::shared().low_half, at, rows, width)

@@ -39,14 +39,16 @@ Torus convolved(const Torus& values, const Filters::Taps& taps, std::size_t step
 }
 
 Torus modulus(const Torus& values, const Filters::Wavelet& wavelet, std::size_t step) {
-    const Torus real = convolved(values, wavelet.real, step), imaginary = convolved(values, wavelet.imaginary, step);
+    const Torus real = convolved(values, wavelet.real, step),
+                imaginary = convolved(values, wavelet.imaginary, step);
     Torus result;
     const auto rounded = [](__int128 value) {
         const __int128 unit = __int128{1} << Filters::tap_bits, twice = 2 * value + unit;
         return (twice - ((twice % (2 * unit)) + 2 * unit) % (2 * unit)) / (2 * unit);
     };
     for (std::size_t i = 0; i < real.size(); ++i) {
-        const __int128 squares = rounded(real[i]) * rounded(real[i]) + rounded(imaginary[i]) * rounded(imaginary[i]);
+        const __int128 squares =
+            rounded(real[i]) * rounded(real[i]) + rounded(imaginary[i]) * rounded(imaginary[i]);
         __int128 low = 0, high = __int128{1} << 40;
         while (high - low > 1) {
             const __int128 centre = (low + high) / 2;
@@ -68,8 +70,8 @@ void add(const Torus& torus, const std::array<std::int64_t, Side>& taps, const I
             __int128 sum = 0;
             for (std::size_t y = 0; y < Side; ++y)
                 for (std::size_t x = 0; x < Side; ++x)
-                    sum += taps[(y + Side - step * i % Side) % Side] * taps[(x + Side - step * k % Side) % Side] *
-                           torus[y * Side + x];
+                    sum += taps[(y + Side - step * i % Side) % Side] *
+                           taps[(x + Side - step * k % Side) % Side] * torus[y * Side + x];
             seen.push_back(std::ldexp(static_cast<double>(sum), -50));
         }
     }
@@ -246,8 +248,7 @@ double block_bound(std::size_t v, std::size_t u) {
             entry = low[vi] * low[ui] * low[vj] * low[uj] / 16;
             for (std::size_t a = 0; a < angles; ++a) {
                 const std::vector<double>&fine = all[a], &coarse = all[angles + a];
-                if (i == j)
-                    entry += (std::pow(fine[at(vi, ui)], 2) + std::pow(fine[across(vi, ui)], 2)) / 2;
+                if (i == j) entry += (std::pow(fine[at(vi, ui)], 2) + std::pow(fine[across(vi, ui)], 2)) / 2;
                 if ((i / 4 + j / 4) % 2 == 0 && (i + j) % 2 == 0)
                     entry += (coarse[at(vi, ui)] * coarse[at(vj, uj)] +
                               coarse[across(vi, ui)] * coarse[across(vj, uj)]) /
@@ -327,18 +328,22 @@ TEST(Scattering, BringsNoImagesFartherApart) {
             compare(x, y);
         }
         std::vector<double> wave = x;  // the highest frequency
-        for (std::size_t p = 0; p < 784; ++p) wave[p] = std::clamp(x[p] + ((p / 28 + p) % 2 == 0 ? .1 : -.1), 0., 1.);
+        for (std::size_t p = 0; p < 784; ++p)
+            wave[p] = std::clamp(x[p] + ((p / 28 + p) % 2 == 0 ? .1 : -.1), 0., 1.);
         compare(x, wave);
         std::vector<double> smooth = x;  // what the low pass keeps
         for (std::size_t p = 0; p < 784; ++p)
-            smooth[p] = x[p] + (0.5 - x[p] > 0 ? .3 : -.3) * std::sin(pi * (static_cast<double>(p / 28) + 1) / 29) *
+            smooth[p] = x[p] + (0.5 - x[p] > 0 ? .3 : -.3) *
+                                   std::sin(pi * (static_cast<double>(p / 28) + 1) / 29) *
                                    std::sin(pi * (static_cast<double>(p % 28) + 1) / 29);
         compare(x, smooth);
     }
     // A climb: steps that bring them farther apart are kept.
     std::vector<double> x = grey, y = grey;
     for (std::size_t p = 0; p < 784; ++p)
-        y[p] += 0.3 * std::exp(-(std::pow(static_cast<double>(p / 28) - 13.5, 2) + std::pow(static_cast<double>(p % 28) - 13.5, 2)) / 60);
+        y[p] += 0.3 * std::exp(-(std::pow(static_cast<double>(p / 28) - 13.5, 2) +
+                                 std::pow(static_cast<double>(p % 28) - 13.5, 2)) /
+                               60);
     double ratio = compare(x, y);
     for (int step = 0; step < 60; ++step) {
         std::vector<double> moved = y;
@@ -369,7 +374,8 @@ double value_of(const Scattering& map, const std::vector<double>& w, const std::
 }
 
 /// By differences of the values.
-std::vector<double> gradient_at(const Scattering& map, const std::vector<double>& w, std::vector<double> pixels) {
+std::vector<double> gradient_at(const Scattering& map, const std::vector<double>& w,
+                                std::vector<double> pixels) {
     constexpr double step = 1e-3;
     const double from = value_of(map, w, pixels);
     std::vector<double> gradient;
@@ -389,7 +395,8 @@ std::vector<double> random_weights(const Scattering& map, std::mt19937_64& rando
     for (std::size_t i = 0; i < w.size(); ++i) {
         const double drawn = std::normal_distribution<double>()(random);
         const std::size_t channel = i / each;
-        const bool kept = trial % 3 == 0 || (trial % 3 == 1 ? channel == static_cast<std::size_t>(trial) % 17 : channel > 16);
+        const bool kept = trial % 3 == 0 ||
+                          (trial % 3 == 1 ? channel == static_cast<std::size_t>(trial) % 17 : channel > 16);
         w[i] = kept ? drawn : 0;
     }
     return w;
@@ -409,7 +416,8 @@ TEST(ScatteringSlopes, NoMoveOfAnImageChangesAWeightedSumFaster) {
         const double length = distance(gradient, std::vector<double>(pixels_of_small));
         for (const double far : {1e-5, 1e-2, 0.2}) {
             std::vector<double> y = x;
-            for (std::size_t p = 0; p < y.size(); ++p) y[p] = std::clamp(y[p] + far * gradient[p] / length, 0., 1.);
+            for (std::size_t p = 0; p < y.size(); ++p)
+                y[p] = std::clamp(y[p] + far * gradient[p] / length, 0., 1.);
             const double change = std::abs(value_of(map, w, y) - value_of(map, w, x));
             EXPECT_LE(change, slope.by_image.value() * distance(x, y) + lost);
             best = std::max(best, change / (slope.by_image.value() * distance(x, y)));
@@ -439,7 +447,8 @@ Records records_of(const std::vector<std::vector<double>>& rows) {
 }
 
 std::int32_t label_at(const Model& model, const Backend& backend, const std::vector<double>& pixels) {
-    return answers_of(model.network, backend, model.parameters, model.feature_map()(records_of({pixels}))).labels[0];
+    return answers_of(model.network, backend, model.parameters, model.feature_map()(records_of({pixels})))
+        .labels[0];
 }
 
 TEST(ScatteredRadii, NoClimbWithinThemChangesALabel) {
@@ -463,7 +472,8 @@ TEST(ScatteredRadii, NoClimbWithinThemChangesALabel) {
                 const double length = distance(gradient, std::vector<double>(pixels_of_small));
                 for (std::size_t p = 0; p < y.size(); ++p) y[p] += sign * radius / 2 * gradient[p] / length;
                 const double far = distance(x, y), back = far > radius ? radius / far * (1 - 1e-12) : 1;
-                for (std::size_t p = 0; p < y.size(); ++p) y[p] = std::clamp(x[p] + back * (y[p] - x[p]), 0., 1.);
+                for (std::size_t p = 0; p < y.size(); ++p)
+                    y[p] = std::clamp(x[p] + back * (y[p] - x[p]), 0., 1.);
             }
             const bool changed = label_at(model, *backend, y) != found.labels[0];
             if (part < 1)
@@ -502,7 +512,8 @@ TEST(ScatteredRadii, BehindALimitOfTheNormRestOnLengthsAlone) {
     Model model = model_of(map, w, 1 - value_of(map, w, x));
     const double free = certify_linear_radii(model, *backend, records_of({x})).radii[0];
     model.features = FeatureMap(map.columns(), {.range = map.range()}, map, false, 1e5);
-    model.network = Network(map.outputs(), {}, 2, Loss::binary_cross_entropy, model.features->network_input());
+    model.network =
+        Network(map.outputs(), {}, 2, Loss::binary_cross_entropy, model.features->network_input());
     const double limited = certify_linear_radii(model, *backend, records_of({x})).radii[0];
     EXPECT_GT(limited, 0);
     double squares = 0;
