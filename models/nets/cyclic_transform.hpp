@@ -12,17 +12,18 @@ namespace residues {
 
 constexpr std::uint64_t prime = 0xffffffff00000001, epsilon = 0xffffffff;  // epsilon: 2^64
 
+// By masks: what a branch would decide here no processor foresees.
 constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
-    const std::uint64_t total = a + b, less = total - prime;
-    return total < a || total >= prime ? less : total;
+    const std::uint64_t total = a + b, beyond = std::uint64_t{total < a} | std::uint64_t{total >= prime};
+    return total + (epsilon & (0 - beyond));
 }
 constexpr std::uint64_t difference(std::uint64_t a, std::uint64_t b) {
-    return a >= b ? a - b : a - b + prime;
+    return a - b - (epsilon & (0 - std::uint64_t{a < b}));
 }
 /// high 2^64 + low; 2^96 = -1.
 constexpr std::uint64_t reduced(std::uint64_t high, std::uint64_t low) {
     const std::uint64_t part = (high & epsilon) * epsilon;
-    return sum(difference(low >= prime ? low - prime : low, high >> 32), part);
+    return sum(difference(sum(low, 0), high >> 32), part);
 }
 constexpr std::uint64_t product(std::uint64_t a, std::uint64_t b) {
     const auto whole = static_cast<unsigned __int128>(a) * b;
