@@ -503,6 +503,12 @@ TEST(ScatteredRadii, HoldWhereTheMapRounds) {
     const InputCertificates found = certify_linear_radii(model, *backend, records_of({x}));
     ASSERT_NE(label_at(model, *backend, y), found.labels[0]);
     EXPECT_LE(found.radii[0], 0x1p-49);
+    const ScatteringSlope slope = slope_of(map, w);
+    const double lost = map.rounding() * slope.by_entries.value();
+    const Model close = model_of(map, w, 3 * lost - here);
+    const double radius = certify_linear_radii(close, *backend, records_of({x})).radii[0];
+    EXPECT_GT(radius, 0);
+    EXPECT_LE(radius, lost / slope.by_image.value()) << "both ends may be off";
 }
 
 TEST(ScatteredRadii, BehindALimitOfTheNormRestOnLengthsAlone) {
