@@ -177,7 +177,7 @@ def test_published_models_of_scattered_images_are_read():
     with h5py.File("scattered.h5") as file:
         queries = file["x_test"][...]
     labels, logits = scores("scattered_model.h5", "scattered.h5")
-    assert close(logits, model.logits(queries), 1e-5) and (labels == model.labels(queries)).all()
+    assert close(logits, model.logits(queries), 1e-4) and (labels == model.labels(queries)).all()
     assert model.description()["version"] == 6
     models.write_model("scattered_again.h5", model)
     answers = [predict("--model", path, "--queries", "scattered.h5", "--scores") for path in ("scattered_model.h5", "scattered_again.h5")]
