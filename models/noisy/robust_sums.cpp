@@ -28,32 +28,8 @@ std::uint64_t word_of(SecretStream& stream) {
     return word;
 }
 
-/// How far a move of the image by 1 brings the entries, squared: of a scattering's waves that are seen
-/// through a low pass, what that leaves of each mode. None: of other features, which move as they are moved.
-std::vector<double> reaches_of(const FeatureMap& map) {
-    const auto* scattering = std::get_if<Scattering>(&map.derived());
-    if (scattering == nullptr) return {};
-    const double range = scattering->range().high - scattering->range().low;
-    const Scattering::Weights& weights = scattering->weights();
-    constexpr std::size_t angles = ScatteringFilters::angles;
-    std::vector<double> reaches;
-    for (std::size_t image = 0; image < scattering->image().channels; ++image) {
-        for (std::size_t channel = 0; channel < Scattering::channels; ++channel) {
-            const std::size_t kind = channel == 0 ? 0 : channel <= angles ? 1 : channel <= 2 * angles ? 2 : 3;
-            for (const Scattering::Mode& mode : scattering->modes()) {
-                const double factor = weights[kind] * mode.weight / range;
-                // A mode's weight is the fourth root of what the low pass leaves of it, inverted.
-                reaches.push_back(factor * factor * (kind < 2 ? 1 : 1 / std::pow(mode.weight, 4)));
-            }
-        }
-    }
-    return reaches;
-}
-
 /// Which way features go to bring class j before class y, of a linear network: for every y and j, [features].
-std::vector<double> directions_of(const Network& network, const FeatureMap& map,
-                                  const std::vector<std::int64_t>& units, Norm norm) {
-    const std::vector<double> reaches = norm == Norm::l2 ? reaches_of(map) : std::vector<double>();
+std::vector<double> directions_of(const Network& network, const std::vector<std::int64_t>& units, Norm norm) {
     const std::size_t classes = network.classes(), columns = network.inputs();
     std::vector<double> directions(classes * classes * columns);
     const double up = network.transform().scale > 0 ? 1 : -1;
@@ -64,9 +40,8 @@ std::vector<double> directions_of(const Network& network, const FeatureMap& map,
         double squares = 0;
         for (std::size_t i = 0; i < columns; ++i) {
             const double difference = up * parameter_value(to[i] - from[i]);
-            const double towards = reaches.empty() ? difference : reaches[i] * difference;
-            direction[i] = norm == Norm::l2 ? towards : difference > 0 ? 1 : difference < 0 ? -1 : 0;
-            squares += difference * towards;
+            direction[i] = norm == Norm::l2 ? difference : difference > 0 ? 1 : difference < 0 ? -1 : 0;
+            squares += difference * difference;
         }
         for (std::size_t i = 0; norm == Norm::l2 && squares > 0 && i < columns; ++i)
             direction[i] /= std::sqrt(squares);
@@ -82,7 +57,7 @@ struct RobustSums::Point {
         : surrogate(plan.network, Precision::double_precision, parameters) {
         const RobustSettings& robust = plan.settings.robust;
         if (robust.attack == "worst_case")
-            directions = directions_of(plan.network, plan.features, parameters, norm_named(robust.norm));
+            directions = directions_of(plan.network, parameters, norm_named(robust.norm));
     }
     Surrogate surrogate;
     std::vector<double> directions;  // of the worst case
