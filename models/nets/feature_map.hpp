@@ -8,12 +8,13 @@
 #include "models/nets/feature_bins.hpp"
 #include "models/nets/fourier_features.hpp"
 #include "models/nets/frozen_prefix.hpp"
+#include "models/nets/scattering.hpp"
 
 namespace holdfast {
 
-/// What a record has beside its columns, or instead of them. Bins and a prefix take the columns clamped to
-/// their public range, Fourier features take them shifted and scaled besides.
-using DerivedFeatures = std::variant<std::monostate, FeatureBins, FourierFeatures, FrozenPrefix>;
+/// What a record has beside its columns, or instead of them. Bins, a prefix and a scattering take the columns
+/// clamped to their public range, Fourier features take them shifted and scaled besides.
+using DerivedFeatures = std::variant<std::monostate, FeatureBins, FourierFeatures, FrozenPrefix, Scattering>;
 
 /// What records become before the network sees them: a public function of one record's features alone
 /// (mathematics.md, feature map). Columns come first, as InputTransform gives them, then what is derived of

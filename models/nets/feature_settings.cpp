@@ -58,6 +58,27 @@ std::vector<std::int64_t> pairs_of(const json& value) {
     return columns;
 }
 
+std::vector<std::int64_t> image_sides_of(const json& value) {
+    std::vector<std::int64_t> sides;
+    if (!value.is_array() || (!value.empty() && value.size() != 3))
+        throw std::string("wants [channels, height, width], or []: a square of one channel");
+    for (const json& side : value) sides.push_back(whole_number(side, 1, FeatureMap::most_outputs));
+    return sides;
+}
+
+std::vector<double> weights_of(const json& value) {
+    std::vector<double> weights;
+    if (!value.is_array() || value.size() != Scattering::usual_weights.size())
+        throw std::string("wants four numbers");
+    for (const json& weight : value) {
+        if (!weight.is_number() || !(weight.get<double>() >= Scattering::least_weight) ||
+            !(weight.get<double>() <= Scattering::greatest_weight))
+            throw "wants numbers from 1e-3 to 1e3, not " + weight.dump();
+        weights.push_back(weight.get<double>());
+    }
+    return weights;
+}
+
 /// As edges are written: one list for every column stands without the list around it.
 json shown_edges(const FeatureSettings& settings) {
     return settings.edges.size() == 1 ? json(settings.edges.front()) : json(settings.edges);
@@ -112,21 +133,54 @@ PublicModel prefix_model(const FeatureSettings& settings) {
     return {settings.prefix, settings.prefix_digest, "features.prefix_digest"};
 }
 
+/// The shift and the scale of a map's own, which stand in place of the network's.
+void require_own_input(const InputTransform& input, const char* what, const char* where) {
+    if (input.shift != 0 || input.scale != 1)
+        throw Error(ExitCode::usage, what, "leave network.input_shift and network.input_scale out", where);
+}
+
 FrozenPrefix prefix_of(const FeatureSettings& settings, const InputTransform& input) {
     const Model model = prefix_model(settings).read().model;
     if (model.network.layers().size() < 2 || model.features)
         throw Error(ExitCode::usage,
                     model.features ? "the prefix maps features itself" : "the prefix has no hidden layer",
                     "name a model of hidden layers that takes the columns as they are", settings.prefix);
-    if (input.shift != 0 || input.scale != 1)
-        throw Error(ExitCode::usage, "a prefix has the shift and the scale that it was trained with",
-                    "leave network.input_shift and network.input_scale out", "features.prefix");
+    require_own_input(input, "a prefix has the shift and the scale that it was trained with",
+                      "features.prefix");
     std::vector<Layer> hidden = model.network.layers();
     hidden.pop_back();
     const auto end = static_cast<std::ptrdiff_t>(model.network.offset(hidden.size()));
     return {model.network.transform(),
             std::move(hidden),
             {model.parameters.begin(), model.parameters.begin() + end}};
+}
+
+Image image_for(const FeatureSettings& settings, std::size_t columns) {
+    const std::vector<std::int64_t>& sides = settings.image;
+    if (!sides.empty())
+        return {static_cast<std::size_t>(sides[0]), static_cast<std::size_t>(sides[1]),
+                static_cast<std::size_t>(sides[2])};
+    const auto side = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(columns))));
+    if (side * side != columns)
+        throw Error(ExitCode::usage, std::to_string(columns) + " columns are no square of pixels",
+                    "set features.image = [channels, height, width]", "features.image");
+    return {1, side, side};
+}
+
+Scattering scattering_of(const FeatureSettings& settings, std::size_t columns, const InputTransform& input) {
+    require_own_input(input, "a scattering takes pixels in units of their public range", "features.map");
+    if (input.range == default_feature_range)
+        throw Error(ExitCode::usage,
+                    "a scattering needs the public range of a pixel, and the dataset states none",
+                    "import it with --scale", "features.map");
+    const Image image = image_for(settings, columns);
+    Scattering::Weights weights{};
+    std::copy(settings.weights.begin(), settings.weights.end(), weights.begin());
+    if (const std::string problem = Scattering::problem(image, input.range, weights); !problem.empty())
+        throw Error(ExitCode::usage, "the map has " + problem,
+                    "set features.image = [channels, height, width], or use data of smaller images",
+                    "features.image");
+    return {image, input.range, weights};
 }
 
 DerivedFeatures derived_of(const FeatureSettings& settings, std::size_t columns, InputTransform input) {
@@ -137,6 +191,8 @@ DerivedFeatures derived_of(const FeatureSettings& settings, std::size_t columns,
             return fourier_of(settings, columns);
         case FeatureSettings::Map::prefix:
             return prefix_of(settings, input);
+        case FeatureSettings::Map::scattering:
+            return scattering_of(settings, columns, input);
         case FeatureSettings::Map::none:
             break;
     }
@@ -164,7 +220,7 @@ FeatureSettings FeatureSettings::kept_in(const std::string& folder) const {
 FeatureMap FeatureSettings::make(std::size_t columns, InputTransform input) const {
     if (map == Map::none && norm_limit == 0) return {columns, input};
     DerivedFeatures derived = derived_of(*this, columns, input);
-    const bool columns_stay = map == Map::none || (keep && map != Map::prefix);
+    const bool columns_stay = map == Map::none || (keep && map != Map::prefix && map != Map::scattering);
     const std::string problem = FeatureMap::problem(columns, derived, columns_stay, norm_limit);
     if (!problem.empty())
         throw Error(ExitCode::usage, "the map has " + problem,
@@ -185,7 +241,8 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
                   {{"none", S::Map::none},
                    {"bins", S::Map::bins},
                    {"fourier", S::Map::fourier},
-                   {"prefix", S::Map::prefix}}),
+                   {"prefix", S::Map::prefix},
+                   {"scattering", S::Map::scattering}}),
         integer("bins", "bins of equal width over the public range, for every column", &S::bins, 2,
                 most_bins),
         option("column_bins",
@@ -216,6 +273,16 @@ std::vector<BasicOption<FeatureSettings>> feature_options() {
              &S::prefix),
         text("prefix_digest", "the digest of the model in it, as its run keeps it; \"\": any model",
              &S::prefix_digest),
+        option(
+            "image",
+            "of map scattering: [channels, height, width] of the columns' pixels, at most 32 x 32; []: one "
+            "channel, as high as wide",
+            &S::image, image_sides_of),
+        option(
+            "weights",
+            "of map scattering: public factors of the smoothed image, of its fine and coarse waves, and of "
+            "coarse ones after fine",
+            &S::weights, weights_of),
         real("norm_limit",
              "a mapped record that is longer in the 2-norm is scaled to it; 0: none, and none is below 1e-6",
              &S::norm_limit, at_least(0, FeatureMap::greatest_norm_limit))};
@@ -228,6 +295,9 @@ void check(const FeatureSettings& settings) {
         throw Error(ExitCode::usage,
                     "features.pairs, features.edges and features.column_bins are of bins, and there are none",
                     "set features.map = \"bins\"", "features.map");
+    if (settings.map != Map::scattering && !settings.image.empty())
+        throw Error(ExitCode::usage, "features.image is of a scattering, and there is none",
+                    "set features.map = \"scattering\"; layers take network.image", "features.image");
     if (settings.norm_limit > 0 && settings.norm_limit < FeatureMap::least_norm_limit)
         throw Error(ExitCode::usage, "a norm limit below 1e-6 leaves nothing of a record",
                     "set it to 1e-6 or more, or to 0: none", "features.norm_limit");

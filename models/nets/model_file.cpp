@@ -22,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* format_name = "holdfast model";
-constexpr std::uint64_t newest_version = 5;
+constexpr std::uint64_t newest_version = 6;
 constexpr std::uint64_t most_text = 1 << 24;  // bytes of a description
 constexpr int most_depth = 8;                 // of its JSON
 constexpr std::uint64_t most_classes = 1000;  // as network.classes
@@ -55,8 +55,9 @@ bool all_plain(const std::vector<Layer>& layers) {
 
 /// The oldest version that says all: a model that an older program wrote comes to the same bytes again.
 int version_of(const Model& model) {
-    if (model.schema) return 5;
     const FeatureMap features = model.feature_map();
+    if (std::holds_alternative<Scattering>(features.derived())) return 6;
+    if (model.schema) return 5;
     const auto* prefix = std::get_if<FrozenPrefix>(&features.derived());
     if (!all_plain(model.network.layers()) || (prefix != nullptr && !all_plain(prefix->layers()))) return 4;
     return features.is_identity() ? 1 : fits_version_2(features) ? 2 : 3;
@@ -106,6 +107,13 @@ json json_of(const FourierFeatures& fourier, int) {
 json json_of(const FrozenPrefix& prefix, int) {
     return {{"map", "prefix"},
             {"prefix", {{"input", json_of(prefix.input())}, {"layers", json_of(prefix.layers())}}}};
+}
+
+json json_of(const Scattering& scattering, int) {
+    const Image& image = scattering.image();
+    return {{"map", "scattering"},
+            {"image", {image.channels, image.height, image.width}},
+            {"weights", scattering.weights()}};
 }
 
 json json_of(const FeatureMap& features, int version) {
@@ -457,6 +465,20 @@ FrozenPrefix prefix_in(const JsonFields& features, const hdf5::File& file, std::
             std::move(units)};
 }
 
+/// input: of the map.
+Scattering scattering_in(const JsonFields& fields, const InputTransform& input) {
+    const std::vector<std::uint64_t> sides = sizes_in(fields, "image", 3);
+    const Image image{sides[0], sides[1], sides[2]};
+    const json list = fields.list("weights");
+    const std::vector<double> numbers = numbers_in(fields, "weights", list);
+    Scattering::Weights weights{};
+    if (numbers.size() != weights.size()) fields.wrong("weights", "a list of four numbers", list);
+    std::copy(numbers.begin(), numbers.end(), weights.begin());
+    if (const std::string problem = Scattering::problem(image, input.range, weights); !problem.empty())
+        throw "the features have " + problem;
+    return {image, input.range, weights};
+}
+
 DerivedFeatures derived_in(const JsonFields& fields, std::uint64_t version, std::uint64_t columns,
                            std::uint64_t inputs, const hdf5::File& file, std::uint64_t most_values) {
     if (version == 2) return bins_in(fields, columns, inputs, false);
@@ -465,7 +487,9 @@ DerivedFeatures derived_in(const JsonFields& fields, std::uint64_t version, std:
     if (map == "bins") return bins_in(fields, columns, inputs, true);
     if (map == "fourier") return fourier_in(fields, columns, file);
     if (map == "prefix") return prefix_in(fields, file, most_values);
-    fields.wrong("map", "none, bins, fourier or prefix", map);
+    if (map == "scattering" && version > 5)
+        return scattering_in(fields, transform_in(fields.object("input"), "features.input."));
+    fields.wrong("map", "none, bins, fourier, prefix or scattering", map);
 }
 
 /// The map of a model of version 2 or more, whose entries the network takes.
@@ -545,7 +569,8 @@ Model model_in(const json& description, const hdf5::File& file, std::uint64_t mo
     const std::uint64_t version = fields.count("version");
     if (version > 1 && (version < 4 || description.contains("features")))
         model.features = features_in(fields, model.network, file, most_values);
-    if (version > 4) model.schema = schema_in(fields, file.path(), model.feature_map().columns());
+    if (version == 5 || (version > 5 && description.contains("schema")))
+        model.schema = schema_in(fields, file.path(), model.feature_map().columns());
     model.parameters = read_layers(file, own_layers, model.network.layers());
     for (const std::size_t entry : model.network.pinned()) {
         if (model.parameters[entry] != 0) throw damaged(file.path(), "a layer without bias has one");

@@ -36,16 +36,18 @@ struct StoredModel {
 };
 
 /// Model files, HDF5, of version 1, or 2 or 3 where features are mapped, or 4 where layers are more than
-/// dense, or 5 where a schema says what its columns are, the oldest that says all:
+/// dense, or 5 where a schema says what its columns are, or 6 where features are scattered, the oldest that
+/// says all:
 ///   description        uint8, JSON: format "holdfast model", version, layers [[in, out], …], classes, loss,
 ///                      input {shift, scale, range}, precision, kind, program, program_version, guarantee,
-///                      cost; of version 5, schema as to_json(Schema) has it; of version 2, features
-///                      {columns, input {…}, edges, keep, hot, pairs}; of version 3, features {columns, input
-///                      {…}, keep, norm_limit, map, …}: of map "bins" edges [[…] of a column, …], hot, pairs;
-///                      "fourier" frequencies, how many there are; "prefix" prefix {input {…}, layers}; of
-///                      version 4, features (if any) as in 3, and layers that are no dense ones with biases
-///                      as objects {in, out, bias, convolution {image, window, stride, padding, dilation,
-///                      groups}, pooling {kind, …}}: in is channels / groups * window, out channels
+///                      cost; of version 5 and, where it is known, 6, schema as to_json(Schema) has it; of
+///                      version 2, features {columns, input {…}, edges, keep, hot, pairs}; of version 3,
+///                      features {columns, input {…}, keep, norm_limit, map, …}: of map "bins" edges [[…] of
+///                      a column, …], hot, pairs; "fourier" frequencies, how many there are; "prefix" prefix
+///                      {input {…}, layers}, of version 6 "scattering" image [channels, height, width],
+///                      weights; of version 4, features (if any) as in 3, and layers that are no dense ones
+///                      with biases as objects {in, out, bias, convolution {image, window, stride, padding,
+///                      dilation, groups}, pooling {kind, …}}: in is channels / groups * window, out channels
 ///   frequencies        of map "fourier": int64 [frequencies, columns], 2^-40 turns
 ///   prefix_0/…         of map "prefix": as layer_0/…, of each of its layers
 ///   layer_0/units      int64 [out, in + 1], the bias last in its row: the parameters

@@ -10,6 +10,7 @@
 #include "models/certify/margins.hpp"
 #include "models/certify/stable_distance.hpp"
 #include "models/convex/upper.hpp"
+#include "models/robust/scattering_slope.hpp"
 
 namespace holdfast {
 namespace {
@@ -25,6 +26,7 @@ class LinearRows {
   public:
     explicit LinearRows(const Model& model)
         : network_(model.network),
+          map_(model.feature_map()),
           columns_(network_.inputs() + 1),
           rows_(deciding_rows(network_, model.parameters)),
           classes_(network_.classes()) {
@@ -41,7 +43,16 @@ class LinearRows {
                         : std::numeric_limits<double>::infinity();
         underflow_ = floats ? 0x1p-80 : 0x1p-800;
         scale_ = Upper(std::abs(mapped ? model.feature_map().input().scale : network_.transform().scale));
-        for (std::size_t c = 0; c < classes_; ++c) lengths_.push_back(length(c, c));
+        if (const auto* map = std::get_if<Scattering>(&map_.derived())) {
+            scattering_ = map;
+            mapped_ = Upper(2 * map->rounding());
+            // Both ends of the range are exact, and their difference rounds once.
+            scale_ = Upper(1) / std::nextafter(map->range().high - map->range().low, 0.0);
+        }
+        for (std::size_t c = 0; c < classes_; ++c) {
+            slopes_.push_back(slope(c, c));
+            for (std::size_t j = 0; j < c; ++j) pairs_.push_back(slope(c, j));
+        }
     }
 
     /// logits: [classes] as computed for this query, of which that of the label is the greatest.
@@ -51,17 +62,39 @@ class LinearRows {
         double least = std::numeric_limits<double>::infinity();
         for (std::size_t j = 0; j < classes_; ++j) {
             if (j == label) continue;
-            const Upper lost = Upper(2 * rounding_) * (sizes[label] + sizes[j]) + Upper(4 * underflow_);
+            const Slope& both = pair(label, j);
+            const Upper moved = slopes_[label].moved + slopes_[j].moved;
+            const Upper lost = Upper(2 * rounding_) * (sizes[label] + sizes[j] + mapped_ * moved) +
+                               Upper(4 * underflow_) + mapped_ * both.moved;
             const double gap = below(below(logits[label] - logits[j]) - lost.value());
             if (!(gap > 0)) return 0;
-            const Upper slope =
-                scale_ * (length(label, j) + Upper(rounding_) * (lengths_[label] + lengths_[j]));
+            const Upper slope = scale_ * (both.length + Upper(rounding_) * moved);
             least = std::min(least, below(gap / slope.value()));
         }
         return std::max(least, 0.0);
     }
 
   private:
+    /// Of w_c - w_j, or w_c: how fast it changes with the input, in the units of scale_, at most, and how
+    /// fast with each feature's own move, whatever their signs.
+    struct Slope {
+        Upper length, moved;
+    };
+    Slope slope(std::size_t c, std::size_t j) const {
+        const Upper plain = length(c, j);
+        if (scattering_ == nullptr) return {plain, plain};
+        const Upper longest = Upper(scattering_->largest_weight()) * plain;
+        if (map_.norm_limit() > 0) return {longest, longest};
+        std::vector<double> w;
+        for (std::size_t i = 0; i + 1 < columns_; ++i)
+            w.push_back(parameter_value(rows_[c * columns_ + i] - (c == j ? 0 : rows_[j * columns_ + i])));
+        const ScatteringSlope found = slope_of(*scattering_, w);
+        return {found.by_image, found.by_entries};
+    }
+    const Slope& pair(std::size_t c, std::size_t j) const {
+        const std::size_t high = std::max(c, j);
+        return pairs_[high * (high - 1) / 2 + std::min(c, j)];
+    }
     static constexpr std::size_t most_inputs = std::size_t{1} << 20;
     static double below(double value) {
         return std::nextafter(value, -std::numeric_limits<double>::infinity());
@@ -96,12 +129,14 @@ class LinearRows {
     }
 
     const Network& network_;
+    FeatureMap map_;
+    const Scattering* scattering_ = nullptr;  // of the map
     std::size_t columns_;
     std::vector<std::int64_t> rows_;  // [classes, columns]
     std::size_t classes_;
     double rounding_ = 0, underflow_ = 0;
-    Upper scale_;
-    std::vector<Upper> lengths_;
+    Upper scale_, mapped_;               // mapped_: what a map's own rounding does, at both ends
+    std::vector<Slope> slopes_, pairs_;  // [classes]; of c > j, one after the other
 };
 
 }  // namespace
@@ -149,10 +184,11 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
     if (model.network.layers().size() != 1)
         throw Error(ExitCode::usage, "radii in l2 are proved of models without hidden layers",
                     "ask --norm linf, or train with network.hidden = []", "--norm");
-    if (!std::holds_alternative<std::monostate>(map.derived()))
+    if (!std::holds_alternative<std::monostate>(map.derived()) &&
+        !std::holds_alternative<Scattering>(map.derived()))
         throw Error(ExitCode::usage,
-                    "radii in l2 are proved of features as they are, not of bins or the like",
-                    "train with features.map = \"none\"", "--norm");
+                    "radii in l2 are proved of features as they are or scattered, not of bins or the like",
+                    "train with features.map = \"none\" or \"scattering\"", "--norm");
     if (model.precision == Precision::fixed)
         throw Error(ExitCode::usage, "radii in l2 are not proved in fixed precision",
                     "ask --norm linf, or train with training.precision = \"double\"", "--norm");

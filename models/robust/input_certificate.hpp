@@ -34,8 +34,9 @@ InputCertificates certify_boxes(const Model& model, const Backend& backend, std:
                                 const Records& queries);
 
 /// In l2, of models without hidden layers, the largest radius that the lengths of their rows prove, with all
-/// that rounding can do on the way (models/mathematics.md, linear radius). Error (usage): a regression;
-/// hidden layers; features that are mapped, but for a limit of their norm; fixed precision.
+/// that rounding can do on the way (models/mathematics.md, linear radius). Error (usage): a
+/// regression; hidden layers; features that are mapped, but for a scattering and a limit of their norm; fixed
+/// precision.
 InputCertificates certify_linear_radii(const Model& model, const Backend& backend, const Records& queries);
 
 /// What either promises: of answers at the query, not of records.

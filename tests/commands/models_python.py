@@ -166,6 +166,24 @@ def test_published_models_of_every_map_are_read():
             assert predict("--model", f"{name}_other.h5", "--queries", "maps.h5", "--scores") != answers[0], name
 
 
+def test_published_models_of_scattered_images_are_read():
+    data = ["--data", "scattered.h5", "--ledger", "scattered.db"]
+    run("synth", "images", "--records", "60", "--test", "20", "--out", "scattered.h5")
+    run("account", *data, "--budget", "9", "--budget-delta", "1e-4")
+    words = ["training.kind=noisy", "clip.kind=norm", "network.hidden=[]", "training.epochs=2", "training.learning_rate=5", "features.map=scattering"]
+    run("train", *data, "--out", "scattered", *(f"--set={word}" for word in words))
+    run("publish", "--run", "scattered", "--ledger", "scattered.db", "--out", "scattered_model.h5")
+    model = models.read_model("scattered_model.h5")
+    with h5py.File("scattered.h5") as file:
+        queries = file["x_test"][...]
+    labels, logits = scores("scattered_model.h5", "scattered.h5")
+    assert close(logits, model.logits(queries), 1e-4) and (labels == model.labels(queries)).all()
+    assert model.description()["version"] == 6
+    models.write_model("scattered_again.h5", model)
+    answers = [predict("--model", path, "--queries", "scattered.h5", "--scores") for path in ("scattered_model.h5", "scattered_again.h5")]
+    assert answers[0] == answers[1]
+
+
 IMAGES = [
     (["conv 4 3x2 stride 2 padding 1 dilation 1", "average_pool 2x2 stride 1", "conv 6 1x2 groups 2 no_bias", "max_pool 1x2 stride 1", "flatten", "dense 5 no_bias", "dense 3"], [2, 5, 6]),
     (["conv 3 3x3 padding 1", "relu", "max_pool 3x3 stride 2 padding 1", "dropout 0.5", "conv 5 2x2 dilation 2"], [1, 8, 6]),

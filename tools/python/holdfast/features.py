@@ -21,10 +21,12 @@ def mapped(values, features, units):
         derived = fourier(columns, units[0])
     elif kind == "prefix":
         derived = prefix(inside, features["prefix"], units)
+    elif kind == "scattering":
+        derived = scattering(inside, features)
     elif kind == "none":
         derived = inside[:, :0]
     else:
-        raise ModelError(f"features of map {kind!r}: this program knows none, bins, fourier and prefix")
+        raise ModelError(f"features of map {kind!r}: this program knows none, bins, fourier, prefix and scattering")
     rows = np.concatenate([columns, derived], axis=1) if features["keep"] else derived
     return clipped(rows, features.get("norm_limit", 0))
 
@@ -69,3 +71,58 @@ def prefix(inside, prefix, layers):
     for units, shape in zip(layers, prefix["layers"]):
         values = network_layers.activated(network_layers.weighted(values, units, shape), shape)
     return values
+
+
+# Scattering (models/nets/scattering.cpp), on a torus of 32 x 32: there exact in integers, here up to 1e-6.
+SIDE, ANGLES, LOW_WIDTH = 32, 8, 3.2
+
+
+def wavelet(angle, width, turns, factor):
+    """complex [32, 32]: the transform of a Morlet wavelet."""
+    y, x = np.meshgrid(*2 * [(np.arange(SIDE) + SIDE // 2) % SIDE - SIDE // 2], indexing="ij")
+    cosine, sine = np.cos(np.pi * angle / ANGLES), np.sin(np.pi * angle / ANGLES)
+    along, across = cosine * x + sine * y, cosine * y - sine * x
+    window = np.exp(-(along**2 + across**2 / 4) / (2 * width**2)) * ((y > -SIDE // 2) & (x > -SIDE // 2))
+    wave = np.exp(2j * np.pi * turns * along)
+    return np.fft.fft2(np.rint(factor * 2**20 * window * (wave - (window * wave).sum().real / window.sum())) / 2**20)
+
+
+def low_pass(side, seen):
+    """float64 [seen, side]: the low pass at every fourth of 32 pixels, or every other of 16."""
+    at = (np.arange(side) + side // 2) % side - side // 2
+    window = np.exp(-(at**2) / (2 * (LOW_WIDTH * side / SIDE) ** 2)) * (at > -side // 2)
+    taps = np.rint(np.sqrt(side / 8) * (1 - 2**-12) * 2**13 * window / window.sum()) / 2**13
+    return np.array([np.roll(taps, side // 8 * (k + 1)) for k in range(seen)])
+
+
+def modes(size):
+    """float64 [size, size]: sines of one half wave, of two, …"""
+    at = np.arange(1, size + 1)
+    return np.sqrt(2 / (size + 1)) * np.sin(np.pi * np.outer(at, at) / (size + 1))
+
+
+def scattering(inside, features):
+    channels, height, width = features["image"]
+    low, high = features["input"]["range"]
+    weights, size = features["weights"], ((height + 3) // 4, (width + 3) // 4)
+    shares = [(np.arange(1, n + 1) / (n + 1)) ** 2 for n in size]
+    squares = shares[0][:, None] + shares[1]
+    kept, factor = squares <= 0.625, np.exp(0.25 * (LOW_WIDTH / 4 * np.pi) ** 2 * squares)
+    fine = np.array([wavelet(k, 0.8, 3 / 8, 0.1348) for k in range(ANGLES)])
+    coarse = np.array([wavelet(k, 1.6, 3 / 16, 2 * 0.0321) for k in range(ANGLES)])
+
+    def seen(torus, weight):
+        """Modes [..., kept] of what the low pass leaves of images [..., side, side]."""
+        y, x = (modes(n) @ low_pass(torus.shape[-1], n) for n in size)
+        return weight * ((y @ torus @ x.T) * factor)[..., kept]
+
+    def moduli(torus, bank, step):
+        return np.abs(np.fft.ifft2(np.fft.fft2(torus)[..., None, :, :] * bank)[..., ::step, ::step])
+
+    rows = []
+    for image in np.rint((inside - low) / (high - low) * 2**24).reshape(-1, height, width) / 2**24:
+        torus = np.roll(np.pad(image, ((0, SIDE - height), (0, SIDE - width))), (2, 2), (0, 1))
+        waves = moduli(torus, fine, 1)
+        parts = [seen(torus, weights[0]), seen(waves, weights[1]), seen(moduli(torus, coarse, 2), weights[2])]
+        rows.append(np.concatenate([part.ravel() for part in [*parts, seen(moduli(waves, coarse, 2), weights[3])]]))
+    return np.array(rows).reshape(len(inside), -1)

@@ -115,6 +115,8 @@ class Model:
     def version(self):
         """The oldest that says all."""
         features = self.features or {}
+        if features.get("map") == "scattering":
+            return 6
         if self.schema is not None:
             return 5
         if any(isinstance(shape, dict) for shape in [*(self.shapes or []), *features.get("prefix", {}).get("layers", [])]):
@@ -221,8 +223,8 @@ def model_in(file, path):
     description = json.loads(text)
     if description["format"] != "holdfast model":
         raise ModelError(f"{path}: is no model of holdfast")
-    if description["version"] not in (1, 2, 3, 4, 5):
-        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 to 5")
+    if description["version"] not in range(1, 7):
+        raise ModelError(f"{path}: a model of version {description['version']}; this program reads 1 to 6")
     units = layers_in(file, "layer", description["layers"])
     map_units = map_units_in(file, description.get("features", {}))
     if bytes(values(file, "digest", np.uint8)).decode() != digest_of(text, map_units + units):
