@@ -202,16 +202,18 @@ std::optional<std::size_t> learnt_from(const Request& request, const FinishedRun
     if (request.answer == "mean")
         throw Error(ExitCode::usage, "means of rows are certified without the records",
                     "leave --data or --answer out", "--data");
-    return learn_from_records(run, DatasetReader(request.data));
+    return learn_from_records(run, DatasetReader(request.data), run.levels().size());
 }
 
 std::string text_of_learnt(std::size_t removals) {
     if (removals > 0)
         return "by the influence of the records on each query, up to " + std::to_string(removals) +
-               " of them, where that proves more\n";
-    return "by norms alone: the influence of records is known of one logit learnt by binary_cross_entropy "
-           "with "
-           "training.batches = 1, training.l2 above 0, no convex.l1, no class weights and one row a person\n";
+               " of them, where that proves more: for the owner of these records alone\n";
+    return "by norms alone, as the influence of the records shows nothing: it is known of one logit learnt "
+           "by "
+           "binary_cross_entropy with training.batches = 1, training.l2 above 0, no convex.l1, no class "
+           "weights and "
+           "one row a person; there a larger l2, more epochs or a wider convex.box may help\n";
 }
 
 void certify_job(const Context& context, const Request& request) {
@@ -251,6 +253,12 @@ void certify_job(const Context& context, const Request& request) {
     const std::vector<double> ensemble = certified_fractions(distance_counts(result.distances, most));
     Guarantee claim = run.certificate->claim();
     if (run.members() > 1) claim.combine(aggregation_guarantee(run.aggregation()));
+    if (learnt.value_or(0) > 0)
+        claim.combine(
+            Guarantee::proved("where the influence of these very records proves more, a query of stable "
+                              "distance h keeps its label "
+                              "whichever h of them are removed: such distances are for their owner, and no "
+                              "release rests on them"));
     if (radius) claim.combine(moved_claim(request.radius_text()));
     nlohmann::json table = nlohmann::json::array();
     std::string text =

@@ -485,7 +485,10 @@ void unlearn(const Context& context, const Request& request) {
     const bool doing = !request.out.empty() && plan.records() > 0;
     report_plan(run, plan, doing, report);
     if (!request.queries.empty()) {
-        if (plan.records() > 0) learn_from_records(run, reader);
+        if (plan.records() > 0 && !plan.by_rows())
+            learn_from_records(
+                run, reader,
+                static_cast<std::size_t>(*std::max_element(plan.forgotten.begin(), plan.forgotten.end())));
         report_unchanged(context, run, plan, request.queries, report);
     }
     if (plan.records() == 0) report.text += "all of it was forgotten before: nothing to do\n";

@@ -1,5 +1,6 @@
 #include "models/convex/convex_certificate.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
@@ -37,19 +38,21 @@ class ConvexCertificate final : public Certificate {
     bool nested() const override { return true; }
 
     bool learns_from_records() const override { return removals(); }
-    std::size_t set_records(std::size_t member, const Records& records) override {
+    std::size_t set_records(std::size_t member, const Records& records, std::size_t most) override {
         if (!removals() || !Influences::cover(settings_, network_, records)) return 0;
         influences_.resize(points_.members());
         influences_[member].emplace(settings_, features_, network_, records, point_of(member, 0).parameters,
-                                    levels_.size() - 1);
+                                    std::min(most, levels_.size() - 1));
         return influences_[member]->shown();
     }
 
-    /// Whoever asks: there is nothing that could be asked sooner.
-    Certificates distances(std::size_t member, const Records& queries, Asker, int device) const override {
+    /// No release counts what the records alone prove.
+    Certificates distances(std::size_t member, const Records& queries, Asker asker,
+                           int device) const override {
         const Point point = point_of(member, device);
         if (!removals()) return distances_.of(*point.backend, point.parameters, queries);
-        const bool known = member < influences_.size() && influences_[member].has_value();
+        const bool known =
+            asker != Asker::release && member < influences_.size() && influences_[member].has_value();
         return distances_.of_removals(*point.backend, point.parameters, point.radii, queries,
                                       known ? &*influences_[member] : nullptr);
     }

@@ -97,7 +97,8 @@ Certificates ConvexDistances::of_removals(const Backend& backend, const std::vec
         std::size_t first = 1;
         while (first < moved.size()) {
             Upper margin = moved[first] * length;
-            if (influences != nullptr) margin = min(margin, influenced[q][first] + Upper(rounding_) * length);
+            if (influences != nullptr && first < influenced[q].size())
+                margin = min(margin, influenced[q][first] + Upper(rounding_) * length);
             if ((margin + Upper(underflow)).value() >= gap) break;
             ++first;
         }

@@ -21,6 +21,8 @@ constexpr double slack = 0x1p-30;
 constexpr double further = 1.05;
 /// Of every record with every other's gradient: a minute of a core.
 constexpr double most_products = 1e11;
+/// Of every record with itself, of which a matrix is made up to some hundred times: a second each.
+constexpr double most_squares = 2e9;
 
 /// What a chain of so many roundings is off, of the sizes it adds: gamma_n <= 2 n u.
 Upper chain(std::size_t terms) {
@@ -119,6 +121,8 @@ void add_squares(std::span<const double> rows, std::size_t size,
 
 bool Influences::cover(const Settings& settings, const Network& network, const Records& records) {
     const std::size_t count = records.size();
+    const double size = static_cast<double>(network.inputs()) + 1;
+    if (static_cast<double>(count) * size * size > most_squares) return false;
     return network.outputs() == 1 && network.loss() == Loss::binary_cross_entropy &&
            settings.training.batches == 1 && settings.training.l2 > 0 && settings.convex.l1 == 0 &&
            records.weights.empty() && !records.rows_of_persons && network.inputs() < most_columns &&

@@ -41,9 +41,12 @@ class Certificate {
 
     /// May the records that a member was trained on prove longer distances, for its owner alone?
     virtual bool learns_from_records() const { return false; }
-    /// A member's records, as its training saw them, which need not stay; of how many changes they prove
-    /// something that was not known.
-    virtual std::size_t set_records(std::size_t /*member*/, const Records& /*records*/) { return 0; }
+    /// A member's records, as its training saw them, which need not stay, for up to so many changes; of how
+    /// many they prove something that was not known. A release asks as if they were not there.
+    virtual std::size_t set_records(std::size_t /*member*/, const Records& /*records*/,
+                                    std::size_t /*most*/) {
+        return 0;
+    }
 
     /// May linear relaxations prove longer distances than a release counts?
     virtual bool relaxes() const { return false; }

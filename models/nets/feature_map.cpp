@@ -51,6 +51,7 @@ std::string FeatureMap::problem(std::size_t columns, const DerivedFeatures& deri
         if (const std::string problem = bins->problem(); !problem.empty()) return problem;
     }
     with(derived, [&](const auto& features) { outputs += static_cast<double>(features.outputs()); });
+    if (keep && std::holds_alternative<Scattering>(derived)) return "pixels beside their scattering";
     if (outputs < 1) return "no entry at all";
     if (outputs > static_cast<double>(most_outputs))
         return "more than " + std::to_string(most_outputs) + " entries a record";

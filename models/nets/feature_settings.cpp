@@ -295,6 +295,11 @@ void check(const FeatureSettings& settings) {
         throw Error(ExitCode::usage,
                     "features.pairs, features.edges and features.column_bins are of bins, and there are none",
                     "set features.map = \"bins\"", "features.map");
+    if (settings.map != Map::scattering &&
+        !std::equal(settings.weights.begin(), settings.weights.end(), Scattering::usual_weights.begin(),
+                    Scattering::usual_weights.end()))
+        throw Error(ExitCode::usage, "features.weights are of a scattering, and there is none",
+                    "set features.map = \"scattering\"", "features.weights");
     if (settings.map != Map::scattering && !settings.image.empty())
         throw Error(ExitCode::usage, "features.image is of a scattering, and there is none",
                     "set features.map = \"scattering\"; layers take network.image", "features.image");

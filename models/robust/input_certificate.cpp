@@ -192,6 +192,17 @@ InputCertificates certify_linear_radii(const Model& model, const Backend& backen
     if (model.precision == Precision::fixed)
         throw Error(ExitCode::usage, "radii in l2 are not proved in fixed precision",
                     "ask --norm linf, or train with training.precision = \"double\"", "--norm");
+    if (!map.is_identity()) {
+        const InputTransform found = model.network.transform(), known = map.network_input();
+        if (found.shift != 0 || found.scale != 1 || found.range.low > known.range.low ||
+            found.range.high < known.range.high)
+            throw Error(
+                ExitCode::usage,
+                "radii in l2 are not proved where the network scales or cuts what its features are mapped to",
+                "write the model with the network's input as its map gives it: shift 0, scale 1, the whole "
+                "range",
+                "--norm");
+    }
     const Records mapped = map(queries);
     const std::size_t classes = model.network.classes();
     const std::vector<double> logits = deciding_values(model.network, backend, model.parameters, mapped);

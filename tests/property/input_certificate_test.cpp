@@ -354,6 +354,28 @@ TEST(LinearRadii, TakeOffMoreThanTheProgramRounds) {
 }
 
 /// A limit of the norm projects onto a ball, which lengthens no difference.
+/// A file that anybody may write: what stands between the map and the rows moves more than the map does.
+TEST(LinearRadii, AreRefusedWhereTheNetworkScalesOrCutsWhatItsMapGives) {
+    const auto backend = make_backend("cpu");
+    const FeatureMap map(4, InputTransform{0, 2, {-1, 1}}, {}, true, 1.0);
+    const FeatureRange whole = map.network_input().range;
+    const Records queries = records_of(random_rows(3, 4, 1, {-1, 1}), true);
+    for (const InputTransform& input : {InputTransform{0, 1000, whole}, InputTransform{0.5, 1, whole},
+                                        InputTransform{0, 1, {whole.low / 2, whole.high}},
+                                        InputTransform{0, 1, {whole.low, whole.high / 2}},
+                                        InputTransform{0, 1, {2 * whole.low, 2 * whole.high}}}) {
+        Network network(4, {}, 3, Loss::cross_entropy, input);
+        Model model = model_of(network, Precision::double_precision, random_parameters(network, 1, 1));
+        model.features = map;
+        if (input.range.high > whole.high) {
+            EXPECT_EQ(certify_linear_radii(model, *backend, queries).radii.size(), 3U);
+        } else {
+            EXPECT_EQ(error_of([&] { certify_linear_radii(model, *backend, queries); }).code(),
+                      ExitCode::usage);
+        }
+    }
+}
+
 TEST(LinearRadii, HoldBehindALimitOfTheNorm) {
     const auto backend = make_backend("cpu");
     std::size_t tight = 0;

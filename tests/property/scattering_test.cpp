@@ -366,6 +366,12 @@ Scattering small_map() {
     return {{1, 8, 8}, {0, 1}, Scattering::usual_weights};
 }
 
+TEST(Scattering, HasNoPixelsBesideIt) {
+    const Scattering map = small_map();
+    EXPECT_EQ(FeatureMap::problem(map.columns(), map, false, 0), "");
+    EXPECT_EQ(FeatureMap::problem(map.columns(), map, true, 0), "pixels beside their scattering");
+}
+
 double value_of(const Scattering& map, const std::vector<double>& w, const std::vector<double>& pixels) {
     const std::vector<double> entries = mapped(map, pixels);
     double sum = 0;

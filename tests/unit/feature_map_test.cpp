@@ -537,6 +537,7 @@ TEST(FeatureMap, RefusesWhatIsNoMapOfTheColumns) {
     EXPECT_THAT(refusal({on, "features.keep=1"}), HasSubstr("true or false"));
     EXPECT_THAT(refusal({"features.map=bin"}), HasSubstr("not one of"));
     EXPECT_THAT(refusal({"features.pairs=[0,1]"}), HasSubstr("there are none"));
+    EXPECT_THAT(refusal({"features.weights=[1,2,1,3]"}), HasSubstr("there is none"));
     EXPECT_THAT(refusal({on}, {-1e308, 1e308}), HasSubstr("finite"));
     EXPECT_EQ(refusal({on, "features.column_bins=[2,1,9]"}), "");
     EXPECT_EQ(refusal({on, "features.edges=[[0.5],[],[0.1,0.2]]", "features.norm_limit=2"}), "");

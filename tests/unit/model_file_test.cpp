@@ -342,7 +342,7 @@ TEST_F(ModelFileTest, AMapOfVersion3ThatDoesNotFitIsNamed) {
     EXPECT_EQ(changed(none, "/features/keep", true), "");
     EXPECT_EQ(changed(bins, "", 0), "");
     EXPECT_THAT(changed(none, "", 0), HasSubstr("no entry at all"));
-    EXPECT_THAT(changed(bins, "/features/map", "other"), HasSubstr("none, bins, fourier or prefix"));
+    EXPECT_THAT(changed(bins, "/features/map", "other"), HasSubstr("none, bins, fourier, prefix or scattering"));
     EXPECT_THAT(changed(bins, "/features/map", 1), HasSubstr("features.map"));
     EXPECT_THAT(changed(bins, "/features/norm_limit", -1), HasSubstr("a norm limit"));
     EXPECT_THAT(changed(bins, "/features/norm_limit", nullptr), HasSubstr("features.norm_limit"));
@@ -540,7 +540,7 @@ TEST_F(ModelFileTest, WhatItsColumnsAreComesBackAndMustFit) {
 }
 
 TEST_F(ModelFileTest, ANewerVersionIsNamed) {
-    EXPECT_THAT(refusal_of("/version", 6), HasSubstr("version 6, newer than this program reads (5)"));
+    EXPECT_THAT(refusal_of("/version", 7), HasSubstr("version 7, newer than this program reads (6)"));
     EXPECT_THAT(refusal_of("/version", 0), HasSubstr("\"version\""));
     EXPECT_THAT(refusal_of("/version", "1"), HasSubstr("\"version\""));
 }

@@ -11,6 +11,7 @@
 #include "dist/layout/process_grid.hpp"
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/queries.hpp"
+#include "jobs/program/runs/dataset_identity.hpp"
 #include "jobs/program/training/trained_records.hpp"
 #include "jobs/program/transport.hpp"
 #include "kernels/base/error.hpp"
@@ -119,7 +120,7 @@ std::string FinishedRun::public_name() const {
     return StreamDigest::of(deciding_settings(named) + rest.dump());
 }
 
-std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader) {
+std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader, std::size_t most) {
     if (!run.certificate->learns_from_records()) return 0;
     const auto alone = make_serial_communicator();
     std::vector<std::size_t> members(run.members());
@@ -130,13 +131,17 @@ std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& read
     if (all.all.hex(*alone) != run.manifest.dataset.digest)
         throw Error(ExitCode::usage, "these are not the records that the run was trained on",
                     "name the dataset as it was then: " + run.manifest.dataset.path, reader.info().path);
-    std::size_t most = 0;
+    if (const std::string fact = changed_fact(run.manifest.dataset, reader.info()); !fact.empty())
+        throw Error(ExitCode::usage,
+                    "the run was trained on these records, of which its file said something else: " + fact,
+                    "name the dataset as it was then: " + run.manifest.dataset.path, reader.info().path);
+    std::size_t known = 0;
     for (MemberRecords& member : all.held) {
         const Records trained = as_trained(std::move(member.records), run.settings, run.features,
                                            run.manifest.dataset.target_range);
-        most = std::max(most, run.certificate->set_records(member.member, trained));
+        known = std::max(known, run.certificate->set_records(member.member, trained, most));
     }
-    return most;
+    return known;
 }
 
 std::vector<Certificates> certify_members(const Context& context, const FinishedRun& run,

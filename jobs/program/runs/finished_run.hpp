@@ -41,9 +41,9 @@ struct FinishedRun {
 };
 
 /// Lets the distances rest on the records that the run was trained on, where that proves more, for their
-/// owner: of how many changes, of the member it says most of. Every rank reads for itself. Error (usage):
-/// other records.
-std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader);
+/// owner, of up to so many changes: of how many, of the member it says most of. Every rank reads for itself.
+/// Error (usage): other records, or read otherwise.
+std::size_t learn_from_records(const FinishedRun& run, const DatasetReader& reader, std::size_t most);
 
 /// Certificates of every member for all queries, on every rank. Collective: members and queries are shared
 /// out.
