@@ -342,7 +342,8 @@ TEST_F(ModelFileTest, AMapOfVersion3ThatDoesNotFitIsNamed) {
     EXPECT_EQ(changed(none, "/features/keep", true), "");
     EXPECT_EQ(changed(bins, "", 0), "");
     EXPECT_THAT(changed(none, "", 0), HasSubstr("no entry at all"));
-    EXPECT_THAT(changed(bins, "/features/map", "other"), HasSubstr("none, bins, fourier, prefix or scattering"));
+    EXPECT_THAT(changed(bins, "/features/map", "other"),
+                HasSubstr("none, bins, fourier, prefix or scattering"));
     EXPECT_THAT(changed(bins, "/features/map", 1), HasSubstr("features.map"));
     EXPECT_THAT(changed(bins, "/features/norm_limit", -1), HasSubstr("a norm limit"));
     EXPECT_THAT(changed(bins, "/features/norm_limit", nullptr), HasSubstr("features.norm_limit"));
