@@ -278,7 +278,7 @@ expect "predict: no such model" 3 'nowhere\.h5' predict --model nowhere.h5 --que
 expect "predict: a dataset for a model" 3 'blobs\.h5.*no model.*holdfast publish' predict --model blobs.h5 --queries blobs.h5
 expect "predict: model is not HDF5" 3 'text\.h5.*HDF5' predict --model text.h5 --queries blobs.h5
 expect "predict: model truncated" 3 'cutmodel\.h5.*cut off' predict --model cutmodel.h5 --queries blobs.h5
-expect "predict: a newer model" 3 'newer\.h5.*version 9.*reads \(5\)' predict --model newer.h5 --queries blobs.h5
+expect "predict: a newer model" 3 'newer\.h5.*version 9.*reads \(6\)' predict --model newer.h5 --queries blobs.h5
 expect "predict: a model that says it cost less" 3 'cheaper\.h5.*digest' predict --model cheaper.h5 --queries blobs.h5
 expect "predict: queries of another width" 3 'narrow\.h5.*4 features.* 6' predict --model model.h5 --queries narrow.h5
 expect "predict: queries with NaN" 3 'nan\.h5.*row 60' predict --model model.h5 --queries nan.h5:train

@@ -319,6 +319,10 @@ TEST(Scattering, BringsNoImagesFartherApart) {
         return after / before;
     };
     const std::vector<double> grey(784, 0.5);
+    const auto row_of = [](std::size_t pixel) {  // from 1
+        const std::size_t row = pixel / 28 + 1;
+        return static_cast<double>(row);
+    };
     for (int i = 0; i < 6; ++i) {
         const std::vector<double> x = i % 2 == 0 ? random_pixels(784, random) : grey;
         compare(x, random_pixels(784, random));
@@ -333,17 +337,17 @@ TEST(Scattering, BringsNoImagesFartherApart) {
         compare(x, wave);
         std::vector<double> smooth = x;  // what the low pass keeps
         for (std::size_t p = 0; p < 784; ++p)
-            smooth[p] = x[p] + (0.5 - x[p] > 0 ? .3 : -.3) *
-                                   std::sin(pi * (static_cast<double>(p / 28) + 1) / 29) *
+            smooth[p] = x[p] + (0.5 - x[p] > 0 ? .3 : -.3) * std::sin(pi * row_of(p) / 29) *
                                    std::sin(pi * (static_cast<double>(p % 28) + 1) / 29);
         compare(x, smooth);
     }
     // A climb: steps that bring them farther apart are kept.
-    std::vector<double> x = grey, y = grey;
+    const std::vector<double>& x = grey;
+    std::vector<double> y = grey;
     for (std::size_t p = 0; p < 784; ++p)
-        y[p] += 0.3 * std::exp(-(std::pow(static_cast<double>(p / 28) - 13.5, 2) +
-                                 std::pow(static_cast<double>(p % 28) - 13.5, 2)) /
-                               60);
+        y[p] +=
+            0.3 *
+            std::exp(-(std::pow(row_of(p) - 14.5, 2) + std::pow(static_cast<double>(p % 28) - 13.5, 2)) / 60);
     double ratio = compare(x, y);
     for (int step = 0; step < 60; ++step) {
         std::vector<double> moved = y;

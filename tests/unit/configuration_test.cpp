@@ -40,8 +40,8 @@ json other_value(const Option& option, const Configuration& configuration) {
     }
     if (now.is_number_float()) candidates = {now.get<double>() / 2, 0.375, 2.5};
     if (now.is_array())
-        candidates = {json::array({3, 5}), json::array({7}), json::array({3, 5, 2}), json::array({"dense 3"}),
-                      json::array({1, 0.5})};
+        candidates = {json::array({3, 5}),      json::array({7}),      json::array({3, 5, 2}),
+                      json::array({"dense 3"}), json::array({1, 0.5}), json::array({1, 0.5, 2, 4})};
     if (now.is_boolean()) candidates = {!now.get<bool>()};
     if (now.is_string()) {
         candidates = {"1x1x1"};
@@ -68,6 +68,7 @@ std::vector<std::pair<std::string, json>> set_beside(const std::string& key) {
     if (key == "training.kind") return {{"clip.kind", "norm"}};
     if (key == "features.edges" || key == "features.pairs" || key == "features.column_bins")
         return {{"features.map", "bins"}};
+    if (key == "features.image" || key == "features.weights") return {{"features.map", "scattering"}};
     if (key == "training.dampening" || key == "training.nesterov") return {{"training.momentum", 0.5}};
     if (key == "network.image") return {{"network.layers", json::array({"conv 2 1x1"})}};
     if (key == "network.initial_digest") return {{"network.initial", "model.h5"}};

@@ -43,7 +43,7 @@ std::string name_of_class(const std::optional<Schema>& schema, std::size_t c) {
 /// What the table is asked about: of each column its features, and where they are put.
 class Table {
   public:
-    Table(const FeatureMap& map, const std::optional<Schema>& schema) : map_(map), schema_(schema) {
+    Table(const FeatureMap& map, const std::optional<Schema>& schema) : map_(map) {
         if (schema && schema->record_features() == map.columns() && schema->features() == map.columns()) {
             for (const Column& column : schema->columns) add(column);
         } else {
@@ -132,7 +132,6 @@ class Table {
     }
 
     const FeatureMap& map_;
-    const std::optional<Schema>& schema_;
     std::vector<Shape> columns_;
     std::vector<std::vector<double>> features_;  ///< [columns, places]; none: a one in its place
     std::vector<std::size_t> firsts_;            ///< [columns] features
