@@ -457,7 +457,7 @@ TEST_F(Prefix, OfConvolutionsGivesWhatTheirWindowsGive) {
          "conv 6 2x2 groups 2 no_bias dilation 2 padding 1", "max_pool 2x2 stride 1 padding 1", "dense 3"},
         Image{2, 5, 4}, 40, true);
     const std::vector<Layer> hidden = layers;
-    layers.push_back({3, 1});
+    layers.push_back({{3, 1}});
     network = Network(std::move(layers), 2, Loss::hinge, {0.25, 1.5, {-1, 2}});
     write_model(path, model(5));
     const FeatureMap map = settings().make(40, {.range = {-5, 5}});
