@@ -111,9 +111,12 @@ def run(command: str, *words: object, folder: str | None = None) -> dict[str, An
 
 
 def text(command: str, *words: object, folder: str | None = None) -> str:
-    """What the same prints for people."""
+    """What the same prints for people. A program that is stopped leaves its scratch files where they go with this call."""
     line = [program(), command, *(str(word) for word in words), "--quiet"]
-    with subprocess.Popen(line, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process:
+    with (
+        private_folder() as scratch,
+        subprocess.Popen(line, cwd=folder, env={**os.environ, "TMPDIR": scratch}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process,
+    ):
         try:
             said, complaint = process.communicate()
         except BaseException:
