@@ -133,7 +133,8 @@ kinds=(--csv kinds.csv --label kind --classes 'a|b|c' --person number --populati
 quickstart "${kinds[@]}" || fail "convex: $(tail -5 words)"
 grep -q '^kind = "convex"' kinds/advised.toml || fail "another kind is advised: $(grep ^kind kinds/advised.toml)"
 grep -q '^guarantee: proved$' result || fail "convex, and not proved: $(<result)"
-[[ $(sed -n 's/^accuracy \([0-9.]*\) of .*/\1/p' result) > 0.5 ]] || fail "convex, too few right: $(<result)"
+# One draw of noise may favour one kind; it seldom hides which record is likelier of it.
+[[ $(sed -n 's/^AUC \([0-9.]*\);.*/\1/p' result) > 0.6 ]] || fail "convex, kinds are not told apart: $(<result)"
 [[ $("$holdfast" predict --model kinds/model.h5 kinds/data.h5:test --accuracy --quiet | head -n 1) == "$(grep '^accuracy' result)" ]] ||
     fail "the screen tells of another model than the published one"
 [[ $("$holdfast" account --ledger kinds.ledger --population kinds --json --quiet) == *'"spent_epsilon":1.0'* ]] || fail "convex cost something else"
