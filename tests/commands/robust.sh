@@ -4,10 +4,10 @@
 set -uo pipefail
 source "$(dirname "$0")/../support/script.sh"
 "$holdfast" synth blobs --quiet --records 400 --test 150 --centre 0.7 --spread 0.5 --seed 1 --population crowd --out blobs.h5 > /dev/null || fail "no records"
-learn() { "$holdfast" pretrain --quiet --data blobs.h5 --set training.epochs=30 --set training.learning_rate=1 --set clip.gamma=2 "$@" > /dev/null || fail "pretrain $*"; }
-learn --set "network.hidden=[]" --out linear.h5
-learn --set "network.hidden=[8, 6]" --set training.precision=single --out deep.h5
-learn --set "network.hidden=[]" --set features.map=bins --set "features.edges=[[0.0],[0.0],[0.0],[0.0],[0.0],[0.0]]" --out bins.h5
+learn() { "$holdfast" pretrain --quiet --set training.epochs=30 --set training.learning_rate=1 --set clip.gamma=2 "$@" > /dev/null || fail "pretrain $*"; }
+learn --data blobs.h5 --set "network.hidden=[]" --out linear.h5
+learn --data blobs.h5 --set "network.hidden=[8, 6]" --set training.precision=single --out deep.h5
+learn --data blobs.h5 --set "network.hidden=[]" --set features.map=bins --set "features.edges=[[0.0],[0.0],[0.0],[0.0],[0.0],[0.0]]" --out bins.h5
 
 # 1. Certified <= robust <= clean at every radius, and each falls as the radius grows; any number of ranks says the same.
 ask() { "$holdfast" certify --quiet --queries blobs.h5:test "$@"; }
@@ -95,7 +95,10 @@ assert "at least 1 - 0.01" in said["robustness"]["statement"] and "150 queries" 
 END
 done
 ask --model linear.h5 --norm l2 --input-radius .1,.3 --attack pgd,margin --page page.html > /dev/null && grep -q '>certified<' page.html && grep -q '>margin<' page.html && [ "$(stat -c %a page.html)" = 600 ] || fail "no picture"
-ask --model linear.h5 --norm l2 --input-radius .1 --smoothing .5 --service-key service.key --draws 5 --json > few.json && grep -q '"abstentions":150' few.json && grep -q '"clean":0.0' few.json || fail "no answer counts as one that stands: $(cat few.json)"
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 60; ++i) print i % 7 / 7 "," i % 5 / 5 "," (i % 7 > 3) }' > rows.csv
+"$holdfast" import rows.csv --quiet --label y --scale '*=0:1' --out rows.h5 > /dev/null && learn --data rows.h5 --out rows-model.h5 || fail "no model of a table"
+printf 'a,b\n0.9,0.5\n0.1,0.2\n' > new.csv # without labels
+"$holdfast" certify --quiet --model rows-model.h5 --queries new.csv --norm l2 --input-radius .1 --smoothing .5 --service-key service.key --draws 5 --json > few.json && grep -q '"abstentions":2' few.json && grep -q '"clean":0.0' few.json || fail "an abstention is an answer that stands: $(cat few.json)"
 [ "$(stat -c %a service.key)" = 600 ] || fail "others may read the key of the noise"
 ask "${smoothed[@]/service.key/other.key}" --norm linf --out other.csv > /dev/null && ! cmp -s one.csv other.csv || fail "the key draws nothing"
 ask --model bins.h5 --norm l2 --input-radius .1 --smoothing .3 --service-key service.key --draws 500 > said.txt && grep -q 'normal noise, rounded likewise, of deviation 0.3' said.txt || fail "no radius behind bins: $(cat said.txt)"
