@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 
 #include "dist/files/digest.hpp"
@@ -25,9 +25,11 @@ namespace {
 class Grid {
   public:
     explicit Grid(FeatureRange range)
-        : range_(range),
-          unit_(std::exp2(std::max(std::ilogb(range.high - range.low) - 40,
-                                   std::ilogb(std::max(std::abs(range.low), std::abs(range.high))) - 50))) {}
+        : range_(range), unit_(unit_of(range)), low_(nearest(range.low)), high_(nearest(range.high)) {}
+    static double unit_of(FeatureRange range) {
+        return std::exp2(std::max(std::ilogb(range.high - range.low) - 40,
+                                  std::ilogb(std::max(std::abs(range.low), std::abs(range.high))) - 50));
+    }
 
     double unit() const { return unit_; }
     std::int64_t nearest(double feature) const {
@@ -35,8 +37,7 @@ class Grid {
     }
     /// What the model is asked: of a sum beyond the range its end.
     double feature(std::int64_t place, std::int64_t noise) const {
-        return static_cast<double>(std::clamp(place + noise, nearest(range_.low), nearest(range_.high))) *
-               unit_;
+        return static_cast<double>(std::clamp(place + noise, low_, high_)) * unit_;
     }
     std::vector<std::int64_t> nearest(const FeatureMatrix& features) const {
         std::vector<std::int64_t> places;
@@ -51,6 +52,7 @@ class Grid {
   private:
     FeatureRange range_;
     double unit_;
+    std::int64_t low_, high_;  ///< the ends
 };
 
 /// The noise in units of the grid, drawn exactly.
@@ -169,7 +171,7 @@ void check_smoothing(const Model& model, const Smoothing& how) {
 }
 
 double smoothing_unit(const Model& model) {
-    return Grid(model.feature_map().range()).unit();
+    return Grid::unit_of(model.feature_map().range());
 }
 
 Rational smoothed_radius(Norm norm, const Rational& share, const Rational& noise, std::uint64_t features) {

@@ -17,19 +17,10 @@
 #include "models/robust/attack.hpp"
 #include "tests/support/convolution_cases.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/records_of.hpp"
 
 namespace holdfast {
 namespace input_certificate_test {
-
-Records records_of(const std::vector<std::vector<double>>& rows, bool wide) {
-    Records records{FeatureMatrix(rows.front().size(), wide), {}, {}, {}};
-    for (const std::vector<double>& row : rows) {
-        records.features.append(row.data());
-        records.ids.push_back(records.size());
-        records.rows.push_back(records.rows.size());
-    }
-    return records;
-}
 
 std::vector<std::vector<double>> random_rows(std::size_t count, std::size_t columns, std::uint64_t seed,
                                              FeatureRange range) {

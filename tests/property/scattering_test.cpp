@@ -10,6 +10,7 @@
 #include "models/certify/answers.hpp"
 #include "models/robust/input_certificate.hpp"
 #include "models/robust/scattering_slope.hpp"
+#include "tests/support/records_of.hpp"
 
 namespace holdfast {
 namespace {
@@ -445,16 +446,6 @@ Model model_of(const Scattering& map, const std::vector<double>& w, double bias)
     model.parameters.push_back(parameter_units(bias));
     model.features = features;
     return model;
-}
-
-Records records_of(const std::vector<std::vector<double>>& rows) {
-    Records records{FeatureMatrix(rows.front().size(), true), {}, {}, {}};
-    for (const std::vector<double>& row : rows) {
-        records.features.append(row.data());
-        records.ids.push_back(records.ids.size());
-        records.rows.push_back(records.rows.size());
-    }
-    return records;
 }
 
 std::int32_t label_at(const Model& model, const Backend& backend, const std::vector<double>& pixels) {

@@ -11,6 +11,7 @@
 #include "kernels/backends.hpp"
 #include "kernels/base/random.hpp"
 #include "models/privacy/accountant/gaussian.hpp"
+#include "tests/support/records_of.hpp"
 
 namespace holdfast {
 namespace smoothing_test {
@@ -18,16 +19,6 @@ namespace smoothing_test {
 Model model_of(Network network, std::vector<std::int64_t> parameters) {
     return {
         std::move(network), Precision::double_precision, std::move(parameters), "elsewhere", "", "", {}, {}};
-}
-
-Records records_of(const std::vector<std::vector<double>>& rows) {
-    Records records{FeatureMatrix(rows.front().size(), true), {}, {}, {}};
-    for (const std::vector<double>& row : rows) {
-        records.features.append(row.data());
-        records.ids.push_back(records.size());
-        records.rows.push_back(records.rows.size());
-    }
-    return records;
 }
 
 /// Class 1 where .6 x + .8 y > 0, x and y from -8 to 8.

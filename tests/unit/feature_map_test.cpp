@@ -17,6 +17,7 @@
 #include "models/nets/layers.hpp"
 #include "models/nets/model_file.hpp"
 #include "models/privacy/rational.hpp"
+#include "tests/support/records_of.hpp"
 #include "tests/support/run_job.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -30,16 +31,6 @@ using testing::HasSubstr;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
                  infinity = std::numeric_limits<double>::infinity();
 constexpr InputTransform unit_range{.range = {0, 1}};
-
-Records records_of(const std::vector<std::vector<double>>& rows, bool wide) {
-    Records records{FeatureMatrix(rows.front().size(), wide), {}, {}, {}};
-    for (const std::vector<double>& row : rows) {
-        records.features.append(row.data());
-        records.ids.push_back(records.ids.size());
-        records.rows.push_back(records.rows.size());
-    }
-    return records;
-}
 
 std::vector<double> row_of(const FeatureMatrix& features, std::size_t row) {
     std::vector<double> values;

@@ -70,17 +70,15 @@ SecretKey service_key(const Communicator& world, const std::string& path) {
 }
 
 /// question.smoothing: of the whole file.
-InputCertificates certificates_of(const ModelQuestion& question, const StoredModel& stored,
-                                  const Backend& backend, const SecretKey* key,
+InputCertificates certificates_of(const Model& model, const Backend& backend, Norm norm,
+                                  const ModelQuestion& question, const std::optional<SecretKey>& key,
                                   const std::vector<double>& radii, const Records& queries) {
-    const Norm norm = norm_named(question.norm);
-    if (key != nullptr)
-        return certify_smoothed(stored.model, backend, norm, question.smoothing, *key, queries);
+    if (key) return certify_smoothed(model, backend, norm, question.smoothing, *key, queries);
     if (norm == Norm::l1)
         throw Error(ExitCode::usage, "radii in l1 are proved of a smoothed model alone",
                     "give the noise, --smoothing .5, or ask --norm linf or l2", "--norm");
-    return norm == Norm::linf ? certify_boxes(stored.model, backend, radii, queries)
-                              : certify_linear_radii(stored.model, backend, queries);
+    return norm == Norm::linf ? certify_boxes(model, backend, radii, queries)
+                              : certify_linear_radii(model, backend, queries);
 }
 
 /// truth: [queries]. Within a certified radius no attack may succeed.
@@ -190,8 +188,7 @@ void certify_model(const Context& context, ModelQuestion question) {
     // 1. The model, and queries that fit it.
     const Norm norm = norm_named(question.norm);
     const std::vector<double> radii = ascending(question.radii);
-    const StoredModel stored = read_model(question.model);
-    const auto& [model, digest] = stored;
+    const auto [model, digest] = read_model(question.model);
     const Records all = read_queries(context, {model.feature_map(), model.schema}, question.queries);
     const bool labelled = !all.labels.empty();
     if (labelled) require_labels(all, model.network.classes(), question.queries);
@@ -208,8 +205,7 @@ void certify_model(const Context& context, ModelQuestion question) {
     const auto [first, last] = share_of(context.world, all.size());
     const Records queries = part_of(all, first, last);
     const auto backend = make_backend("cpu", model.precision);
-    const InputCertificates mine =
-        certificates_of(question, stored, *backend, smoothed ? &*key : nullptr, radii, queries);
+    const InputCertificates mine = certificates_of(model, *backend, norm, question, key, radii, queries);
     const std::vector<std::int32_t> truth =
         labelled ? std::vector<std::int32_t>(all.labels.begin() + static_cast<std::ptrdiff_t>(first),
                                              all.labels.begin() + static_cast<std::ptrdiff_t>(last))

@@ -24,8 +24,8 @@ struct Shape {
 struct Shapes {
     std::vector<std::string> outputs;  ///< "log-odds of bad", of several classes one each, or the target
     std::vector<Shape> columns;        ///< the greatest span first
-    bool
-        limited;  ///< where a row is longer than the model's norm limit all of them count less, by one factor
+    /// Where a row is longer than the model's norm limit all of them count less, by one factor.
+    bool limited;
     bool unbounded;  ///< no range is stated: numbers are shown from 0 to 1, or about the edges of their bins
 };
 
