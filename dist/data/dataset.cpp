@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <limits>
 #include <map>
 #include <optional>
@@ -366,6 +367,21 @@ Records DatasetReader::read(std::uint64_t first, std::uint64_t count) const {
                     (std::isnan(records.features.at(row, column)) ? "NaN" : "infinite"),
                 "features must be finite numbers: drop the record or fill the value by a public rule",
                 info_.path + ":x_" + info_.split);
+}
+
+void DatasetReader::visit(const std::function<void(const Records& slab)>& use) const {
+    constexpr std::uint64_t slab_rows = 16384;
+    const auto slab_from = [&](std::uint64_t first) {
+        return read(first, std::min(slab_rows, info_.rows - first));
+    };
+    if (info_.rows == 0) return;
+    Records slab = slab_from(0);
+    for (std::uint64_t next = slab.size(); next < info_.rows; next += slab.size()) {
+        std::future<Records> coming = std::async(std::launch::async, slab_from, next);
+        use(slab);
+        slab = coming.get();
+    }
+    use(slab);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -141,6 +142,9 @@ class DatasetReader {
     /// Only the ids (row numbers where the file has none), without touching the features.
     std::vector<std::uint64_t> read_ids(std::uint64_t first, std::uint64_t count) const;
     Records read_all() const { return read(0, info_.rows); }
+    /// read() of all rows in their order, a slab at a time. The next one is read and unpacked by another
+    /// thread while `use` has this one: it calls HDF5, which is for one thread at a time, for no file at all.
+    void visit(const std::function<void(const Records& slab)>& use) const;
 
   private:
     struct File;

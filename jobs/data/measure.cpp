@@ -52,7 +52,6 @@ constexpr double hidden_deviations = 8, told_apart_deviations = 32;  // persons 
 constexpr double few_deviations = 16, few_hidden_deviations = 5, few_told_apart_deviations = 12;
 constexpr double most_share_of_few = 0.3;
 constexpr double names_share_of_delta = 0.1;
-constexpr std::uint64_t slab_rows = 16384;
 constexpr std::size_t block_rows = 512;  // of which all columns lie in a cache
 
 // What is asked for ----------------------------------------------------------------------------------------
@@ -363,12 +362,10 @@ std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& pe
                                   const std::vector<std::size_t>& features, std::size_t first,
                                   std::size_t last) {
     std::vector<ColumnCounts> counts(last - first);
-    const std::uint64_t rows = reader.info().rows;
     std::vector<std::int64_t> shares;
-    for (std::uint64_t begin = 0; begin < rows; begin += slab_rows) {
-        const Records slab = reader.read(begin, std::min(slab_rows, rows - begin));
+    reader.visit([&](const Records& slab) {
         shares.resize(slab.size());
-        for (std::size_t row = 0; row < slab.size(); ++row) shares[row] = persons.share(begin + row);
+        for (std::size_t row = 0; row < slab.size(); ++row) shares[row] = persons.share(slab.rows[row]);
             // Each thread has columns of its own, and sums of whole numbers: in no order.
 #pragma omp parallel if (slab.size() >= block_rows)
         for (std::size_t block = 0; block < slab.size(); block += block_rows) {
@@ -378,7 +375,7 @@ std::vector<ColumnCounts> counted(const DatasetReader& reader, const Persons& pe
                 for (std::size_t row = block; row < end; ++row)
                     counts[i - first].add(slab.features.at(row, features[i]), shares[row]);
         }
-    }
+    });
     return counts;
 }
 
@@ -387,8 +384,7 @@ NameCounts counted_names(const DatasetReader& reader, const std::vector<std::str
                          std::size_t feature) {
     const DatasetInfo& info = reader.info();
     NameCounts counts(names);
-    for (std::uint64_t begin = 0; begin < info.rows; begin += slab_rows) {
-        const Records slab = reader.read(begin, std::min(slab_rows, info.rows - begin));
+    reader.visit([&](const Records& slab) {
         for (std::size_t row = 0; row < slab.size(); ++row) {
             const double place = slab.features.at(row, feature);
             if (!(place >= 0 && place < static_cast<double>(names.size()) && place == std::floor(place)))
@@ -396,7 +392,7 @@ NameCounts counted_names(const DatasetReader& reader, const std::vector<std::str
                             "import the table again", info.path);
             counts.add_person(static_cast<std::size_t>(place));
         }
-    }
+    });
     return counts;
 }
 

@@ -215,10 +215,7 @@ SecretKey Trials::key(const std::string& purpose, std::size_t run) const {
 
 /// Whether a label is none would else show once all is paid for, and by a chance of the private number.
 void require_labels_of(const DatasetReader& reader, std::size_t classes) {
-    constexpr std::uint64_t slab = 16384;
-    const DatasetInfo& info = reader.info();
-    for (std::uint64_t first = 0; first < info.rows; first += slab)
-        require_labels(reader.read(first, std::min(slab, info.rows - first)), classes, info.path);
+    reader.visit([&](const Records& slab) { require_labels(slab, classes, reader.info().path); });
 }
 
 void Trials::pay(const DatasetReader& trained) {

@@ -28,7 +28,6 @@ namespace {
 
 constexpr double share_of_choice = 0.1;  // of the total, unless --share says
 constexpr std::size_t equal_bins = 16;   // of a column without measured edges
-constexpr std::uint64_t rows_at_once = 16384;
 // Gaps between scores that a draw overlooks are ln(columns)/rate persons: so many of them are too few.
 constexpr double hopeless_gaps = 2, doubtful_gaps = 20;
 
@@ -164,11 +163,10 @@ class Scores {
     }
     template <typename Visit>
     void for_each_row(Visit visit) const {
-        const std::uint64_t rows = reader_.info().rows;
-        for (std::uint64_t begin = 0; begin < rows; begin += rows_at_once) {
-            const Records slab = reader_.read(begin, std::min(rows_at_once, rows - begin));
-            for (std::size_t row = 0; row < slab.size(); ++row) visit(slab, row, persons_.share(begin + row));
-        }
+        reader_.visit([&](const Records& slab) {
+            for (std::size_t row = 0; row < slab.size(); ++row)
+                visit(slab, row, persons_.share(slab.rows[row]));
+        });
     }
 
     const DatasetReader& reader_;

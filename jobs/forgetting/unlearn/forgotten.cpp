@@ -19,17 +19,7 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t id_slab = 16384;
-
-/// Calls `use` with one slab after the other; the test splits of a file may hold anything.
-void for_each_slab(const DatasetReader& reader, bool checked,
-                   const std::function<void(const Records&)>& use) {
-    const std::uint64_t rows = reader.info().rows;
-    for (std::uint64_t first = 0; first < rows; first += id_slab) {
-        const std::uint64_t count = std::min(id_slab, rows - first);
-        use(checked ? reader.read(first, count) : reader.read_unchecked(first, count));
-    }
-}
+constexpr std::uint64_t slab_rows = 16384;
 
 /// Those without the forgotten.
 Records rest_of(const Records& records, const Forgetting& forgetting) {
@@ -48,7 +38,7 @@ Records rest_of(const Records& records, const Forgetting& forgetting) {
 /// Counts what is left, and names either set of records.
 void digest(const DatasetReader& reader, const std::string& asked, Forgetting& forgetting) {
     RecordDigest all, left;
-    for_each_slab(reader, true, [&](const Records& slab) {
+    reader.visit([&](const Records& slab) {
         const Records rest = rest_of(slab, forgetting);
         all.add(slab);
         left.add(rest);
@@ -92,9 +82,9 @@ Forgetting look_up(const DatasetReader& reader, const IdList& asked, const Secre
     std::sort(wanted.begin(), wanted.end());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::map<std::uint64_t, std::uint64_t> there;  // the first row of each
-    for (std::uint64_t first = 0; first < info.rows; first += id_slab) {
+    for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
         std::uint64_t row = first;
-        for (const std::uint64_t id : reader.read_ids(first, std::min(id_slab, info.rows - first))) {
+        for (const std::uint64_t id : reader.read_ids(first, std::min(slab_rows, info.rows - first))) {
             if (std::binary_search(wanted.begin(), wanted.end(), id)) there.emplace(id, row);
             ++row;
         }
@@ -139,7 +129,7 @@ Forgetting look_up_rows(const DatasetReader& reader, const std::string& table, c
     for (std::size_t i = 0; i < asked.size(); ++i) wanted[name_of_row(asked, i, labelled)].push_back(i);
     Forgetting forgetting;
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> persons;  // first row, rows that stay
-    for_each_slab(reader, true, [&](const Records& slab) {
+    reader.visit([&](const Records& slab) {
         for (std::size_t i = 0; i < slab.size(); ++i) {
             auto& [first, stay] = persons.try_emplace(slab.ids[i], slab.rows[i], 0).first->second;
             const auto found = wanted.find(name_of_row(slab, i, labelled));
@@ -193,9 +183,12 @@ void write_without(const DatasetReader& reader, const Forgetting& forgetting, co
         const DatasetReader split(info.path + ":" + name);
         const bool reduced = name == info.split;
         writer.begin_split(name, split.info().features, split.info().wide);
-        for_each_slab(split, reduced, [&](const Records& slab) {
-            writer.append(reduced ? rest_of(slab, forgetting) : slab);
-        });
+        for (std::uint64_t first = 0, rows = split.info().rows; first < rows; first += slab_rows) {
+            const std::uint64_t count = std::min(slab_rows, rows - first);
+            // The other splits of a file may hold anything.
+            writer.append(reduced ? rest_of(split.read(first, count), forgetting)
+                                  : split.read_unchecked(first, count));
+        }
     }
     writer.set_facts(info);
     if (!info.image_shape.empty()) writer.set_image_shape(info.image_shape);

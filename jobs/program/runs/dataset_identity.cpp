@@ -10,7 +10,6 @@
 namespace holdfast {
 namespace {
 
-constexpr std::uint64_t slab_rows = 16384;
 constexpr std::size_t rows_worth_threads = 1024;
 
 }  // namespace
@@ -49,8 +48,7 @@ std::string changed_fact(const DatasetFacts& trained, const DatasetInfo& now) {
 
 std::string digest_of_records(const DatasetReader& reader) {
     RecordDigest digest;
-    for (std::uint64_t first = 0; first < reader.info().rows; first += slab_rows)
-        digest.add(reader.read(first, std::min(slab_rows, reader.info().rows - first)));
+    reader.visit([&](const Records& slab) { digest.add(slab); });
     return digest.hex(*make_serial_communicator());
 }
 
@@ -58,8 +56,8 @@ DatasetIdentity identify(const DatasetReader& reader) {
     const DatasetInfo& info = reader.info();
     DatasetIdentity identity{info.population, "", {}, name_of(info.ids), {}};
     RecordDigest digest;
-    for (std::uint64_t first = 0; first < info.rows; first += slab_rows) {
-        const Records slab = reader.read(first, std::min(slab_rows, info.rows - first));
+    reader.visit([&](const Records& slab) {
+        const std::size_t first = identity.contents.size();
         digest.add(slab);
         identity.contents.resize(first + slab.size());
         std::vector<double> features(info.features);
@@ -71,7 +69,7 @@ DatasetIdentity identify(const DatasetReader& reader) {
         }
         if (info.ids != IdKind::row_number)
             identity.ids.insert(identity.ids.end(), slab.ids.begin(), slab.ids.end());
-    }
+    });
     if (info.rows_at_most > 1) {  // a person once
         std::sort(identity.ids.begin(), identity.ids.end());
         identity.ids.erase(std::unique(identity.ids.begin(), identity.ids.end()), identity.ids.end());
