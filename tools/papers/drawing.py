@@ -83,6 +83,25 @@ def cells(title, x, y, span, values, most, meaning):
     return framed(title, x, y, "".join(inside), HIGH)
 
 
+def choices(title, x, y, columns, rows, chosen):
+    """Which of a few is chosen: chosen[row][column] = (name, what stands in its cell), rows from below."""
+    names = sorted({name for found in chosen for name, _ in found})
+    wide, high = WIDE / len(columns), HIGH / len(rows)
+    inside = []
+    for row, found in enumerate(chosen):
+        down = TOP + HIGH - high * (row + 1)
+        inside.append(f'<text x="{LEFT - 6}" y="{down + high / 2 + 4:.0f}" text-anchor="end">{escaped(rows[row])}</text>')
+        for column, (name, words) in enumerate(found):
+            inside.append(f'<rect x="{LEFT + wide * column:.1f}" y="{down:.1f}" width="{wide:.1f}" height="{high:.1f}" fill-opacity=".45" '
+                          f'fill="var(--c{names.index(name)})"/><text x="{LEFT + wide * (column + .5):.0f}" y="{down + high / 2 + 4:.0f}" '
+                          f'text-anchor="middle">{escaped(words)}</text>')
+    inside += [f'<text x="{LEFT + wide * (column + .5):.0f}" y="{TOP + HIGH + 18}" text-anchor="middle">{escaped(value)}</text>'
+               for column, value in enumerate(columns)]
+    inside += [f'<rect x="{LEFT + WIDE + 10}" y="{TOP + 18 * place}" width="14" height="14" fill-opacity=".45" fill="var(--c{place})"/>'
+               f'<text x="{LEFT + WIDE + 32}" y="{TOP + 12 + 18 * place}">{escaped(name)}</text>' for place, name in enumerate(names)]
+    return framed(title, x, y, "".join(inside))
+
+
 def table(rows):
     names = list(dict.fromkeys(name for row in rows for name in row))
     head = "".join(f"<th>{escaped(name)}</th>" for name in names)

@@ -4,7 +4,7 @@ import itertools
 import math
 import statistics
 
-from drawing import lines
+from drawing import choices, lines
 from entries import OUT, ROOT, accuracies, entry, judged, percent, rounded
 from stand_ins import OWN, behind, halves
 
@@ -160,6 +160,28 @@ def network(here):
                                  for epsilon in here.small((1, 3), (3,))}
     return judged(max(found.values()) > here.small(0.9, 0.3), ", ".join(f"{percent(accuracy)} at epsilon {epsilon:g}"
         for epsilon, accuracy in found.items()), stand_in=False)
+
+
+@entry("own", "Routes")
+def routes(here):
+    records, epsilons = here.small((300, 1000, 3000, 10000, 30000), (300,)), here.small((0.01, 0.03, 0.1, 0.3, 1, 3), (0.1, 1))
+    chosen = {"1": [], "100": [], "any": []}  # by the number of answers, which together cost so much
+    for count in records:
+        for found in chosen.values():
+            found.append([])
+        for epsilon in epsilons:
+            said = here.said("advise", "--records", count, "--features", 20, "--classes", 2, "--epsilon", epsilon, "--delta", 1e-5)
+            for answers, found in chosen.items():
+                accuracy, kind, route = max((row["accuracy"].get(answers, 0), row["candidate"].split(",")[0], row["route"])
+                                            for row in said["routes"])
+                found[-1].append((kind, f"{accuracy:.2f}"))
+                here.row(records=count, epsilon=epsilon, answers=answers, best=kind, by=route, accuracy=accuracy)
+    for answers, found in chosen.items():
+        here.draw(choices(f"{answers} answer{'s' * (answers != '1')}", "epsilon of all, at delta 1e-5", "records", epsilons, records,
+                          found))
+    leads = {answers: sorted({kind for row in found for kind, _ in row}) for answers, found in chosen.items()}
+    return judged(len({kind for kinds in leads.values() for kind in kinds}) > 1, "no way is best everywhere: " + "; ".join(
+        f"of {answers} answers {', '.join(kinds)} lead somewhere" for answers, kinds in leads.items()), stand_in=False)
 
 
 GRIDS = {"pneumoniamnist": {"training.epochs": (1, 4), "training.batches": (1, 4), "training.learning_rate": (0.3, 1, 4, 16),
