@@ -160,7 +160,7 @@ void evaluate_regression(const Context& context, const Request& request, const F
     const Records data = read_queries(context, run.form(), request.data);
     const std::vector<double> targets =
         require_targets(data, run.manifest.dataset.target_range, request.data);
-    const NumericQuality quality = quality_of(nominal_logits(run, data), targets);
+    const NumericQuality quality = quality_of(nominal_logits(run, data), targets, data.ids);
     nlohmann::json result = {{"data", request.data},
                              {"queries", data.size()},
                              {"classes", run.classes()},
@@ -221,9 +221,9 @@ void evaluate(const Context& context, const Request& request) {
                            static_cast<double>(members.size());
     std::vector<std::int32_t> labels;
     for (const Evidence& evidence : ensemble) labels.push_back(evidence.label);
-    const Quality quality =
-        quality_of(labels, data.labels, run.classes(),
-                   probabilities_of(run.network.loss(), nominal_logits(run, data), run.network.outputs()));
+    const Quality quality = quality_of(
+        labels, data.labels, run.classes(),
+        probabilities_of(run.network.loss(), nominal_logits(run, data), run.network.outputs()), data.ids);
 
     // 3. Accuracy, certified fractions, distances, and every mechanism's exact expected accuracy.
     const std::vector<std::int64_t> ensemble_distances = distances_of(ensemble);

@@ -162,8 +162,8 @@ void predict(const Context& context, const Request& request) {
         {"model", digest}, {"kind", model.kind}, {"guarantee", model.guarantee}, {"cost", model.cost}};
     std::string text;
     if (request.accuracy && model.network.is_regression()) {
-        const NumericQuality quality =
-            quality_of(answers.logits, require_targets(queries, default_feature_range, request.queries));
+        const NumericQuality quality = quality_of(
+            answers.logits, require_targets(queries, default_feature_range, request.queries), queries.ids);
         object.update(to_json(quality));
         object["queries"] = queries.size();
         text = text_of(quality, in_units(1, schema) - in_units(0, schema));
@@ -177,7 +177,7 @@ void predict(const Context& context, const Request& request) {
         text = lines_of(answers.logits);
     } else if (request.accuracy) {
         const Quality quality =
-            quality_of(answers.labels, queries.labels, model.network.classes(), probabilities);
+            quality_of(answers.labels, queries.labels, model.network.classes(), probabilities, queries.ids);
         object.update(to_json(quality));
         object["queries"] = queries.size();
         text = text_of(quality, schema ? schema->classes : std::vector<std::string>());

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -37,6 +38,22 @@ std::string table_of(const Quality& quality, const std::vector<std::string>& nam
     }
     return text;
 }
+
+/// Who asks so many queries, and how many of them count as asked independently.
+struct Askers {
+    Askers(std::span<const std::uint64_t> ids, std::size_t queries)
+        : persons(queries), independent(static_cast<double>(queries)) {
+        if (ids.empty()) return;
+        std::map<std::uint64_t, double> of_person;
+        for (const std::uint64_t id : ids) ++of_person[id];
+        double squares = 0;
+        for (const auto& [id, count] : of_person) squares += count * count;
+        persons = of_person.size();
+        independent *= independent / squares;
+    }
+    std::uint64_t persons;
+    double independent;
+};
 
 /// How often a query of the class is given a higher probability than another one, ties by half: by ranks
 /// (Mann, Whitney 1947). `of_class`: [queries], at least one of each.
@@ -136,8 +153,11 @@ std::vector<double> probabilities_of(Loss loss, std::span<const double> logits, 
 }
 
 Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::int32_t> truth,
-                   std::size_t classes, std::span<const double> probabilities) {
+                   std::size_t classes, std::span<const double> probabilities,
+                   std::span<const std::uint64_t> ids) {
+    const Askers asked(ids, truth.size());
     Quality quality;
+    quality.persons = asked.persons;
     quality.confusion.assign(classes, std::vector<std::uint64_t>(classes, 0));
     quality.queries = truth.size();
     for (std::size_t q = 0; q < truth.size(); ++q)
@@ -155,22 +175,25 @@ Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::in
         quality.balanced += part;
         variance += part * (1 - part) / static_cast<double>(count);
     }
-    const auto n = static_cast<double>(quality.queries);
-    const double z = two_sided_95, p = static_cast<double>(right) / n;
+    const double n = asked.independent, z = two_sided_95,
+                 p = static_cast<double>(right) / static_cast<double>(quality.queries);
     const double centre = (p + z * z / (2 * n)) / (1 + z * z / n),
                  reach = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
     quality.accuracy = p;
     quality.lowest = std::max(0.0, centre - reach);
     quality.highest = std::min(1.0, centre + reach);
-    quality.commonest = static_cast<double>(commonest) / n;
+    quality.commonest = static_cast<double>(commonest) / static_cast<double>(quality.queries);
     quality.chance = 1 / static_cast<double>(occurring);
     quality.balanced *= quality.chance;
-    quality.balanced_lowest = quality.balanced - z * quality.chance * std::sqrt(variance);
+    quality.balanced_lowest =
+        quality.balanced -
+        z * quality.chance * std::sqrt(variance * static_cast<double>(quality.queries) / n);
     if (!probabilities.empty()) quality.probabilities = probability_quality(probabilities, truth, classes);
     return quality;
 }
 
-NumericQuality quality_of(std::span<const double> answers, std::span<const double> targets) {
+NumericQuality quality_of(std::span<const double> answers, std::span<const double> targets,
+                          std::span<const std::uint64_t> ids) {
     const auto count = static_cast<double>(targets.size());
     const double mean = std::accumulate(targets.begin(), targets.end(), 0.0) / count;
     NumericQuality quality{.queries = targets.size()};
@@ -184,7 +207,8 @@ NumericQuality quality_of(std::span<const double> answers, std::span<const doubl
         gains_squared += gain * gain / count;
     }
     const double gained = quality.variance - quality.squared_error;
-    quality.gain_deviation = std::sqrt(std::max(0.0, gains_squared - gained * gained) / count);
+    quality.gain_deviation =
+        std::sqrt(std::max(0.0, gains_squared - gained * gained) / Askers(ids, targets.size()).independent);
     return quality;
 }
 
@@ -211,6 +235,7 @@ std::string text_of(const NumericQuality& quality, double unit) {
 nlohmann::json to_json(const Quality& quality) {
     nlohmann::json object = {{"accuracy", quality.accuracy},
                              {"interval", {quality.lowest, quality.highest}},
+                             {"persons", quality.persons},
                              {"commonest_class", quality.commonest},
                              {"balanced_accuracy", quality.balanced},
                              {"beats_guessing", quality.beats_guessing()},
@@ -227,12 +252,16 @@ nlohmann::json to_json(const Quality& quality) {
 }
 
 std::string text_of(const Quality& quality, const std::vector<std::string>& names) {
-    std::string text =
-        line_of("accuracy %.4f of %llu queries, 95%% interval %.4f to %.4f\n", quality.accuracy,
-                static_cast<unsigned long long>(quality.queries), quality.lowest, quality.highest) +
-        line_of("who always says the commonest class: %.4f; balanced accuracy %.4f\n", quality.commonest,
-                quality.balanced) +
-        (quality.probabilities ? text_of(*quality.probabilities) : "") + table_of(quality, names);
+    std::string text = line_of("accuracy %.4f of %llu queries%s, 95%% interval %.4f to %.4f\n",
+                               quality.accuracy, static_cast<unsigned long long>(quality.queries),
+                               quality.persons < quality.queries
+                                   ? (" of " + std::to_string(quality.persons) + " persons").c_str()
+                                   : "",
+                               quality.lowest, quality.highest) +
+                       line_of("who always says the commonest class: %.4f; balanced accuracy %.4f\n",
+                               quality.commonest, quality.balanced) +
+                       (quality.probabilities ? text_of(*quality.probabilities) : "") +
+                       table_of(quality, names);
     if (quality.beats_guessing()) return text;
     return text +
            (quality.tells_classes_apart()

@@ -23,9 +23,9 @@ struct ProbabilityQuality {
 /// How good answers are, beside guessing.
 struct Quality {
     std::vector<std::vector<std::uint64_t>> confusion;  ///< [true class][answered class]
-    std::uint64_t queries = 0;
-    double accuracy = 0, lowest = 0, highest = 0;  ///< its interval of 95% (Wilson), over such queries
-    double commonest = 0;                          ///< of who always says the commonest class
+    std::uint64_t queries = 0, persons = 0;             ///< who asks them
+    double accuracy = 0, lowest = 0, highest = 0;       ///< its interval of 95% (Wilson), over such persons
+    double commonest = 0;                               ///< of who always says the commonest class
     double balanced = 0;         ///< mean over the classes that occur of the part that is right
     double balanced_lowest = 0;  ///< where its interval of 95% begins
     double chance = 1;           ///< the balanced accuracy of who guesses
@@ -38,8 +38,11 @@ struct Quality {
 };
 
 /// labels, truth: [queries], at least one; both below `classes`. probabilities: [queries, classes], or none.
+/// ids: [queries] of persons, or none: one query each. Of whom has several, an interval takes them for as
+/// good as one and the same: n queries count as n^2 over the sum of the squares of each person's (Kish 1965).
 Quality quality_of(std::span<const std::int32_t> labels, std::span<const std::int32_t> truth,
-                   std::size_t classes, std::span<const double> probabilities = {});
+                   std::size_t classes, std::span<const double> probabilities = {},
+                   std::span<const std::uint64_t> ids = {});
 
 /// What logits [queries, outputs] say of the classes, [queries, classes]; empty: the loss makes no
 /// probabilities.
@@ -59,15 +62,16 @@ struct NumericQuality {
     bool beats_guessing() const;
 };
 
-/// answers, targets: [queries], at least one.
-NumericQuality quality_of(std::span<const double> answers, std::span<const double> targets);
+/// answers, targets: [queries], at least one; ids as above.
+NumericQuality quality_of(std::span<const double> answers, std::span<const double> targets,
+                          std::span<const std::uint64_t> ids = {});
 /// {mean_squared_error, mean_absolute_error, explained_variance, beats_guessing}
 nlohmann::json to_json(const NumericQuality& quality);
 /// unit: how long the targets' range is where their owner counts, 1 where that is not known.
 std::string text_of(const NumericQuality& quality, double unit);
 
-/// {accuracy, interval, commonest_class, balanced_accuracy, beats_guessing, confusion}, and of probabilities
-/// {auc, brier, log_loss, calibration_error, mean_probability, class_share}
+/// {accuracy, interval, persons, commonest_class, balanced_accuracy, beats_guessing, confusion}, and of
+/// probabilities {auc, brier, log_loss, calibration_error, mean_probability, class_share}
 nlohmann::json to_json(const Quality& quality);
 /// Some lines: the figures, a table of up to ten classes, and a sentence where the model is no better than
 /// guessing. names: of the classes, or none.

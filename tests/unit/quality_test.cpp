@@ -49,6 +49,34 @@ TEST(Quality, ItsIntervalIsWilsons) {
     EXPECT_LE(quality_of(one, one, 2).highest, 1);
 }
 
+TEST(Quality, ItsIntervalIsOfPersonsNotOfTheirRows) {
+    // Each of 40 asks five times and is told the same: as sure as 40 answers, not as 200.
+    std::vector<std::int32_t> truth, labels, truth_once, labels_once;
+    std::vector<double> targets, answers;
+    std::vector<std::uint64_t> ids;
+    for (int person = 0; person < 40; ++person) {
+        truth_once.push_back(person % 2);
+        labels_once.push_back(person % 4 == 0 ? 1 - person % 2 : person % 2);
+        for (int row = 0; row < 5; ++row) {
+            truth.push_back(truth_once.back());
+            labels.push_back(labels_once.back());
+            targets.push_back(person % 2);
+            answers.push_back(person % 5 < 3 ? 0.5 : person % 2);
+            ids.push_back(static_cast<std::uint64_t>(person) * 17);
+        }
+    }
+    const Quality rows = quality_of(labels, truth, 2), once = quality_of(labels_once, truth_once, 2),
+                  persons = quality_of(labels, truth, 2, {}, ids);
+    EXPECT_DOUBLE_EQ(persons.lowest, once.lowest);
+    EXPECT_DOUBLE_EQ(persons.highest, once.highest);
+    EXPECT_DOUBLE_EQ(persons.balanced_lowest, once.balanced_lowest);
+    EXPECT_LT(persons.lowest, rows.lowest);
+    EXPECT_THAT(text_of(persons), HasSubstr("of 200 queries of 40 persons"));
+    EXPECT_THAT(text_of(rows), Not(HasSubstr("persons")));
+    EXPECT_NEAR(quality_of(answers, targets, ids).gain_deviation,
+                std::sqrt(5) * quality_of(answers, targets).gain_deviation, 1e-12);
+}
+
 TEST(Quality, SaysWhenAModelIsWorthless) {
     std::vector<std::int32_t> truth(100, 0), all_zero(100, 0);
     std::fill(truth.begin(), truth.begin() + 40, 1);

@@ -84,14 +84,15 @@ Rule by_bound(const FinishedFleet& fleet, const Records& queries) {
 }
 
 /// Of the network of all records, unprotected: its queries are not clipped.
-Quality quality_of_nominal(const FleetOutputs& outputs, const Records& mapped,
-                           const std::vector<std::int32_t>& truth, std::size_t classes) {
+Quality quality_of_nominal(const FleetOutputs& outputs, const Records& mapped, const Records& data,
+                           std::size_t classes) {
+    const std::vector<std::int32_t>& truth = data.labels;
     const Decision& decision = outputs.decision();
     const std::vector<double> values = outputs.nominal(mapped);
     std::vector<std::int32_t> labels;
     for (std::size_t q = 0; q < truth.size(); ++q)
         labels.push_back(decision.label([&](std::size_t o) { return values[q * decision.rows() + o]; }));
-    return quality_of(labels, truth, classes);
+    return quality_of(labels, truth, classes, {}, data.ids);
 }
 
 /// accuracy: expected, where what the rule is not sure of is answered by a class at random, which tells
@@ -202,7 +203,7 @@ void evaluate_fleet(const Context& context, const FleetQuestion& question) {
 
     // 2. What N says, what all networks say, and what the bound is sure of.
     const FleetOutputs outputs(fleet.networks, context.world);
-    const Quality quality = quality_of_nominal(outputs, outputs.mapped(data), data.labels, classes);
+    const Quality quality = quality_of_nominal(outputs, outputs.mapped(data), data, classes);
     const std::vector<Vote> votes = vote_of(outputs, context.world, outputs.mapped(clipped(data, range)));
     std::vector<Rule> rules{by_vote(fleet, votes, range)};
     if (IdpBounds::known(fleet.folder)) rules.push_back(by_bound(fleet, data));
