@@ -142,6 +142,16 @@ def test_what_is_not_stated_of_named_persons_is_measured():
     refused(holdfast.BudgetExhausted, "does not fit beside", holdfast.PrivateClassifier(1, population="ward", ledger="ward.ledger").fit, X, y, ids=np.arange(count) * 7 + 2)
     few = {name: values[:30] for name, values in X.items()}
     refused(holdfast.BudgetExhausted, "would hide all 30", holdfast.PrivateClassifier(1, expected_persons=30).fit, few, y[:30], ids=np.arange(30))
+    # Two classes are 0 and 1, whichever occur; of more, whoever is alone in the last one would show.
+    alone = holdfast.PrivateClassifier(1, population="healthy").fit(X, np.zeros(count, int), ids=np.arange(count))
+    assert alone.guarantee_["status"] == "proved" and alone.classes_.tolist() == [0, 1], (alone.guarantee_, alone.classes_)
+    three = y + (age > 75)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = holdfast.PrivateClassifier(1).fit(X, three, ids=np.arange(count))
+    assert found.guarantee_["status"] != "proved" and any("classes=" in str(one.message) for one in said), (found.guarantee_, said)
+    stated = holdfast.PrivateClassifier(1, classes=[0, 1, 2]).fit(X, three, ids=np.arange(count))
+    assert stated.guarantee_["status"] == "proved" and stated.predict_proba(X).shape == (count, 3), stated.guarantee_
     # Text is hashed, by the type of its column alone.
     towns = {"town": np.where(y == 1, "Basel", np.where(age % 2 == 0, "Chur", "Sion")), "age": age}
     hashed = holdfast.PrivateClassifier(1, population="towns").fit(towns, y, ids=np.arange(count))

@@ -142,6 +142,16 @@ before=$(sha256sum kinds/model.h5)
 quickstart "${kinds[@]}" && fail "a second convex model of one budget"
 grep -q 'have no epsilon 1 left' words && [[ $(sha256sum kinds/model.h5) == "$before" && -d kinds/run ]] || fail "refused in what words: $(tail -3 words)"
 
+# Labels beyond 0 and 1 are no number of classes that anybody may know: whoever is alone in the last one would show.
+sed '1!{ s/^a/0/; s/^b/1/; s/^c/2/ }' kinds.csv >numbered.csv
+numbered=(--csv numbered.csv --label kind --person number --population numbered --scale '*=0:10' --expected-records 135 --out numbered)
+quickstart "${numbered[@]}" && fail "classes that nobody stated"
+grep -q -- "--classes '0|1|2'" words && [[ ! -e numbered.ledger ]] || fail "does not say which classes: $(<words)"
+# Stated, they are as many as that, whoever is there.
+{ head -n 1 numbered.csv && grep '^[01],' numbered.csv; } >two.csv
+quickstart "${numbered[@]/#numbered/two}" --classes '0|1|2' || fail "two of three classes: $(tail -5 words)"
+grep -q '^classes = 3' two/advised.toml || fail "the classes found are counted, not those stated"
+
 # Numbers are learnt in a range that is public.
 awk 'BEGIN { srand(3); print "number,size,age,price"
     for (i = 0; i < 3000; ++i) { size = rand(); age = rand()

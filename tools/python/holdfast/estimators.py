@@ -207,8 +207,9 @@ class PrivateClassifier(PrivateModel, TableClassifier):
     epsilon, delta : what the model costs, charged once.
     schema : what the columns are, as public knowledge: a Schema or dict, the path of a TOML file of `holdfast schema`, or
         (low, high), the range of every column of numbers, in the columns' own units. None: ranges are measured under
-        privacy, for a part of epsilon, where ids are given and all columns are numbers; else found in the records.
-    classes : the label's values, as public knowledge, where the schema does not list them. None: those of y.
+        privacy, for a part of epsilon, where ids are given and classes are stated; else found in the records.
+    classes : the label's values, as public knowledge, where the schema does not list them. None: 0 and 1 where y has no
+        other; else those of y, found in the records.
     class_shares : public shares of the classes, in the order of classes_, as [0.97, 0.03]: records then count so that all
         classes count alike, and none is left out for being rare; probabilities are those of equal classes. None: as they are.
     expected_persons : number of records that anybody may know, a rounded one too. None: measured likewise, or found.

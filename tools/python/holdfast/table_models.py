@@ -39,6 +39,7 @@ class TableModel(BaseEstimator):
 
     def _import(self, folder: str, say: Any, X: Any, y: Any, ids: Any) -> dict:
         """Makes data.h5 of a table, in the folder; returns what the program says of it."""
+        self._measures = self._measures and (ids is not None or self.ids is not None)
         X, y, names, cells = self._table(X, y)
         if ids is not None and self.ids is not None:
             raise ValueError(f"who each row is says the column {self.ids!r} (ids=), and fit's ids too: give one of them")
@@ -50,7 +51,7 @@ class TableModel(BaseEstimator):
         label = fresh("label", names)
         write_csv(os.path.join(folder, "table.csv"), [*names, label], [*cells, texts(y)])
         run = functools.partial(driver.run, folder=folder)
-        self._measures = self._measures and id_column is not None and (self.schema is None or self.expected_persons is None)
+        self._measures = self._measures and (self.schema is None or self.expected_persons is None)
         if self._measures and self.schema is None:
             say("import")
             if facts := self._import_as_it_is(run, label, id_column, text_columns(X), y):
@@ -209,15 +210,20 @@ class TableClassifier(ClassifierMixin, TableModel):
         if gaps := sum(text_of(label) == "" for label in y.tolist()):
             raise ValueError(f"Input y contains NaN: {gaps} labels are missing (leave these rows out)")
         check_classification_targets(y)
-        if len(np.unique(y)) < 2 and self.classes is None and not names_classes(self.schema):
+        stated = self.classes is not None or names_classes(self.schema) or (self._measures and self._are_flags(y))
+        if len(np.unique(y)) < 2 and not stated:
             raise ValueError("y has one class: state the classes that there may be, classes=…")
         return y
+
+    @staticmethod
+    def _are_flags(y: np.ndarray) -> bool:
+        """0 and 1 are two classes, whichever occur; how many others there are only somebody who knows may say."""
+        return y.dtype.kind in "iuf" and set(np.unique(y).tolist()) <= {0, 1}
 
     def _label_words(self, y: np.ndarray) -> list | None:
         if self.classes is not None:
             return ["--classes", "|".join(texts(self.classes))]
-        found = np.unique(y)
-        return [] if np.array_equal(found, np.arange(len(found))) else None
+        return [] if self._are_flags(y) else None
 
     def _label_into(self, schema: Schema, y: np.ndarray) -> None:
         if self.classes is not None:
@@ -226,9 +232,8 @@ class TableClassifier(ClassifierMixin, TableModel):
             schema.update(classes=texts(np.unique(y)), found=True)
 
     def _take_labels(self, schema: Schema | None, y: np.ndarray) -> None:
-        found = np.unique(y)
-        stated = found if self.classes is None else self.classes
-        self._take_classes(texts(stated) if schema is None else schema["classes"], y.dtype, found)
+        stated = [0, 1] if self.classes is None else self.classes
+        self._take_classes(texts(stated) if schema is None else schema["classes"], y.dtype, np.unique(y))
 
     def _take_labels_of(self, known: Mapping) -> None:
         names = known.get("classes") or self.model_.class_names()
