@@ -321,12 +321,30 @@ TEST(ColumnTree, ARangeAloneIsDrawnFromOneLevel) {
     EXPECT_TRUE(crowd.highest == 128 || crowd.highest == 256) << crowd.highest;
     EXPECT_NEAR(crowd.cells[0].persons, 296, 5 * 20 * std::sqrt(4.0));
     EXPECT_EQ(std::pair(signs.lowest, signs.highest), std::pair(-8.0, 4.0));
-    EXPECT_TRUE(zeros.lowest <= 0 && zeros.highest >= 0);
+    EXPECT_EQ(std::pair(zeros.lowest, zeros.highest), std::pair(0.0, 1.0));
     std::vector<Person> mostly_zero(600, Person{0.0});
-    mostly_zero.insert(mostly_zero.end(), 100, Person{700.0});
+    mostly_zero.insert(mostly_zero.end(), 160, Person{700.0});
     drawn_for(counted(mostly_zero), zeros);
     EXPECT_EQ(zeros.lowest, 0);
     EXPECT_TRUE(zeros.highest >= 1024 && zeros.highest <= 8192) << zeros.highest;
+}
+
+TEST(ColumnTree, OfFewPersonsFlagsAreFlagsHoweverRare) {
+    // Between 0 and 1 lie 32 binades of nobody; where a flag is rare, noise alone is no reason for another
+    // range.
+    SeededBits bits(6);
+    for (const std::size_t ones : {700, 350, 40}) {
+        std::vector<Person> persons(1400 - ones, Person{0.0});
+        persons.insert(persons.end(), ones, Person{1.0});
+        const ColumnCounts counts = counted(persons);
+        int right = 0;
+        constexpr int draws = 400;
+        for (int i = 0; i < draws; ++i) {
+            const DrawnColumn column = draw_range(counts, 70, bits);
+            right += column.lowest == 0 && column.highest >= 1 && column.highest <= 8;
+        }
+        EXPECT_GT(right, draws * 92 / 100) << ones << " of 1400";
+    }
 }
 
 TEST(ColumnTree, OfFewPersonsTheRangeIsMostlyRight) {

@@ -13,8 +13,10 @@ constexpr double deviations_of_cell = 4;  // of the noise: less is no sign of an
 constexpr double false_binades = 0.01;    // in all columns together
 constexpr double rest_worth_dividing = 8;
 constexpr double deviations_of_crowd = 4, deviations_left_out = 2;
-constexpr double deviations_a_cell = 1, deviations_of_run = 3;  // where the range alone is drawn
-constexpr std::int64_t greatest_sum = std::int64_t{1} << 61;    // as GaussianNoise has it
+// Where the range alone is drawn: what a cell of a run costs, a run is worth, and one beside another, which
+// would stretch it.
+constexpr double deviations_a_cell = 1, deviations_of_run = 3, deviations_of_part = 4;
+constexpr std::int64_t greatest_sum = std::int64_t{1} << 61;  // as GaussianNoise has it
 constexpr std::size_t leaves_of_binade = Cells::fan * Cells::fan;
 
 /// x with a mass of `tail` beyond it, for thresholds: no proof rests on it.
@@ -231,25 +233,27 @@ DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBi
 DrawnColumn draw_range(const ColumnCounts& counts, double sigma, RandomBits& bits) {
     NoisyCounts of_level(counts, {sigma, 0, 0}, bits);
     const std::vector<SeenCell> cells = first_level(of_level);
-    const double cost = deviations_a_cell * sigma, doubt = deviations_of_run * sigma;
-    CellRun run = best_run(cells, 0, cells.size(), cost);
-    // Of both signs: what lies between the two runs is small, and costs nothing.
+    // Numbers below 0, 0 and those above: what lies between two of these that show is small, and costs
+    // nothing.
     constexpr std::size_t zero = Cells::binades / 2;
+    const double cost = deviations_a_cell * sigma, zeros = cells[zero].persons - cost;
     const CellRun below = best_run(cells, 0, zero, cost),
                   above = best_run(cells, zero + 1, cells.size(), cost);
-    if (below.worth + above.worth - doubt > run.worth)
-        run = {below.first, above.end, below.worth + above.worth - doubt};
-    if (run.first == zero && run.end == zero + 1) {  // zeros alone are no range
-        if (above.worth > below.worth) run.end = above.end;
-        if (below.worth > above.worth) run.first = below.first;
-    }
+    const double greatest = std::max({below.worth, zeros, above.worth});
+    const auto shows = [&](double worth) { return worth == greatest || worth > deviations_of_part * sigma; };
+    const std::size_t first = shows(below.worth) ? below.first
+                              : shows(zeros)     ? zero
+                                                 : above.first,
+                      end = shows(above.worth) ? above.end
+                            : shows(zeros)     ? zero + 1
+                                               : below.end;
     DrawnColumn column;
     column.sigma = sigma;
-    if (run.worth <= doubt) return column;
+    if (greatest <= deviations_of_run * sigma) return column;
     double persons = 0;
-    for (std::size_t i = run.first; i < run.end; ++i) persons += cells[i].persons;
-    column.lowest = cells[run.first].low;
-    column.highest = highest_of(column, cells[run.end - 1].high);
+    for (std::size_t i = first; i < end; ++i) persons += cells[i].persons;
+    column.lowest = cells[first].low;
+    column.highest = highest_of(column, cells[end - 1].high);
     column.cells = {{column.lowest, column.highest, persons, true}};
     return column;
 }

@@ -67,8 +67,9 @@ std::vector<std::size_t> draw_buckets(const ColumnCounts& counts, double sigma, 
 /// else; estimates that agree on all levels (least squares), and ascend where they are added up.
 DrawnColumn draw_column(const ColumnCounts& counts, const TreeLaw& law, RandomBits& bits);
 
-/// Of few persons the range alone, by noise on the first level alone: the run of its cells with the most
-/// persons beyond sigma a cell, or one of each sign, which becomes the one cell of the column.
+/// Of few persons the range alone, by noise on the first level alone: of each sign the run of its cells with
+/// the most persons beyond sigma a cell, and 0, as far as they show; from the first to the last is the one
+/// cell of the column.
 DrawnColumn draw_range(const ColumnCounts& counts, double sigma, RandomBits& bits);
 
 }  // namespace holdfast
