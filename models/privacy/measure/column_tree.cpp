@@ -13,10 +13,8 @@ constexpr double deviations_of_cell = 4;  // of the noise: less is no sign of an
 constexpr double false_binades = 0.01;    // in all columns together
 constexpr double rest_worth_dividing = 8;
 constexpr double deviations_of_crowd = 4, deviations_left_out = 2;
-// Where the range alone is drawn: what a cell of a run costs, a run is worth, and one beside another, which
-// would stretch it.
-constexpr double deviations_a_cell = 1, deviations_of_run = 3, deviations_of_part = 4;
-constexpr std::int64_t greatest_sum = std::int64_t{1} << 61;  // as GaussianNoise has it
+constexpr double deviations_a_cell = 1, deviations_of_run = 3;  // where the range alone is drawn
+constexpr std::int64_t greatest_sum = std::int64_t{1} << 61;    // as GaussianNoise has it
 constexpr std::size_t leaves_of_binade = Cells::fan * Cells::fan;
 
 /// x with a mass of `tail` beyond it, for thresholds: no proof rests on it.
@@ -239,17 +237,16 @@ DrawnColumn draw_range(const ColumnCounts& counts, double sigma, RandomBits& bit
     const double cost = deviations_a_cell * sigma, zeros = cells[zero].persons - cost;
     const CellRun below = best_run(cells, 0, zero, cost),
                   above = best_run(cells, zero + 1, cells.size(), cost);
-    const double greatest = std::max({below.worth, zeros, above.worth});
-    const auto shows = [&](double worth) { return worth == greatest || worth > deviations_of_part * sigma; };
+    const auto shows = [&](double worth) { return worth > deviations_of_run * sigma; };
+    DrawnColumn column;
+    column.sigma = sigma;
+    if (!shows(std::max({below.worth, zeros, above.worth}))) return column;
     const std::size_t first = shows(below.worth) ? below.first
                               : shows(zeros)     ? zero
                                                  : above.first,
                       end = shows(above.worth) ? above.end
                             : shows(zeros)     ? zero + 1
                                                : below.end;
-    DrawnColumn column;
-    column.sigma = sigma;
-    if (greatest <= deviations_of_run * sigma) return column;
     double persons = 0;
     for (std::size_t i = first; i < end; ++i) persons += cells[i].persons;
     column.lowest = cells[first].low;
