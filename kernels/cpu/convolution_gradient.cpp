@@ -55,7 +55,11 @@ class Gradient {
           z_upper_(Kind == Factors::boxes ? z_lower_.size() : 0, Real{0}),
           delta_lower_(block_channels * positions_.rows() * lanes<Real>),
           delta_upper_(sides == 1 ? 0 : delta_lower_.size()),
-          units_(sides * block_channels * columns_ * lanes<Real>) {}
+          entries_(sides * block_channels * columns_ * lanes<Real>),
+          units_(entries_.size()) {
+        for (std::size_t r = 0; product.scales != nullptr && r < height; ++r)
+            scales_.push_back(rounded_down<Real>(product.scales[r]));
+    }
 
     void add(SumBounds sums) {
         const std::vector<Block> blocks = blocks_of(product_.convolution, product_.shape.out);
@@ -67,10 +71,28 @@ class Gradient {
             gather_image(record);
             for (const Block block : blocks) {
                 compute(block, record);
+                round(block, record);
                 add_units(block, of(block));
             }
         }
         for (const Block block : blocks) flush(block, of(block), sums);
+    }
+
+    void add_squares(double* squares) {
+        const std::vector<Block> blocks = blocks_of(product_.convolution, product_.shape.out);
+        for (std::size_t record = 0; record < height; record += lanes<Real>) {
+            gather_image(record);
+            for (const Block block : blocks) {
+                compute(block, record);
+                for (std::size_t r = 0; r < lanes<Real>; r += lanes<double>) {
+                    if (block.count == block_channels) {
+                        add_squares_of<block_channels>(r, squares + record + r);
+                    } else {
+                        add_squares_of<1>(r, squares + record + r);
+                    }
+                }
+            }
+        }
     }
 
     void add_and_select(SumBounds sums, const SelectionTarget& target) {
@@ -81,6 +103,7 @@ class Gradient {
             for (std::size_t record = 0; record < product_.count; record += lanes<Real>) {
                 gather_image(record);
                 compute(block, record);
+                round(block, record);
                 add_units(block, totals.data());
                 select(block, std::min(lanes<Real>, product_.count - record), target);
             }
@@ -113,7 +136,7 @@ class Gradient {
         }
     }
 
-    /// units_ [sides, channels of the block, columns, lanes] of so many records: their entries.
+    /// entries_ [sides, channels of the block, columns, lanes] of so many records: before they are clipped.
     void compute(Block block, std::size_t record) {
         for (std::size_t row = 0; row < block.count * positions_.rows(); ++row) {
             const std::size_t from = block.first * positions_.rows() + row;
@@ -209,15 +232,47 @@ class Gradient {
         }
     }
 
-    /// A sum's entry: rounded to the grid and clamped, in units.
     HWY_INLINE void store(std::size_t side, std::size_t channels, std::size_t o, std::size_t column,
                           Vec<Real> sum) {
+        hn::Store(sum, reals<Real>,
+                  entries_.data() + ((side * channels + o) * columns_ + column) * lanes<Real>);
+    }
+
+    /// units_ of entries_: rounded to the grid, and clamped or by the scales of their records.
+    void round(Block block, std::size_t record) {
         const Vec<Real> at_zero = hn::Set(reals<Real>, bias_);
         const Vec<Real> lowest = hn::Set(reals<Real>, bias_ - limit_),
                         highest = hn::Set(reals<Real>, bias_ + limit_);
-        const Vec<Real> entry = hn::Min(hn::Max(hn::Add(at_zero, sum), lowest), highest);
-        hn::Store(hn::Sub(hn::BitCast(integers<Real>, entry), hn::BitCast(integers<Real>, at_zero)),
-                  integers<Real>, units_.data() + ((side * channels + o) * columns_ + column) * lanes<Real>);
+        const bool scaled = !scales_.empty();
+        const Vec<Real> scale = scaled ? hn::Load(reals<Real>, scales_.data() + record) : at_zero;
+        for (std::size_t i = 0; i < sides * block.count * columns_ * lanes<Real>; i += lanes<Real>) {
+            const Vec<Real> sum = hn::Load(reals<Real>, entries_.data() + i);
+            const Vec<Real> entry = scaled ? fused(scale, saturated_lanes<Real>(sum), at_zero)
+                                           : hn::Min(hn::Max(hn::Add(at_zero, sum), lowest), highest);
+            hn::Store(hn::Sub(hn::BitCast(integers<Real>, entry), hn::BitCast(integers<Real>, at_zero)),
+                      integers<Real>, units_.data() + i);
+        }
+    }
+
+    /// Of the records from lane `first` on: the squares of a block's channels, one after the other.
+    template <std::size_t Channels>
+    void add_squares_of(std::size_t first, double* squares) const {
+        Vec<double> of_channel[Channels];
+        for (Vec<double>& square : of_channel) square = hn::Zero(reals<double>);
+        for (std::size_t column = 0; column < columns_; ++column) {
+            for (std::size_t o = 0; o < Channels; ++o) {
+                const Real* entry = entries_.data() + (o * columns_ + column) * lanes<Real> + first;
+                const Vec<double> sum = saturated_wide(load_wide(entry));
+                of_channel[o] = fused(sum, sum, of_channel[o]);
+            }
+        }
+        Vec<double> sum = hn::LoadU(reals<double>, squares);
+        for (const Vec<double>& square : of_channel) sum = hn::Add(sum, square);
+        hn::StoreU(sum, reals<double>, squares);
+    }
+    static Vec<double> saturated_wide(Vec<double> values) {
+        constexpr double limit = RealFormat<Real>::saturation;
+        return hn::Min(hn::Max(values, hn::Set(reals<double>, -limit)), hn::Set(reals<double>, limit));
     }
 
     void add_units(Block block, Integer* totals) const {
@@ -256,7 +311,7 @@ class Gradient {
     Image image_, positions_, padded_;
     std::size_t channels_, columns_;
     Real bias_, limit_;
-    AlignedVector<Real> z_lower_, z_upper_, delta_lower_, delta_upper_;
+    AlignedVector<Real> z_lower_, z_upper_, delta_lower_, delta_upper_, entries_, scales_;
     AlignedVector<Integer> units_;
 };
 
@@ -273,6 +328,13 @@ void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sum
     if (product.is_point()) return accumulate_of<Real, Factors::points>(product, sums, target);
     if (product.z.is_point()) return accumulate_of<Real, Factors::point_image>(product, sums, target);
     accumulate_of<Real, Factors::boxes>(product, sums, target);
+}
+
+void AddSquaresOfPositionsInDouble(const ConvolutionProduct<double>& product, double* squares) {
+    Gradient<double, Factors::points>(product).add_squares(squares);
+}
+void AddSquaresOfPositionsInSingle(const ConvolutionProduct<float>& product, double* squares) {
+    Gradient<float, Factors::points>(product).add_squares(squares);
 }
 
 void AccumulatePositionsInDouble(const ConvolutionProduct<double>& product, SumBounds sums,
@@ -292,6 +354,8 @@ namespace holdfast::cpu {
 
 HWY_EXPORT(AccumulatePositionsInDouble);
 HWY_EXPORT(AccumulatePositionsInSingle);
+HWY_EXPORT(AddSquaresOfPositionsInDouble);
+HWY_EXPORT(AddSquaresOfPositionsInSingle);
 
 template <>
 void accumulate_positions(const ConvolutionProduct<double>& product, SumBounds sums,
@@ -302,6 +366,15 @@ template <>
 void accumulate_positions(const ConvolutionProduct<float>& product, SumBounds sums,
                           const SelectionTarget* target) {
     HWY_DYNAMIC_DISPATCH(AccumulatePositionsInSingle)(product, sums, target);
+}
+
+template <>
+void add_squares_of_positions(const ConvolutionProduct<double>& product, double* squares) {
+    HWY_DYNAMIC_DISPATCH(AddSquaresOfPositionsInDouble)(product, squares);
+}
+template <>
+void add_squares_of_positions(const ConvolutionProduct<float>& product, double* squares) {
+    HWY_DYNAMIC_DISPATCH(AddSquaresOfPositionsInSingle)(product, squares);
 }
 
 }  // namespace holdfast::cpu

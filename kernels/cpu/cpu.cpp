@@ -119,6 +119,9 @@ class CpuOperations : public PanelOperations<Real> {
                               const SelectionTarget* selection) const override {
         cpu::accumulate_positions(product, sums, selection);
     }
+    void add_squares_of_positions(const ConvolutionProduct<Real>& product, double* squares) const override {
+        cpu::add_squares_of_positions(product, squares);
+    }
     void add_squares(std::size_t rows, const Real* values, double* squares) const override {
         kernels().add_squares(rows, values, squares);
     }

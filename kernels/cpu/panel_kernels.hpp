@@ -81,6 +81,13 @@ void accumulate_positions(const ConvolutionProduct<double>& product, SumBounds s
 template <>
 void accumulate_positions(const ConvolutionProduct<float>& product, SumBounds sums,
                           const SelectionTarget* target);
+/// PanelOperations::add_squares_of_positions.
+template <typename Real>
+void add_squares_of_positions(const ConvolutionProduct<Real>& product, double* squares);
+template <>
+void add_squares_of_positions(const ConvolutionProduct<double>& product, double* squares);
+template <>
+void add_squares_of_positions(const ConvolutionProduct<float>& product, double* squares);
 
 /// PanelOperations::accumulate without a selection; and with one, of panels of one layer and clip, at least
 /// one.

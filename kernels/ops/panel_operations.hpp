@@ -113,6 +113,7 @@ struct ConvolutionProduct {
     const Clip& clip;
     BasicConstInterval<Real> delta, z;
     std::size_t count;
+    const double* scales = nullptr;  ///< [panel_height], where the norm of points is clipped
     bool is_point() const { return delta.is_point() && z.is_point(); }
 };
 
@@ -230,8 +231,14 @@ class PanelOperations {
     /// Selections as those of accumulate().
     /// Lemma: the least of four fma onto the least sum is the least sum of all (as in backward()); rounding
     /// and clamp keep the order.
+    /// With scales, of points alone: the sum of the products, saturated, is multiplied by its record's scale,
+    /// rounded down to Real, in an fma onto the bias: rounded once, to the grid (models/mathematics.md, whole
+    /// gradient).
     virtual void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
                                       const SelectionTarget* selection = nullptr) const = 0;
+    /// squares [panel_height] += of each record the squares of these sums before they are scaled, of points:
+    /// in double, a channel out after the other, each by an fma an entry of its row from 0 on.
+    virtual void add_squares_of_positions(const ConvolutionProduct<Real>& product, double* squares) const = 0;
 
     /// squares [panel_height] += values^2 [rows], by an fma each in double, in the order of the rows.
     virtual void add_squares(std::size_t rows, const Real* values, double* squares) const = 0;

@@ -61,6 +61,38 @@ Chosen chosen_tap(std::size_t tap, const std::size_t* pixels, std::size_t taps, 
     return chosen;
 }
 
+/// pool_backward() of a greatest value at a point: window by window, the last first, which is the order in
+/// which for_each_window() has those of a pixel.
+template <typename Real>
+void greatest_backward(const Pooling& pooling, std::size_t height, const Real* z, const Real* delta,
+                       Real* d) {
+    const Image& input = pooling.input;
+    const Image output = pooling.output();
+    const std::size_t pixels = input.height * input.width, positions = output.height * output.width;
+    std::fill_n(d, input.rows() * height, Real{0});
+    std::vector<std::size_t> read;
+    std::vector<Real> greatest(height), left(height);
+    for (std::size_t row = output.rows(); row-- > 0;) {
+        const std::size_t first = row / positions * pixels, position = row % positions;
+        read.clear();
+        for_each_tap(input, pooling.window, position / output.width, position % output.width,
+                     [&](std::size_t, std::size_t pixel) { read.push_back((first + pixel) * height); });
+        std::fill(greatest.begin(), greatest.end(), Real{0});
+        for (const std::size_t tap : read) {
+            for (std::size_t r = 0; r < height; ++r) greatest[r] = std::max(greatest[r], z[tap + r]);
+        }
+        std::copy_n(delta + row * height, height, left.begin());
+        for (const std::size_t tap : read) {
+            for (std::size_t r = 0; r < height; ++r) {
+                const bool chosen = z[tap + r] == greatest[r];
+                d[tap + r] = d[tap + r] + (chosen ? left[r] : Real{0});
+                left[r] = chosen ? Real{0} : left[r];
+            }
+        }
+    }
+    for (std::size_t i = 0; i < input.rows() * height; ++i) d[i] = saturated(d[i]);
+}
+
 /// d = the derivative by z of what pool() gives, delta its derivative by the pooled; saturated. Where windows
 /// overlap, in the order of for_each_window().
 /// Lemma (models/mathematics.md, pooling): of an average a rounded sum and a product with a constant >= 0. Of
@@ -92,6 +124,7 @@ void pool_backward(const Pooling& pooling, std::size_t height, BasicConstInterva
         if (!d.is_point()) spread(delta.upper, d.upper);
         return;
     }
+    if (d.is_point()) return greatest_backward(pooling, height, z.lower, delta.lower, d.lower);
     const Real zero{0};
     for (Real* side : {d.lower, d.upper}) std::fill_n(side, input.rows() * height, zero);
     std::vector<std::size_t> read(window.taps());
@@ -114,14 +147,13 @@ void pool_backward(const Pooling& pooling, std::size_t height, BasicConstInterva
                                       to = row * height + r;
                     const Real low = delta.lower[from], high = delta.upper[from];
                     d.lower[to] = d.lower[to] + (chosen.surely ? low : std::min(low, zero));
-                    if (d.is_point()) continue;
                     d.upper[to] = d.upper[to] + (chosen.surely ? high : std::max(high, zero));
                 }
             });
     }
     for (std::size_t i = 0; i < input.rows() * height; ++i) {
         d.lower[i] = saturated(d.lower[i]);
-        if (!d.is_point()) d.upper[i] = saturated(d.upper[i]);
+        d.upper[i] = saturated(d.upper[i]);
     }
 }
 

@@ -96,8 +96,8 @@ class PanelPass<Real>::Gradients {
 
     void outer(std::size_t l) {
         if (network_.layers[l].convolution) {
-            if (clip_.kind == Clip::Kind::elementwise) return add_positions(l);
-            return add_factors(l);
+            if (clip_.kind == Clip::Kind::factored) return add_factors(l);
+            return add_positions(l);
         }
         pass_.make_rows(l, point_, dropout_);
         OuterProduct<Real> product = pass_.product(l, panel_, clip_, point_);
@@ -141,7 +141,10 @@ class PanelPass<Real>::Gradients {
         const NormRule<Real> rule(clip_, network_.parameters());
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
-            ensure(!network_.layers[l].convolution, "the norm of a convolution's gradient is no product");
+            if (network_.layers[l].convolution) {
+                operations_.add_squares_of_positions(convolution(l), squares);
+                continue;
+            }
             const auto [in, out] = static_cast<LayerShape>(network_.layers[l]);
             const Real* z = image(l).lower;
             double delta_square[panel_height] = {}, z_square[panel_height];
@@ -150,9 +153,11 @@ class PanelPass<Real>::Gradients {
             operations_.add_squares(in, z, z_square);
             for (std::size_t r = 0; r < panel_height; ++r) squares[r] += delta_square[r] * z_square[r];
         }
-        for (double& square : squares) square = rule.scale_of(square);
-        for (std::size_t l = 0; l < network_.layers.size(); ++l)
-            operations_.scale(network_.layers[l].out, squares, pass_.deltas_[l].lower.data());
+        for (std::size_t r = 0; r < panel_height; ++r) norm_scales_[r] = rule.scale_of(squares[r]);
+        for (std::size_t l = 0; l < network_.layers.size(); ++l) {
+            if (network_.layers[l].convolution) continue;  // what is scaled are the sums over its positions
+            operations_.scale(network_.layers[l].out, norm_scales_, pass_.deltas_[l].lower.data());
+        }
     }
 
     /// What layer l reads.
@@ -161,10 +166,14 @@ class PanelPass<Real>::Gradients {
         return pass_.output(l - 1, dropout_).view(point_);
     }
 
-    void add_positions(std::size_t l) {
+    ConvolutionProduct<Real> convolution(std::size_t l) {
         const Layer& layer = network_.layers[l];
-        const ConvolutionProduct<Real> product{
-            *layer.convolution, layer, clip_, pass_.deltas_[l].view(point_), image(l), panel_.count()};
+        return {*layer.convolution, layer, clip_, pass_.deltas_[l].view(point_), image(l), panel_.count()};
+    }
+
+    void add_positions(std::size_t l) {
+        ConvolutionProduct<Real> product = convolution(l);
+        if (clip_.kind == Clip::Kind::norm) product.scales = norm_scales_;
         const std::size_t first = network_.offset(l);
         if (sums_.selection == nullptr)
             return operations_.of_layer(l).accumulate_positions(product, sums_.sums.from(first));
@@ -246,7 +255,8 @@ class PanelPass<Real>::Gradients {
     const PanelBounds<Real>* poisoned_;
     OuterSums<Real>* gathered_;
     bool point_;
-    LayerScales<Real> scales_;  // of a clip by scales
+    LayerScales<Real> scales_;          // of a clip by scales
+    double norm_scales_[panel_height];  // of a clip of points in the norm
 };
 
 /// The steps of walk_gradient() for all that the records of a panel may become, in one box: everything a

@@ -137,7 +137,24 @@ Entry clipped_sum(const Rule<Real>& rule, std::span<const Factors<Real>> positio
     return {units(least), units(greatest)};
 }
 
-/// visit(index, positions): the factors of every entry [out, in + 1] of every record below `count`,
+/// The same sum at a point, before the clip; saturated, as in single precision it may be an infinity.
+template <typename Real>
+Real summed(std::span<const Factors<Real>> positions) {
+    using std::fma;
+    Real sum{0};
+    for (const Factors<Real>& of : positions) sum = fma(of.delta_lower, of.z_lower, sum);
+    return saturated(sum);
+}
+
+/// Clipped by the scale of its record's whole gradient (models/mathematics.md, whole gradient).
+template <typename Real>
+Entry scaled_sum(const Rule<Real>& rule, double scale, std::span<const Factors<Real>> positions) {
+    using std::fma;
+    const Real entry = fma(rounded_down<Real>(scale), summed(positions), rule.grid.bias());
+    return {rule.grid.units_of_biased(entry), rule.grid.units_of_biased(entry)};
+}
+
+/// visit(index, record, positions): the factors of every entry [out, in + 1] of every record below `count`,
 /// in the order of the positions whose tap is in the image.
 template <typename Real, typename Visit>
 void for_each_gradient(const Convolution& convolution, LayerShape shape, std::size_t height,
@@ -165,7 +182,7 @@ void for_each_gradient(const Convolution& convolution, LayerShape shape, std::si
                 factors[shape.in].push_back({low, high, Real{1}, Real{1}});
             }
             for (std::size_t j = 0; j <= shape.in; ++j)
-                visit(o * (shape.in + 1) + j, std::span<const Factors<Real>>(factors[j]));
+                visit(o * (shape.in + 1) + j, r, std::span<const Factors<Real>>(factors[j]));
         }
     }
 }

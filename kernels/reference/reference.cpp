@@ -116,13 +116,24 @@ class ReferenceOperations : public PanelOperations<Real> {
         const Rule<Real> rule(product.clip);
         add_entries(
             [&](auto visit) {
-                reference::for_each_gradient(
-                    product.convolution, product.shape, height, product.count, product.delta, product.z,
-                    [&](std::size_t index, std::span<const Factors<Real>> positions) {
-                        visit(index, entry_of_sum(rule, positions));
+                for_each_gradient(
+                    product, [&](std::size_t index, std::size_t r, std::span<const Factors<Real>> positions) {
+                        visit(index, product.scales == nullptr
+                                         ? entry_of_sum(rule, positions)
+                                         : reference::scaled_sum(rule, product.scales[r], positions));
                     });
             },
             sums, selection);
+    }
+    void add_squares_of_positions(const ConvolutionProduct<Real>& product, double* squares) const override {
+        double square = 0;  // of a channel out
+        for_each_gradient(product,
+                          [&](std::size_t index, std::size_t r, std::span<const Factors<Real>> positions) {
+                              const std::size_t j = index % (product.shape.in + 1);
+                              const auto sum = static_cast<double>(reference::summed(positions));
+                              square = std::fma(sum, sum, j == 0 ? 0 : square);
+                              if (j == product.shape.in) squares[r] += square;
+                          });
     }
 
     void offer_changes(const OuterProduct<Real>& record, const OuterProduct<Real>& poisoned,
@@ -169,6 +180,11 @@ class ReferenceOperations : public PanelOperations<Real> {
     }
 
   private:
+    template <typename Visit>
+    static void for_each_gradient(const ConvolutionProduct<Real>& product, Visit visit) {
+        reference::for_each_gradient(product.convolution, product.shape, height, product.count, product.delta,
+                                     product.z, visit);
+    }
     static void add(std::size_t index, Entry entry, SumBounds sums) {
         sums.lower[index] += entry.lower;
         if (sums.upper != sums.lower) sums.upper[index] += entry.upper;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/base/error.hpp"
+#include "models/nets/dropout.hpp"
 #include "models/training/archive.hpp"
 
 namespace holdfast {
@@ -104,6 +105,8 @@ RobustStep NoisyTrainer::sums_of_step(const Communicator& ranks, PhaseTimes& tim
         times.sums += watch.lap();
         return sums;
     }
+    sums_.set_dropout(dropout_factors(plan_.network, static_cast<std::uint64_t>(plan_.settings.training.seed),
+                                      0, static_cast<std::uint64_t>(state_.step)));
     const Variant nominal{state_.parameters.data(), state_.parameters.data()};
     const StepSums sums = sums_.of({&nominal, 1}, records, ranks, times);
     const LevelSums& level = sums.levels.front();

@@ -68,24 +68,26 @@ std::string near_rate(double rate) {
     return {text, end};
 }
 
-/// What the norm of a record's whole gradient is computed from: one outer product a layer, biases and all.
+/// Noise is put on every parameter, and a bias that is not there has none.
 void check_noisy_layers(const NetworkSettings& network) {
     if (!network.bias)
         refuse("noisy training clips the gradients of layers with biases", "leave network.bias out",
                "network.bias");
     for (const Layer& layer : network.hidden_layers(1)) {
-        if (!layer.is_dense())
-            refuse("noisy training clips the gradients of dense layers, without pooling or dropout",
-                   "leave them out, or take features.map = \"prefix\" of a public model that has them",
-                   "network.layers");
         if (!layer.bias)
             refuse("noisy training clips the gradients of layers with biases", "leave no_bias out",
                    "network.layers");
     }
 }
 
-/// What is clipped as one vector is computed by the host, of the cross-entropy.
-void check_one_vector(const Settings& settings, const std::string& what, const char* key) {
+/// What is clipped as one vector is computed by the host, of dense layers and the cross-entropy.
+void check_one_vector(const Settings& settings, const std::string& what, const std::string& instead,
+                      const char* key) {
+    for (const Layer& layer : settings.network.hidden_layers(1)) {
+        if (!layer.is_dense())
+            refuse(what + " are learnt by dense layers, without pooling or dropout",
+                   instead + ", or leave these out of network.layers", "network.layers");
+    }
     const Loss loss = settings.network.resolved_loss();
     if (settings.network.classes == 1 || loss == Loss::hinge || loss == Loss::huber)
         refuse(what + " are learnt by the cross-entropy", "set network.loss = \"cross_entropy\"", key);
@@ -100,7 +102,7 @@ void check_robust(const Settings& settings) {
             refuse("nothing makes copies of records", "set robust.attack or robust.noise", "robust.attack");
         return;
     }
-    check_one_vector(settings, "copies of records", "network.loss");
+    check_one_vector(settings, "copies of records", "leave section robust out", "network.loss");
     if (settings.training.rows_of_persons() && !settings.training.clips_after())
         refuse("the copies of a person's rows are clipped together", "set training.clip_rows = \"after\"",
                "training.clip_rows");
@@ -147,7 +149,9 @@ void check_noisy(const Settings& settings) {
         refuse("noisy training draws its records and divides by a public number",
                "leave training.batching = \"hashed\" and training.normalise = \"expected\"",
                "training.batching");
-    if (training.clips_after()) check_one_vector(settings, "rows that are clipped together", "network.loss");
+    if (training.clips_after())
+        check_one_vector(settings, "rows that are clipped together", "set training.clip_rows = \"before\"",
+                         "network.loss");
     check_robust(settings);
 }
 

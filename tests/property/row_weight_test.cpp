@@ -15,6 +15,7 @@
 #include "kernels/ops/whole_persons.hpp"
 #include "models/nets/network.hpp"
 #include "models/training/plan.hpp"
+#include "tests/support/convolution_cases.hpp"
 
 namespace holdfast {
 namespace {
@@ -177,6 +178,38 @@ TEST_P(RowsOfAPerson, AddToNoMoreThanARecord) {
     }
     EXPECT_GT(closest_norm, 0.99);
     EXPECT_GT(closest_entry, 0.99);
+}
+
+TEST_P(RowsOfAPerson, ThroughConvolutionsAddToNoMoreThanARecord) {
+    const auto all = backends();
+    double closest = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+        Person person = any_person(seed);
+        const std::size_t classes = person.network.classes();
+        const NetworkShape shape =
+            convolutional_network(seed, person.network.loss(), person.network.outputs());
+        person.network = Network(shape.layers, classes, shape.loss);
+        person.lower = person.network.initial_parameters(seed, 0);
+        person.records.features = FeatureMatrix(person.network.inputs(), true);
+        std::mt19937_64 engine(seed);
+        std::normal_distribution<double> normal;
+        for (std::size_t r = 0; r < person.rows; ++r) {
+            std::vector<double> row(person.network.inputs());
+            for (std::size_t j = 0; j < row.size(); ++j) row[j] = seed % 2 == 0 ? j % 3 : normal(engine);
+            person.records.features.append(row.data());
+        }
+        const std::vector<std::uint32_t> rows = all_rows(person);
+        const Clip norm = whole(seed);
+        const auto sums = [&](const Backend& backend) {
+            return sums_of(person, backend, norm, false, person.records.weights.data(), rows)[0];
+        };
+        const long double square = square_of(sums(*all[1]));
+        const auto limit = static_cast<long double>(norm.scale(GetParam()).weight_units);
+        ASSERT_LE(square, limit * limit) << "seed " << seed;
+        closest = std::max(closest, static_cast<double>(square / (limit * limit)));
+        if (seed < 20) ASSERT_EQ(sums(*all[0]), sums(*all[1])) << "seed " << seed;
+    }
+    EXPECT_GT(closest, 0.98);
 }
 
 TEST_P(RowsOfAPerson, AreTheSameOnEveryBackend) {

@@ -9,6 +9,7 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/aligned.hpp"
+#include "kernels/ops/norm_rule.hpp"
 #include "kernels/ops/pooling_rule.hpp"
 #include "kernels/ops/window_walk.hpp"
 #include "tests/support/convolution_cases.hpp"
@@ -195,6 +196,41 @@ TYPED_TEST(ConvolutionOperations, AccumulatePositions) {
     });
 }
 
+// Of points: the squares of every record's sums, and what its scale makes of them; 0 where delta is 0.
+TYPED_TEST(ConvolutionOperations, NormsAndScales) {
+    using Real = TypeParam;
+    std::size_t shortened = 0;
+    this->with_cases([&](const ConvolutionCase& of, Draws<Real>& draws) {
+        const std::size_t parameters = of.shape().parameters(), count = 101;
+        Bounds<Real> x = draws.bounds(of.convolution.input.rows(), [&] { return draws.any(); });
+        Bounds<Real> delta = draws.bounds(of.out * of.positions(), [&] { return draws.any(); });
+        for (std::size_t i = 0; i < delta.lower.size(); ++i) {
+            if (i % panel_height >= count) delta.lower[i] = 0;
+        }
+        const Clip clip{.kind = Clip::Kind::norm, .norm_limit = 1.5};
+        const NormRule<Real> rule(clip, parameters);
+        ConvolutionProduct<Real> product{of.convolution,   of.shape(),   clip,
+                                         delta.view(true), x.view(true), count};
+        std::vector<double> expected(panel_height, 0.5), squares = expected, scales;
+        this->reference->add_squares_of_positions(product, expected.data());
+        this->tested->add_squares_of_positions(product, squares.data());
+        ASSERT_EQ(squares, expected);
+        for (std::size_t r = 0; r < panel_height; ++r) {
+            ASSERT_TRUE(std::isfinite(squares[r]));
+            if (r >= count) ASSERT_EQ(squares[r], 0.5);
+            scales.push_back(rule.scale_of(squares[r]));
+            shortened += scales[r] < 1;
+        }
+        product.scales = scales.data();
+        std::vector<std::int64_t> wanted(parameters, 5), found = wanted;
+        this->reference->accumulate_positions(product, {wanted.data(), wanted.data()});
+        this->tested->accumulate_positions(product, {found.data(), found.data()});
+        ASSERT_EQ(wanted, found);
+        ASSERT_NE(found, std::vector<std::int64_t>(parameters, 5));
+    });
+    EXPECT_GT(shortened, 500U);
+}
+
 /// The weights [out * positions, rows of the image + 1] of the dense layer that a convolution is.
 std::vector<std::int64_t> as_dense(const ConvolutionCase& of, const std::vector<std::int64_t>& weights) {
     const Image& input = of.convolution.input;
@@ -265,6 +301,22 @@ TEST(PoolingRule, AveragesCountWhatIsBesideTheImage) {
     pool_backward<double>(pooling, 1, {z.data(), z.data()}, {delta.data(), delta.data()},
                           {d.data(), d.data()});
     EXPECT_EQ(d, (std::vector<double>{1, -1, 2, 0}));
+}
+// At a point the windows are gone through another way than in a box of two equal ends.
+TYPED_TEST(ConvolutionOperations, PoolingBackwardOfAPointIsThatOfEqualEnds) {
+    using Real = TypeParam;
+    for (const Pooling& pooling : pooling_cases()) {
+        Draws<Real> draws(pooling.window.taps());
+        Bounds<Real> z = draws.bounds(pooling.input.rows(), [&] { return std::round(draws.nonnegative()); });
+        Bounds<Real> delta = draws.bounds(pooling.output().rows(), [&] { return draws.any(); });
+        z.upper = z.lower;
+        delta.upper = delta.lower;
+        Bounds<Real> point(pooling.input.rows()), box(pooling.input.rows());
+        pool_backward<Real>(pooling, panel_height, z.view(true), delta.view(true), point.view(true));
+        pool_backward<Real>(pooling, panel_height, z.view(false), delta.view(false), box.view(false));
+        ASSERT_EQ(point.lower, box.lower);
+        ASSERT_EQ(box.upper, box.lower);
+    }
 }
 TEST(PoolingRule, TheFirstOfEquallyGreatTapsIsChosen) {
     const Pooling pooling{Pooling::Kind::greatest, {1, 1, 4}, {1, 3}};

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "kernels/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/cuda/host_executed.hpp"
+#include "models/nets/dropout.hpp"
 #include "models/noisy/noisy_claim.hpp"
 #include "tests/support/quiet_communicator.hpp"
 #include "tests/support/secret_keys.hpp"
@@ -73,9 +75,11 @@ struct World {
 
 /// The clipped sums of given records at given parameters.
 std::vector<std::int64_t> sums_at(const World& run, const std::vector<std::int64_t>& parameters,
-                                  std::span<const std::uint32_t> taken) {
+                                  std::span<const std::uint32_t> taken,
+                                  const std::vector<std::vector<double>>& mask = {}) {
     const auto engine = run.plan.backend->engine(run.plan.network.shape(), run.plan.settings.clip);
     engine->set_records(std::vector{run.records.view(true)});
+    engine->set_dropout(mask);
     const Variant point{parameters.data(), parameters.data()};
     engine->run({&point, 1}, std::vector{taken});
     const auto message = engine->finish();
@@ -167,6 +171,56 @@ TEST(NoisyTrainer, GivesTheSameBytesOnAnyBackendAndThreads) {
             World(settings, records, make_host_executed_backend(std::size_t{1} << 28)).trained().packed(),
             expected);
         EXPECT_NE(World(settings, records, make_backend("cpu"), 'b').trained().packed(), expected);
+    }
+}
+
+/// Records of five columns as an image of one row, and a step that leaves part of every layer out.
+Settings with_convolutions() {
+    Settings settings = some_settings();
+    settings.network.hidden = NetworkSettings{}.hidden;
+    settings.network.image = {1, 1, 5};
+    settings.network.layers = {"conv 4 1x2",           "max_pool 1x2 stride 1",     "dropout 0.3",
+                               "conv 3 1x2 padding 1", "average_pool 1x2 stride 1", "dense 5",
+                               "dropout 0.4"};
+    return settings;
+}
+
+TEST(NoisyTrainer, GivesTheSameBytesThroughConvolutions) {
+    for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
+        Settings settings = with_convolutions();
+        settings.training.precision = precision;
+        check(settings);
+        const Records records = some_records(300);
+        const auto trained = [&](const char* backend) {
+            return World(settings, records, make_backend(backend, precision)).trained().packed();
+        };
+        const std::vector<std::byte> expected = trained("reference");
+        for (const int threads : {1, 3}) {
+            omp_set_num_threads(threads);
+            EXPECT_EQ(trained("cpu"), expected);
+        }
+    }
+}
+
+// The mask is a function of the seed and the step; whatever key and records, it is the same.
+TEST(NoisyTrainer, LeavesOutWhatSeedAndStepSay) {
+    Settings settings = with_convolutions();
+    settings.noise.law = NoiseSettings::Law::none;
+    settings.training.batches = 1;
+    const World run(settings);
+    const auto optimiser = make_optimiser(run.plan.settings.training, run.plan.gradient_scale().exponent);
+    std::vector<std::uint32_t> all(200);
+    std::iota(all.begin(), all.end(), 0);
+    NoisyTrainer trainer = run.start();
+    std::vector<std::int64_t> expected = trainer.state().parameters, slots;
+    for (std::uint64_t step = 0; step < 3; ++step) {
+        const auto seed = static_cast<std::uint64_t>(settings.training.seed);
+        const auto mask = dropout_factors(run.plan.network, seed, 0, step);
+        EXPECT_NE(mask, dropout_factors(run.plan.network, seed, 0, step + 1));
+        optimiser->update(static_cast<std::int64_t>(step), 200, {expected, slots},
+                          sums_at(run, expected, all, mask));
+        World::step(trainer);
+        ASSERT_EQ(trainer.state().parameters, expected) << "step " << step;
     }
 }
 
