@@ -232,8 +232,8 @@ class PanelOperations {
     /// Lemma: the least of four fma onto the least sum is the least sum of all (as in backward()); rounding
     /// and clamp keep the order.
     /// With scales, of points alone: the sum of the products, saturated, is multiplied by its record's scale,
-    /// rounded down to Real, in an fma onto the bias: rounded once, to the grid (models/mathematics.md, whole
-    /// gradient).
+    /// rounded down to Real, in an fma onto the bias: rounded once, to the grid
+    /// (models/mathematics.md, whole gradient of a convolution).
     virtual void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
                                       const SelectionTarget* selection = nullptr) const = 0;
     /// squares [panel_height] += of each record the squares of these sums before they are scaled, of points:

@@ -146,7 +146,7 @@ Real summed(std::span<const Factors<Real>> positions) {
     return saturated(sum);
 }
 
-/// Clipped by the scale of its record's whole gradient (models/mathematics.md, whole gradient).
+/// Clipped by its record's scale (models/mathematics.md, whole gradient of a convolution).
 template <typename Real>
 Entry scaled_sum(const Rule<Real>& rule, double scale, std::span<const Factors<Real>> positions) {
     using std::fma;

@@ -185,8 +185,8 @@ TEST_P(NormClip, HoldsForEveryRecordThroughConvolutions) {
             const std::vector<std::int64_t> entries = problem.sums(*engine, i, i + 1);
             ASSERT_TRUE(square_of(entries) <= limit * limit) << "seed " << seed << ", record " << i;
             reached += 1000 * square_of(entries) >= 997 * limit * limit;
-            if (seed < 24 && i % 8 == 0)
-                ASSERT_EQ(problem.sums(*all[0], i, i + 1), entries) << "seed " << seed << ", record " << i;
+            ASSERT_TRUE(seed >= 24 || i % 8 > 0 || problem.sums(*all[0], i, i + 1) == entries)
+                << "seed " << seed << ", record " << i;
         }
     }
     EXPECT_GE(clips, 50000U);

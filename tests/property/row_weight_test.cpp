@@ -207,7 +207,7 @@ TEST_P(RowsOfAPerson, ThroughConvolutionsAddToNoMoreThanARecord) {
         const auto limit = static_cast<long double>(norm.scale(GetParam()).weight_units);
         ASSERT_LE(square, limit * limit) << "seed " << seed;
         closest = std::max(closest, static_cast<double>(square / (limit * limit)));
-        if (seed < 20) ASSERT_EQ(sums(*all[0]), sums(*all[1])) << "seed " << seed;
+        ASSERT_TRUE(seed >= 20 || sums(*all[0]) == sums(*all[1])) << "seed " << seed;
     }
     EXPECT_GT(closest, 0.98);
 }

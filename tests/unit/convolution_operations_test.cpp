@@ -217,7 +217,7 @@ TYPED_TEST(ConvolutionOperations, NormsAndScales) {
         ASSERT_EQ(squares, expected);
         for (std::size_t r = 0; r < panel_height; ++r) {
             ASSERT_TRUE(std::isfinite(squares[r]));
-            if (r >= count) ASSERT_EQ(squares[r], 0.5);
+            ASSERT_TRUE(r < count || squares[r] == 0.5);
             scales.push_back(rule.scale_of(squares[r]));
             shortened += scales[r] < 1;
         }
@@ -229,6 +229,34 @@ TYPED_TEST(ConvolutionOperations, NormsAndScales) {
         ASSERT_NE(found, std::vector<std::int64_t>(parameters, 5));
     });
     EXPECT_GT(shortened, 500U);
+}
+
+// In single precision such a sum is an infinity, and 0 times it no number.
+TYPED_TEST(ConvolutionOperations, SumsBeyondAnyRealAreClippedToo) {
+    using Real = TypeParam;
+    const ConvolutionCase of{"large", {{1, 20, 20}, {1, 1}}, 1};
+    Bounds<Real> x(400), delta(400);
+    std::fill(x.lower.begin(), x.lower.end(), RealFormat<Real>::saturation);
+    std::fill(delta.lower.begin(), delta.lower.end(), -RealFormat<Real>::saturation);
+    const Clip clip{.kind = Clip::Kind::norm, .norm_limit = 1};
+    for (auto* operations : {this->reference.get(), this->tested.get()}) {
+        for (const bool left_out : {false, true}) {
+            ConvolutionProduct<Real> product{of.convolution,   of.shape(),   clip,
+                                             delta.view(true), x.view(true), panel_height};
+            std::vector<double> scales(panel_height);
+            operations->add_squares_of_positions(product, scales.data());
+            for (double& scale : scales) {
+                ASSERT_TRUE(std::isfinite(scale));
+                scale = left_out ? 0 : NormRule<Real>(clip, 2).scale_of(scale);
+            }
+            product.scales = scales.data();
+            std::vector<std::int64_t> sums(2);
+            operations->accumulate_positions(product, {sums.data(), sums.data()});
+            const double most = static_cast<double>(panel_height * clip.weight_units<Real>()),
+                         length = std::hypot(sums[0], sums[1]);
+            ASSERT_TRUE(left_out ? length == 0 : 0.99 * most < length && length <= most) << length;
+        }
+    }
 }
 
 /// The weights [out * positions, rows of the image + 1] of the dense layer that a convolution is.
