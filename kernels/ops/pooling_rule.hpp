@@ -79,14 +79,18 @@ void greatest_backward(const Pooling& pooling, std::size_t height, const Real* z
                      [&](std::size_t, std::size_t pixel) { read.push_back((first + pixel) * height); });
         std::fill(greatest.begin(), greatest.end(), Real{0});
         for (const std::size_t tap : read) {
-            for (std::size_t r = 0; r < height; ++r) greatest[r] = std::max(greatest[r], z[tap + r]);
+            Real* const most = greatest.data();
+            for (std::size_t r = 0; r < height; ++r) most[r] = most[r] < z[tap + r] ? z[tap + r] : most[r];
         }
         std::copy_n(delta + row * height, height, left.begin());
         for (const std::size_t tap : read) {
+            const Real *most = greatest.data(), *value = z + tap;
+            Real *open = left.data(), *to = d + tap;
             for (std::size_t r = 0; r < height; ++r) {
-                const bool chosen = z[tap + r] == greatest[r];
-                d[tap + r] = d[tap + r] + (chosen ? left[r] : Real{0});
-                left[r] = chosen ? Real{0} : left[r];
+                const Real shares[2] = {Real{0}, open[r]};  // no branch: nobody can foretell which tap it is
+                const Real share = shares[value[r] == most[r]];
+                to[r] = to[r] + share;
+                open[r] = shares[1] - share;
             }
         }
     }
