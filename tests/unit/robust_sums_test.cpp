@@ -394,6 +394,12 @@ TEST(RowsClippedAfter, AreRefusedWhereTheyAreNotDefined) {
     refused([](Settings& s) { s.training.precision = Precision::single_precision; }, "in double");
     refused(
         [](Settings& s) {
+            s.network.hidden = NetworkSettings{}.hidden;
+            s.network.layers = {"dense 3", "dropout 0.5"};
+        },
+        "by dense layers");
+    refused(
+        [](Settings& s) {
             s.network.loss = "hinge";
             s.network.classes = 2;
         },
