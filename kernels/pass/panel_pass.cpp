@@ -96,6 +96,7 @@ class PanelPass<Real>::Gradients {
 
     void outer(std::size_t l) {
         if (network_.layers[l].convolution) {
+            ensure(!clip_.by_scales(), "no convolution is clipped by the norms of tensors or records");
             if (clip_.kind == Clip::Kind::factored) return add_factors(l);
             return add_positions(l);
         }
@@ -142,7 +143,7 @@ class PanelPass<Real>::Gradients {
         double squares[panel_height] = {};
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             if (network_.layers[l].convolution) {
-                operations_.add_squares_of_positions(convolution(l), squares);
+                operations_.of_layer(l).add_squares_of_positions(convolution(l), squares);
                 continue;
             }
             const auto [in, out] = static_cast<LayerShape>(network_.layers[l]);

@@ -9,6 +9,7 @@
 
 #include "kernels/backends.hpp"
 #include "kernels/base/aligned.hpp"
+#include "kernels/cpu/simd_target.hpp"
 #include "kernels/ops/norm_rule.hpp"
 #include "kernels/ops/pooling_rule.hpp"
 #include "kernels/ops/window_walk.hpp"
@@ -200,34 +201,38 @@ TYPED_TEST(ConvolutionOperations, AccumulatePositions) {
 TYPED_TEST(ConvolutionOperations, NormsAndScales) {
     using Real = TypeParam;
     std::size_t shortened = 0;
-    this->with_cases([&](const ConvolutionCase& of, Draws<Real>& draws) {
-        const std::size_t parameters = of.shape().parameters(), count = 101;
-        Bounds<Real> x = draws.bounds(of.convolution.input.rows(), [&] { return draws.any(); });
-        Bounds<Real> delta = draws.bounds(of.out * of.positions(), [&] { return draws.any(); });
-        for (std::size_t i = 0; i < delta.lower.size(); ++i) {
-            if (i % panel_height >= count) delta.lower[i] = 0;
-        }
-        const Clip clip{.kind = Clip::Kind::norm, .norm_limit = 1.5};
-        const NormRule<Real> rule(clip, parameters);
-        ConvolutionProduct<Real> product{of.convolution,   of.shape(),   clip,
-                                         delta.view(true), x.view(true), count};
-        std::vector<double> expected(panel_height, 0.5), squares = expected, scales;
-        this->reference->add_squares_of_positions(product, expected.data());
-        this->tested->add_squares_of_positions(product, squares.data());
-        ASSERT_EQ(squares, expected);
-        for (std::size_t r = 0; r < panel_height; ++r) {
-            ASSERT_TRUE(std::isfinite(squares[r]));
-            ASSERT_TRUE(r < count || squares[r] == 0.5);
-            scales.push_back(rule.scale_of(squares[r]));
-            shortened += scales[r] < 1;
-        }
-        product.scales = scales.data();
-        std::vector<std::int64_t> wanted(parameters, 5), found = wanted;
-        this->reference->accumulate_positions(product, {wanted.data(), wanted.data()});
-        this->tested->accumulate_positions(product, {found.data(), found.data()});
-        ASSERT_EQ(wanted, found);
-        ASSERT_NE(found, std::vector<std::int64_t>(parameters, 5));
-    });
+    for (const std::string& target : simd_targets()) {
+        SCOPED_TRACE(target);
+        const SimdTargetOverride only(target);
+        this->with_cases([&](const ConvolutionCase& of, Draws<Real>& draws) {
+            const std::size_t parameters = of.shape().parameters(), count = 101;
+            Bounds<Real> x = draws.bounds(of.convolution.input.rows(), [&] { return draws.any(); });
+            Bounds<Real> delta = draws.bounds(of.out * of.positions(), [&] { return draws.any(); });
+            for (std::size_t i = 0; i < delta.lower.size(); ++i) {
+                if (i % panel_height >= count) delta.lower[i] = 0;
+            }
+            const Clip clip{.kind = Clip::Kind::norm, .norm_limit = 1.5};
+            const NormRule<Real> rule(clip, parameters);
+            ConvolutionProduct<Real> product{of.convolution,   of.shape(),   clip,
+                                             delta.view(true), x.view(true), count};
+            std::vector<double> expected(panel_height, 0.5), squares = expected, scales;
+            this->reference->add_squares_of_positions(product, expected.data());
+            this->tested->add_squares_of_positions(product, squares.data());
+            ASSERT_EQ(squares, expected);
+            for (std::size_t r = 0; r < panel_height; ++r) {
+                ASSERT_TRUE(std::isfinite(squares[r]));
+                ASSERT_TRUE(r < count || squares[r] == 0.5);
+                scales.push_back(rule.scale_of(squares[r]));
+                shortened += scales[r] < 1;
+            }
+            product.scales = scales.data();
+            std::vector<std::int64_t> wanted(parameters, 5), found = wanted;
+            this->reference->accumulate_positions(product, {wanted.data(), wanted.data()});
+            this->tested->accumulate_positions(product, {found.data(), found.data()});
+            ASSERT_EQ(wanted, found);
+            ASSERT_NE(found, std::vector<std::int64_t>(parameters, 5));
+        });
+    }
     EXPECT_GT(shortened, 500U);
 }
 
@@ -239,22 +244,26 @@ TYPED_TEST(ConvolutionOperations, SumsBeyondAnyRealAreClippedToo) {
     std::fill(x.lower.begin(), x.lower.end(), RealFormat<Real>::saturation);
     std::fill(delta.lower.begin(), delta.lower.end(), -RealFormat<Real>::saturation);
     const Clip clip{.kind = Clip::Kind::norm, .norm_limit = 1};
-    for (auto* operations : {this->reference.get(), this->tested.get()}) {
-        for (const bool left_out : {false, true}) {
-            ConvolutionProduct<Real> product{of.convolution,   of.shape(),   clip,
-                                             delta.view(true), x.view(true), panel_height};
-            std::vector<double> scales(panel_height);
-            operations->add_squares_of_positions(product, scales.data());
-            for (double& scale : scales) {
-                ASSERT_TRUE(std::isfinite(scale));
-                scale = left_out ? 0 : NormRule<Real>(clip, 2).scale_of(scale);
+    for (const std::string& target : simd_targets()) {
+        SCOPED_TRACE(target);
+        const SimdTargetOverride only(target);
+        for (auto* operations : {this->reference.get(), this->tested.get()}) {
+            for (const bool left_out : {false, true}) {
+                ConvolutionProduct<Real> product{of.convolution,   of.shape(),   clip,
+                                                 delta.view(true), x.view(true), panel_height};
+                std::vector<double> scales(panel_height);
+                operations->add_squares_of_positions(product, scales.data());
+                for (double& scale : scales) {
+                    ASSERT_TRUE(std::isfinite(scale));
+                    scale = left_out ? 0 : NormRule<Real>(clip, 2).scale_of(scale);
+                }
+                product.scales = scales.data();
+                std::vector<std::int64_t> sums(2);
+                operations->accumulate_positions(product, {sums.data(), sums.data()});
+                const double most = static_cast<double>(panel_height * clip.weight_units<Real>()),
+                             length = std::hypot(sums[0], sums[1]);
+                ASSERT_TRUE(left_out ? length == 0 : 0.99 * most < length && length <= most) << length;
             }
-            product.scales = scales.data();
-            std::vector<std::int64_t> sums(2);
-            operations->accumulate_positions(product, {sums.data(), sums.data()});
-            const double most = static_cast<double>(panel_height * clip.weight_units<Real>()),
-                         length = std::hypot(sums[0], sums[1]);
-            ASSERT_TRUE(left_out ? length == 0 : 0.99 * most < length && length <= most) << length;
         }
     }
 }
