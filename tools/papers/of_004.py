@@ -84,6 +84,27 @@ def reviews(here):
                       for k in PUBLISHED_REVIEWS) for (way, guarantee), (accuracy, shares, _) in found.items()))
 
 
+def attacked(here):
+    """{(whose, what is seen): what the strongest attack finds} of a network that knows some records by heart."""
+    data = blobs(here, "overlapping", here.small(400, 100), here.small(400, 100))
+    run = here.trained(data, {"network.hidden": [64], "training.epochs": here.small(400, 40), "training.learning_rate": 4,
+                              "clip.gamma": 0.3, "certificate.levels": 2})
+    found = {}
+    for attack in here.said("risk", "--run", run, "--data", data, "--shadows", here.small(32, 4), "--attributes", 0)["membership"]:
+        if attack["scores"] != "online":
+            continue
+        whose, seen, point = attack["whose"], attack["observes"], attack["points"][1]
+        found[whose, seen] = attack
+        here.row(**{"of whom": whose, "sees": seen, "members": attack["members"], "others": attack["others"],
+                    "AUC": attack["auc"]["value"], "AUC from": attack["auc"]["interval"][0], "AUC to": attack["auc"]["interval"][1],
+                    "found at 1% false": point["true_positives"]["value"], "found from": point["true_positives"]["interval"][0],
+                    "found to": point["true_positives"]["interval"][1]})
+    curves = {f"{whose}, {seen}": [(x, max(y, 1e-3)) for x, y in attack["roc"] if x >= 2e-3] for (whose, seen), attack in found.items()}
+    here.draw(lines("membership by likelihood ratios", "false positives", "true positives",
+                    {**curves, "chance": [(x / 500, x / 500) for x in range(1, 501)]}, log=True, log_y=True, ends=(1e-3, 1)))
+    return found
+
+
 @entry("004", "Theorem 4.1")
 def members(here):
     data = blobs(here, "overlapping", 300)
@@ -97,9 +118,11 @@ def members(here):
     k, safe, fewer = next(((k, a, b) for (k, a), (_, b) in zip(with_it, without_it) if a != b), (0, 0, 0))
     here.row(**{f"k={k}": share for k, share in with_it[::4]}, dataset="with the record")
     here.row(**{f"k={k}": share for k, share in without_it[::4]}, dataset="without it")
+    told = "; ".join(f"{whose} by {seen}s AUC {attack['auc']['value']:.3f} ({attack['auc']['interval'][0]:.3f} to "
+                     f"{attack['auc']['interval'][1]:.3f})" for (whose, seen), attack in attacked(here).items())
     return (FALSE if k else judged(True, "", False)[0]), (
         f"which answers are safe depends on the records: at k = {k} {percent(safe)} of the queries are with the record and "
         f"{percent(fewer)} without it, so whoever sees which are answered as safe "
         "tells the two apart for certain (advantage 1). What holds is of one answer: where both datasets certify a query at k "
         ">= 1, they give it one label "
-        "(models/mathematics.md, stable distances). A membership attack as a study cannot be asked here yet")
+        f"(models/mathematics.md, membership). Of whom a run was trained on, attacks by likelihood ratios find: {told}")
