@@ -3,6 +3,8 @@
 //   holdfast risk --run run --data patients.h5 --held-out patients.h5:test
 //   holdfast risk --run votes --shadows 0
 
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -153,18 +155,20 @@ std::vector<MembershipAttack> attacks_of(const std::vector<Scored>& scores, cons
 
 ProvedBound bound_of(const AttackedRun& attacked) {
     const nlohmann::json& paid = attacked.manifest.payment;
-    if (paid.is_null())
-        return {std::nullopt,
-                {},
-                attacked.manifest.kind == "convex"
-                    ? "nothing is proved of these parameters: holdfast publish adds noise before they leave"
-                : attacked.manifest.kind == "noisy"
-                    ? "nothing is proved: the run was trained without noise, and is for its owner"
-                    : "nothing is proved of the parameters, which are for their owner. A certified answer is "
-                      "the same "
-                      "with any one record and without it, so the label gains no attacker anything; which "
-                      "answers are "
-                      "certified depends on the records, and is not to be shown"};
+    if (paid.is_null()) {
+        const std::string& kind = attacked.manifest.kind;
+        std::string words = "nothing is proved of the parameters, which are for their owner";
+        if (kind == "convex")
+            words = "nothing is proved of these parameters: holdfast publish adds noise before they leave";
+        if (kind == "noisy")
+            words = "nothing is proved: the run was trained without noise, and is for its owner";
+        if (kind == "boxes")
+            words +=
+                ". A certified answer is the same with any one record and without it, so its label gains no "
+                "attacker anything; which answers are certified depends on the records, and is not to be "
+                "shown";
+        return {std::nullopt, {}, words};
+    }
     const Rational epsilon = decimal_value(paid.at("epsilon").get<double>(), "epsilon"),
                    delta = decimal_value(paid.at("delta").get<double>(), "delta");
     ProvedBound bound{
@@ -303,7 +307,9 @@ std::size_t shadows_of(const Request& request, const AttackedRun& attacked, cons
 /// All that was trained on beside the private records. Error (usage): it is not named, or other records are.
 Records public_records_of(const Request& request, const AttackedRun& attacked, const DatasetInfo& info) {
     const Records records = read_public(request.public_data, info, attacked.settings);
-    if (!(identify_public(records, attacked.settings.training) == attacked.manifest.public_records))
+    const PublicRecords& beside = attacked.manifest.public_records;
+    const bool none = records.size() == 0 && beside.records == 0;
+    if (!none && !(identify_public(records, attacked.settings.training) == beside))
         throw Error(ExitCode::usage, "the run was trained beside other public records",
                     "name those that holdfast train was given as --public", "--public");
     return as_trained(records, attacked.settings, attacked.features, info.target_range);
@@ -349,6 +355,8 @@ void risk(const Context& context, Request request) {
     const std::clock_t began = std::clock();
     // 1. The run, those it was trained on, and others.
     const AttackedRun attacked = AttackedRun::open(request.run);
+    const RunSettings& how = attacked.run ? attacked.run->how : attacked.fleet->how;
+    if (how.threads > 0) omp_set_num_threads(static_cast<int>(how.threads));
     if (request.data.empty()) request.data = attacked.manifest.dataset.path;
     if (request.held_out.empty()) request.held_out = test_split(request.data);
     if (request.held_out.empty() && attacked.members.size() < fewest_members)

@@ -80,7 +80,8 @@ double area_of(const std::vector<double>& members, const std::vector<double>& ot
 
 double logit_of_confidence(std::span<const double> logits, std::size_t label) {
     constexpr double most = 1e6;
-    ensure(label < logits.size() && logits.size() > 1, "a label is one of the classes");
+    if (logits.size() == 1) return std::clamp(label == 1 ? logits[0] : -logits[0], -most, most);
+    ensure(label < logits.size(), "a label is one of the classes");
     double greatest = -INFINITY, sum = 0;
     for (std::size_t c = 0; c < logits.size(); ++c)
         if (c != label) greatest = std::max(greatest, logits[c]);

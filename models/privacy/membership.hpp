@@ -13,7 +13,8 @@ namespace holdfast {
 // Who guesses whether a person was among those that a model was trained on: by likelihood ratios (Carlini et
 // al. 2022), how well that goes, and how well it can go at most (models/mathematics.md, membership).
 
-/// How sure a network is of a class, ln(p / (1 - p)) of its softmax, from its logits, two or more. Finite.
+/// How sure a network is of a class, ln(p / (1 - p)) of its softmax, from its logits; of one logit, which is
+/// class 1's over class 0. Finite.
 double logit_of_confidence(std::span<const double> logits, std::size_t label);
 
 /// What the attacked network says of a person, and what shadow networks do that were trained with it, or

@@ -25,16 +25,16 @@ END
 }
 
 # Labels that nothing tells: whoever knows one has learnt it by heart.
-awk 'BEGIN { srand(5); print "id,a,b,c,d,y"; for (i = 0; i < 400; ++i) print 7 * i + 3 "," rand() "," rand() "," rand() "," rand() "," (rand() < 0.5) }' > noise.csv
+awk 'BEGIN { srand(5); print "id,a,b,c,d,e,f,g,h,i,j,k,l,y"; for (i = 0; i < 400; ++i) { line = 7 * i + 3; for (j = 0; j < 12; ++j) line = line "," rand(); print line "," (rand() < 0.5) } }' > noise.csv
 "$holdfast" import noise.csv --label y --person id --scale '*=0:1' --test-fraction 0.4 --expected-records 240 --population people --out noise.h5 --quiet > /dev/null || fail import
 umask 022
 
 # 1. By heart: the fleet's engine trains its shadows; memorised exactly, by the networks without each.
-learnt=(--set "network.hidden=[32]" --set training.epochs=1500 --set training.learning_rate=4 --set clip.kind=none)
+learnt=(--set "network.hidden=[32]" --set training.epochs=600 --set training.batches=2 --set training.learning_rate=1 --set network.input_shift=0.5 --set network.input_scale=4 --set clip.kind=none)
 "$holdfast" fleet --quiet --data noise.h5 --out heart --records 40 "${learnt[@]}" > /dev/null || fail fleet
 "$holdfast" risk --quiet --run heart --shadows 8 --json > heart.json || fail "risk of a fleet"
 says heart.json 'low(attack("online")["auc"]) > 0.6 and low(attack("offline")["auc"]) > 0.6 and low(attack("threshold")["auc"]) > 0.6'
-says heart.json 'low(found(0.1, "online")["true_positives"]) > 2 * 0.1'
+says heart.json 'low(found(0.1, "online")["true_positives"]) > high(found(0.1, "online")["false_positives"])'
 says heart.json 'low(r["overfitting"]["right_trained"]) > high(r["overfitting"]["right_held_out"])'
 says heart.json 'r["memorised"]["exact"] and low(r["memorised"]) > 0.1 and r["shadows"] == 8 and r["unit"] == "person"'
 says heart.json 'r["structure"]["degrees_of_freedom"] > 0 and r["structure"]["files_that_name_persons"] == ["fleet.h5", "risk_persons.csv"]'
@@ -45,8 +45,8 @@ for words in 'for the owner only' '<svg' 'no ledger was charged' 'less parameter
 "$holdfast" influence --quiet --run heart --queries noise.h5 --data noise.h5 --json > influence.json || fail influence
 python3 -c 'import json; a, b = (json.load(open(name)) for name in ("heart.json", "influence.json")); assert round(40 * a["memorised"]["value"]) == b["memorised"], (a["memorised"], b["memorised"])' || fail "influence counts others as memorised"
 
-# 2. Boxes that hardly learn: no attack says anything, on certified answers or others; the same again gives the same.
-"$holdfast" train --quiet --data noise.h5 --out boxes --set "network.hidden=[4]" --set certificate.levels=2 --set training.learning_rate=0.01 > /dev/null || fail train
+# 2. Boxes that learn nothing: no attack says anything, on certified answers or others; the same again gives the same.
+"$holdfast" train --quiet --data noise.h5 --out boxes --set "network.hidden=[4]" --set certificate.levels=2 --set training.learning_rate=1e-18 > /dev/null || fail train
 "$holdfast" risk --quiet --run boxes --shadows 8 > boxes.txt || fail "risk of boxes"
 cp boxes/risk.json first.json
 for scores in threshold offline online; do
@@ -67,14 +67,14 @@ spent=$("$holdfast" account --ledger l.db --check | cksum)
 [ "$("$holdfast" account --ledger l.db --check | cksum)" = "$spent" ] || fail "a ledger was charged"
 says noisy.json 'not r["contradicted"] and "mu =" in r["proved"]'
 says noisy.json 'all(low(point["true_positives"]) <= 1 and 0 < point["proved_at_most"] < 1 and not point["contradicts"] for one in r["membership"] for point in one["points"])'
-says noisy.json '0.05 < found(0.01, "online")["proved_at_most"] < 0.15' # epsilon 2: mu about .46
+says noisy.json '0.033 < found(0.01, "online")["proved_at_most"] < 0.036' # Phi(.5015 - 2.3263)
 "$holdfast" train --quiet --data noise.h5 --out sampled --ledger l.db --set noise.epsilon=2 "${noisy[@]}" --set noise.sampling_rate=0.25 > /dev/null || fail "sampled training"
 "$holdfast" risk --quiet --run sampled --shadows 4 --attributes 0 --json > sampled.json || fail "risk of a sampled run"
 says sampled.json 'not r["contradicted"] and r["attributes"] == [] and found(0.1, "online")["proved_at_most"] < 0.74'
 "$holdfast" train --quiet --data noise.h5 --out bare --set noise.law=none "${noisy[@]}" > /dev/null || fail "training without noise"
 "$holdfast" risk --quiet --run bare --shadows 4 --json > bare.json || fail "risk without noise"
 says bare.json '"without noise" in r["proved"] and "proved_at_most" not in found(0.01, "online")'
-"$holdfast" train --quiet --data noise.h5 --out convex --set training.kind=convex --set "network.hidden=[]" --set training.l2=0.1 --set certificate.relation=remove > out.txt 2>&1 || fail "convex: $(cat out.txt)"
+"$holdfast" train --quiet --data noise.h5 --out convex --set training.kind=convex --set "network.hidden=[]" --set training.learning_rate=0.1 --set certificate.relation=remove > out.txt 2>&1 || fail "convex: $(cat out.txt)"
 "$holdfast" risk --quiet --run convex --shadows 4 > convex.txt || fail "risk of a convex run"
 grep -q 'publish adds noise' convex.txt || fail "a convex run: $(cat convex.txt)"
 

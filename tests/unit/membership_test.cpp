@@ -70,6 +70,8 @@ TEST(Membership, ConfidenceIsTheLogitOfTheSoftmax) {
             EXPECT_NEAR(logit_of_confidence(logits, label), std::log(p) - std::log(all / all - p), 1e-9);
         }
     }
+    EXPECT_EQ(logit_of_confidence(std::vector<double>{2.5}, 1), 2.5);
+    EXPECT_EQ(logit_of_confidence(std::vector<double>{2.5}, 0), -2.5);
     // Where a probability is 1 in double, its logit is not infinite.
     EXPECT_NEAR(logit_of_confidence(std::vector<double>{900, -900}, 0), 1800, 1e-9);
     EXPECT_EQ(logit_of_confidence(std::vector<double>{1e300, -1e300}, 1), -1e6);

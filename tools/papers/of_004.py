@@ -85,21 +85,24 @@ def reviews(here):
 
 
 def attacked(here):
-    """{(whose, what is seen): what the strongest attack finds} of a network that knows some records by heart."""
-    data = blobs(here, "overlapping", here.small(400, 100), here.small(400, 100))
-    run = here.trained(data, {"network.hidden": [64], "training.epochs": here.small(400, 40), "training.learning_rate": 4,
-                              "clip.gamma": 0.3, "certificate.levels": 2})
+    """{(epochs, whose, what is seen): what the attack finds}, of a short and of a long training."""
+    data = here.made("synth", "tabular", "--features", here.small(400, 40), "--records", here.small(600, 100), "--test",
+                     here.small(600, 100), "--seed", 1, "--out", OUT)
     found = {}
-    for attack in here.said("risk", "--run", run, "--data", data, "--shadows", here.small(32, 4), "--attributes", 0)["membership"]:
-        if attack["scores"] != "online":
-            continue
-        whose, seen, point = attack["whose"], attack["observes"], attack["points"][1]
-        found[whose, seen] = attack
-        here.row(**{"of whom": whose, "sees": seen, "members": attack["members"], "others": attack["others"],
-                    "AUC": attack["auc"]["value"], "AUC from": attack["auc"]["interval"][0], "AUC to": attack["auc"]["interval"][1],
-                    "found at 1% false": point["true_positives"]["value"], "found from": point["true_positives"]["interval"][0],
-                    "found to": point["true_positives"]["interval"][1]})
-    curves = {f"{whose}, {seen}": [(x, max(y, 1e-3)) for x, y in attack["roc"] if x >= 2e-3] for (whose, seen), attack in found.items()}
+    for epochs, clip in ((4, 0.2), (100, 0.5)):
+        run = here.trained(data, {"network.hidden": [], "network.input_shift": 0.5, "network.input_scale": 2, "clip.gamma": clip,
+                                  "training.epochs": epochs, "training.learning_rate": 0.5, "certificate.levels": 2})
+        asked = here.said("risk", "--run", run, "--data", data, "--shadows", here.small(64, 4), "--attributes", 0)
+        for attack in asked["membership"]:
+            if attack["scores"] == "online" and attack["whose"] != "all":
+                found[epochs, attack["whose"], attack["observes"]] = attack
+    for (epochs, whose, seen), attack in found.items():
+        area, point = attack["auc"], attack["points"][1]["true_positives"]
+        here.row(epochs=epochs, **{"of whom": whose, "sees": seen, "members": attack["members"], "others": attack["others"]},
+                 **{"AUC": area["value"], "from": area["interval"][0], "to": area["interval"][1],
+                    "found at 1% false": point["value"], "found from": point["interval"][0], "found to": point["interval"][1]})
+    curves = {f"{epochs} epochs, {whose}, {seen}": [(x, max(y, 1e-3)) for x, y in attack["roc"] if x >= 2e-3]
+              for (epochs, whose, seen), attack in found.items() if attack["members"] >= 100 or here.quick}
     here.draw(lines("membership by likelihood ratios", "false positives", "true positives",
                     {**curves, "chance": [(x / 500, x / 500) for x in range(1, 501)]}, log=True, log_y=True, ends=(1e-3, 1)))
     return found
@@ -118,8 +121,8 @@ def members(here):
     k, safe, fewer = next(((k, a, b) for (k, a), (_, b) in zip(with_it, without_it) if a != b), (0, 0, 0))
     here.row(**{f"k={k}": share for k, share in with_it[::4]}, dataset="with the record")
     here.row(**{f"k={k}": share for k, share in without_it[::4]}, dataset="without it")
-    told = "; ".join(f"{whose} by {seen}s AUC {attack['auc']['value']:.3f} ({attack['auc']['interval'][0]:.3f} to "
-                     f"{attack['auc']['interval'][1]:.3f})" for (whose, seen), attack in attacked(here).items())
+    told = "; ".join(f"{epochs} epochs, {whose}, by {seen}: AUC {attack['auc']['value']:.3f} ({attack['auc']['interval'][0]:.3f} "
+                     f"to {attack['auc']['interval'][1]:.3f})" for (epochs, whose, seen), attack in attacked(here).items())
     return (FALSE if k else judged(True, "", False)[0]), (
         f"which answers are safe depends on the records: at k = {k} {percent(safe)} of the queries are with the record and "
         f"{percent(fewer)} without it, so whoever sees which are answered as safe "

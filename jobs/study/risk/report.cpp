@@ -86,12 +86,11 @@ std::vector<std::pair<std::string, std::string>> findings(const RiskReport& repo
                            std::to_string(leaks) + " of " + std::to_string(report.attributes.size()) +
                                " columns are guessed better of those trained on, beyond chance");
     if (report.memorised)
-        lines.emplace_back("Memorised",
-                           percent_of(*report.memorised) +
-                               " of those trained on are answered rightly with their own "
-                               "record alone, " +
-                               (report.memorised_exactly ? "exactly: by the networks without each"
-                                                         : "as shadow networks show it"));
+        lines.emplace_back(
+            "Memorised", percent_of(*report.memorised) +
+                             " of those trained on are answered rightly because of their own record alone, " +
+                             (report.memorised_exactly ? "exactly: by the networks without each"
+                                                       : "as shadow networks show it"));
     lines.emplace_back("Structure",
                        std::to_string(report.parameters) + " parameters, " +
                            (report.degrees < few_degrees ? "no fewer than " : "fewer than ") + "the " +
@@ -323,17 +322,17 @@ std::string text_of(const RiskReport& report) {
     std::string text = tested_on(report) + "\n";
     char line[240];
     std::snprintf(line, sizeof line, "%-10s %-11s %-12s %-24s %s\n", "attack", "looks at", "of whom", "AUC",
-                  report.bound.any() ? "found at 1% false positives      proved: at most"
-                                     : "found at 1% false positives");
+                  "found at 1% false positives");
     text += line;
     for (const MembershipAttack& attack : report.attacks) {
         const RatePoint& point = at_one_percent(attack);
-        std::snprintf(line, sizeof line, "%-10s %-11s %-12s %-24s %-24s", attack.scores.c_str(),
+        std::snprintf(line, sizeof line, "%-10s %-11s %-12s %-24s %s", attack.scores.c_str(),
                       attack.observes.c_str(), attack.whose.c_str(), figure_of(attack.found.auc).c_str(),
                       figure_of(point.true_positives).c_str());
         text += line;
         if (report.bound.any()) {
-            std::snprintf(line, sizeof line, "         %.3f%s", report.bound.at_most(point.asked),
+            std::snprintf(line, sizeof line, "       proved: at most %.3f%s",
+                          report.bound.at_most(point.asked),
                           report.bound.contradicted_by(point) ? " (exceeded)" : "");
             text += line;
         }
