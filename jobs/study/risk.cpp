@@ -155,30 +155,35 @@ std::vector<MembershipAttack> attacks_of(const std::vector<Scored>& scores, cons
 
 ProvedBound bound_of(const AttackedRun& attacked) {
     const nlohmann::json& paid = attacked.manifest.payment;
-    if (paid.is_null()) {
+    const std::string status = attacked.manifest.guarantee.at("status");
+    if (paid.is_null() || status.starts_with("not ")) {
         const std::string& kind = attacked.manifest.kind;
         std::string words = "nothing is proved of the parameters, which are for their owner";
         if (kind == "convex")
             words = "nothing is proved of these parameters: holdfast publish adds noise before they leave";
-        if (kind == "noisy")
-            words = "nothing is proved: the run was trained without noise, and is for its owner";
+        if (kind == "noisy") words = "nothing is proved: the run is not private, and is for its owner";
         if (kind == "boxes")
             words +=
                 ". A certified answer is the same with any one record and without it, so its label gains no "
                 "attacker anything; which answers are certified depends on the records, and is not to be "
                 "shown";
-        return {std::nullopt, {}, words};
+        return {std::nullopt, {}, words, status == "proved" || kind != "boxes"};
     }
     const Rational epsilon = decimal_value(paid.at("epsilon").get<double>(), "epsilon"),
                    delta = decimal_value(paid.at("delta").get<double>(), "delta");
-    ProvedBound bound{
-        std::nullopt, {{epsilon, delta}}, "(" + decimal_text(epsilon) + ", " + decimal_text(delta) + ")"};
+    ProvedBound bound{std::nullopt,
+                      {{epsilon, delta}},
+                      "(" + decimal_text(epsilon) + ", " + decimal_text(delta) + ")",
+                      status == "proved"};
     if (paid.at("mechanism") != "noisy_training") return bound;
     const GaussianSteps steps = gaussian_steps(attacked.settings);
     if (steps.sampling_rate == 1) {
         const Rational reach(reach_of(steps.relation)), sigma(steps.noise_multiplier);
         bound.mu = sqrt_upper(Rational(as_rational(steps.steps) * reach * reach / (sigma * sigma)));
-        bound.words += ", and Gaussian privacy of mu = " + decimal_text(Rational(shown(*bound.mu)));
+        char text[64];
+        std::snprintf(text, sizeof text, ", and Gaussian privacy of mu = %.3f",
+                      std::ceil(1000 * round_up(*bound.mu)) / 1000);
+        bound.words += text;
         return bound;
     }
     for (const Rational& greater : {Rational(1, 1000), Rational(1, 100)})
@@ -414,15 +419,14 @@ Run declare_risk(const Command& command) {
         "The dataset that it was trained on, FILE[:SPLIT]; where it was then, unless it moved");
     command.add_option(
         "--held-out", request->held_out,
-        "Records of the same kind that it was not trained on, FILE[:SPLIT]: split test of --data, if there "
-        "is one. An ensemble of 4 members and more does without: its others did not have a person");
+        "Records of the same kind, by chance not trained on, FILE[:SPLIT]: split test of --data, if there is "
+        "one. An ensemble of 4 members and more does without: its others did not have a person");
     command.add_option("--public", request->public_data,
                        "The public records that it was trained beside, if any");
     command
         .add_option("--shadows", request->shadows,
                     "Networks trained anew on random halves of all, for the likelihood ratios: 16, or none "
-                    "where 8 members "
-                    "and more serve. More make the attack sharper")
+                    "where 8 members and more serve. More make the attack sharper")
         .within(std::int64_t{0}, std::int64_t{100000});
     command
         .add_option("--attributes", request->attributes,
@@ -434,18 +438,13 @@ Run declare_risk(const Command& command) {
         .show_default();
     command.add_footer(
         "What is asked before a model leaves a safe haven. Membership: scores by confidence alone "
-        "(threshold), and by "
-        "likelihood ratios with shadow networks (offline: of those without the person; online: of those "
-        "with, too), by "
-        "confidences and by labels alone; area under the curve, and true positives at 0.1%, 1% and 10% false "
-        "ones beside "
-        "what is proved. Attributes: a column guessed from the others, the label and the model. Memorised: "
-        "of a fleet "
-        "exactly, else by shadows. Overfitting, and what the model's form tells. Persons count, not rows. "
-        "Intervals are "
-        "over persons, for this one model. It writes risk.html, risk.json and risk_persons.csv into the run "
-        "folder, for the "
-        "owner alone.\n\n");
+        "(threshold), and by likelihood ratios with shadow networks (offline: of those without the person; "
+        "online: of those with, too), by confidences and by labels alone; area under the curve, and true "
+        "positives at 0.1%, 1% and 10% false ones beside what is proved. Attributes: a column guessed from "
+        "the others, the label and the model. Memorised: of a fleet exactly, else by shadows. Overfitting, "
+        "and what the model's form tells. Persons count, not rows. Intervals are over persons, for this one "
+        "model. It writes risk.html, risk.json and risk_persons.csv into the run folder, for the owner "
+        "alone.\n\n");
     return [request](const Context& context) { risk(context, *request); };
 }
 

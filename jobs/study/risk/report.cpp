@@ -16,11 +16,12 @@ namespace {
 
 using namespace html;
 
-// Below these a safe haven looks again (as SACRO-ML does by default).
+// Below these a safe haven looks again.
 constexpr std::int64_t few_degrees = 10, few_persons = 10;
 
 constexpr const char* one_model =
-    "Intervals are over persons, for this one model; the data must say nothing of who was held out.";
+    "Intervals are over persons, for this one model. Who was held out is to be a matter of chance: else an "
+    "attack sees how two groups differ, and not what one person changed";
 
 nlohmann::json estimate_json(const Estimated& estimated) {
     return {{"value", estimated.value}, {"interval", {estimated.lowest, estimated.highest}}};
@@ -42,6 +43,10 @@ const RatePoint& at_one_percent(const MembershipAttack& attack) {
     for (const RatePoint& point : attack.found.points)
         if (point.asked == 0.01) return point;
     return attack.found.points.front();
+}
+
+const char* status_of(const RiskReport& report) {
+    return report.bound.proved ? "proved" : "as published";
 }
 
 std::string whom(const RiskReport& report) {
@@ -72,10 +77,10 @@ std::vector<std::pair<std::string, std::string>> findings(const RiskReport& repo
         {"Membership", "AUC " + figure_of(attack.found.auc) + " by " + attack.scores +
                            " scores; at 1% false positives " + percent_of(point.true_positives) +
                            " of those trained on are found"},
-        {"Proved", report.bound.any()
-                       ? "no attack finds more than " + percent_text(report.bound.at_most(0.01)) +
-                             " at 1% false positives: " + report.bound.words
-                       : report.bound.words},
+        {report.bound.proved ? "Proved" : "As published",
+         report.bound.any() ? "no attack finds more than " + percent_text(report.bound.at_most(0.01)) +
+                                  " at 1% false positives: " + report.bound.words
+                            : report.bound.words},
         {"Overfitting",
          percent_of(report.right_trained) + " of those trained on are answered rightly" +
              (report.held_out > 0 ? ", of those held out " + percent_of(report.right_held_out) : "")}};
@@ -128,7 +133,8 @@ std::string membership_table(const RiskReport& report) {
         rows += row_of(texts, "td");
     }
     if (report.bound.any()) {
-        std::vector<std::string> texts{"any", "all that left", "all", "proved: at most"};
+        std::vector<std::string> texts{"any", "all that left", "all",
+                                       status_of(report) + std::string(": at most")};
         for (const RatePoint& point : report.attacks.front().found.points)
             texts.push_back(percent_text(report.bound.at_most(point.asked)));
         rows += row_of(texts, "td");
@@ -177,7 +183,7 @@ std::string curves(const RiskReport& report) {
         if (report.bound.any()) most.push_back(report.bound.at_most(x.back()));
     }
     add("chance", x, chance, true);
-    if (report.bound.any()) add("proved: at most", x, most, true);
+    if (report.bound.any()) add(status_of(report) + std::string(": at most"), x, most, true);
     return chart_card("", draw(chart));
 }
 
@@ -192,9 +198,8 @@ std::string attributes_section(const RiskReport& report) {
             "td");
     return heading("Attributes",
                    "A column guessed from all others, the label and the model. What is guessed of anybody "
-                   "alike is what the "
-                   "model learnt of people, not of a person; the difference counts. The intervals hold "
-                   "together.") +
+                   "alike is what the model learnt of people, not of a person; the difference counts. The "
+                   "intervals hold together.") +
            card_table(rows);
 }
 
@@ -256,7 +261,7 @@ nlohmann::json to_json(const RiskReport& report) {
                                   {"false_positives", estimate_json(point.false_positives)},
                                   {"true_positives", estimate_json(point.true_positives)}};
             if (report.bound.any()) {
-                one["proved_at_most"] = report.bound.at_most(point.asked);
+                one["at_most"] = report.bound.at_most(point.asked);
                 one["contradicts"] = report.bound.contradicted_by(point);
             }
             points.push_back(one);
@@ -294,7 +299,7 @@ nlohmann::json to_json(const RiskReport& report) {
         {"membership", attacks},
         {"strongest",
          {{"scores", report.strongest().scores}, {"auc", estimate_json(report.strongest().found.auc)}}},
-        {"proved", report.bound.words},
+        {"bound", {{"words", report.bound.words}, {"proved", report.bound.proved}}},
         {"contradicted", contradicted(report)},
         {"overfitting",
          {{"right_trained", estimate_json(report.right_trained)}, {"loss_trained", report.loss_trained}}},
@@ -353,22 +358,19 @@ std::string page_of(const RiskReport& report) {
         element("h1", escape_html(report.run)) + summary_card(summary) +
         element("p class=\"private\"",
                 "The figures on this page depend on the private records without protection. It may not leave "
-                "the house, "
-                "and no ledger was charged.") +
+                "the house, and no ledger was charged.") +
         element("p class=\"note\"", escape_html(tested_on(report)) + ". Intervals at " +
-                                        number_text(100 * report.confidence) + "%. " + one_model) +
+                                        number_text(100 * report.confidence) + "%. " + one_model + ".") +
         heading("Membership",
                 "Whether somebody was trained on, guessed from the model. Threshold: by its confidence "
-                "alone. Offline and "
-                "online: by likelihood ratios with shadow networks, trained without the person, or with it "
-                "too.") +
+                "alone. Offline and online: by likelihood ratios with shadow networks, trained without the "
+                "person, or with it too.") +
         curves(report) + membership_table(report) +
         element("p class=\"note\"", escape_html(report.bound.words) + ".");
     if (contradicted(report))
         body += element("p class=\"warning\"",
                         "More is found than is proved to be possible: the run, or its claim, is not what it "
-                        "says, or chance "
-                        "was against it. Ask again at a higher --confidence.");
+                        "says, or chance was against it. Ask again at a higher --confidence.");
     body +=
         attributes_section(report) + structure_section(report) + heading("What the run guarantees", "") +
         element("p", escape_html(report.guarantee)) +

@@ -22,6 +22,7 @@ struct ProvedBound {
     std::optional<Rational> mu;
     std::vector<std::pair<Rational, Rational>> epsilons;  ///< (epsilon, delta)
     std::string words;
+    bool proved = true;  ///< else it is as published, with the gap that the guarantee names
 
     bool any() const { return mu.has_value() || !epsilons.empty(); }
     double at_most(double false_positives) const;  ///< true positives; without a bound 1
