@@ -80,8 +80,8 @@ grep -q 'publish adds noise' convex.txt || fail "a convex run: $(cat convex.txt)
 
 # What nobody has named is not proved: rows are known by their place.
 "$holdfast" import noise.csv --label y --drop id --scale '*=0:1' --test-fraction 0.4 --expected-records 240 --population rows --out rows.h5 --quiet > out.txt 2>&1 || fail "import rows: $(cat out.txt)"
-"$holdfast" account --quiet --ledger l.db --data rows.h5 --budget 20 --budget-delta 1e-4 > out.txt 2>&1 || fail "account of rows: $(cat out.txt)"
-"$holdfast" train --quiet --data rows.h5 --out rows --ledger l.db --set noise.epsilon=2 "${noisy[@]}" > /dev/null || fail "training of rows"
+"$holdfast" account --quiet --ledger rows.db --data rows.h5 --budget 20 --budget-delta 1e-4 > out.txt 2>&1 || fail "account of rows: $(cat out.txt)"
+"$holdfast" train --quiet --data rows.h5 --out rows --ledger rows.db --set noise.epsilon=2 "${noisy[@]}" > /dev/null || fail "training of rows"
 "$holdfast" risk --quiet --run rows --shadows 4 > rows.txt || fail "risk of rows"
 grep -q '^As published: no attack' rows.txt && grep -q ' as published: at most 0.03' rows.txt && grep -q ' records trained on' rows.txt || fail "of rows: $(cat rows.txt)"
 
