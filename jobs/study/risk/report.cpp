@@ -336,7 +336,7 @@ std::string text_of(const RiskReport& report) {
                       figure_of(point.true_positives).c_str());
         text += line;
         if (report.bound.any()) {
-            std::snprintf(line, sizeof line, "       proved: at most %.3f%s",
+            std::snprintf(line, sizeof line, "       %s: at most %.3f%s", status_of(report),
                           report.bound.at_most(point.asked),
                           report.bound.contradicted_by(point) ? " (exceeded)" : "");
             text += line;
