@@ -43,6 +43,7 @@ Run declare_predict(const Command& command);
 Run declare_validate(const Command& command);
 Run declare_student(const Command& command);
 Run declare_statement(const Command& command);
+Run declare_risk(const Command& command);
 Run declare_report(const Command& command);
 Run declare_explain(const Command& command);
 Run declare_bench(const Command& command);

@@ -25,6 +25,11 @@ constexpr std::uint64_t kept_states = 0x6b657074;  ///< counters are 2^32 times 
 // Of the same seed: counters are ids.
 constexpr std::uint64_t fleet_sample = 0x666c6565;
 
+// Of the same seed: counters are places of persons.
+constexpr std::uint64_t shadow_parts(std::uint64_t round) {
+    return (std::uint64_t{0x7269736b} << 24) + round;
+}
+
 // Of the features' seed: counters are words of bits, 2^32 an entry.
 constexpr std::uint64_t fourier_features = 0x666f7572;
 

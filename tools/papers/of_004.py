@@ -84,6 +84,30 @@ def reviews(here):
                       for k in PUBLISHED_REVIEWS) for (way, guarantee), (accuracy, shares, _) in found.items()))
 
 
+def attacked(here):
+    """{(epochs, whose, what is seen): what the attack finds}, of a short and of a long training."""
+    data = here.made("synth", "tabular", "--features", here.small(400, 40), "--records", here.small(600, 100), "--test",
+                     here.small(600, 100), "--seed", 1, "--out", OUT)
+    found = {}
+    for epochs, clip in ((4, 0.2), (100, 0.5)):
+        run = here.trained(data, {"network.hidden": [], "network.input_shift": 0.5, "network.input_scale": 2, "clip.gamma": clip,
+                                  "training.epochs": epochs, "training.learning_rate": 0.5, "certificate.levels": 2})
+        asked = here.said("risk", "--run", run, "--data", data, "--shadows", here.small(64, 4), "--attributes", 0)
+        for attack in asked["membership"]:
+            if attack["scores"] == "online" and attack["whose"] != "all":
+                found[epochs, attack["whose"], attack["observes"]] = attack
+    for (epochs, whose, seen), attack in found.items():
+        area, point = attack["auc"], attack["points"][1]["true_positives"]
+        here.row(epochs=epochs, **{"of whom": whose, "sees": seen, "members": attack["members"], "others": attack["others"]},
+                 **{"AUC": area["value"], "from": area["interval"][0], "to": area["interval"][1],
+                    "found at 1% false": point["value"], "found from": point["interval"][0], "found to": point["interval"][1]})
+    curves = {f"{epochs} epochs, {whose}, {seen}": [(x, max(y, 1e-3)) for x, y in attack["roc"] if x >= 2e-3]
+              for (epochs, whose, seen), attack in found.items() if attack["members"] >= 100 or here.quick}
+    here.draw(lines("membership by likelihood ratios", "false positives", "true positives",
+                    {**curves, "chance": [(x / 500, x / 500) for x in range(1, 501)]}, log=True, log_y=True, ends=(1e-3, 1)))
+    return found
+
+
 @entry("004", "Theorem 4.1")
 def members(here):
     data = blobs(here, "overlapping", 300)
@@ -97,9 +121,11 @@ def members(here):
     k, safe, fewer = next(((k, a, b) for (k, a), (_, b) in zip(with_it, without_it) if a != b), (0, 0, 0))
     here.row(**{f"k={k}": share for k, share in with_it[::4]}, dataset="with the record")
     here.row(**{f"k={k}": share for k, share in without_it[::4]}, dataset="without it")
+    told = "; ".join(f"{epochs} epochs, {whose}, by {seen}: AUC {attack['auc']['value']:.3f} ({attack['auc']['interval'][0]:.3f} "
+                     f"to {attack['auc']['interval'][1]:.3f})" for (epochs, whose, seen), attack in attacked(here).items())
     return (FALSE if k else judged(True, "", False)[0]), (
         f"which answers are safe depends on the records: at k = {k} {percent(safe)} of the queries are with the record and "
         f"{percent(fewer)} without it, so whoever sees which are answered as safe "
         "tells the two apart for certain (advantage 1). What holds is of one answer: where both datasets certify a query at k "
         ">= 1, they give it one label "
-        "(models/mathematics.md, stable distances). A membership attack as a study cannot be asked here yet")
+        f"(models/mathematics.md, membership). Of whom a run was trained on, attacks by likelihood ratios find: {told}")

@@ -1,6 +1,7 @@
 #include "jobs/program/runs/publication.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -111,11 +112,9 @@ LedgerPayment payment_for(const Payee& payee, const std::vector<std::int64_t>& p
                 "name the ledger that paid for them", payee.ledger);
 }
 
-}  // namespace
-
-std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
+/// Calls use(point) for every member, in their order.
+void visit_members(const FinishedRun& run, const std::function<void(const std::vector<std::int64_t>&)>& use) {
     const BoxesReader reader(run.folder);
-    std::vector<__int128> sums(reader.parameters());
     std::vector<std::int64_t> lower, upper;
     StreamDigest digest;
     for (std::size_t member = 0; member < reader.members(); ++member) {
@@ -123,14 +122,30 @@ std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
             reader.read(member, level, lower, upper);
             digest.add_values(std::span<const std::int64_t>(lower));
             digest.add_values(std::span<const std::int64_t>(upper));
-            for (std::size_t p = 0; p < lower.size() && level == 0; ++p) sums[p] += lower[p];
+            if (level == 0) use(lower);
         }
     }
     if (digest.hex() != run.manifest.digest)
         throw Error(ExitCode::input, "holds other parameters than manifest.json says",
                     "the folder was changed since it was written: train again", run.folder.file("boxes.h5"));
+}
+
+}  // namespace
+
+std::vector<std::vector<std::int64_t>> members_of(const FinishedRun& run) {
+    std::vector<std::vector<std::int64_t>> points;
+    visit_members(run, [&](const std::vector<std::int64_t>& point) { points.push_back(point); });
+    return points;
+}
+
+std::vector<std::int64_t> parameters_of(const FinishedRun& run) {
+    std::vector<__int128> sums(run.network.parameters());
+    __int128 members = 0;
+    visit_members(run, [&](const std::vector<std::int64_t>& point) {
+        for (std::size_t p = 0; p < sums.size(); ++p) sums[p] += point[p];
+        ++members;
+    });
     std::vector<std::int64_t> average;
-    const auto members = static_cast<__int128>(reader.members());
     for (const __int128 sum : sums)
         average.push_back(static_cast<std::int64_t>((sum - (sum < 0 ? members - 1 : 0)) / members));
     return average;

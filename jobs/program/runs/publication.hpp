@@ -22,8 +22,10 @@ struct PaidParameters {
     LedgerPayment payment;
 };
 
-/// The one point that the run came to: of several members their average, each entry rounded down. Error
-/// (input): it is not what the manifest names.
+/// The point that each member came to, in parameter units. Error (input): it is not what the manifest names.
+std::vector<std::vector<std::int64_t>> members_of(const FinishedRun& run);
+/// The one point that the run came to: of several members their average, each entry rounded down. Errors: as
+/// members_of.
 std::vector<std::int64_t> parameters_of(const FinishedRun& run);
 /// For the owner: what these parameters, of a run of one member, give for queries, [queries, outputs]; empty:
 /// of several members, whose votes have no logits. Errors: as parameters_of.

@@ -6,9 +6,9 @@
 
 #include "dist/layout/distribute.hpp"
 #include "dist/runs/manifest.hpp"
-#include "dist/runs/member_store.hpp"
 #include "jobs/program/configuration.hpp"
 #include "jobs/program/runs/dataset_identity.hpp"
+#include "jobs/program/training/train_alone.hpp"
 #include "kernels/backends.hpp"
 #include "models/kinds/kinds.hpp"
 #include "models/training/plan.hpp"
@@ -16,7 +16,7 @@
 namespace holdfast {
 namespace {
 
-RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const Training& training) {
+RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const nlohmann::json& arithmetic) {
     RunManifest manifest;
     manifest.kind = plan.settings.training.kind;
     manifest.configuration = to_json({plan.settings, {}});
@@ -28,7 +28,7 @@ RunManifest manifest_of(const TrainingPlan& plan, const DatasetInfo& info, const
     for (const LayerShape& layer : plan.network.layers()) manifest.layers.push_back({layer.in, layer.out});
     manifest.normaliser = plan.normaliser;
     manifest.relation = name_of(plan.settings.certificate.relation);
-    manifest.arithmetic = training.arithmetic();
+    manifest.arithmetic = arithmetic;
     manifest.guarantee = Guarantee::not_private("a trial on public records", "nobody is protected").to_json();
     return manifest;
 }
@@ -50,7 +50,6 @@ Settings settings_on(const StandIn& stand_in, const Candidate& candidate, const 
 void train_on_stand_in(const Settings& settings, const StandIn& stand_in, std::uint64_t noise,
                        const std::string& run_path) {
     // 1. What is trained on what, by this rank alone.
-    const Kind& kind = kind_named(settings.training.kind);
     const DatasetReader reader(stand_in.path);
     const FeatureMap features = settings.feature_map(reader.info().features, reader.info().range);
     const auto alone = make_serial_communicator();
@@ -66,26 +65,19 @@ void train_on_stand_in(const Settings& settings, const StandIn& stand_in, std::u
     const TrainingPlan plan =
         make_plan(settings, {reader.info().features, reader.info().range, reader.info().rows, 0},
                   make_backend("cpu", settings.training.arithmetic(), settings.certificate.product, 0));
-    const Records none{FeatureMatrix(features.outputs(), false), {}, {}, {}};
-    const SecretKey key = SecretKey::known_to_all(stand_in.seed << 8 | noise);
-    const auto training = kind.training(plan, none, grid, kind.secret ? &key : nullptr);
-    const RunFolder run = RunFolder::create(run_path, false);
-    const MemberStore store(run, "trial", seconds_of_a_group);
-    PhaseTimes times;
     for (MemberRecords& member : records.held) {
         weigh_by_class(member.records, plan.settings.training.class_weights);
-        const auto trainer = training->start(member.member, features(std::move(member.records)), {});
-        while (!trainer->done()) trainer->step(grid.block_group(), times);
-        trainer->write_result(store);
+        member.records = features(std::move(member.records));
     }
-
-    store.sync();
+    const Records none{FeatureMatrix(features.outputs(), false), {}, {}, {}};
+    const RunFolder run = RunFolder::create(run_path, false);
+    const TrainedAlone trained = train_alone(plan, std::move(records.held), none,
+                                             SecretKey::known_to_all(stand_in.seed << 8 | noise), run);
 
     // 3. The run that it comes to.
-    RunManifest manifest = manifest_of(plan, reader.info(), *training);
-    manifest.digest = training->join(run, store);
+    RunManifest manifest = manifest_of(plan, reader.info(), trained.arithmetic);
+    manifest.digest = trained.digest;
     manifest.write(run);
-    store.remove_all();
 }
 
 }  // namespace holdfast

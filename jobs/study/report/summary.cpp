@@ -14,7 +14,7 @@ namespace holdfast {
 namespace {
 
 using namespace html;
-using Words = std::vector<std::string>;
+using CommandWords = std::vector<std::string>;
 
 constexpr double label_epsilon = 0.1;  // what a label is suggested to cost
 constexpr double most_answers = 0.9;   // a level is named that so many answers hold to
@@ -140,25 +140,26 @@ std::string ledger_of(const RunFiles& run) {
     return run.account ? run.account->ledger : beside_dataset(run.manifest.dataset_field("path"), ".ledger");
 }
 
-Words to_measure(const RunFiles& run) {
-    Words words{"evaluate", "--run", run.folder, "--data", queries_of(run)};
+CommandWords to_measure(const RunFiles& run) {
+    CommandWords words{"evaluate", "--run", run.folder, "--data", queries_of(run)};
     if (run.manifest.boxes()) words.insert(words.end(), {"--epsilon", "0.1,1"});
     return words;
 }
 
 /// Whoever pays has an account, with something left; else how it is opened, or what was spent of it.
-std::optional<Words> next_of_account(const RunFiles& run) {
+std::optional<CommandWords> next_of_account(const RunFiles& run) {
     if (!run.account)
-        return Words{"account",  "--ledger", ledger_of(run), "--data", run.manifest.dataset_field("path"),
-                     "--budget", "1"};
+        return CommandWords{
+            "account",  "--ledger", ledger_of(run), "--data", run.manifest.dataset_field("path"),
+            "--budget", "1"};
     const SpentAndLeft& amounts = run.account->amounts;
     if (amounts.epsilon_budget - amounts.epsilon < label_epsilon)
-        return Words{"statement", "--ledger", run.account->ledger, "--html", "statement.html"};
+        return CommandWords{"statement", "--ledger", run.account->ledger, "--html", "statement.html"};
     return std::nullopt;
 }
 
 /// Labels are for others: those trained on, and their file, are nobody to ask about.
-Words next_of_fleet(const RunFiles& run) {
+CommandWords next_of_fleet(const RunFiles& run) {
     if (!run.evaluation) return to_measure(run);
     if (run.fleet.bounds.empty()) return {"idp", "--run", run.folder};
     if (run.fleet.records.empty()) return {"influence", "--run", run.folder, "--queries", queries_of(run)};
@@ -177,18 +178,18 @@ std::string published_model(const RunFiles& run) {
     return "";
 }
 
-Words next_of_boxes(const RunFiles& run) {
+CommandWords next_of_boxes(const RunFiles& run) {
     if (!run.evaluation) return to_measure(run);
     if (const auto account = next_of_account(run)) return *account;
     return {"release", "--run",     run.folder, "--queries", "NEW.csv",          "--first",
             "10",      "--epsilon", "0.1",      "--ledger",  run.account->ledger};
 }
 
-Words next_of_model(const RunFiles& run) {
+CommandWords next_of_model(const RunFiles& run) {
     if (!run.evaluation) return to_measure(run);
     const std::string model = run.account && run.account->published ? published_model(run) : "";
     if (!model.empty()) return {"predict", "--model", model, "NEW.csv", "--out", "answers.csv"};
-    Words words{
+    CommandWords words{
         "publish", "--run", run.folder, "--ledger", ledger_of(run), "--out", run.folder + "-model.h5"};
     if (run.manifest.token.empty()) words.insert(words.end(), {"--epsilon", "1", "--delta", "1e-6"});
     return words;
@@ -196,11 +197,11 @@ Words next_of_model(const RunFiles& run) {
 
 }  // namespace
 
-Words report_next(const RunFiles& run) {
+CommandWords report_next(const RunFiles& run) {
     if (run.manifest.fleet()) return next_of_fleet(run);
     if (!run.manifest.boxes()) return next_of_model(run);
     const bool regression = run.evaluation && run.evaluation->classes == 1;
-    return regression ? Words{"verify", run.folder} : next_of_boxes(run);
+    return regression ? CommandWords{"verify", run.folder} : next_of_boxes(run);
 }
 
 std::string report_summary(const RunFiles& run) {
