@@ -450,7 +450,7 @@ void bench_linear(const Context& context, const Request& request) {
     const std::vector<std::int64_t> theta = plan.network.initial_parameters(1, 0);
     std::vector<std::uint32_t> all(records.size());
     std::iota(all.begin(), all.end(), 0);
-    const std::unique_ptr<Engine> engine = plan.backend->engine(plan.network.shape(), plan.settings.clip);
+    const std::unique_ptr<Engine> engine = plan.backend->engine(plan.network.shape(), plan.clip());
     engine->set_records(std::vector{records.view(true)});
 
     // 2. The step's sums and the two products in turn, the fastest of each.

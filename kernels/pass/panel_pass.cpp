@@ -120,8 +120,13 @@ class PanelPass<Real>::Gradients {
     }
 
   private:
+    /// Clipped after: rows of whole persons; or, where clip.rows is 0, of one who may have more.
     static Clip clip_of_rows(Clip clip, const Panel<Real>& panel) {
-        clip.part = panel.weight().value_or(1);
+        if (!clip.after)
+            clip.part = panel.weight().value_or(1);
+        else if (clip.rows != 0 || panel.rows_of_person() == 1)
+            clip.rows = panel.rows_of_person();
+        ensure(clip.rows == 0 || panel.count() % clip.rows == 0, "a panel of whole persons");
         return clip;
     }
     /// Of a clip by factors, which are clamped before: the products clamp them no more.

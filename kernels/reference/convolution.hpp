@@ -137,7 +137,7 @@ Entry clipped_sum(const Rule<Real>& rule, std::span<const Factors<Real>> positio
     return {units(least), units(greatest)};
 }
 
-/// visit(index, positions): the factors of every entry [out, in + 1] of every record below `count`,
+/// visit(index, record, positions): the factors of every entry [out, in + 1] of every record below `count`,
 /// in the order of the positions whose tap is in the image.
 template <typename Real, typename Visit>
 void for_each_gradient(const Convolution& convolution, LayerShape shape, std::size_t height,
@@ -165,7 +165,7 @@ void for_each_gradient(const Convolution& convolution, LayerShape shape, std::si
                 factors[shape.in].push_back({low, high, Real{1}, Real{1}});
             }
             for (std::size_t j = 0; j <= shape.in; ++j)
-                visit(o * (shape.in + 1) + j, std::span<const Factors<Real>>(factors[j]));
+                visit(o * (shape.in + 1) + j, r, std::span<const Factors<Real>>(factors[j]));
         }
     }
 }
