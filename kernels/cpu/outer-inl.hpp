@@ -134,18 +134,20 @@ Outer<Real> prepare(const OuterProduct<Real>& product) {
             outer.delta_upper_copy = odd_delta(delta.upper);
             outer.delta_upper = outer.delta_upper_copy.data();
         }
-        outer.z_lower_copy = clamped(z_rows.lower);
-        outer.z_lower = outer.z_upper = outer.z_lower_copy.data();
-        if (!z_rows.is_point()) {
-            outer.z_upper_copy = clamped(z_rows.upper);
-            outer.z_upper = outer.z_upper_copy.data();
+        if (clip.rows <= 1) {
+            outer.z_lower_copy = clamped(z_rows.lower);
+            outer.z_lower = outer.z_upper = outer.z_lower_copy.data();
+            if (!z_rows.is_point()) {
+                outer.z_upper_copy = clamped(z_rows.upper);
+                outer.z_upper = outer.z_upper_copy.data();
+            }
         }
     }
     if (z_rows.is_point() && !(factored && outer.point)) {  // then no sign matters
         outer.inputs =
             any_negative(z_rows.lower, height * stride) ? Inputs::mixed_point : Inputs::nonnegative_point;
     }
-    if (clip.rows > 1) {
+    if (clip.rows > 1) {  // whose activations are made odd as strips are loaded
         outer.rows = clip.rows;
         outer.persons = product.count / clip.rows;
     }
@@ -311,10 +313,15 @@ class Strip {
     void load(const Outer<Real>& outer, std::size_t strip) {
         const std::size_t column = strip * width;
         columns_ = std::min(width, outer.stride - column);
+        const bool odd = outer.rows > 1;
+        const std::size_t bias = outer.columns - 1;
         const auto copy = [&](const Real* z, Real* to) HWY_ATTR {
             for (std::size_t r = 0; r < height; ++r, z += outer.stride, to += width) {
-                for (std::size_t c = 0; c < columns_; c += lanes<Real>)
-                    hn::Store(hn::LoadU(reals<Real>, z + column + c), reals<Real>, to + c);
+                for (std::size_t c = 0; c < columns_; c += lanes<Real>) {
+                    const Vec<Real> value = hn::LoadU(reals<Real>, z + column + c);
+                    hn::Store(odd ? odd_lanes<Real>(value) : value, reals<Real>, to + c);
+                }
+                if (odd && column <= bias && bias < column + columns_) to[bias - column] = z[bias];  // 1
             }
         };
         copy(outer.z_lower, lower_);

@@ -96,38 +96,46 @@ HWY_INLINE void add_box_tile(const Outer<Real>& outer, const Strip<Real>& strip,
     }
 }
 
-/// Of rows that are clipped after, what the persons of a tile come to.
-template <typename Real, std::size_t Rows, std::size_t Columns>
+/// Of rows that are clipped after, what the persons of a tile come to, whose rows Rule adds.
+template <typename Rule, typename Real, std::size_t Rows, std::size_t Columns>
 class PersonSums {
   public:
-    explicit HWY_INLINE PersonSums(std::int64_t most)
-        : most_(hn::Set(integers<Real>, static_cast<Integer>(most))) {
+    /// person: what a person's entry is clipped by, to `most` units.
+    HWY_INLINE PersonSums(const Elementwise<Real>& person, std::int64_t most)
+        : person_(person), most_(hn::Set(integers<Real>, static_cast<Integer>(most))) {
         for (auto& line : total_) {
             for (auto& entry : line) entry = hn::Zero(integers<Real>);
         }
     }
     /// One more, of so many rows.
-    template <typename Rule>
     HWY_INLINE void add(const Rule& rule, const typename Rule::Sum (&sum)[Rows][Columns], std::size_t rows) {
         for (std::size_t o = 0; o < Rows; ++o) {
             for (std::size_t c = 0; c < Columns; ++c) {
-                const auto units = rule.units(sum[o][c], rows);
-                const auto clamped = hn::Min(hn::Max(units, hn::Neg(most_)), most_);
-                total_[o][c] = hn::Add(total_[o][c], clamped);
+                if constexpr (Rule::by_factors) {
+                    total_[o][c] = person_.add_entry(total_[o][c], person_.clipped(sum[o][c]));
+                } else {
+                    const auto units = rule.units(sum[o][c], rows);
+                    const auto clamped = hn::Min(hn::Max(units, hn::Neg(most_)), most_);
+                    total_[o][c] = hn::Add(total_[o][c], clamped);
+                }
             }
         }
     }
     /// To rows `stride` apart; `columns` are left in each.
-    HWY_INLINE void flush(std::int64_t* sums, std::size_t stride, std::size_t columns) const {
+    HWY_INLINE void flush(std::size_t persons, std::int64_t* sums, std::size_t stride,
+                          std::size_t columns) const {
         for (std::size_t o = 0; o < Rows; ++o) {
-            for (std::size_t c = 0; c < Columns; ++c)
-                HWY_NAMESPACE::flush<Real>(total_[o][c], sums + o * stride + c * lanes<Real>,
+            for (std::size_t c = 0; c < Columns; ++c) {
+                const auto units = Rule::by_factors ? person_.units(total_[o][c], persons) : total_[o][c];
+                HWY_NAMESPACE::flush<Real>(units, sums + o * stride + c * lanes<Real>,
                                            columns - c * lanes<Real>);
+            }
         }
     }
 
   private:
     using Integer = typename RealFormat<Real>::Integer;
+    const Elementwise<Real>& person_;
     IntegerVec<Real> most_, total_[Rows][Columns];
 };
 
@@ -197,14 +205,21 @@ class PersonRows {
         : outer_(outer),
           most_(most),
           held_(outer),
+          person_(outer),
           free_(outer),
           in_a_chain_(static_cast<std::size_t>(outer.limit / outer.grid.unit()) * outer.rows <= chain_units),
           greatest_(std::max(greatest_magnitude(outer.delta_lower, outer.out, height, height),
-                             greatest_magnitude(outer.delta_upper, outer.out, height, height))) {}
+                             greatest_magnitude(outer.delta_upper, outer.out, height, height))) {
+        const Real limit = static_cast<Real>(most) * outer.grid.unit();
+        person_.lowest = hn::Set(reals<Real>, outer.grid.bias() - limit);
+        person_.highest = hn::Set(reals<Real>, outer.grid.bias() + limit);
+    }
 
     /// Where no entry of a row is beyond its room, no clamp is needed, and odd factors are added onto one
     /// another: each is rounded to the grid as alone (models/mathematics.md, entries of a person).
-    void begin(const Strip<Real>& z) { free_now_ = in_a_chain_ && greatest_ * z.greatest_magnitude() <= outer_.limit; }
+    void begin(const Strip<Real>& z) {
+        free_now_ = in_a_chain_ && greatest_ * z.greatest_magnitude() <= outer_.limit;
+    }
 
     template <std::size_t Rows, std::size_t Columns>
     HWY_INLINE void add(const Strip<Real>& z, std::size_t row, std::size_t columns, SumBounds sums) const {
@@ -220,45 +235,45 @@ class PersonRows {
     HWY_INLINE void add_by(const Rule& rule, const Strip<Real>& z, std::size_t row, std::size_t columns,
                            SumBounds sums) const {
         if (outer_.point) return add_point<Rows, Columns>(rule, z, row, columns, sums.lower);
-        constexpr std::size_t half = (Rows + 1) / 2;  // of the registers, each bound takes as many
-        for (std::size_t o = 0; o < Rows; o += half) {
+        constexpr std::size_t some = Columns == 1 ? Rows : (Rows + 1) / 2;  // each bound takes registers
+        for (std::size_t o = 0; o < Rows; o += some) {
             const SumBounds to = sums.from(o * outer_.columns);
             if (outer_.inputs == Inputs::mixed_point)
-                add_box<Inputs::mixed_point, half, Columns>(rule, z, row + o, columns, to);
+                add_box<Inputs::mixed_point, some, Columns>(rule, z, row + o, columns, to);
             else if (outer_.inputs == Inputs::box)
-                add_box<Inputs::box, half, Columns>(rule, z, row + o, columns, to);
+                add_box<Inputs::box, some, Columns>(rule, z, row + o, columns, to);
             else
-                add_box<Inputs::nonnegative_point, half, Columns>(rule, z, row + o, columns, to);
+                add_box<Inputs::nonnegative_point, some, Columns>(rule, z, row + o, columns, to);
         }
     }
     template <std::size_t Rows, std::size_t Columns, typename Rule>
     HWY_INLINE void add_point(const Rule& rule, const Strip<Real>& z, std::size_t row, std::size_t columns,
                               std::int64_t* sums) const {
-        PersonSums<Real, Rows, Columns> persons(most_);
+        PersonSums<Rule, Real, Rows, Columns> persons(person_, most_);
         for (std::size_t person = 0; person < outer_.persons; ++person) {
             PointSums<Rule, Real, Rows, Columns> sum(rule);
             sum.add(outer_, z, rule, row, person * outer_.rows, (person + 1) * outer_.rows);
             persons.add(rule, sum.at, outer_.rows);
         }
-        persons.flush(sums, outer_.columns, columns);
+        persons.flush(outer_.persons, sums, outer_.columns, columns);
     }
     template <Inputs Kind, std::size_t Rows, std::size_t Columns, typename Rule>
     HWY_INLINE void add_box(const Rule& rule, const Strip<Real>& z, std::size_t row, std::size_t columns,
                             SumBounds sums) const {
-        PersonSums<Real, Rows, Columns> least(most_), greatest(most_);
+        PersonSums<Rule, Real, Rows, Columns> least(person_, most_), greatest(person_, most_);
         for (std::size_t person = 0; person < outer_.persons; ++person) {
             BoxSums<Rule, Real, Kind, Rows, Columns> sum(rule);
             sum.add(outer_, z, rule, row, person * outer_.rows, (person + 1) * outer_.rows);
             least.add(rule, sum.least, outer_.rows);
             greatest.add(rule, sum.greatest, outer_.rows);
         }
-        least.flush(sums.lower, outer_.columns, columns);
-        greatest.flush(sums.upper, outer_.columns, columns);
+        least.flush(outer_.persons, sums.lower, outer_.columns, columns);
+        greatest.flush(outer_.persons, sums.upper, outer_.columns, columns);
     }
 
     const Outer<Real>& outer_;
-    std::int64_t most_;  // Gamma, in units
-    Elementwise<Real> held_;
+    std::int64_t most_;                // Gamma, in units
+    Elementwise<Real> held_, person_;  // of a row, of a person
     Factored<Real> free_;
     bool in_a_chain_, free_now_ = false;
     Real greatest_;  // of the deltas
@@ -328,7 +343,8 @@ void accumulate(const OuterProduct<Real>& product, SumBounds sums) {
     const Outer<Real> outer = prepare<Real>(product);
     if (product.clip.by_scales()) return accumulate_scaled(outer, sums);
     if (product.clip.rows > 1)
-        return accumulate_by(outer, sums, PersonRows<Real>(outer, product.clip.template weight_units<Real>()));
+        return accumulate_by(outer, sums,
+                             PersonRows<Real>(outer, product.clip.template weight_units<Real>()));
     if (product.clip.by_factors()) return accumulate_by(outer, sums, TileRows<Factored<Real>, Real>(outer));
     if (outer.inputs == Inputs::mixed_point)
         return accumulate_by(outer, sums, TileRows<Elementwise<Real>, Real>(outer));

@@ -110,10 +110,9 @@ class ReferenceOperations : public PanelOperations<Real> {
 
     void accumulate(const OuterProduct<Real>& product, SumBounds sums,
                     const SelectionTarget* selection) const override {
-        add_entries(
-            by_person(product.clip, product.shape, product.count,
-                      [&](auto visit) { for_each_entry(product, visit); }),
-            sums, selection);
+        add_entries(by_person(product.clip, product.shape, product.count,
+                              [&](auto visit) { for_each_entry(product, visit); }),
+                    sums, selection);
     }
     void accumulate_positions(const ConvolutionProduct<Real>& product, SumBounds sums,
                               const SelectionTarget* selection) const override {

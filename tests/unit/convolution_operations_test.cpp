@@ -201,8 +201,8 @@ TYPED_TEST(ConvolutionOperations, AccumulatePositionsOfPersons) {
     std::int64_t clamped = 0, inside = 0;
     this->with_cases([&](const ConvolutionCase& of, Draws<Real>& draws) {
         const std::size_t parameters = of.shape().parameters();
-        const Bounds<Real> x = draws.bounds(of.convolution.input.rows(), [&] { return draws.any(); });
-        const Bounds<Real> z = draws.bounds(of.convolution.input.rows(), [&] { return draws.nonnegative(); });
+        Bounds<Real> x = draws.bounds(of.convolution.input.rows(), [&] { return draws.any(); });
+        Bounds<Real> z = draws.bounds(of.convolution.input.rows(), [&] { return draws.nonnegative(); });
         const Bounds<Real> drawn = draws.bounds(of.out * of.positions(), [&] { return draws.any(); });
         for (const std::size_t rows : {2, 3, 21, 128}) {
             const Clip clip{.kind = Clip::Kind::elementwise,

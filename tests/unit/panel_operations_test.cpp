@@ -749,7 +749,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, OperationsInSingle, shapes, test_name);
 TEST(EntryOfAPerson, IsTheClampedSumOfWhatItsRowsHaveRoomFor) {
     const struct {
         double first, second, entry;
-    } cases[] = {{6, -5.5, 0.5}, {20, -12.5, 0}, {20, -7.75, 0.25}, {0.5, 0.75, 1}, {-0.5, -20, -1}, {0, 0, 0}};
+    } cases[] = {{6, -5.5, 0.5}, {20, -12.5, 0},  {20, -7.75, 0.25},
+                 {0.5, 0.75, 1}, {-0.5, -20, -1}, {0, 0, 0}};
     for (const char* name : {"reference", "cpu"}) {
         const auto operations = make_operations<double>(name);
         for (const auto& [first, second, entry] : cases) {
@@ -767,6 +768,31 @@ TEST(EntryOfAPerson, IsTheClampedSumOfWhatItsRowsHaveRoomFor) {
                 << name << ": " << first << " and " << second;
         }
     }
+}
+
+// More rows than a chain of floats has room for: half of them near their limit, the others near the other.
+TEST(EntryOfAPerson, StaysOnTheGridWhereManyRowsGoFar) {
+    const Clip clip{.kind = Clip::Kind::elementwise, .gamma = 1, .after = true, .rows = panel_height};
+    const auto reference = make_operations<float>("reference"), tested = make_operations<float>("cpu");
+    Panel<float> delta(panel_height), rows(panel_height * row_stride<float>(1), 0.0F);
+    for (std::size_t r = 0; r < panel_height; ++r) rows[r * row_stride<float>(1) + 1] = 1;
+    int inside = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        const KeyedHash hash{seed};
+        for (std::size_t r = 0; r < panel_height; r += 2) {
+            delta[r / 2] = static_cast<float>(7 + hash.uniform(1, r));
+            delta[(panel_height + r) / 2] = -delta[r / 2] + static_cast<float>(hash.uniform(2, r) / 64);
+        }
+        std::vector<std::int64_t> expected(2, 0), actual(2, 0);
+        const OuterProduct<float> product{
+            {1, 1},      clip, {delta.data(), delta.data()}, {rows.data(), rows.data()}, row_stride<float>(1),
+            panel_height};
+        reference->accumulate(product, {expected.data(), expected.data()});
+        tested->accumulate(product, {actual.data(), actual.data()});
+        ASSERT_EQ(expected, actual);
+        inside += expected[1] < clip.weight_units<float>();
+    }
+    EXPECT_GT(inside, 100);
 }
 
 TEST(MakeBackend, NamesItsProducts) {
