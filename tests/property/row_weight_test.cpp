@@ -323,6 +323,23 @@ std::vector<std::size_t> starts_of(const Person& persons) {
     return starts;
 }
 
+/// And many of three rows each, of which no panel holds a whole number.
+Person crowd(std::uint64_t seed) {
+    Person all = several_persons(seed);
+    const std::size_t rows = all.records.size();
+    for (std::size_t r = 0; r < 180; ++r) {
+        const std::size_t from = (r * 5) % rows;
+        all.records.features.append(all.records.features.wide_values().data() +
+                                    from * all.records.features.columns());
+        all.records.labels.push_back(static_cast<std::int32_t>(r % 2));
+        all.records.ids.push_back(100 + r / 3);
+        all.records.rows.push_back(rows + r);
+    }
+    all.rows = all.records.size();
+    weigh_persons(all.records, 200, "test");
+    return all;
+}
+
 // A person's entries are within what a record's are, whatever the rows; those of persons together are the
 // sums of each alone, in any order of theirs and of their rows, on every backend; and who has one row has the
 // entries of a record.
@@ -330,7 +347,7 @@ TEST_P(EntriesOfAPerson, AreHeldTogetherAndAreTheSameOnEveryBackend) {
     const auto all = backends();
     std::int64_t held = 0, apart = 0, more_than_a_row = 0;
     for (std::uint64_t seed = 0; seed < 120; ++seed) {
-        Person persons = several_persons(seed);
+        Person persons = seed % 12 == 1 ? crowd(seed) : several_persons(seed);
         const double scale = seed % 3 == 0 ? 0.01 : 1;  // rows that never fill their room
         for (double& value : persons.records.features.wide_values())
             value = scale == 1 ? value : std::clamp(value, -1.0, 1.0) * scale;
