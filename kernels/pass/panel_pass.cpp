@@ -136,10 +136,11 @@ class PanelPass<Real>::Gradients {
     }
     void weigh_deltas(std::vector<Buffer>& deltas) const {
         const Real limit = clip_.by_factors() ? clip_.delta_clamp<Real>() : RealFormat<Real>::saturation;
+        const double weight = panel_.lower.weight().value();  // clipped after, no part of a bound
         for (std::size_t l = 0; l < network_.layers.size(); ++l) {
             const std::size_t count = network_.layers[l].weighted_rows() * panel_height;
-            weigh_rows(count, limit, clip_.part, deltas[l].lower.data());
-            if (!point_) weigh_rows(count, limit, clip_.part, deltas[l].upper.data());
+            weigh_rows(count, limit, weight, deltas[l].lower.data());
+            if (!point_) weigh_rows(count, limit, weight, deltas[l].upper.data());
         }
     }
     void clip_norms() {

@@ -56,7 +56,7 @@ for settings in "--set clip.kind=factored" "--set clip.kind=record_norm" "--set 
     "--set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1" \
     "--set training.precision=fixed" "--set training.precision=fixed --set training.clip_rows=after --set network.hidden=[3]" \
     "--set training.clip_rows=after --set certificate.budget=both --set certificate.relation=remove --set network.hidden=[3]" \
-    "--set training.clip_rows=after --set certificate.relation=poison --set poison.input_radius=0.1 --set training.precision=single" \
+    "--set training.clip_rows=after --set certificate.relation=poison --set certificate.budget=both --set poison.input_radius=0.1 --set training.precision=single" \
     "--set training.clip_rows=after --set certificate.relation=substitute --set ensemble.members=3 --set training.batches=2" \
     "--set training.kind=convex --set features.norm_limit=1 --set training.learning_rate=0.5" \
     "--set training.kind=noisy --set noise.law=none --set clip.kind=norm" \
@@ -83,6 +83,7 @@ for data in visits.h5 reversed.h5; do
     other=$(mpirun -n 3 "$holdfast" train --data $data --out "boxes-$data" "${boxes[@]}") || fail "boxes are not clipped after on three ranks"
     [[ -n $(digest "$one") && $(digest "$one") == $(digest "$other") ]] || fail "boxes clipped after: the order of rows, or ranks, changed them"
 done
+"$holdfast" verify boxes --data visits.h5 --retrain --quiet > /dev/null || fail "boxes clipped after are not trained again"
 other=$("$holdfast" train --data visits.h5 --out boxes-before "${boxes[@]}" --set training.clip_rows=before)
 [[ $(digest "$one") != $(digest "$other") ]] || fail "boxes clipped after as before"
 grep -q 'a person is all rows of one id, 3 at most' <<< "$one" || fail "the claim names no person: $one"

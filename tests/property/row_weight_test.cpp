@@ -394,6 +394,50 @@ TEST_P(EntriesOfAPerson, AreHeldTogetherAndAreTheSameOnEveryBackend) {
     EXPECT_GT(more_than_a_row, 1000);  // less of the bound is wasted than by parts
 }
 
+// Equal rows come to what one of them does, but for roundings: of each row, of the weight, of odd factors.
+TEST_P(EntriesOfAPerson, AreTheMeanOfEqualRows) {
+    const auto all = backends();
+    const double eps = GetParam() == Precision::double_precision ? 0x1p-52 : 0x1p-23;
+    std::int64_t inside = 0;
+    for (std::uint64_t seed = 1; seed < 40; seed += 2) {
+        for (const std::size_t count : {2, 3, 7, 150}) {
+            Person person = any_person(seed);
+            for (double& value : person.records.features.wide_values()) value = std::clamp(value, -1.0, 1.0);
+            Records rows;
+            rows.features = FeatureMatrix(person.network.inputs(), true);
+            for (std::size_t r = 0; r < count; ++r) {
+                rows.features.append(person.records.features.wide_values().data());
+                rows.labels.push_back(person.records.labels[0]);
+                rows.ids.push_back(7);
+                rows.rows.push_back(r);
+            }
+            person.records = rows;
+            person.rows = count;
+            weigh_persons(person.records, 200, "test");
+            const std::vector<double> alone(count, 1.0);
+            const Clip clip = clipped_after(3 + 4 * seed);  // Gamma is 30: nothing is clipped
+            for (const auto& backend : all) {
+                for (const bool box : {false, true}) {
+                    const auto mean = sums_of(person, *backend, clip, box, person.records.weights.data(),
+                                              all_rows(person)),
+                               one = sums_of(person, *backend, clip, box, alone.data(), all_rows(person));
+                    for (int end = 0; end < 2; ++end) {
+                        for (std::size_t p = 0; p < mean[end].size(); ++p) {
+                            const auto n = static_cast<double>(count),
+                                       single = static_cast<double>(one[end][p]) / n;
+                            const double off = n / 2 + 2 + std::abs(single) * (n * 0x1p-30 + 8 * eps);
+                            ASSERT_LE(std::abs(static_cast<double>(mean[end][p]) - single), off)
+                                << "seed " << seed << ", " << count << " rows, " << backend->name();
+                            inside += std::abs(single) > 10 * off;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    EXPECT_GT(inside, 1000);
+}
+
 // What is offered to a selection are a person's bounds. Poisoned, whatever becomes of the rows within the
 // radius, the bound moves by no more than what was offered.
 TEST_P(EntriesOfAPerson, AreSelectedAndPoisonedTogether) {

@@ -772,7 +772,8 @@ TEST(EntryOfAPerson, IsTheClampedSumOfWhatItsRowsHaveRoomFor) {
 
 // More rows than a chain of floats has room for: half of them near their limit, the others near the other.
 TEST(EntryOfAPerson, StaysOnTheGridWhereManyRowsGoFar) {
-    const Clip clip{.kind = Clip::Kind::elementwise, .gamma = 1, .after = true, .rows = panel_height};
+    constexpr double gamma = 1.99;  // nearly all units that an entry may have
+    const Clip clip{.kind = Clip::Kind::elementwise, .gamma = gamma, .after = true, .rows = panel_height};
     const auto reference = make_operations<float>("reference"), tested = make_operations<float>("cpu");
     Panel<float> delta(panel_height), rows(panel_height * row_stride<float>(1), 0.0F);
     for (std::size_t r = 0; r < panel_height; ++r) rows[r * row_stride<float>(1) + 1] = 1;
@@ -780,7 +781,7 @@ TEST(EntryOfAPerson, StaysOnTheGridWhereManyRowsGoFar) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const KeyedHash hash{seed};
         for (std::size_t r = 0; r < panel_height; r += 2) {
-            delta[r / 2] = static_cast<float>(7 + hash.uniform(1, r));
+            delta[r / 2] = static_cast<float>(gamma * (7 + hash.uniform(1, r)));
             delta[(panel_height + r) / 2] = -delta[r / 2] + static_cast<float>(hash.uniform(2, r) / 64);
         }
         std::vector<std::int64_t> expected(2, 0), actual(2, 0);
